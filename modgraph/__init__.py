@@ -1,0 +1,1 @@
+"""modgraph: the graph of a PyTorch model, foretold from its source and checked against a real run."""

@@ -1,0 +1,3 @@
+"""`[tool.modgraph]` of the nearest `pyproject.toml`, as a `Config`."""
+
+from __future__ import annotations

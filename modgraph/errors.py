@@ -1,0 +1,96 @@
+"""What modgraph raises, and the statuses its commands end with.
+
+A `ModgraphError` is written for the person who reads it: what was wrong, where, and what to do. Everything else that
+escapes is a defect of modgraph. A finding, a partial graph and an unknown are results, never exceptions.
+"""
+
+from __future__ import annotations
+
+import enum
+
+
+class ExitStatus(enum.IntEnum):
+    """What a command returns to the shell."""
+
+    OK = 0
+    """`analyze`: the graph is complete; `check`: clean; `diff`: the same."""
+    PARTIAL = 1
+    """`analyze`: written, but partial; `check`: findings; `diff`: different."""
+    FAILED = 2
+    """Nothing could be written, or what was asked for could not be used."""
+    INTERRUPTED = 130
+    """Ctrl-C."""
+
+
+class ModgraphError(Exception):
+    """Base of every error that modgraph raises on purpose.
+
+    Args:
+        message: what was wrong, one or two sentences without modgraph's internals.
+        file: the file it is about, as the user named it.
+        line: 1-based line in `file`.
+        column: 1-based column, in characters.
+        text: the source line itself, shown with a caret under `column`.
+        hint: what to do about it.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        file: str | None = None,
+        line: int | None = None,
+        column: int | None = None,
+        text: str | None = None,
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.file = file
+        self.line = line
+        self.column = column
+        self.text = text
+        self.hint = hint
+
+
+class TargetError(ModgraphError):
+    """What was asked for is not there: names what was not found, and what was there instead."""
+
+
+class InputError(ModgraphError):
+    """An input of the model does not fit: names the input, and what `forward` accepts."""
+
+
+class TraceError(ModgraphError):
+    """The user's code failed while the model was built or run.
+
+    Args:
+        module: path of the module at which it failed; "" for the root, None before any module was called.
+        cause: the original exception, where there is one in this process.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        module: str | None = None,
+        cause: BaseException | None = None,
+        file: str | None = None,
+        line: int | None = None,
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(message, file=file, line=line, hint=hint)
+        self.module = module
+        self.cause = cause
+
+
+class ConfigError(ModgraphError):
+    """`[tool.modgraph]` or a command-line option cannot be used."""
+
+
+class ExportError(ModgraphError):
+    """A format could not be written: names the format, and what is missing."""
+
+
+class GraphError(ModgraphError):
+    """A graph breaks one of its own invariants, or a file is not a graph of a schema known here."""

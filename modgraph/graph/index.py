@@ -1,0 +1,99 @@
+"""Parents, children, producers and consumers of a graph, computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator
+from functools import cached_property
+
+from modgraph.graph.model import Call, Edge, Graph, ModuleNode, Operation
+
+
+def parent_path(path: str, paths: Container[str]) -> str | None:
+    """The longest of `paths` that `path` lies below; None for the root, path "".
+
+    A path cannot be cut at its last dot: names may hold dots ("a.b" set by setattr) and the keys of a hidden dict too
+    ("heads['a.b']"). So the parent is looked up among the paths there are.
+    """
+    if path == "":
+        return None
+    end = len(path)
+    while (end := path.rfind(".", 0, end)) > 0:
+        if path[:end] in paths:
+            return path[:end]
+    return ""
+
+
+def name_below(path: str, parent: str) -> str:
+    """`path` as seen from `parent`: name_below("layer1.0.conv", "layer1") == "0.conv"."""
+    return path[len(parent) + 1 :] if parent else path
+
+
+class GraphIndex:
+    """Look-ups into one `Graph`. Make one per view and keep it; every table is built on first use."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+
+    @cached_property
+    def modules(self) -> dict[str, ModuleNode]:
+        return {node.path: node for node in self.graph.modules}
+
+    @cached_property
+    def parents(self) -> dict[str, str | None]:
+        return {path: parent_path(path, self.modules) for path in self.modules}
+
+    @cached_property
+    def children(self) -> dict[str, tuple[ModuleNode, ...]]:
+        children: dict[str, list[ModuleNode]] = {path: [] for path in self.modules}
+        for path, parent in self.parents.items():
+            if parent is not None:
+                children[parent].append(self.modules[path])
+        return {path: tuple(nodes) for path, nodes in children.items()}
+
+    @cached_property
+    def child_calls(self) -> dict[int | None, tuple[Call, ...]]:
+        """Calls made directly inside a call; under None, those made inside no other."""
+        inside: dict[int | None, list[Call]] = {None: []}
+        for call in self.graph.calls:
+            inside.setdefault(call.index, [])
+            inside.setdefault(call.parent, []).append(call)
+        return {index: tuple(calls) for index, calls in inside.items()}
+
+    @cached_property
+    def operations(self) -> dict[str, Operation]:
+        return {operation.id: operation for operation in self.graph.operations}
+
+    @cached_property
+    def operations_of(self) -> dict[int | None, tuple[Operation, ...]]:
+        """Operations that ran inside a call and outside any child's."""
+        inside: dict[int | None, list[Operation]] = {}
+        for operation in self.graph.operations:
+            inside.setdefault(operation.call, []).append(operation)
+        return {index: tuple(operations) for index, operations in inside.items()}
+
+    @cached_property
+    def incoming(self) -> dict[str, tuple[Edge, ...]]:
+        return _grouped((edge.consumer, edge) for edge in self.graph.edges)
+
+    @cached_property
+    def outgoing(self) -> dict[str, tuple[Edge, ...]]:
+        return _grouped((edge.producer, edge) for edge in self.graph.edges)
+
+    def is_leaf_call(self, index: int) -> bool:
+        """Whether no other call began inside this one."""
+        return not self.child_calls.get(index)
+
+    def below(self, path: str) -> Iterator[ModuleNode]:
+        """Every module below `path`, in the graph's order."""
+        pending = list(reversed(self.children.get(path, ())))
+        while pending:
+            node = pending.pop()
+            yield node
+            pending.extend(reversed(self.children[node.path]))
+
+
+def _grouped(pairs: Iterable[tuple[str, Edge]]) -> dict[str, tuple[Edge, ...]]:
+    groups: dict[str, list[Edge]] = {}
+    for key, edge in pairs:
+        groups.setdefault(key, []).append(edge)
+    return {key: tuple(edges) for key, edges in groups.items()}

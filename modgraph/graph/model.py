@@ -1,0 +1,313 @@
+"""`Graph` and its parts: frozen, flat, linked by paths and indices.
+
+The fields are those of the JSON form (`serial.py`), where an optional field that is absent there is None or empty here.
+Parents, children and neighbours are looked up through `GraphIndex`. A graph is made by a `GraphBuilder`, which checks
+that everything an index or a path names exists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    import networkx
+
+Shape = tuple["int | str | None", ...]
+"""Sizes of a tensor in elements; a str is a symbolic size, None one that is not known."""
+
+Stage = Literal["predict", "trace", "merge", "export"]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLocation:
+    """A place in the source.
+
+    `file` is relative to the directory from which its module is imported (`model.py`, `torch/nn/modules/conv.py`), so
+    that it is the same on every machine and in every working directory.
+    """
+
+    file: str
+    line: int
+    """1-based."""
+    column: int | None = None
+    """1-based, in characters; not part of the JSON."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statistics:
+    """Summary of a tensor's values; each is None where it has no meaning (an empty or a fake tensor, ...)."""
+
+    mean: float | None = None
+    std: float | None = None
+    min: float | None = None
+    max: float | None = None
+    numel: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TensorInfo:
+    """One tensor, as it was seen at a call, on an edge, or as a gradient."""
+
+    name: str
+    """Where it stood: a parameter name of `forward` ("x", "mask"), "output", or a place inside ("states[0]")."""
+    shape: Shape | None
+    """None where the number of dimensions is not known."""
+    dtype: str | None
+    """torch's name without the prefix: "float32"."""
+    device: str | None = None
+    statistics: Statistics | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParameterInfo:
+    """A parameter that a module registers itself (not those of its children)."""
+
+    name: str
+    shape: Shape | None
+    """None for a lazy one, or where it cannot be known."""
+    dtype: str | None
+    trainable: bool | None = True
+    """None where it cannot be known."""
+    alias_of: str | None = None
+    """Full path ("encoder.weight") of the first parameter that is the same object, where this one is tied to it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BufferInfo:
+    """A buffer that a module registers itself."""
+
+    name: str
+    shape: Shape | None
+    dtype: str | None
+    persistent: bool | None = True
+    alias_of: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HookInfo:
+    """A hook of the user's own."""
+
+    kind: str
+    """forward_pre, forward, full_backward_pre, full_backward, backward, state_dict_pre, state_dict,
+    load_state_dict_pre, load_state_dict_post, tensor, post_accumulate_grad; with a `global_` prefix beside the model."""
+    name: str
+    """Import path of its function, or of the class of a callable object."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repeat:
+    """One of `count` neighbouring siblings that are alike; `group` is the path of the first of them."""
+
+    group: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModuleNode:
+    """One entry of the `_modules` tree, or a module hidden from it.
+
+    `predicted` and `observed` have three answers: True, False, or None where that half did not run.
+    """
+
+    path: str
+    """ "layer1.0.conv1"; "" is the root; "blocks[0]" one held in a list; one ending in ".?" (or "?" at the root) is a
+    place where further children may stand."""
+    class_name: str | None
+    """Definition site, "torch.nn.modules.conv.Conv2d"; "NoneType" for a name registered with None; None if unknown."""
+    predicted: bool | None = None
+    observed: bool | None = None
+    registered: bool = True
+    """False: held in a list, dict, closure, ...; no parameter, state dict or `.to()` of the parent reaches it."""
+    alias_of: str | None = None
+    """First path of the same instance."""
+    calls: tuple[int, ...] = ()
+    """Indices into `Graph.calls`; () = never called (or not run)."""
+    repeat: Repeat | None = None
+    parameters: tuple[ParameterInfo, ...] = ()
+    buffers: tuple[BufferInfo, ...] = ()
+    hooks: tuple[HookInfo, ...] = ()
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    """Of the constructor, by parameter name: JSON values; what is not a literal is its short text, as {"$repr": "..."}
+    or, for a class or function, {"$ref": "torch.nn.modules.activation.ReLU"}."""
+    source: SourceLocation | None = None
+    """Where the instance is made; for one that only the trace knows, where its class is defined."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One call of one module."""
+
+    index: int
+    module: str
+    """Path of a `ModuleNode`."""
+    parent: int | None
+    """The call inside which it ran; None for the root's."""
+    inputs: tuple[TensorInfo, ...] = ()
+    outputs: tuple[TensorInfo, ...] = ()
+    source: SourceLocation | None = None
+    """The line that made the call."""
+    error: str | None = None
+    """ "ValueError: ..." of the exception that left it."""
+    direct: bool = False
+    """`module.forward(...)` was called, past `__call__` and every hook."""
+    recomputed: bool = False
+    """Ran again inside backward, for a checkpoint."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """A torch function that ran inside a call and outside any child's."""
+
+    id: str
+    """ "op:0"."""
+    name: str
+    """ "torch.add", "torch.Tensor.view"."""
+    call: int | None
+    """Index of the innermost open call; None outside every call."""
+    source: SourceLocation | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edge:
+    """A tensor that went from the innermost producer to the innermost consumer.
+
+    Ends are `call:N` (a call that made no child call), `op:N`, `input:NAME`, `output:NAME` or `output:I`, `param:PATH`
+    (a parameter or buffer that a non-leaf used directly), `const:N` (a tensor made outside).
+    """
+
+    producer: str
+    consumer: str
+    tensor: TensorInfo
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """A value left torch here (`item`, `tolist`, `numpy`, `bool`, ...), so the dataflow beyond it is not known."""
+
+    kind: str
+    call: int | None
+    source: SourceLocation | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackwardRecord:
+    """Gradients that passed one module, in the order observed."""
+
+    module: str
+    grad_inputs: tuple[TensorInfo, ...] = ()
+    grad_outputs: tuple[TensorInfo, ...] = ()
+    call: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """Something that this graph leaves open, and why. Any problem makes the graph partial."""
+
+    stage: Stage
+    message: str
+    module: str | None = None
+    """The smallest module whose content is left open; None where it is the whole model."""
+    file: str | None = None
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """A likely mistake in the model, that does not make the graph partial."""
+
+    code: str
+    message: str
+    file: str | None = None
+    line: int | None = None
+    module: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelInput:
+    """One input of `forward` that the run was given."""
+
+    name: str
+    tensors: tuple[TensorInfo, ...] = ()
+    """The tensors inside it; none for a literal."""
+    literal: str | None = None
+    """Text of a value that is no tensor: "True"."""
+    origin: Literal["given", "example_inputs", "inferred"] = "given"
+    rules: tuple[str, ...] = ()
+    """How an inferred one was come by, in words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelInfo:
+    """The model as a whole."""
+
+    name: str
+    class_name: str | None
+    target: str | None
+    """ "model.py:Net", relative like `SourceLocation.file`; None for a live model given in Python."""
+    parameters: int | None = None
+    """Number of elements, once per storage; None where one is not known."""
+    trainable_parameters: int | None = None
+    buffers: int | None = None
+    """Number of elements of all buffers."""
+    inputs: tuple[ModelInput, ...] = ()
+    hooks: tuple[HookInfo, ...] = ()
+    """Global hooks of the user's own, present when it was traced."""
+    mode: Literal["eval", "train"] | None = None
+    device: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Graph:
+    """A model: foretold, observed, or both. Immutable; made by `GraphBuilder.build()`."""
+
+    model: ModelInfo
+    modules: tuple[ModuleNode, ...]
+    """Registration order, depth first; the root, path "", is the first."""
+    calls: tuple[Call, ...] = ()
+    """In the order in which they began; `calls[i].index == i`."""
+    operations: tuple[Operation, ...] = ()
+    edges: tuple[Edge, ...] = ()
+    gaps: tuple[Gap, ...] = ()
+    backward: tuple[BackwardRecord, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        """Nothing is left open: there is no problem."""
+        return not self.problems
+
+    @property
+    def predicted(self) -> bool:
+        """The static pass ran."""
+        return self.modules[0].predicted is not None
+
+    @property
+    def traced(self) -> bool:
+        """The model was built and walked (its run may still have failed)."""
+        return self.modules[0].observed is not None
+
+    def to_json(self) -> str:
+        """The graph as JSON text of schema `modgraph/1`; the same graph gives the same text."""
+        from modgraph.graph.serial import to_json
+
+        return to_json(self)
+
+    def to_networkx(self, view: Literal["hierarchy", "dataflow", "both"] = "both") -> networkx.MultiDiGraph:
+        """The graph for networkx: modules with `contains` edges, dataflow nodes with `dataflow` edges, or both."""
+        from modgraph.graph.network import to_networkx
+
+        return to_networkx(self, view)
+
+    def save(self, path: str | Path) -> None:
+        """Write it to `path` in the format its suffix names (`.json`, `.svg`, `.png`, `.pdf`, `.dot`, `.onnx`, ...).
+
+        Raises:
+            ExportError: the suffix is no format, or what draws it is not installed.
+        """
+        from modgraph.export import save
+
+        save(self, Path(path))

@@ -1,0 +1,76 @@
+"""What the user says of `forward`'s inputs: "ids=1x128:int64" as an `InputSpec`."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from modgraph.errors import InputError
+
+DTYPES = (
+    "float32", "float64", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool",
+    "complex64", "complex128",
+)  # fmt: skip
+_DTYPE_ALIASES = {
+    "float": "float32", "double": "float64", "half": "float16", "fp32": "float32", "fp16": "float16",
+    "bf16": "bfloat16", "long": "int64", "int": "int32", "short": "int16",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputSpec:
+    """One input: a tensor by shape and dtype, or a literal."""
+
+    text: str
+    """As the user wrote it."""
+    name: str | None = None
+    """Parameter of `forward`; None for the next positional one."""
+    shape: tuple[int, ...] | None = None
+    """None for a literal; () for a tensor without dimensions."""
+    dtype: str | None = None
+    """torch's name without the prefix; None where the user left it open (float32, unless the model wants another)."""
+    literal: Any = None
+
+
+_SPEC = re.compile(r"(?:(?P<name>[^\W\d]\w*)=)?(?P<value>.*)\Z", re.DOTALL)
+_TENSOR = re.compile(r"(?P<shape>\d+(?:[xX×]\d+)*|scalar)(?::(?:torch\.)?(?P<dtype>\w+))?\Z")
+_HELP = (
+    "write a tensor as 1x3x224x224, x=1x3x224x224 or ids=1x128:int64 (a number alone is a tensor when it has a dtype:"
+    " n=5:float32; no dimension at all is scalar:float32), and any other value as a Python literal: flag=True"
+)
+
+
+def parse_input(text: str) -> InputSpec:
+    """The input that `text` describes.
+
+    Raises:
+        InputError: it is neither a shape nor a literal, or the dtype is not one of torch's.
+    """
+    match = _SPEC.match(text.strip())
+    assert match is not None  # every text matches: the name is optional and the value is anything
+    name, value = match["name"], match["value"].strip()
+    tensor = _TENSOR.match(value)
+    if tensor and (tensor["dtype"] or not value.isdecimal()):
+        sizes = () if tensor["shape"] == "scalar" else tuple(int(size) for size in re.split("[xX×]", tensor["shape"]))
+        return InputSpec(text=text, name=name, shape=sizes, dtype=_dtype(tensor["dtype"], text))
+    try:
+        literal = ast.literal_eval(value)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        raise InputError(f"{text!r} is no input", hint=_HELP) from None
+    return InputSpec(text=text, name=name, literal=literal)
+
+
+def _dtype(name: str | None, text: str) -> str | None:
+    if name is None:
+        return None
+    dtype = _DTYPE_ALIASES.get(name, name)
+    if dtype not in DTYPES:
+        near = difflib.get_close_matches(dtype, DTYPES, n=1)
+        raise InputError(
+            f"{name!r} in {text!r} is no dtype" + (f"; did you mean {near[0]!r}?" if near else ""),
+            hint=f"dtypes are {', '.join(DTYPES)}",
+        )
+    return dtype

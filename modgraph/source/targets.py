@@ -1,0 +1,218 @@
+"""What the user asks for: "model.py:Net(depth=4)" as a `Target`."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from modgraph.errors import TargetError
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """A class or function named by its import path: `Ref("torch.nn.ReLU")`, as an argument of a target."""
+
+    name: str
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A class, a factory function or a module-level instance, and the arguments to call it with."""
+
+    text: str
+    """For people and for the graph: "model.py:Net(depth=4)", the file relative to `root`."""
+    module: str
+    """Import name of its module: "model", "package.models.net"."""
+    name: str
+    """Its name in that module, dotted for a nested class: "Net"; "" where the target named a file alone."""
+    arguments: tuple[Any, ...] = ()
+    """Positional arguments: literals (also nested in lists, tuples, dicts and sets) and `Ref`s."""
+    keywords: tuple[tuple[str, Any], ...] = ()
+    called: bool = False
+    """Parentheses were written, so a function or class is meant to be called with just these arguments."""
+    file: Path | None = None
+    """Absolute; None where the target named a module by its import path."""
+    root: Path | None = None
+    """Directory from which `module` is importable, for a target that named a file."""
+    search_path: tuple[str, ...] = ()
+    """Where imports are looked up, in order; `root` is its first entry for a file."""
+
+    @property
+    def place(self) -> str:
+        """The file or module, as written in front of the colon: "model.py"."""
+        return self.text.partition(":")[0] if self.file is None else self.relative_file
+
+    @property
+    def relative_file(self) -> str:
+        """The file as the graph names it: relative to `root`, with forward slashes."""
+        if self.file is None or self.root is None:
+            return self.module.replace(".", "/") + ".py"
+        return self.file.relative_to(self.root).as_posix()
+
+    def named(
+        self,
+        name: str,
+        arguments: tuple[Any, ...] = (),
+        keywords: tuple[tuple[str, Any], ...] = (),
+        *,
+        called: bool = False,
+    ) -> Target:
+        """The same file or module with another name in it."""
+        return Target(
+            text=f"{self.place}:{written(name, arguments, keywords, called=called)}",
+            module=self.module,
+            name=name,
+            arguments=arguments,
+            keywords=keywords,
+            called=called,
+            file=self.file,
+            root=self.root,
+            search_path=self.search_path,
+        )
+
+
+def written(name: str, arguments: Sequence[Any], keywords: Iterable[tuple[str, Any]], *, called: bool) -> str:
+    """A name and its arguments as one would write them: "Net(4, depth=2)"."""
+    if not called:
+        return name
+    parts = [repr(value) for value in arguments] + [f"{key}={value!r}" for key, value in keywords]
+    return f"{name}({', '.join(parts)})"
+
+
+_FILE_TARGET = re.compile(r"(?P<file>.+?\.py)(?::(?P<object>.*))?\Z", re.DOTALL)
+_MODULE_TARGET = re.compile(r"(?P<module>[^\W\d]\w*(?:\.[^\W\d]\w*)*)(?::(?P<object>.*))?\Z", re.DOTALL)
+
+
+def parse_target(text: str, *, path: Sequence[str] | None = None, cwd: Path | None = None) -> Target:
+    """The target that `text` names; `name` is "" where it names a file or module alone.
+
+    Args:
+        path: where imports are looked up; by default the working directory and `sys.path`.
+        cwd: directory against which a relative file is read; by default the working directory.
+
+    Raises:
+        TargetError: the file does not exist or is no Python file, or what stands behind the colon is not a name with
+            literal arguments.
+    """
+    cwd = cwd or Path.cwd()
+    search = tuple(path) if path is not None else (str(cwd), *(entry for entry in sys.path if entry))
+    if match := _FILE_TARGET.match(text):
+        base = _file_target(match["file"], text, search, cwd)
+    elif (cwd / text).is_dir():
+        raise TargetError(f"{text} is a directory, not a Python file", hint=_files_in(cwd / text, text))
+    elif match := _MODULE_TARGET.match(text):
+        base = Target(text=match["module"], module=match["module"], name="", search_path=search)
+    else:
+        exists = (cwd / text.partition(":")[0]).is_file()
+        raise TargetError(
+            f"{text} is not a Python file (its name does not end in .py)" if exists else f"{text!r} is no target",
+            hint="a target is model.py, model.py:Net, 'model.py:Net(depth=4)' or package.module:Net",
+        )
+    if match["object"] is None:
+        return base
+    name, arguments, keywords, called = _parse_object(match["object"], text)
+    return base.named(name, arguments, keywords, called=called)
+
+
+def _file_target(name: str, text: str, search: tuple[str, ...], cwd: Path) -> Target:
+    file = (cwd / name).resolve()
+    if file.is_dir():
+        raise TargetError(f"{name} is a directory, not a Python file", hint=_files_in(file, name))
+    if not file.is_file():
+        raise TargetError(f"{name} does not exist", file=name, hint=_near_files(cwd / name, name))
+    root, module = import_name(file)
+    return Target(
+        text=file.relative_to(root).as_posix(),
+        module=module,
+        name="",
+        file=file,
+        root=root,
+        search_path=(str(root), *(entry for entry in search if entry != str(root))),
+    )
+
+
+def import_name(file: Path) -> tuple[Path, str]:
+    """The directory from which `file` is imported, and its import name.
+
+    A directory with an `__init__.py` is part of a package; the root is the first directory above that is none.
+    """
+    parts = [] if file.stem == "__init__" else [file.stem]
+    root = file.parent
+    while (root / "__init__.py").is_file() and root.name.isidentifier() and root.parent != root:
+        parts.insert(0, root.name)
+        root = root.parent
+    return root, ".".join(parts) or file.stem
+
+
+def _files_in(directory: Path, name: str) -> str:
+    files = sorted(entry.name for entry in directory.glob("*.py") if entry.is_file())[:5]
+    if not files:
+        return "name a file: modgraph analyze model.py"
+    return "name a file in it: " + ", ".join(f"{name.rstrip('/')}/{file}" for file in files)
+
+
+def _near_files(missing: Path, name: str) -> str | None:
+    try:
+        names = [entry.name for entry in missing.parent.iterdir() if entry.suffix == ".py"]
+    except OSError:
+        return f"the directory {Path(name).parent} does not exist either"
+    near = difflib.get_close_matches(missing.name, names, n=1)
+    return f"did you mean {Path(name).parent / near[0]}?" if near else None
+
+
+def _parse_object(text: str, whole: str) -> tuple[str, tuple[Any, ...], tuple[tuple[str, Any], ...], bool]:
+    """Name, positional arguments, keyword arguments, and whether parentheses were written."""
+    try:
+        node = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError) as error:
+        raise TargetError(
+            f"{text!r} in target {whole!r} is not a name with literal arguments",
+            hint="write it as model.py:Net or 'model.py:Net(depth=4)' (quoted for the shell)",
+        ) from error
+    function = node.func if isinstance(node, ast.Call) else node
+    name = _dotted(function)
+    if name is None:
+        raise TargetError(f"{text!r} in target {whole!r} is not the name of a class, function or instance")
+    if not isinstance(node, ast.Call):
+        return name, (), (), False
+    if any(keyword.arg is None for keyword in node.keywords) or any(isinstance(a, ast.Starred) for a in node.args):
+        raise TargetError(f"* and ** are not possible in target {whole!r}: write the arguments out")
+    positional = tuple(_literal(argument, whole) for argument in node.args)
+    return name, positional, tuple((str(k.arg), _literal(k.value, whole)) for k in node.keywords), True
+
+
+def _dotted(node: ast.expr) -> str | None:
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute) and (prefix := _dotted(node.value)) is not None:
+        return f"{prefix}.{node.attr}"
+    return None
+
+
+def _literal(node: ast.expr, whole: str) -> Any:
+    """The value of a literal; a dotted name such as `torch.nn.ReLU` is a `Ref`."""
+    try:
+        return ast.literal_eval(node)
+    except (ValueError, SyntaxError, TypeError, MemoryError):
+        pass
+    if isinstance(node, ast.Attribute) and (name := _dotted(node)) is not None:
+        return Ref(name)
+    if isinstance(node, ast.Tuple | ast.List | ast.Set):
+        items = [_literal(element, whole) for element in node.elts]
+        return tuple(items) if isinstance(node, ast.Tuple) else set(items) if isinstance(node, ast.Set) else items
+    if isinstance(node, ast.Dict) and None not in node.keys:
+        return {_literal(k, whole): _literal(v, whole) for k, v in zip(node.keys, node.values, strict=True) if k}
+    raise TargetError(
+        f"{ast.unparse(node)!r} in target {whole!r} is not a literal",
+        hint="numbers, strings, True, None, and tuples, lists and dicts of them, or a class by its import path"
+        " (torch.nn.ReLU); for anything richer write a factory function and name that",
+    )
