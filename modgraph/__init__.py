@@ -1,1 +1,64 @@
-"""modgraph: the graph of a PyTorch model, foretold from its source and checked against a real run."""
+"""modgraph: the graph of a PyTorch model, foretold from its source and checked against a real run.
+
+The public names are resolved on first use, so that `import modgraph` costs next to nothing and never imports torch.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from modgraph._version import __version__
+
+if TYPE_CHECKING:
+    from modgraph.api import analyze, load, predict, trace
+    from modgraph.errors import (
+        ConfigError,
+        ExportError,
+        GraphError,
+        InputError,
+        ModgraphError,
+        TargetError,
+        TraceError,
+    )
+    from modgraph.graph.model import Graph
+    from modgraph.source.targets import Ref
+
+_HOMES = {
+    **dict.fromkeys(("analyze", "load", "predict", "trace"), "modgraph.api"),
+    **dict.fromkeys(
+        ("ConfigError", "ExportError", "GraphError", "InputError", "ModgraphError", "TargetError", "TraceError"),
+        "modgraph.errors",
+    ),
+    "Graph": "modgraph.graph.model",
+    "Ref": "modgraph.source.targets",
+}
+
+__all__ = [
+    "ConfigError",
+    "ExportError",
+    "Graph",
+    "GraphError",
+    "InputError",
+    "ModgraphError",
+    "Ref",
+    "TargetError",
+    "TraceError",
+    "__version__",
+    "analyze",
+    "load",
+    "predict",
+    "trace",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'modgraph' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

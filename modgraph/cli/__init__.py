@@ -1,0 +1,99 @@
+"""Arguments in, results out: one file per command, each with `add_arguments` and `run`.
+
+`main` is the only place that turns a `ModgraphError` into a message and a status.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from modgraph.errors import ExitStatus, ModgraphError
+
+COMMANDS = {
+    "analyze": "predict, trace and merge a model, and write its graph",
+    "render": "draw a saved graph again, without the model",
+}
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run one command.
+
+    Args:
+        argv: the arguments behind the program's name.
+
+    Returns:
+        The exit status: 0, 1 or 2 as the command's help says, 130 after Ctrl-C.
+    """
+    from modgraph.cli.console import Console
+
+    try:
+        arguments = _parser(argv).parse_args(list(argv))
+    except SystemExit as stop:  # argparse leaves this way, after --help (0) and on bad usage (2)
+        return int(stop.code or 0)
+    console = Console(color=arguments.color, quiet=arguments.quiet, verbose=arguments.verbose, debug=arguments.debug)
+    try:
+        command = importlib.import_module(f"modgraph.cli.{arguments.command}")
+        status: ExitStatus = command.run(arguments, console)
+        sys.stdout.flush()
+    except ModgraphError as error:
+        console.error(error)
+        return ExitStatus.FAILED
+    except KeyboardInterrupt:
+        return ExitStatus.INTERRUPTED
+    except BrokenPipeError:
+        # The reader has gone (`modgraph ... | head`): leave quietly, and keep the interpreter from failing again as it
+        # flushes standard output on its way out.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitStatus.OK
+    finally:
+        console.close()
+    return int(status)
+
+
+def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
+    """The parser, with the arguments of the one command that `argv` asks for: the others need not be imported."""
+    shared = argparse.ArgumentParser(add_help=False)
+    group = shared.add_argument_group("output")
+    group.add_argument("--quiet", "-q", action="store_true", help="print errors only")
+    group.add_argument("--verbose", "-v", action="store_true", help="print what is done, and how long it took")
+    group.add_argument("--color", choices=("auto", "always", "never"), default="auto", help=argparse.SUPPRESS)
+    group.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    parser = argparse.ArgumentParser(
+        prog="modgraph",
+        description="See, check and document a PyTorch model.",
+        epilog="example: modgraph analyze model.py --input 1x3x224x224\n\n`modgraph COMMAND --help` has the rest.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action=_Version)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    asked = next((word for word in argv if word in COMMANDS), None)
+    for name, summary in COMMANDS.items():
+        command = commands.add_parser(
+            name,
+            help=summary,
+            description=f"{summary[0].upper()}{summary[1:]}.",
+            parents=[shared],
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        if name == asked:
+            importlib.import_module(f"modgraph.cli.{name}").add_arguments(command)
+    return parser
+
+
+class _Version(argparse.Action):
+    """Prints the version; an action of its own so that reading it costs nothing when it is not asked for."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, **_: object) -> None:
+        super().__init__(option_strings, dest, nargs=0, default=argparse.SUPPRESS, help="print the version")
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from modgraph._version import __version__
+
+        sys.stdout.write(f"modgraph {__version__}\n")
+        parser.exit()

@@ -1,0 +1,36 @@
+"""A graph as text or bytes: `render` gives them, `write` and `save` are the ones that put them into files.
+
+Every format is one line of `FORMATS`; its module is imported when it is first asked for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from modgraph.export.files import Written, file_name, file_stems, save, write, write_file
+from modgraph.export.formats import FORMATS, Format, check_format, render
+
+if TYPE_CHECKING:
+    from modgraph.export.picture import PictureOptions
+
+__all__ = [
+    "FORMATS",
+    "Format",
+    "PictureOptions",
+    "Written",
+    "check_format",
+    "file_name",
+    "file_stems",
+    "render",
+    "save",
+    "write",
+    "write_file",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "PictureOptions":
+        from modgraph.export.picture import PictureOptions
+
+        return PictureOptions
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -32,7 +32,7 @@ class SourceLocation:
     file: str
     line: int
     """1-based."""
-    column: int | None = None
+    column: int | None = field(default=None, compare=False)
     """1-based, in characters; not part of the JSON."""
 
 

@@ -45,6 +45,8 @@ class Target:
     """Directory from which `module` is importable, for a target that named a file."""
     search_path: tuple[str, ...] = ()
     """Where imports are looked up, in order; `root` is its first entry for a file."""
+    note: str | None = None
+    """Why a file alone was taken to mean this, where that is not plain."""
 
     @property
     def place(self) -> str:
@@ -89,6 +91,7 @@ def written(name: str, arguments: Sequence[Any], keywords: Iterable[tuple[str, A
 
 
 _FILE_TARGET = re.compile(r"(?P<file>.+?\.py)(?::(?P<object>.*))?\Z", re.DOTALL)
+_FORMS = "a target is model.py, model.py:Net, 'model.py:Net(depth=4)' or package.module:Net"
 _MODULE_TARGET = re.compile(r"(?P<module>[^\W\d]\w*(?:\.[^\W\d]\w*)*)(?::(?P<object>.*))?\Z", re.DOTALL)
 
 
@@ -106,24 +109,22 @@ def parse_target(text: str, *, path: Sequence[str] | None = None, cwd: Path | No
     cwd = cwd or Path.cwd()
     search = tuple(path) if path is not None else (str(cwd), *(entry for entry in sys.path if entry))
     if match := _FILE_TARGET.match(text):
-        base = _file_target(match["file"], text, search, cwd)
-    elif (cwd / text).is_dir():
+        base = _file_target(match["file"], search, cwd)
+    elif text and (cwd / text).is_dir():
         raise TargetError(f"{text} is a directory, not a Python file", hint=_files_in(cwd / text, text))
+    elif text and (cwd / text.partition(":")[0]).is_file():
+        raise TargetError(f"{text} is not a Python file (its name does not end in .py)", hint=_FORMS)
     elif match := _MODULE_TARGET.match(text):
         base = Target(text=match["module"], module=match["module"], name="", search_path=search)
     else:
-        exists = (cwd / text.partition(":")[0]).is_file()
-        raise TargetError(
-            f"{text} is not a Python file (its name does not end in .py)" if exists else f"{text!r} is no target",
-            hint="a target is model.py, model.py:Net, 'model.py:Net(depth=4)' or package.module:Net",
-        )
+        raise TargetError(f"{text!r} is no target", hint=_FORMS)
     if match["object"] is None:
         return base
     name, arguments, keywords, called = _parse_object(match["object"], text)
     return base.named(name, arguments, keywords, called=called)
 
 
-def _file_target(name: str, text: str, search: tuple[str, ...], cwd: Path) -> Target:
+def _file_target(name: str, search: tuple[str, ...], cwd: Path) -> Target:
     file = (cwd / name).resolve()
     if file.is_dir():
         raise TargetError(f"{name} is a directory, not a Python file", hint=_files_in(file, name))

@@ -1,0 +1,237 @@
+"""The Python interface: a few lines each, calling the rooms in order. The command line calls the same functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from modgraph.errors import InputError, TargetError, TraceError
+from modgraph.graph.build import GraphBuilder
+from modgraph.graph.model import Graph, Problem
+from modgraph.options import Device, Mode, TraceOptions
+
+if TYPE_CHECKING:
+    import torch
+
+    from modgraph.source.inputs import InputSpec
+    from modgraph.source.targets import Target
+
+Watch = Callable[[str], AbstractContextManager[Any]]
+"""Told the name of each stage; what it returns is entered while the stage lasts."""
+
+
+def _unwatched(_stage: str) -> AbstractContextManager[Any]:
+    return nullcontext()
+
+
+def analyze(
+    model: torch.nn.Module | str,
+    args: Any = (),
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    inputs: Sequence[str] = (),
+    static: bool = False,
+    device: Device = "cpu",
+    mode: Mode = "eval",
+    backward: bool = False,
+    stats: bool = False,
+    timeout: float | None = None,
+    memory_limit: int | None = None,
+    path: Sequence[str] | None = None,
+) -> Graph:
+    """Predict, trace and merge.
+
+    Args:
+        model: a live module, which is run in this process; or a target such as "model.py:Net", which is built and run
+            in a process of its own.
+        args: positional arguments of `forward`, for a live model; a lone tensor is taken as a tuple of one. Without
+            `args` and `kwargs`, inputs are inferred.
+        kwargs: keyword arguments of `forward`.
+        inputs: the same for a target, as on the command line: `["1x3x224x224", "mask=1x128:bool"]`.
+        static: predict only; nothing is executed.
+        timeout: seconds, for a target.
+        memory_limit: bytes, for a target.
+        path: where imports are looked up, for a target; by default the working directory and `sys.path`.
+
+    Returns:
+        The merged graph. What failed on the way is in its `problems`.
+
+    Raises:
+        TargetError: the target does not exist, or names more than one model.
+        InputError: `forward` does not accept these inputs.
+    """
+    options = TraceOptions(
+        device=device, mode=mode, backward=backward, stats=stats, timeout=timeout, memory_limit=memory_limit
+    )
+    if not isinstance(model, str):
+        return _analyze_live(model, args, kwargs, static=static, options=options)
+    if args != () or kwargs:
+        raise InputError(
+            "a target is run in a process of its own, which tensors of this one do not reach",
+            hint='give the inputs as text, inputs=["1x3x224x224"], or analyze a live model',
+        )
+    from modgraph.source.inputs import parse_input
+
+    specs = tuple(parse_input(text) for text in inputs)
+    return analyze_target(_the_target(model, path), specs=specs, options=options, static=static)
+
+
+def predict(
+    target: str,
+    args: Sequence[Any] = (),
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    path: Sequence[str] | None = None,
+) -> Graph:
+    """What the constructor will register, read from the source: torch is not imported and nothing of it is executed.
+
+    Args:
+        target: "package.module:Class" or "file.py:Class"; a factory function or a module-level instance likewise.
+        args: positional arguments of the constructor: literals, or `Ref("torch.nn.ReLU")`.
+        kwargs: keyword arguments of the constructor.
+        path: where imports are looked up; by default `sys.path`.
+
+    Raises:
+        TargetError: the target does not exist, or names more than one model.
+    """
+    from modgraph.prediction import predict_graph
+
+    found = _the_target(target, path)
+    if args or kwargs:
+        if found.called:
+            raise TargetError(f"{target!r} has arguments already; give them there or as `args` and `kwargs`")
+        found = found.named(found.name, tuple(args), tuple((kwargs or {}).items()), called=True)
+    return _with_repeats(predict_graph(found))
+
+
+def trace(
+    model: torch.nn.Module,
+    args: Any = (),
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    device: Device = "cpu",
+    mode: Mode = "eval",
+    backward: bool = False,
+    stats: bool = False,
+) -> Graph:
+    """What really runs: calls in order, shapes, dataflow. The model is left as it was.
+
+    Args:
+        model: a live module, run in this process.
+        args: positional arguments of `forward`; a lone tensor is taken as a tuple of one. Without `args` and `kwargs`,
+            inputs are inferred.
+        kwargs: keyword arguments of `forward`.
+
+    Returns:
+        The graph; where `forward` raised, the part up to there and a problem that says so.
+
+    Raises:
+        InputError: no inputs were given and none could be inferred.
+    """
+    options = TraceOptions(device=device, mode=mode, backward=backward, stats=stats)
+    return _with_repeats(_trace_live(model, args, kwargs, options))
+
+
+def load(path: str | Path) -> Graph:
+    """A graph that was saved as JSON.
+
+    Raises:
+        GraphError: the file is no graph, or one of a later schema.
+    """
+    from modgraph.graph.serial import load as load_graph
+
+    return load_graph(Path(path))
+
+
+def find_targets(text: str, *, path: Sequence[str] | None = None) -> tuple[Target, ...]:
+    """The models that a target stands for: itself, or the root models of the file it names.
+
+    Raises:
+        TargetError: there is no such file, or no model in it.
+    """
+    from modgraph.source.roots import find_roots
+    from modgraph.source.targets import parse_target
+
+    target = parse_target(text, path=path)
+    return (target,) if target.name else find_roots(target)
+
+
+def analyze_target(
+    target: Target,
+    *,
+    specs: Sequence[InputSpec] = (),
+    options: TraceOptions,
+    static: bool = False,
+    watch: Watch = _unwatched,
+) -> Graph:
+    """Predict, trace and merge one target; see `analyze`.
+
+    Raises:
+        TargetError: the target does not exist.
+        InputError: `forward` does not accept the inputs given.
+    """
+    from modgraph.prediction import predict_graph
+
+    with watch("predict"):
+        predicted = predict_graph(target)
+    if static:
+        return _with_repeats(predicted)
+    from modgraph.isolation import trace_in_process
+
+    with watch("trace"):
+        try:
+            traced = trace_in_process(target, specs, options).graph
+        except TraceError as error:
+            return _with_repeats(_without_trace(predicted, error))
+    with watch("merge"):
+        return _with_repeats(_merged(predicted, traced))
+
+
+def _merged(predicted: Graph, traced: Graph) -> Graph:
+    from modgraph.merge import merge
+
+    return merge(predicted, traced)
+
+
+def _without_trace(predicted: Graph, error: TraceError) -> Graph:
+    """The prediction, with the reason why there is no trace."""
+    builder = GraphBuilder.of(predicted)
+    paths = {node.path for node in predicted.modules}
+    module = error.module if error.module in paths else None
+    builder.problems.append(
+        Problem(stage="trace", message=error.message, module=module, file=error.file, line=error.line)
+    )
+    return builder.build()
+
+
+def _with_repeats(graph: Graph) -> Graph:
+    from modgraph.graph.repeats import mark_repeats
+
+    return mark_repeats(graph)
+
+
+def _the_target(text: str, path: Sequence[str] | None) -> Target:
+    targets = find_targets(text, path=path)
+    if len(targets) > 1:
+        names = ", ".join(target.text for target in targets)
+        raise TargetError(f"{text} has {len(targets)} models", hint=f"name one of them: {names}")
+    return targets[0]
+
+
+def _analyze_live(
+    model: torch.nn.Module, args: Any, kwargs: Mapping[str, Any] | None, *, static: bool, options: TraceOptions
+) -> Graph:
+    from modgraph.prediction import predict_live_class
+
+    predicted = predict_live_class(type(model).__module__, type(model).__qualname__)
+    if static:
+        return _with_repeats(predicted)
+    return _with_repeats(_merged(predicted, _trace_live(model, args, kwargs, options)))
+
+
+def _trace_live(model: torch.nn.Module, args: Any, kwargs: Mapping[str, Any] | None, options: TraceOptions) -> Graph:
+    from modgraph.tracing import trace_live
+
+    return trace_live(model, args, kwargs, options)

@@ -1,0 +1,141 @@
+"""`modgraph analyze TARGET`: the options, and where the results go."""
+
+from __future__ import annotations
+
+import argparse
+
+from modgraph.cli.console import Console
+from modgraph.cli.output import Destination, add_picture_arguments, destination, write_graph
+from modgraph.errors import ConfigError, ExitStatus, ModgraphError
+from modgraph.graph.model import Graph
+from modgraph.options import TraceOptions
+
+_EPILOG = """\
+targets:
+  model.py                 the root models of a file
+  model.py:Net             a class, a factory function or a module-level instance
+  'model.py:Net(depth=4)'  the same, called with these literal arguments
+  package.module:Net       the same through an import path
+
+examples:
+  modgraph analyze model.py
+  modgraph analyze model.py:Net --input 1x3x224x224 --format svg,onnx -o build/
+  modgraph analyze model.py --input ids=1x128:int64 --input mask=1x128:bool
+  modgraph analyze model.py --static --format json -o -
+
+exit status:
+  0 the graph is complete   1 it was written, but is partial   2 nothing could be written
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of the command."""
+    parser.epilog = _EPILOG
+    parser.add_argument("target", metavar="TARGET", help="the model: model.py, model.py:Net, package.module:Net")
+    run_group = parser.add_argument_group("the run")
+    run_group.add_argument(
+        "--input",
+        action="append",
+        default=[],
+        metavar="SPEC",
+        help="an input of forward: 1x3x224x224, ids=1x128:int64, flag=True (repeatable); without it, example_inputs"
+        " beside the model are used if there are any, else inputs are inferred",
+    )
+    run_group.add_argument(
+        "--static", action="store_true", help="predict only: nothing is executed, torch is not imported"
+    )
+    run_group.add_argument(
+        "--device", choices=("cpu", "cuda", "fake"), default="cpu", help="where it runs; fake allocates no weights"
+    )
+    run_group.add_argument("--mode", choices=("eval", "train"), default="eval", help="default: eval")
+    run_group.add_argument("--backward", action="store_true", help="also run and record the backward pass")
+    run_group.add_argument("--stats", action="store_true", help="mean, std, min, max of every recorded tensor")
+    run_group.add_argument("--timeout", type=_seconds, metavar="SECONDS", help="how long the model's code may take")
+    run_group.add_argument(
+        "--memory-limit", type=_size, metavar="SIZE", help="how much memory it may allocate: 4G, 512M"
+    )
+    add_picture_arguments(parser, default="svg,json")
+
+
+def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
+    """Analyze every model that the target stands for; the status of the worst."""
+    from modgraph.api import find_targets
+
+    specs = _specs(arguments)
+    where = destination(arguments.output, arguments.format, default=("svg", "json"))
+    targets = find_targets(arguments.target)
+    where.check(n_models=len(targets))
+    status = ExitStatus.OK
+    for target in targets:
+        if target.note:
+            console.note(f"note: {target.note}")
+        try:
+            graph = _analyze(target, specs, arguments, console)
+            written = write_graph(graph, where, arguments, console)
+        except ModgraphError as error:
+            if len(targets) == 1:
+                raise
+            console.error(error)
+            status = max(status, ExitStatus.FAILED)
+            continue
+        _report(graph, where, console)
+        status = max(status, written, ExitStatus.OK if graph.complete else ExitStatus.PARTIAL)
+    return status
+
+
+def _specs(arguments: argparse.Namespace) -> tuple[object, ...]:
+    from modgraph.source.inputs import parse_input
+
+    if arguments.static and arguments.input:
+        raise ConfigError("--input is of no use with --static, which runs nothing", hint="leave one of them out")
+    return tuple(parse_input(text) for text in arguments.input)
+
+
+def _analyze(target: object, specs: tuple[object, ...], arguments: argparse.Namespace, console: Console) -> Graph:
+    from modgraph.api import analyze_target
+
+    options = TraceOptions(
+        device=arguments.device,
+        mode=arguments.mode,
+        backward=arguments.backward,
+        stats=arguments.stats,
+        timeout=arguments.timeout,
+        memory_limit=arguments.memory_limit,
+    )
+    return analyze_target(target, specs=specs, options=options, static=arguments.static, watch=console.stage)
+
+
+def _report(graph: Graph, where: Destination, console: Console) -> None:
+    """The summary on standard output, or on standard error where that holds the result; problems on standard error."""
+    from modgraph.export.text import summary
+
+    if where.stdout:
+        console.note(summary(graph, width=console.width, color=False, unicode=console.unicode))
+    elif not console.quiet:
+        console.result(summary(graph, width=console.width, color=console.color, unicode=console.unicode))
+    for problem in graph.problems:
+        place = f"{problem.module}: " if problem.module else ""
+        console.warning(f"{problem.stage}: {place}{problem.message}", problem.file, problem.line)
+
+
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is not a number of seconds above 0")
+    return seconds
+
+
+_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+
+
+def _size(text: str) -> int:
+    """Bytes of "4G", "512M", "1.5GiB"."""
+    number = text.upper().removesuffix("IB").removesuffix("B")
+    unit = number[-1:] if number[-1:] in _UNITS and not number[-1:].isdigit() else ""
+    try:
+        size = float(number.removesuffix(unit)) * _UNITS[unit]
+    except ValueError:
+        size = 0
+    if size < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size such as 512M or 4G")
+    return int(size)

@@ -1,0 +1,148 @@
+"""`-o` and `--format` of the commands that write a graph: where each file goes, and writing it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from modgraph.cli.console import Console
+from modgraph.errors import ConfigError, ExitStatus, ExportError
+from modgraph.graph.model import Graph
+
+DEFAULT_DIRECTORY = "modgraph-out"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Destination:
+    """Which formats are written, and where."""
+
+    formats: tuple[str, ...]
+    asked: bool
+    """The user named the formats; otherwise they are the default ones, which may fall back on others."""
+    directory: Path | None = None
+    file: Path | None = None
+    """Exactly one of `directory`, `file` and `stdout` is set."""
+    stdout: bool = False
+
+    def check(self, *, n_models: int) -> None:
+        """Find out before the work what would be known only after it.
+
+        Raises:
+            ConfigError: several results are asked for where there is room for one.
+            ExportError: the place cannot be written.
+        """
+        if self.directory is None and (n_models > 1 or len(self.formats) > 1):
+            what = f"{n_models} models" if n_models > 1 else f"the formats {', '.join(self.formats)}"
+            raise ConfigError(
+                f"{what} do not fit into {'standard output' if self.stdout else self.file}",
+                hint="name one model and one format (model.py:Net --format svg), or a directory with -o DIR",
+            )
+        place = self.directory if self.directory is not None else self.file.parent if self.file else None
+        if place is not None:
+            _check_writable(place)
+
+
+def add_picture_arguments(parser: argparse.ArgumentParser, *, default: str) -> None:
+    """The options that say what is written, where, and how deep a picture goes."""
+    output = parser.add_argument_group("what is written")
+    output.add_argument("--format", metavar="LIST", help=f"any of svg,png,pdf,dot,json,onnx,text; default: {default}")
+    output.add_argument(
+        "-o", "--output", metavar="DIR", help="default: modgraph-out/; FILE for one model and format; - is stdout"
+    )
+    output.add_argument("--depth", type=_count, metavar="N", help="how deep a picture goes; default: what is readable")
+    output.add_argument("--no-fold", action="store_true", help="draw repeated blocks one by one")
+
+
+def _count(text: str) -> int:
+    count = int(text)
+    if count < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a whole number above 0")
+    return count
+
+
+def destination(output: str | None, formats: str | None, *, default: tuple[str, ...]) -> Destination:
+    """What `-o` and `--format` ask for.
+
+    Raises:
+        ConfigError: a format does not exist, or `-o` and `--format` contradict each other.
+    """
+    from modgraph.export import FORMATS, check_format
+
+    asked = tuple(dict.fromkeys(name.strip() for name in formats.split(",") if name.strip())) if formats else ()
+    if formats is not None and not asked:
+        raise ConfigError("--format names no format", hint=f"formats are {', '.join(FORMATS)}")
+    for name in asked:
+        check_format(name)
+    if output == "-":
+        return Destination(formats=asked or ("json",), asked=True, stdout=True)
+    if output is None:
+        return Destination(formats=asked or default, asked=bool(asked), directory=Path(DEFAULT_DIRECTORY))
+    path = Path(output)
+    suffix = path.suffix.removeprefix(".").lower()
+    names_directory = output.endswith(("/", os.sep)) or path.is_dir() or not suffix
+    if names_directory or len(asked) > 1 or (not asked and suffix not in FORMATS):
+        return Destination(formats=asked or default, asked=bool(asked), directory=path)
+    return Destination(formats=asked or (suffix,), asked=True, file=path)
+
+
+def _check_writable(directory: Path) -> None:
+    """Raises ExportError where files cannot be made in `directory`, or it cannot be made itself."""
+    existing = directory
+    while not existing.exists() and existing.parent != existing:
+        existing = existing.parent
+    if not existing.is_dir():
+        raise ExportError(f"cannot write into {directory}: {existing} is a file", hint="choose a directory with -o DIR")
+    if not os.access(existing, os.W_OK | os.X_OK):
+        raise ExportError(f"cannot write into {directory}: permission denied", hint="choose a directory with -o DIR")
+
+
+def file_name(model_name: str, extension: str) -> str:
+    """A file name for a model, with what no file system takes replaced."""
+    safe = re.sub(r"[^\w.\-]+", "_", model_name).strip("._")
+    return f"{safe or 'model'}.{extension}"
+
+
+def write_graph(graph: Graph, where: Destination, arguments: argparse.Namespace, console: Console) -> ExitStatus:
+    """Write every format; one that fails does not keep the others from being written.
+
+    Returns:
+        OK; PARTIAL where a format that was asked for could not be written and another was.
+
+    Raises:
+        ExportError: nothing could be written.
+    """
+    from modgraph.export import FORMATS, PictureOptions, render, write_file
+
+    options = PictureOptions(depth=arguments.depth, fold=not arguments.no_fold)
+    failures: list[ExportError] = []
+    for name in where.formats:
+        try:
+            with console.stage("draw"):
+                content = render(graph, name, options, note=console.note)
+            if where.stdout:
+                console.result_bytes(content)
+                continue
+            file = where.file or _in_directory(where, graph, FORMATS[name].extension)
+            write_file(file, content)
+            console.note(f"wrote {file}")
+        except ExportError as error:
+            failures.append(error)
+    return _after_failures(failures, where, console)
+
+
+def _in_directory(where: Destination, graph: Graph, extension: str) -> Path:
+    assert where.directory is not None  # of the three places, the other two were looked at before
+    return where.directory / file_name(graph.model.name, extension)
+
+
+def _after_failures(failures: list[ExportError], where: Destination, console: Console) -> ExitStatus:
+    if not failures:
+        return ExitStatus.OK
+    if len(failures) == len(where.formats):
+        raise failures[0]
+    for error in failures:
+        console.error(error)
+    return ExitStatus.PARTIAL

@@ -1,0 +1,35 @@
+"""`modgraph render GRAPH.json`: draws a saved graph again."""
+
+from __future__ import annotations
+
+import argparse
+
+from modgraph.cli.console import Console
+from modgraph.cli.output import add_picture_arguments, destination, write_graph
+from modgraph.errors import ExitStatus
+
+_EPILOG = """\
+examples:
+  modgraph render modgraph-out/Net.json --format png
+  modgraph render Net.json --depth 1 -o overview.svg
+  modgraph render Net.json --format text -o -
+
+exit status:
+  0 written   1 a format that was asked for could not be written   2 nothing could be written
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of the command."""
+    parser.epilog = _EPILOG
+    parser.add_argument("graph", metavar="GRAPH.json", help="a graph that `modgraph analyze` wrote")
+    add_picture_arguments(parser, default="svg")
+
+
+def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
+    """Write the graph in every format that was asked for."""
+    from modgraph.api import load
+
+    where = destination(arguments.output, arguments.format, default=("svg",))
+    where.check(n_models=1)
+    return write_graph(load(arguments.graph), where, arguments, console)

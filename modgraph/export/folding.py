@@ -1,0 +1,165 @@
+"""What of a run is drawn: which containers are open, which are one row, which stand for several alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from modgraph.export.states import marks_of
+from modgraph.graph.occurrences import Link, Occurrence, Run, preorder
+from modgraph.graph.repeats import Likeness
+
+SMALL = 4
+"""A container with fewer leaves is always opened where its depth allows: one row would hide more than it saves."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cut:
+    """How much is left out."""
+
+    depth: int
+    fold: bool
+    like_once: bool
+    """Of siblings that differ in sizes only, open the first."""
+
+
+@dataclass(eq=False, slots=True, kw_only=True)
+class Unit:
+    """Something that is drawn as one row, circle or pill."""
+
+    occurrence: Occurrence
+    block: Block
+    members: list[Occurrence]
+    """Those that it stands for: itself, and those like it."""
+    collapsed: bool = False
+
+    @property
+    def order(self) -> int:
+        return self.occurrence.first
+
+
+@dataclass(eq=False, slots=True, kw_only=True)
+class Block:
+    """A container whose content is drawn."""
+
+    occurrence: Occurrence
+    parent: Block | None
+    members: list[Occurrence]
+    items: list[Unit | Block] = field(default_factory=list)
+
+
+@dataclass(eq=False, slots=True, kw_only=True)
+class Arrangement:
+    root: Block
+    units: list[Unit]
+    bundles: dict[tuple[Unit, Unit], list[Link]]
+    """What goes from one unit to another, apart from what goes round inside a fold."""
+    like: int
+    """Containers that are one row because they are like one that is open."""
+
+
+def levels_of(run: Run) -> dict[Occurrence, int]:
+    """How deep each container lies; an only child lies as deep as its parent, since they share a frame."""
+    levels: dict[Occurrence, int] = {run.root: 0}
+    for occurrence in preorder(run.root):
+        if occurrence.children and occurrence.parent is not None:
+            parent = occurrence.parent
+            alone = len(parent.children) == 1 and parent is not run.root
+            levels[occurrence] = levels[parent] + (0 if alone else 1)
+    return levels
+
+
+def deepest_level(run: Run) -> int:
+    """Levels of containers below the model."""
+    return max(levels_of(run).values())
+
+
+def arrange(run: Run, likeness: Likeness, cut: Cut) -> Arrangement:
+    """The units and blocks that are drawn under `cut`, and what passes between them."""
+    return _Arranger(run, likeness, cut).arrangement()
+
+
+class _Arranger:
+    def __init__(self, run: Run, likeness: Likeness, cut: Cut) -> None:
+        self.run = run
+        self.likeness = likeness
+        self.cut = cut
+        self.levels = levels_of(run)
+        self.units: list[Unit] = []
+        self.unit_at: dict[int, Unit] = {}
+        self.copy_at: dict[int, tuple[tuple[int, int], ...]] = {}
+        self.folds: list[list[Occurrence]] = []
+        self.like = 0
+        self.root = Block(occurrence=run.root, parent=None, members=[run.root])
+
+    def arrangement(self) -> Arrangement:
+        pending = [self.root]
+        while pending:
+            block = pending.pop()
+            opened = self._fill(block)
+            pending.extend(reversed(opened))
+        self._map_copies()
+        return Arrangement(root=self.root, units=self.units, bundles=self._bundles(), like=self.like)
+
+    def _fill(self, block: Block) -> list[Block]:
+        """Puts the content of one block in place; returns the blocks in it."""
+        opened: list[Block] = []
+        seen: set[int] = set()
+        children = block.occurrence.children
+        groups = self.likeness.groups(block.occurrence) if self.cut.fold else [[child] for child in children]
+        for group in groups:
+            first = group[0]
+            if len(group) > 1:
+                self.folds.append(group)
+            if first.children and self._is_open(first, seen):
+                inner = Block(occurrence=first, parent=block, members=group)
+                block.items.append(inner)
+                opened.append(inner)
+                continue
+            unit = Unit(occurrence=first, block=block, members=group, collapsed=bool(first.children))
+            block.items.append(unit)
+            self.units.append(unit)
+            for leaf in range(first.first, first.past):
+                self.unit_at[leaf] = unit
+        return opened
+
+    def _is_open(self, container: Occurrence, seen: set[int]) -> bool:
+        if self.levels[container] > self.cut.depth:
+            return False
+        if not self.cut.like_once:
+            return True
+        number = self.likeness.loose[container]
+        if number not in seen:
+            seen.add(number)
+            return True
+        small = container.past - container.first < SMALL
+        if small or any(marks_of(self.run, inner) for inner in preorder(container)):
+            return True
+        self.like += 1
+        return False
+
+    def _map_copies(self) -> None:
+        """Gives every leaf of a folded copy the unit of the same leaf in the block that is drawn."""
+        for number in range(len(self.folds) - 1, -1, -1):
+            drawn = self.folds[number][0]
+            for copy, member in enumerate(self.folds[number]):
+                for offset in range(drawn.past - drawn.first):
+                    inner = self.copy_at.get(drawn.first + offset, ())
+                    if copy:
+                        self.unit_at[member.first + offset] = self.unit_at[drawn.first + offset]
+                        inner = tuple(pair for pair in inner if pair[0] != number)
+                    self.copy_at[member.first + offset] = (*inner, (number, copy))
+
+    def _bundles(self) -> dict[tuple[Unit, Unit], list[Link]]:
+        bundles: dict[tuple[Unit, Unit], list[Link]] = {}
+        for link in self.run.links:
+            source, target = link.source.first, link.target.first
+            tail, head = self.unit_at[source], self.unit_at[target]
+            if tail is head or self._goes_round(source, target):
+                continue
+            bundles.setdefault((tail, head), []).append(link)
+        return bundles
+
+    def _goes_round(self, source: int, target: int) -> bool:
+        """Whether the data goes from one copy of a fold to another."""
+        copies = dict(self.copy_at.get(source, ()))
+        return any(copies.get(number, copy) != copy for number, copy in self.copy_at.get(target, ()))

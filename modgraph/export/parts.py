@@ -1,0 +1,145 @@
+"""What a picture is made of: meanings, not colours. The writers (`dot.py` and its kin) turn it into text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Kind = Literal["weights", "norm", "activation", "shape", "attention", "other"]
+State = Literal[
+    "failed", "unregistered", "runtime only", "static only", "never called", "unknown", "shared", "again", "inside"
+]
+"""What is said of a module beside its class; the order is that of the rows, the first of the first six sets the frame."""
+ArrowKind = Literal["data", "static", "runtime", "order"]
+"""`order` is not drawn: it places what no data reaches."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """A state that is said in a row of its own."""
+
+    state: State
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One module or operation in a card; all texts are cut to size, and not escaped."""
+
+    kind: Kind
+    title: str
+    detail: str = ""
+    path: str = ""
+    """Below the frame around the card."""
+    count: str = ""
+    """Parameters."""
+    copies: int = 1
+    collapsed: bool = False
+    muted: bool = False
+    """Grey: it was never called."""
+    tooltip: str = ""
+    marks: tuple[Mark, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """A run of rows in one box."""
+
+    id: str
+    rows: tuple[Row, ...]
+    state: State | None = None
+    """Sets the frame; None is the ordinary one."""
+    marks: tuple[Mark, ...] = ()
+    """Said once for all rows."""
+    width: float = 0
+    """At least so many points wide, so that the titles of the frames around it have room beside the main edge."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Join:
+    """An operation in which data meets, as a circle."""
+
+    id: str
+    sign: str
+    tooltip: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pill:
+    """An input or output of the model."""
+
+    id: str
+    title: str
+    detail: str = ""
+    tooltip: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tag:
+    """The name of a distant source, beside its user."""
+
+    id: str
+    text: str
+    tooltip: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """A container whose content is drawn."""
+
+    id: str
+    title: str
+    detail: str
+    items: tuple[Item, ...]
+    level: int
+    """0 for the outermost."""
+    copies: int = 1
+    state: State | None = None
+    marks: tuple[Mark, ...] = ()
+    gap: float = 56
+    """Points between title and ×N badge: the main edge passes there."""
+    tooltip: str = ""
+
+
+Node: TypeAlias = "Card | Join | Pill | Tag"
+Item: TypeAlias = "Node | Frame"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrow:
+    """Data that goes from one node to another."""
+
+    id: str
+    tail: str
+    head: str
+    label: str = ""
+    main: bool = False
+    """On the main path, which runs straight."""
+    kind: ArrowKind = "data"
+    tooltip: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Legend:
+    """Only what occurs."""
+
+    kinds: tuple[Kind, ...] = ()
+    collapsed: bool = False
+    repeated: bool = False
+    states: tuple[State, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """All that is shown, in the order in which it is written."""
+
+    name: str
+    subtitle: str
+    notes: tuple[str, ...]
+    """Further title lines: what was cut, what is missing."""
+    legend: Legend
+    items: tuple[Item, ...]
+    arrows: tuple[Arrow, ...]
+    direction: Literal["TB", "LR"]
+    depth: int
+    """Levels of frames that are open."""

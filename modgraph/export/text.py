@@ -1,0 +1,208 @@
+"""The summary for a terminal: the tree of modules as a table, and below it totals, inputs, findings and problems."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Iterable
+
+from modgraph.export.states import StateKind, is_open_place
+from modgraph.export.text_table import Cell, Column, Pen, table
+from modgraph.export.text_tree import ModuleTree, Row, shape_text
+from modgraph.graph.model import Graph, ModelInput, TensorInfo
+
+MAX_LINES = 40
+"""Rows of the tree, so that it can be seen at a glance."""
+MAX_SHARED = 5
+"""How many shared modules and tied parameters are named."""
+LABEL_WIDTH = 12
+
+_STYLES: dict[StateKind, str] = {
+    "error": "bold red",
+    "unregistered": "bold red",
+    "runtime only": "magenta",
+    "static only": "yellow",
+    "never called": "yellow",
+    "same as": "dim",
+}
+
+
+def summary(
+    graph: Graph,
+    *,
+    width: int = 100,
+    color: bool = False,
+    unicode: bool = True,
+    depth: int | None = None,
+    fold: bool = True,
+    lines: int = MAX_LINES,
+) -> str:
+    """The graph for people, a text that ends in a line end.
+
+    Args:
+        width: columns there are; numbers are never cut, names are.
+        color: with the colours of a terminal.
+        unicode: False for a terminal that shows ASCII alone.
+        depth: how deep the tree goes; by default as deep as fits into `lines`.
+        fold: show neighbouring blocks that read the same once.
+        lines: how many rows the tree has at most; of no meaning with `depth`.
+    """
+    pen = Pen(color, unicode)
+    tree = ModuleTree(graph, fold=fold)
+    rows, cut = tree.fitting(lines) if depth is None else tree.cut_at(depth)
+    blocks = [
+        _header(graph, cut, width, pen),
+        table(_COLUMNS, [_cells(row) for row in rows], width, pen),
+        _totals(graph, rows, width, pen),
+        _inputs(graph, width, pen),
+        _findings(graph, width, pen),
+        _problems(graph, width, pen),
+    ]
+    return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
+
+
+def _header(graph: Graph, cut: str, width: int, pen: Pen) -> list[str]:
+    model = graph.model
+    halves = [word for word, ran in (("predicted", graph.predicted), ("traced", graph.traced)) if ran]
+    ran = ", ".join(word for word in (model.mode, model.device) if word)
+    facts = [
+        *([model.target] if model.target and model.target != model.name else []),
+        " and ".join(halves) + (f" ({ran})" if ran and graph.traced else ""),
+        *([cut] if cut else []),
+    ]
+    line = pen.paint(pen.plain(model.name), "bold") + pen.plain("".join(f" · {fact}" for fact in facts if fact))
+    if graph.complete:
+        return [line]
+    partial = f"partial: {_plural(len(graph.problems), 'problem')}, see below"
+    return [line, pen.paint(pen.plain(partial), "bold yellow")]
+
+
+_COLUMNS = (
+    Column("module", shortest=20),
+    Column("class", shortest=10),
+    Column("output", shortest=12),
+    Column("parameters", right=True),
+    Column("calls", right=True),
+    Column("state", shortest=16),
+)
+
+
+def _cells(row: Row) -> list[Cell]:
+    style = _STYLES[row.states[0].kind] if row.states else ""
+    state = " · ".join([*(state.text for state in row.states), *([row.inside] if row.inside else [])])
+    return [
+        Cell(row.name, lead=row.branches, style=style or "bold" if not row.branches else style),
+        Cell(row.class_name, style="cyan"),
+        Cell(row.output),
+        Cell(row.parameters),
+        Cell(row.calls),
+        Cell(state, style=style or "dim"),
+    ]
+
+
+def _totals(graph: Graph, rows: Iterable[Row], width: int, pen: Pen) -> list[str]:
+    lines = _entry("parameters", _parameter_totals(graph), width, pen)
+    modules = sum(1 for node in graph.modules if node.class_name != "NoneType" and not is_open_place(node.path))
+    parts = [_plural(modules, "module")]
+    if graph.calls:
+        parts += [_plural(len(graph.calls), "call"), _plural(len(graph.operations), "operation")]
+    lines += _entry("run" if graph.calls else "tree", " · ".join(parts), width, pen)
+    lines += _entry("shared", _shared(graph), width, pen)
+    if any("×" in row.name for row in rows):
+        lines += _entry("folded", "×N stands for N neighbours that read the same; the figures are of each one", width, pen)
+    gaps = Counter(gap.kind for gap in graph.gaps)
+    if gaps:
+        kinds = ", ".join(f"{kind} {count}×" for kind, count in sorted(gaps.items()))
+        lines += _entry("gaps", f"values leave torch here, dataflow beyond is not known: {kinds}", width, pen)
+    return lines
+
+
+def _parameter_totals(graph: Graph) -> str:
+    model = graph.model
+    if model.parameters is None:
+        parts = ["number not known"]
+    elif model.trainable_parameters in (None, model.parameters):
+        parts = [f"{model.parameters:,}"]
+    else:
+        parts = [f"{model.parameters:,}", f"trainable {model.trainable_parameters:,}"]
+    if model.parameters and model.trainable_parameters == model.parameters:
+        parts.append("all trainable")
+    if model.buffers:
+        parts.append(f"buffers {model.buffers:,}")
+    return " · ".join(parts)
+
+
+def _shared(graph: Graph) -> str:
+    """What stands under several names, each instance once; "" where there is none."""
+    pairs = [(node.path, node.alias_of or "the root") for node in graph.modules if node.alias_of is not None]
+    shared = {path for path, _ in pairs}
+    pairs = [pair for pair in pairs if not any(pair[0].startswith(f"{path}.") for path in shared)]
+    pairs += [
+        (f"{node.path}.{held.name}" if node.path else held.name, held.alias_of)
+        for node in graph.modules
+        for held in node.parameters
+        if held.alias_of is not None and node.alias_of is None
+    ]
+    named = [f"{path} is {first}" for path, first in pairs[:MAX_SHARED]]
+    more = [f"{len(pairs) - MAX_SHARED} more"] if len(pairs) > MAX_SHARED else []
+    return f"{', '.join([*named, *more])}; counted once" if pairs else ""
+
+
+def _inputs(graph: Graph, width: int, pen: Pen) -> list[str]:
+    lines: list[str] = []
+    for given in graph.model.inputs:
+        lines += _entry("" if lines else "inputs", _input(given), width, pen)
+    return lines
+
+
+def _input(given: ModelInput) -> str:
+    tensors = [_tensor(tensor, given.name) for tensor in given.tensors]
+    what = given.literal if given.literal is not None else ", ".join(tensors) or "no tensor"
+    if given.origin == "given":
+        return f"{given.name} = {what}"
+    origin = "from example_inputs" if given.origin == "example_inputs" else "inferred"
+    rules = f" ({'; '.join(given.rules)})" if given.rules else ""
+    return f"{given.name} = {what}, {origin}{rules}"
+
+
+def _tensor(tensor: TensorInfo, name: str) -> str:
+    place = f"{tensor.name} " if tensor.name not in ("", name) else ""
+    return f"{place}{shape_text(tensor.shape)} {tensor.dtype or ''}".rstrip()
+
+
+def _findings(graph: Graph, width: int, pen: Pen) -> list[str]:
+    lines = [pen.paint(_plural(len(graph.findings), "finding"), "bold")] if graph.findings else []
+    for finding in graph.findings:
+        lines += _remark([finding.code], finding.file, finding.line, finding.module, finding.message, width, pen)
+    return lines
+
+
+def _problems(graph: Graph, width: int, pen: Pen) -> list[str]:
+    lines = [pen.paint(_plural(len(graph.problems), "problem"), "bold yellow")] if graph.problems else []
+    for problem in graph.problems:
+        lines += _remark([problem.stage], problem.file, problem.line, problem.module, problem.message, width, pen)
+    return lines
+
+
+def _remark(
+    words: list[str], file: str | None, line: int | None, module: str | None, message: str, width: int, pen: Pen
+) -> list[str]:
+    if file is not None:
+        words = [*words, file if line is None else f"{file}:{line}"]
+    if module:
+        words = [*words, module]
+    text = pen.plain(f"{' '.join(words)}: {' '.join(message.split())}")
+    return textwrap.wrap(text, max(width, 40), initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
+
+
+def _entry(label: str, text: str, width: int, pen: Pen) -> list[str]:
+    """A labelled line below the table, wrapped beside its label; nothing for an empty text."""
+    if not text:
+        return []
+    wrapped = textwrap.wrap(pen.plain(text), max(width - LABEL_WIDTH, 30), break_on_hyphens=False)
+    first = pen.paint(label, "dim") + " " * (LABEL_WIDTH - len(label)) + wrapped[0]
+    return [first, *(" " * LABEL_WIDTH + line for line in wrapped[1:])]
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")

@@ -1,0 +1,139 @@
+"""A table for a terminal: aligned columns within a width, long names cut in the middle, colour, an ASCII form."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+GAP = "  "
+
+_ASCII = str.maketrans(
+    {
+        "├": "|",
+        "└": "`",
+        "─": "-",
+        "│": "|",
+        "×": "x",
+        "…": "~",
+        "–": "-",
+        "·": "-",
+        "→": ">",
+        "≥": ">=",
+        "▸": ">",
+        "▲": "^",
+        "●": "*",
+        "◌": "o",
+        "✕": "x",
+        "↺": "=",
+    }
+)
+_SGR = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "magenta": "35", "cyan": "36"}
+
+
+@dataclass(frozen=True, slots=True)
+class Pen:
+    """How text is put on a terminal."""
+
+    color: bool = False
+    unicode: bool = True
+
+    def plain(self, text: str) -> str:
+        """`text` with nothing in it that a terminal would obey, in ASCII where it must be."""
+        if not text.isprintable():
+            text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+        if self.unicode:
+            return text
+        return text.translate(_ASCII).encode("ascii", "backslashreplace").decode("ascii")
+
+    def paint(self, text: str, style: str) -> str:
+        """`text` in a style such as "bold red"; as it is without colour."""
+        if not (self.color and style and text.strip()):
+            return text
+        return f"\033[{';'.join(_SGR[word] for word in style.split())}m{text}\033[0m"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One field of a table."""
+
+    text: str
+    lead: str = ""
+    """Stands before the text and is never cut: the branches of a tree."""
+    style: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a table."""
+
+    title: str
+    right: bool = False
+    shortest: int | None = None
+    """How narrow it may become; None for one that is never cut, such as a number."""
+
+
+def table(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], width: int, pen: Pen) -> list[str]:
+    """Lines of a table with a title line; a column without any text is left out."""
+    used = [position for position in range(len(columns)) if any(row[position].text for row in rows)]
+    columns = [columns[position] for position in used]
+    titles = [Cell(column.title, style="dim") for column in columns]
+    lines = [titles, *([row[position] for position in used] for row in rows)]
+    plain = [[Cell(pen.plain(cell.text), pen.plain(cell.lead), cell.style) for cell in line] for line in lines]
+    widths = _widths(columns, plain, width)
+    return [_line(columns, line, widths, pen) for line in plain]
+
+
+def _widths(columns: Sequence[Column], lines: Sequence[Sequence[Cell]], width: int) -> list[int]:
+    widths = [max(text_width(line[i].lead + line[i].text) for line in lines) for i in range(len(columns))]
+    excess = sum(widths) + len(GAP) * (len(widths) - 1) - width
+    while excess > 0:
+        spare = [
+            0 if column.shortest is None else max(0, widths[i] - column.shortest) for i, column in enumerate(columns)
+        ]
+        widest = max(range(len(columns)), key=lambda i: (spare[i] > 0, widths[i]))
+        if spare[widest] == 0:
+            break
+        widths[widest] -= 1
+        excess -= 1
+    return widths
+
+
+def _line(columns: Sequence[Column], cells: Sequence[Cell], widths: Sequence[int], pen: Pen) -> str:
+    parts = []
+    for column, cell, width in zip(columns, cells, widths, strict=True):
+        text = shortened(cell.text, width - text_width(cell.lead), pen)
+        padding = " " * (width - text_width(cell.lead + text))
+        painted = pen.paint(cell.lead, "dim") + pen.paint(text, cell.style)
+        parts.append(padding + painted if column.right else painted + padding)
+    return GAP.join(parts).rstrip()
+
+
+def shortened(text: str, width: int, pen: Pen) -> str:
+    """`text` within `width` columns, cut in the middle, where names of modules are least telling."""
+    if text_width(text) <= width:
+        return text
+    mark = pen.plain("…")
+    keep = max(0, width - 1)
+    head = _prefix(text, (keep + 1) // 2)
+    tail = _prefix(text[::-1], keep // 2)[::-1]
+    return head + mark + tail
+
+
+def _prefix(text: str, width: int) -> str:
+    taken = 0
+    for position, character in enumerate(text):
+        taken += text_width(character)
+        if taken > width:
+            return text[:position]
+    return text
+
+
+def text_width(text: str) -> int:
+    """Columns that `text` takes on a terminal: wide characters two, combining ones none."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(character) else 2 if unicodedata.east_asian_width(character) in "WF" else 1
+        for character in text
+    )

@@ -1,0 +1,135 @@
+"""How the nodes of a picture are joined: the main path, what is written on the arrows, tags instead of long arrows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+LONGEST_TOTAL = 20_000
+"""Ranks that all arrows together may pass: each is a node to the layout engine, and long arrows are what stalls it."""
+MOST_CONTAINERS = 4
+"""A source with users in more containers is shown by tags."""
+
+
+@dataclass(eq=False, slots=True, kw_only=True)
+class Wire:
+    """What goes from one node to another; nodes are numbered in the order of the run."""
+
+    tail: int
+    head: int
+    label: str
+    main: bool = False
+    written: bool = False
+    """The label is shown."""
+    tagged: bool = False
+    """A tag beside the head names the tail instead of an arrow."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeFacts:
+    """What the wiring needs to know of a node."""
+
+    weight: int
+    """Rows in it: the main path is the one with most."""
+    container: int
+    """Number of the frame that it stands in."""
+    outermost: int
+    """Number of the outermost frame around it; -1 for none."""
+    source: bool = False
+    sink: bool = False
+    shape: str = ""
+    """Written on the node itself (a pill)."""
+
+
+@dataclass(eq=False, slots=True)
+class Wiring:
+    nodes: list[NodeFacts]
+    wires: list[Wire]
+    out: list[list[Wire]] = field(init=False)
+    into: list[list[Wire]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.out = [[] for _ in self.nodes]
+        self.into = [[] for _ in self.nodes]
+        for wire in self.wires:
+            self.out[wire.tail].append(wire)
+            self.into[wire.head].append(wire)
+
+    def settle(self) -> None:
+        """Marks the main path, the labels that are written, and the wires that become tags."""
+        self._mark_main_path()
+        self._tag_wide_sources()
+        self._tag_long_wires()
+        self._choose_labels()
+
+    def _mark_main_path(self) -> None:
+        """The way from an input to an output with most rows on it."""
+        starts = [number for number, node in enumerate(self.nodes) if node.source]
+        best: dict[int, tuple[int, int]] = {number: (0, -number) for number in starts}
+        before: dict[int, Wire] = {}
+        for number in range(len(self.nodes)):
+            for wire in self.into[number]:
+                if wire.tail < wire.head and wire.tail in best:
+                    score = (best[wire.tail][0] + self.nodes[number].weight, -wire.tail)
+                    if number not in best or score > best[number]:
+                        best[number] = score
+                        before[number] = wire
+        ends = [number for number, node in enumerate(self.nodes) if node.sink and number in before]
+        ends = ends or [number for number in range(len(self.nodes)) if number in before]
+        if not ends:
+            return
+        step: int | None = max(ends, key=lambda number: (best[number][0], -number))
+        while step is not None and step in before:
+            before[step].main = True
+            step = before[step].tail
+
+    def _tag_wide_sources(self) -> None:
+        for number, node in enumerate(self.nodes):
+            users = {self.nodes[wire.head].container for wire in self.out[number]}
+            if len(users) <= MOST_CONTAINERS:
+                continue
+            for wire in self.out[number]:
+                wire.tagged = not wire.main and self.nodes[wire.head].container != node.container
+
+    def _tag_long_wires(self) -> None:
+        ranks = self._ranks()
+
+        def span(wire: Wire) -> int:
+            return ranks[wire.head] - ranks[wire.tail] - 1
+
+        drawn = [wire for wire in self.wires if not wire.tagged and wire.tail < wire.head]
+        total = sum(span(wire) for wire in drawn)
+        for wire in sorted(drawn, key=span, reverse=True):
+            if total <= LONGEST_TOTAL:
+                return
+            if not wire.main:
+                wire.tagged = True
+                total -= span(wire)
+
+    def _ranks(self) -> list[int]:
+        """Rows of the layout, by the longest way to each node."""
+        ranks = [0] * len(self.nodes)
+        for number in range(len(self.nodes)):
+            for wire in self.into[number]:
+                if wire.tail < number and not wire.tagged:
+                    ranks[number] = max(ranks[number], ranks[wire.tail] + 1)
+        return ranks
+
+    def _choose_labels(self) -> None:
+        """A shape is written where it differs from the last one written on the way, and once for each source.
+
+        It is written again where the main path leaves an outermost frame: there the reader takes a breath.
+        """
+        known: dict[int, str] = {}
+        for number, node in enumerate(self.nodes):
+            written = {node.shape or known.get(number, "")}
+            first: Callable[[Wire], tuple[bool, int]] = lambda wire: (not wire.main, wire.head)  # noqa: E731
+            for wire in sorted(self.out[number], key=first):
+                head = self.nodes[wire.head]
+                leaves = wire.main and node.outermost not in (-1, head.outermost)
+                wire.written = bool(wire.label) and not head.sink and (wire.label not in written or leaves)
+                wire.written = wire.written and not wire.tagged
+                if wire.written:
+                    written.add(wire.label)
+                if wire.main or wire.head not in known:
+                    known[wire.head] = wire.label

@@ -1,0 +1,94 @@
+"""The dataflow of a graph with views and shape bookkeeping left out: what a reader follows with a finger."""
+
+from __future__ import annotations
+
+from modgraph.graph.index import GraphIndex
+from modgraph.graph.model import Edge
+
+VIEWS = frozenset(
+    """
+    view view_as reshape reshape_as permute transpose t swapaxes swapdims movedim moveaxis adjoint squeeze unsqueeze
+    unflatten expand expand_as broadcast_to ravel contiguous detach to type type_as float double half bfloat16 int
+    long short bool cpu cuda getitem select narrow chunk split split_with_sizes tensor_split hsplit vsplit dsplit
+    unbind diagonal as_strided atleast_1d atleast_2d atleast_3d view_as_real view_as_complex requires_grad numel size
+    dim ndimension stride storage_offset is_contiguous element_size get_device is_floating_point is_complex
+    broadcast_tensors lift_fresh alias
+    """.split()
+)
+"""Last part of the names of operations that give the same values another shape, type or place."""
+
+
+def operation_word(name: str) -> str:
+    """The bare word of an operation: "torch.Tensor.__iadd__" gives "add", "torch.relu_" gives "relu".
+
+    Attribute reads ("torch.Tensor.T.__get__") give "view".
+    """
+    if name.endswith(".__get__"):
+        return "view"
+    word = name.rpartition(".")[2]
+    if word.startswith("__") and word.endswith("__"):
+        word = word.strip("_")
+        if word[:1] in ("i", "r") and word[1:] in _ARITHMETIC:
+            word = word[1:]
+    elif not word.startswith("_"):
+        word = word.rstrip("_") or word
+    return word
+
+
+_ARITHMETIC = frozenset("add sub mul truediv floordiv matmul mod pow and or xor div".split())
+
+
+def contracted_edges(index: GraphIndex, *, views: bool = False) -> tuple[Edge, ...]:
+    """Edges between calls, drawn operations, inputs, parameters, constants and outputs.
+
+    What passed through views goes directly from its maker to its user, with the shape that the user got. Operations
+    inside a leaf call are left out with their edges: the call stands for them. `views=True` keeps the views.
+    """
+    hidden, passing = _left_out(index, views)
+    origins: dict[str, tuple[str, ...]] = {}
+    for operation in index.graph.operations:
+        if operation.id in passing:
+            producers: dict[str, None] = {}
+            for edge in index.incoming.get(operation.id, ()):
+                for producer in origins.get(edge.producer, (edge.producer,)):
+                    producers[producer] = None
+            origins[operation.id] = tuple(producers)
+    found: dict[Edge, None] = {}
+    for edge in index.graph.edges:
+        if edge.consumer in passing or edge.consumer in hidden or edge.producer in hidden:
+            continue
+        if edge.producer not in passing:
+            found[edge] = None
+            continue
+        for producer in origins[edge.producer]:
+            if producer not in passing and producer not in hidden:
+                found[Edge(producer=producer, consumer=edge.consumer, tensor=edge.tensor)] = None
+    return tuple(found)
+
+
+def _left_out(index: GraphIndex, views: bool) -> tuple[set[str], set[str]]:
+    """Operations of which nothing is drawn, and those through which the data is followed."""
+    hidden: set[str] = set()
+    passing: set[str] = set()
+    for operation in index.graph.operations:
+        if (
+            operation.call is not None
+            and index.is_leaf_call(operation.call)
+            and index.graph.calls[operation.call].module
+        ):
+            hidden.add(operation.id)
+        elif not views and operation_word(operation.name) in VIEWS:
+            passing.add(operation.id)
+    return hidden, passing
+
+
+def stands_for_itself(index: GraphIndex, call: int) -> bool:
+    """Whether a call is one step of the dataflow, so that what happened inside it is not drawn.
+
+    So is every leaf call. The model's own call is so only where edges end at it: a model that computes everything in
+    its `forward` is drawn by its operations.
+    """
+    if not index.is_leaf_call(call):
+        return False
+    end = f"call:{call}"
+    return index.graph.calls[call].parent is not None or end in index.incoming or end in index.outgoing

@@ -1,0 +1,399 @@
+"""What a run says while it happens, and how that becomes a `Graph`.
+
+A recorder emits events in the order in which things happen; in a process of its own each is one JSON line. `replay`
+folds them into a graph, also where the stream breaks off after any of them.
+
+Whether a call is a leaf is only known when it has ended, so events carry *raw* producers: the operation that made a
+tensor, wherever it ran. `replay` resolves them: a call in which no other call began is one node for its surroundings.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal
+
+from modgraph.errors import GraphError
+from modgraph.graph.build import GraphBuilder
+from modgraph.graph.codec import decode, encode
+from modgraph.graph.model import (
+    BackwardRecord,
+    Call,
+    Edge,
+    Gap,
+    Graph,
+    ModelInfo,
+    ModuleNode,
+    Operation,
+    Problem,
+    SourceLocation,
+    TensorInfo,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flow:
+    """A tensor that arrived, and one of those that made it."""
+
+    producer: str
+    """`call:N`, `op:N`, `input:NAME`, `param:PATH` or `const:N`, not yet resolved to leaves."""
+    tensor: TensorInfo
+    """Named for the place where it arrived."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Base of all events; each travels as one JSON line."""
+
+    def to_json(self) -> str:
+        """One line of JSON text, without a line break; deterministic."""
+        return json.dumps({"event": _NAMES[type(self)], **encode(self)}, ensure_ascii=False, separators=(",", ":"))
+
+    @staticmethod
+    def from_json(line: str) -> Event:
+        """The event that `to_json` wrote.
+
+        Raises:
+            GraphError: `line` is no event.
+        """
+        try:
+            data = json.loads(line)
+            kind = EVENTS[data.pop("event")]
+            return decode(kind, data)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise GraphError(f"not an event of a trace: {line[:80]!r} ({error})") from error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartEvent(Event):
+    """The model before its run: always the first event."""
+
+    model: ModelInfo
+    modules: tuple[ModuleNode, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModuleEvent(Event):
+    """Modules that the run brought to light: a module that was in no known place, and what lies below it."""
+
+    modules: tuple[ModuleNode, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnterEvent(Event):
+    """A call begins. Calls are numbered from 0 in the order of these events."""
+
+    call: int
+    module: str
+    parent: int | None = None
+    inputs: tuple[TensorInfo, ...] = ()
+    flows: tuple[Flow, ...] = ()
+    source: SourceLocation | None = None
+    direct: bool = False
+    recomputed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExitEvent(Event):
+    """A call ends, with what it returned or with the exception that left it."""
+
+    call: int
+    outputs: tuple[TensorInfo, ...] = ()
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperationEvent(Event):
+    """A torch function has run and made, or written into, a tensor."""
+
+    index: int
+    name: str
+    call: int | None = None
+    flows: tuple[Flow, ...] = ()
+    source: SourceLocation | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GapEvent(Event):
+    """A value left torch."""
+
+    kind: str
+    call: int | None = None
+    source: SourceLocation | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputEvent(Event):
+    """One tensor that the model returned."""
+
+    name: str
+    """As in the edge's end `output:NAME`."""
+    flows: tuple[Flow, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GradientEvent(Event):
+    """A gradient of one tensor that a call took (`input`) or returned (`output`)."""
+
+    call: int
+    side: Literal["input", "output"]
+    tensor: TensorInfo
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorEvent(Event):
+    """The run failed: an exception left the model."""
+
+    message: str
+    module: str | None = None
+    file: str | None = None
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DoneEvent(Event):
+    """The recorder has said all it has to say, after a run that ended or failed."""
+
+
+EVENTS: dict[str, type[Event]] = {
+    "start": StartEvent,
+    "module": ModuleEvent,
+    "enter": EnterEvent,
+    "exit": ExitEvent,
+    "op": OperationEvent,
+    "gap": GapEvent,
+    "output": OutputEvent,
+    "grad": GradientEvent,
+    "error": ErrorEvent,
+    "done": DoneEvent,
+}
+_NAMES: dict[type[Event], str] = {kind: name for name, kind in EVENTS.items()}
+
+
+def replay(events: Iterable[Event]) -> Graph:
+    """The graph that a stream of events tells of.
+
+    A stream that ends before its `done` gives all that was said until then; calls still open are closed without
+    outputs, and a `Problem` names the innermost of them.
+
+    Raises:
+        GraphError: the stream does not begin with `start`, or contradicts itself.
+    """
+    stream = iter(events)
+    start = next(stream, None)
+    if not isinstance(start, StartEvent):
+        raise GraphError("a trace begins with its start event")
+    fold = _Fold(start)
+    for event in stream:
+        fold.add(event)
+    return fold.graph()
+
+
+@dataclass(slots=True)
+class _OpenCall:
+    """A call while its stream is read."""
+
+    enter: EnterEvent
+    exit: ExitEvent | None = None
+    has_children: bool = False
+
+
+@dataclass(slots=True)
+class _Gradients:
+    inputs: list[TensorInfo] = field(default_factory=list)
+    outputs: list[TensorInfo] = field(default_factory=list)
+
+
+class _Fold:
+    """The state of one `replay`."""
+
+    def __init__(self, start: StartEvent) -> None:
+        self._model = start.model
+        self._modules: dict[str, ModuleNode] = {node.path: node for node in start.modules}
+        self._calls: list[_OpenCall] = []
+        self._operations: dict[int, OperationEvent] = {}
+        self._consumers: list[EnterEvent | OperationEvent | OutputEvent] = []
+        self._gaps: list[Gap] = []
+        self._gradients: dict[int, _Gradients] = {}
+        self._problems: list[Problem] = []
+        self._ended = False
+
+    def add(self, event: Event) -> None:
+        match event:
+            case EnterEvent():
+                self._enter(event)
+            case ExitEvent():
+                self._call(event.call).exit = event
+            case OperationEvent():
+                self._operations[event.index] = event
+                self._consumers.append(event)
+            case OutputEvent():
+                self._consumers.append(event)
+            case GapEvent():
+                self._gaps.append(Gap(kind=event.kind, call=event.call, source=event.source))
+            case ModuleEvent():
+                for node in event.modules:
+                    self._modules.setdefault(node.path, node)
+            case GradientEvent():
+                self._gradient(event)
+            case ErrorEvent():
+                self._error(event)
+            case DoneEvent():
+                self._ended = True
+            case _:
+                raise GraphError(f"{type(event).__name__} has no place after the start of a trace")
+
+    def _call(self, index: int) -> _OpenCall:
+        if not 0 <= index < len(self._calls):
+            raise GraphError(f"an event names call {index}, which did not begin")
+        return self._calls[index]
+
+    def _enter(self, event: EnterEvent) -> None:
+        if event.call != len(self._calls):
+            raise GraphError(f"call {event.call} began as number {len(self._calls)}")
+        if event.module not in self._modules:
+            raise GraphError(f"call {event.call} is of module {event.module!r}, which is not known")
+        if event.parent is not None:
+            self._call(event.parent).has_children = True
+        self._calls.append(_OpenCall(event))
+        self._consumers.append(event)
+
+    def _gradient(self, event: GradientEvent) -> None:
+        self._call(event.call)
+        gradients = self._gradients.setdefault(event.call, _Gradients())
+        (gradients.inputs if event.side == "input" else gradients.outputs).append(event.tensor)
+
+    def _error(self, event: ErrorEvent) -> None:
+        module = event.module if event.module in self._modules else None
+        self._problems.append(
+            Problem(stage="trace", message=event.message, module=module, file=event.file, line=event.line)
+        )
+        self._ended = True
+
+    def graph(self) -> Graph:
+        """All that was said, checked."""
+        if not self._ended:
+            self._problems.append(self._broken_off())
+        builder = GraphBuilder(self._model)
+        calls_of: dict[str, list[int]] = {}
+        for index, call in enumerate(self._calls):
+            calls_of.setdefault(call.enter.module, []).append(index)
+            builder.calls.append(_finished(call))
+        for node in self._modules.values():
+            calls = tuple(calls_of.get(node.path, ()))
+            builder.modules.append(replace(node, calls=calls) if calls else node)
+        builder.operations.extend(
+            Operation(id=f"op:{event.index}", name=event.name, call=event.call, source=event.source)
+            for _, event in sorted(self._operations.items())
+        )
+        builder.edges.extend(self._edges())
+        builder.gaps.extend(self._gaps)
+        for index, gradients in self._gradients.items():
+            builder.backward.append(
+                BackwardRecord(
+                    module=self._calls[index].enter.module,
+                    grad_inputs=tuple(gradients.inputs),
+                    grad_outputs=tuple(gradients.outputs),
+                    call=index,
+                )
+            )
+        builder.problems.extend(self._problems)
+        return builder.build()
+
+    def _broken_off(self) -> Problem:
+        innermost = next((call for call in reversed(self._calls) if call.exit is None), None)
+        if innermost is None:
+            return Problem(stage="trace", message="the trace broke off while no module was being called")
+        module = innermost.enter.module
+        source = innermost.enter.source
+        return Problem(
+            stage="trace",
+            message=f"the trace broke off during a call of {module or 'the model'}",
+            module=module,
+            file=source.file if source else None,
+            line=source.line if source else None,
+        )
+
+    def _edges(self) -> list[Edge]:
+        """Every flow between leaves, in the order in which its consumer began.
+
+        Two tensors of one shape that go the same way are two edges, as two arguments of one function are; into a leaf
+        whose own operations read what it was given already, they are one.
+        """
+        edges: dict[tuple[Any, ...], Edge] = {}
+        arrived: set[tuple[Any, ...]] = set()
+        for consumer in self._consumers:
+            for flow in consumer.flows:
+                edge = self._edge(consumer, flow)
+                if edge is None:
+                    continue
+                way = (edge.producer, edge.consumer, edge.tensor.shape, edge.tensor.dtype)
+                read_inside = isinstance(consumer, OperationEvent) and edge.consumer.startswith("call:")
+                if read_inside and way in arrived:
+                    continue
+                arrived.add(way)
+                edges.setdefault((*way, edge.tensor.name), edge)
+        return list(edges.values())
+
+    def _edge(self, consumer: EnterEvent | OperationEvent | OutputEvent, flow: Flow) -> Edge | None:
+        leaf = consumer.call if isinstance(consumer, OperationEvent) and self._is_leaf(consumer.call) else None
+        producer = flow.producer
+        kind, _, rest = producer.partition(":")
+        if kind == "op":
+            home = self._operation(rest).call
+            if home is not None and self._is_leaf(home):
+                if home == leaf and isinstance(consumer, OperationEvent):
+                    return Edge(producer=producer, consumer=f"op:{consumer.index}", tensor=flow.tensor)
+                producer = f"call:{home}"
+        elif kind == "param" and leaf is not None and self._owns(self._calls[leaf].enter.module, rest):
+            return None
+        if isinstance(consumer, OutputEvent):
+            end = f"output:{consumer.name}"
+        elif isinstance(consumer, OperationEvent):
+            end = f"op:{consumer.index}" if leaf is None else f"call:{leaf}"
+        elif self._is_leaf(consumer.call):
+            end = f"call:{consumer.call}"
+        else:
+            return None
+        return None if producer == end else Edge(producer=producer, consumer=end, tensor=flow.tensor)
+
+    def _operation(self, index: str) -> OperationEvent:
+        event = self._operations.get(int(index)) if index.isdecimal() else None
+        if event is None:
+            raise GraphError(f"a flow names op:{index}, which did not run")
+        return event
+
+    def _is_leaf(self, call: int | None) -> bool:
+        return call is not None and not self._call(call).has_children
+
+    def _owns(self, module: str, parameter: str) -> bool:
+        """Whether `parameter`, by any of its names, belongs to the module or to one below it."""
+        prefix = f"{module}." if module else ""
+        return any(name.startswith(prefix) for name in self._names_of.get(parameter, (parameter,)))
+
+    @cached_property
+    def _names_of(self) -> dict[str, list[str]]:
+        """All full paths of each parameter and buffer, by its first."""
+        names: dict[str, list[str]] = {}
+        for node in self._modules.values():
+            for tensor in (*node.parameters, *node.buffers):
+                full = f"{node.path}.{tensor.name}" if node.path else tensor.name
+                names.setdefault(tensor.alias_of or full, []).append(full)
+        return names
+
+
+def _finished(call: _OpenCall) -> Call:
+    enter, end = call.enter, call.exit
+    return Call(
+        index=enter.call,
+        module=enter.module,
+        parent=enter.parent,
+        inputs=enter.inputs,
+        outputs=end.outputs if end else (),
+        source=enter.source,
+        error=end.error if end else None,
+        direct=enter.direct,
+        recomputed=enter.recomputed,
+    )

@@ -1,0 +1,117 @@
+"""A graph for networkx.
+
+| view | nodes | edges (attribute `kind`) |
+| --- | --- | --- |
+| hierarchy | `module:PATH` for every module (`module:` is the root) | `contains` |
+| dataflow | the ends of the edges as in the JSON (`call:3`, `op:0`, `input:x`, `output:0`, `param:PATH`, `const:0`), and every call that made no other call and every operation, also without an edge | `dataflow` |
+| both | all of these, and the calls that made others | these, `calls` from a module to each of its calls, and `inside` from a call to the calls and operations that ran directly in it |
+
+Every node has `kind`: module, call, operation, input, output, parameter or constant. A module has the fields of its
+`ModuleNode` that are plain values (`path`, `class_name`, `predicted`, `observed`, `registered`, `alias_of`) and the
+number of elements of its own parameters; a call `module`, `class_name`, `index` and `error`; an operation `name`.
+A `dataflow` edge has `shape` and `dtype`. Two tensors between the same ends are two edges.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import networkx
+
+from modgraph.graph.index import GraphIndex
+from modgraph.graph.model import Graph, ModuleNode
+
+View = Literal["hierarchy", "dataflow", "both"]
+
+
+def to_networkx(graph: Graph, view: View = "both") -> networkx.MultiDiGraph:
+    """The graph as a networkx `MultiDiGraph`; nodes and edges come in the graph's own order.
+
+    Raises:
+        ValueError: `view` is none of the three.
+    """
+    if view not in ("hierarchy", "dataflow", "both"):
+        raise ValueError(f"view is 'hierarchy', 'dataflow' or 'both', not {view!r}")
+    network = networkx.MultiDiGraph(name=graph.model.name)
+    index = GraphIndex(graph)
+    if view != "dataflow":
+        _add_modules(network, index)
+    if view != "hierarchy":
+        _add_dataflow(network, index, containers=view == "both")
+    if view == "both":
+        _add_calls(network, index)
+    return network
+
+
+def _add_modules(network: networkx.MultiDiGraph, index: GraphIndex) -> None:
+    for node in index.graph.modules:
+        network.add_node(f"module:{node.path}", **_module_facts(node))
+    for path, parent in index.parents.items():
+        if parent is not None:
+            network.add_edge(f"module:{parent}", f"module:{path}", kind="contains")
+
+
+def _module_facts(node: ModuleNode) -> dict[str, Any]:
+    sizes = [_elements(parameter.shape) for parameter in node.parameters]
+    return {
+        "kind": "module",
+        "path": node.path,
+        "class_name": node.class_name,
+        "predicted": node.predicted,
+        "observed": node.observed,
+        "registered": node.registered,
+        "alias_of": node.alias_of,
+        "parameters": None if None in sizes else sum(size for size in sizes if size is not None),
+    }
+
+
+def _elements(shape: tuple[int | str | None, ...] | None) -> int | None:
+    if shape is None:
+        return None
+    elements = 1
+    for size in shape:
+        if not isinstance(size, int):
+            return None
+        elements *= size
+    return elements
+
+
+def _add_dataflow(network: networkx.MultiDiGraph, index: GraphIndex, *, containers: bool) -> None:
+    for call in index.graph.calls:
+        if containers or index.is_leaf_call(call.index):
+            class_name = index.modules[call.module].class_name
+            network.add_node(
+                f"call:{call.index}",
+                kind="call",
+                index=call.index,
+                module=call.module,
+                class_name=class_name,
+                error=call.error,
+            )
+    for operation in index.graph.operations:
+        network.add_node(operation.id, kind="operation", name=operation.name)
+    for edge in index.graph.edges:
+        for end in (edge.producer, edge.consumer):
+            if end not in network:
+                network.add_node(end, **_end_facts(end))
+        network.add_edge(
+            edge.producer, edge.consumer, kind="dataflow", shape=edge.tensor.shape, dtype=edge.tensor.dtype
+        )
+
+
+_END_KINDS = {"input": "input", "output": "output", "param": "parameter", "const": "constant", "call": "call"}
+
+
+def _end_facts(end: str) -> dict[str, Any]:
+    kind, _, name = end.partition(":")
+    return {"kind": _END_KINDS[kind], "name": name}
+
+
+def _add_calls(network: networkx.MultiDiGraph, index: GraphIndex) -> None:
+    for call in index.graph.calls:
+        network.add_edge(f"module:{call.module}", f"call:{call.index}", kind="calls")
+        if call.parent is not None:
+            network.add_edge(f"call:{call.parent}", f"call:{call.index}", kind="inside")
+    for operation in index.graph.operations:
+        if operation.call is not None:
+            network.add_edge(f"call:{operation.call}", operation.id, kind="inside")

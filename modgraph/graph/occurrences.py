@@ -1,0 +1,344 @@
+"""The run as a tree: each call of a module and each operation at the place where it took part.
+
+A module that is called twice occurs twice. A container that is never called itself (a `ModuleList`) stands around the
+calls of its children where those follow each other undisturbed; where a loop alternates between two lists, neither
+can be drawn as one box, so both are left out and their children stand in the caller. Modules that were not called
+stand in their container, after the sibling registered before them; without any call the tree is the tree of modules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from modgraph.graph.dataflow import contracted_edges, stands_for_itself
+from modgraph.graph.index import GraphIndex
+from modgraph.graph.model import Call, Edge, Graph, Operation, TensorInfo
+
+Key = tuple[int, int, int, int]
+
+
+@dataclass(eq=False, slots=True, kw_only=True)
+class Occurrence:
+    """One module, operation, input, output, parameter or constant, where it takes part in the run."""
+
+    path: str
+    """Of the module; for an operation, of the module inside whose call it ran; for a parameter, its own."""
+    parent: Occurrence | None
+    call: Call | None = None
+    operation: Operation | None = None
+    end: str | None = None
+    """The end of edges that it stands for ("call:3"); None for a container and for what was not called."""
+    key: Key = (0, 0, 0, 0)
+    """Sorts leaves as they ran."""
+    children: list[Occurrence] = field(default_factory=list)
+    first: int = 0
+    """The leaves below it, in the order of the tree, are those from `first` up to, not including, `past`."""
+    past: int = 0
+
+    @property
+    def is_module(self) -> bool:
+        """Whether it stands for a module, not for an operation or an end of the data."""
+        return self.operation is None and (self.end is None or self.end.startswith("call:"))
+
+
+@dataclass(eq=False, slots=True, kw_only=True)
+class Link:
+    """A tensor that goes from one leaf to another."""
+
+    source: Occurrence
+    target: Occurrence
+    tensor: TensorInfo
+
+
+class Run:
+    """The occurrences of a graph and the links between its leaves.
+
+    Args:
+        views: keep views and shape bookkeeping as operations.
+    """
+
+    def __init__(self, graph: Graph, *, views: bool = False) -> None:
+        self.graph = graph
+        self.index = GraphIndex(graph)
+        growth = _Growth(self.index, contracted_edges(self.index, views=views))
+        self.root = growth.root
+        self.leaves: list[Occurrence] = []
+        self._number_leaves()
+        self.links: list[Link] = growth.links
+        self.incoming: list[list[Link]] = [[] for _ in self.leaves]
+        self.outgoing: list[list[Link]] = [[] for _ in self.leaves]
+        for link in self.links:
+            self.outgoing[link.source.first].append(link)
+            self.incoming[link.target.first].append(link)
+
+    def _number_leaves(self) -> None:
+        for occurrence in preorder(self.root):
+            occurrence.first = len(self.leaves)
+            if occurrence.end is not None and not occurrence.children:
+                self.leaves.append(occurrence)
+                occurrence.past = len(self.leaves)
+        for occurrence in reversed(list(preorder(self.root))):
+            if occurrence.children:
+                occurrence.past = max(child.past for child in occurrence.children)
+            elif occurrence.end is None:
+                occurrence.past = occurrence.first
+
+
+def preorder(root: Occurrence) -> Iterator[Occurrence]:
+    """`root` and everything below it, parents first; iterative, as trees may be thousands deep."""
+    pending = [root]
+    while pending:
+        occurrence = pending.pop()
+        yield occurrence
+        pending.extend(reversed(occurrence.children))
+
+
+class _Growth:
+    """Builds the tree of one graph."""
+
+    def __init__(self, index: GraphIndex, edges: tuple[Edge, ...]) -> None:
+        self.index = index
+        self.edges = edges
+        self.links: list[Link] = []
+        self.root = Occurrence(path="", parent=None)
+        self.of_call: dict[int, Occurrence] = {}
+        self.of_end: dict[str, Occurrence] = {}
+        self.around: dict[tuple[int, str], Occurrence] = {}
+        self.sources: dict[tuple[str, int], Occurrence] = {}
+        self.aliases: dict[str, list[str]] = {}
+        for node in index.graph.modules:
+            if node.alias_of is not None:
+                self.aliases.setdefault(node.alias_of, []).append(node.path)
+        self._add_calls()
+        self._add_operations()
+        self._add_links()
+        self._sort()
+        self._add_uncalled()
+
+    def _add_calls(self) -> None:
+        recomputed: set[int] = set()
+        for call in self.index.graph.calls:
+            if call.recomputed or call.parent in recomputed:
+                recomputed.add(call.index)
+                continue
+            if call.parent is None and call.module == "" and self.root.call is None:
+                self.root.call = call
+                self.of_call[call.index] = self.root
+                if stands_for_itself(self.index, call.index):
+                    self._lone_root(call)
+                continue
+            parent = self.root if call.parent is None else self.of_call[call.parent]
+            path = self._name_at(call, parent)
+            holder = self._holder(path, parent)
+            leaf = self.index.is_leaf_call(call.index)
+            occurrence = Occurrence(path=path, parent=holder, call=call, key=(call.index, 0, 1, 0))
+            if leaf:
+                occurrence.end = f"call:{call.index}"
+                self.of_end[occurrence.end] = occurrence
+            holder.children.append(occurrence)
+            self.of_call[call.index] = occurrence
+
+    def _lone_root(self, call: Call) -> None:
+        """A model that is a single layer is drawn as that layer inside itself."""
+        end = f"call:{call.index}"
+        leaf = Occurrence(path="", parent=self.root, call=call, end=end, key=(call.index, 0, 1, 0))
+        self.of_end[end] = leaf
+        self.root.children.append(leaf)
+
+    def _name_at(self, call: Call, parent: Occurrence) -> str:
+        """The path by which the caller reaches the module: its own, or that of an alias inside the caller."""
+        if self._is_below(call.module, parent.path):
+            return call.module
+        for alias in self.aliases.get(call.module, ()):
+            if self._is_below(alias, parent.path):
+                return alias
+        return call.module
+
+    def _is_below(self, path: str, ancestor: str) -> bool:
+        at: str | None = path
+        while at is not None:
+            if at == ancestor:
+                return True
+            at = self.index.parents[at]
+        return False
+
+    def _holder(self, path: str, caller: Occurrence) -> Occurrence:
+        """Where a call stands: in its caller, or in the uncalled containers between them."""
+        between: list[str] = []
+        at = self.index.parents[path]
+        while at is not None and at != caller.path:
+            between.append(at)
+            at = self.index.parents[at]
+        if at is None:
+            return caller
+        holder = caller
+        for step in reversed(between):
+            found = self.around.get((id(holder), step))
+            if found is None:
+                found = Occurrence(path=step, parent=holder)
+                self.around[id(holder), step] = found
+                holder.children.append(found)
+            holder = found
+        return holder
+
+    def _add_operations(self) -> None:
+        wanted = {end for edge in self.edges for end in (edge.producer, edge.consumer)}
+        feeding: dict[str, list[str]] = {}
+        for edge in self.edges:
+            feeding.setdefault(edge.consumer, []).append(edge.producer)
+        for number, operation in enumerate(self.index.graph.operations):
+            if operation.id not in wanted:
+                continue
+            parent = self.root if operation.call is None else self.of_call.get(operation.call)
+            if parent is None:
+                continue
+            before = [self.of_end[end].key[0] for end in feeding.get(operation.id, ()) if end in self.of_end]
+            began = -1 if operation.call is None else operation.call
+            occurrence = Occurrence(
+                path=parent.path,
+                parent=parent,
+                operation=operation,
+                end=operation.id,
+                key=(max([began, *before]), 1, 1, number),
+            )
+            parent.children.append(occurrence)
+            self.of_end[operation.id] = occurrence
+
+    def _add_links(self) -> None:
+        for edge in self.edges:
+            target = self._target(edge)
+            if target is None:
+                continue
+            source = self._source(edge, target)
+            if source is not None:
+                self.links.append(Link(source=source, target=target, tensor=edge.tensor))
+
+    def _target(self, edge: Edge) -> Occurrence | None:
+        target = self.of_end.get(edge.consumer)
+        if target is None and edge.consumer.startswith("output:"):
+            key = (len(self.index.graph.calls), 0, 0, len(self.of_end))
+            target = Occurrence(path="", parent=self.root, end=edge.consumer, key=key)
+            self.root.children.append(target)
+            self.of_end[edge.consumer] = target
+        return target
+
+    def _source(self, edge: Edge, target: Occurrence) -> Occurrence | None:
+        source = self.of_end.get(edge.producer)
+        kind, _, name = edge.producer.partition(":")
+        if source is not None or kind not in ("input", "param", "const"):
+            return source
+        if kind == "input":
+            source = Occurrence(path="", parent=self.root, end=edge.producer, key=(-1, 0, 0, len(self.of_end)))
+            self.root.children.append(source)
+            self.of_end[edge.producer] = source
+            return source
+        # A parameter or constant is shown beside each of its users, else it would tie distant blocks together.
+        home = target.parent or self.root
+        source = self.sources.get((edge.producer, id(home)))
+        if source is None:
+            path = name if kind == "param" else home.path
+            key = (target.key[0], target.key[1], 0, len(self.sources))
+            source = Occurrence(path=path, parent=home, end=edge.producer, key=key)
+            self.sources[edge.producer, id(home)] = source
+            home.children.append(source)
+        return source
+
+    def _sort(self) -> None:
+        """Children as they ran; containers that do not hold together are dissolved."""
+        for occurrence in reversed(list(preorder(self.root))):
+            if not occurrence.children:
+                continue
+            _dissolve_interrupted(occurrence)
+            if occurrence is not self.root:
+                occurrence.key = occurrence.children[0].key
+
+    def _add_uncalled(self) -> None:
+        """Modules without a call below them, at their place among their siblings."""
+        at: dict[str, Occurrence] = {}
+        for occurrence in preorder(self.root):
+            if occurrence.is_module:
+                at.setdefault(occurrence.path, occurrence)
+        ran = bool(self.index.graph.calls)
+        active = self._with_calls()
+        previous: dict[str, str] = {}
+        for node in self.index.graph.modules[1:]:
+            parent_name = self.index.parents[node.path] or ""
+            before = previous.get(parent_name)
+            previous[parent_name] = node.path
+            if node.path in at or node.class_name == "NoneType" or node.path in active:
+                continue
+            holder = self._nearest(parent_name, at, active)
+            if holder is None or (ran and parent_name not in active and parent_name != ""):
+                continue
+            occurrence = Occurrence(path=node.path, parent=holder, key=holder.key)
+            place = self._after(holder, at.get(before) if before is not None else None)
+            holder.children.insert(place, occurrence)
+            at[node.path] = occurrence
+
+    def _with_calls(self) -> set[str]:
+        active: set[str] = set()
+        for node in self.index.graph.modules:
+            if node.calls:
+                step: str | None = node.path
+                while step is not None and step not in active:
+                    active.add(step)
+                    step = self.index.parents[step]
+        for occurrence in preorder(self.root):
+            active.add(occurrence.path)
+        return active
+
+    def _nearest(self, path: str, at: dict[str, Occurrence], active: set[str]) -> Occurrence | None:
+        """The box in which a module below `path` is shown; None inside a leaf call, which stands for all of it."""
+        step: str | None = path
+        while step is not None:
+            found = at.get(step)
+            if found is not None:
+                return None if found.end is not None else found
+            if step not in active:
+                return None
+            step = self.index.parents[step]
+        return self.root
+
+    @staticmethod
+    def _after(holder: Occurrence, before: Occurrence | None) -> int:
+        if before is not None and before.parent is holder:
+            return holder.children.index(before) + 1
+        if before is None:
+            return next((i for i, child in enumerate(holder.children) if child.is_module), len(holder.children))
+        outputs = [i for i, child in enumerate(holder.children) if child.end and child.end.startswith("output:")]
+        return outputs[0] if outputs else len(holder.children)
+
+
+def _dissolve_interrupted(parent: Occurrence) -> None:
+    """Sorts the children of `parent`; of an uncalled container that others interrupt, the children take its place."""
+    while True:
+        parent.children.sort(key=lambda child: child.key)
+        broken = _interrupted(parent.children)
+        if not broken:
+            return
+        kept: list[Occurrence] = []
+        for child in parent.children:
+            if child in broken:
+                for grandchild in child.children:
+                    grandchild.parent = parent
+                kept.extend(child.children)
+            else:
+                kept.append(child)
+        parent.children[:] = kept
+
+
+def _interrupted(children: list[Occurrence]) -> set[Occurrence]:
+    broken: set[Occurrence] = set()
+    for child, following in zip(children, children[1:], strict=False):
+        if child.call is None and child.end is None and following.key < _last_key(child):
+            broken.add(child)
+    return broken
+
+
+def _last_key(container: Occurrence) -> Key:
+    """When the last call below an uncalled container began."""
+    last = container.children[-1]
+    while last.call is None and last.children:
+        last = last.children[-1]
+    return last.key

@@ -1,0 +1,368 @@
+"""JSON text of schema `modgraph/1` -> `Graph`, with a clear message for every way in which it can be wrong.
+
+It checks what it reads by itself, so that a graph loads where no JSON Schema library is installed. Fields that it does
+not know are left alone: more may stand beside the fixed ones.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar, cast
+
+from modgraph.errors import GraphError
+from modgraph.graph.build import GraphBuilder
+from modgraph.graph.model import (
+    BackwardRecord,
+    BufferInfo,
+    Call,
+    Edge,
+    Finding,
+    Gap,
+    Graph,
+    HookInfo,
+    ModelInfo,
+    ModelInput,
+    ModuleNode,
+    Operation,
+    ParameterInfo,
+    Problem,
+    Repeat,
+    Shape,
+    SourceLocation,
+    Statistics,
+    TensorInfo,
+)
+
+SCHEMA = "modgraph/1"
+
+T = TypeVar("T")
+_ABSENT: Any = object()
+
+
+def parse_graph(text: str) -> Graph:
+    """The graph that `text` holds.
+
+    Raises:
+        GraphError: the text is no JSON, no graph of this schema, or a graph that contradicts itself.
+    """
+    document = _Fields(_parse_json(text), "")
+    _check_schema(document)
+    builder = GraphBuilder(_model(document.record("model")))
+    builder.problems.extend(_problem(fields) for fields in document.records("problems"))
+    builder.modules.extend(_module(fields) for fields in document.records("modules"))
+    builder.calls.extend(_call(fields) for fields in document.records("calls"))
+    builder.operations.extend(_operation(fields) for fields in document.records("operations"))
+    builder.edges.extend(_edge(fields) for fields in document.records("edges"))
+    builder.gaps.extend(_gap(fields) for fields in document.records("gaps", optional=True))
+    builder.backward.extend(_backward(fields) for fields in document.records("backward"))
+    builder.findings.extend(_finding(fields) for fields in document.records("findings"))
+    graph = builder.build()
+    if document.flag("complete") != graph.complete:
+        raise GraphError(
+            f"complete: is {str(not graph.complete).lower()}, and there are {len(graph.problems)} problems"
+        )
+    return graph
+
+
+def _parse_json(text: str) -> Any:
+    def refuse(constant: str) -> None:
+        raise ValueError(f"{constant} is no JSON number")
+
+    try:
+        return json.loads(text, parse_constant=refuse)
+    except json.JSONDecodeError as error:
+        raise GraphError(f"this is no JSON: {error.msg}", line=error.lineno, column=error.colno) from error
+    except ValueError as error:
+        raise GraphError(f"this is no JSON: {error}") from error
+    except RecursionError as error:
+        raise GraphError("this is no graph: it is nested too deeply") from error
+
+
+def _check_schema(document: _Fields) -> None:
+    schema = document.values.get("schema")
+    if schema is None:
+        raise GraphError('this is no graph of modgraph: it has no "schema"')
+    if schema != SCHEMA:
+        known = isinstance(schema, str) and schema.startswith("modgraph/")
+        raise GraphError(
+            f"the graph is of schema {schema!r}, and this version of modgraph reads {SCHEMA!r}",
+            hint="read it with the version of modgraph that wrote it, or a newer one" if known else None,
+        )
+
+
+class _Fields:
+    """The fields of one JSON object; each reader says in its error where the object stands and what was expected."""
+
+    def __init__(self, values: Any, place: str) -> None:
+        if not isinstance(values, dict):
+            raise GraphError(f"{place or 'the document'}: expected an object, found {_named(values)}")
+        self.values: dict[str, Any] = values
+        self.place = place
+
+    def read(self, key: str, expected: str, accepts: Callable[[Any], bool], default: Any = _ABSENT) -> Any:
+        """The value of `key`, `default` where it is absent and one is given."""
+        value = self.values.get(key, default)
+        if value is _ABSENT:
+            raise GraphError(f"{self._at(key)}: this field is missing")
+        if value is not default and not accepts(value):
+            raise GraphError(f"{self._at(key)}: expected {expected}, found {_named(value)}")
+        return value
+
+    def text(self, key: str, default: str = _ABSENT) -> str:
+        return cast(str, self.read(key, "a text", _is_text, default))
+
+    def text_or_null(self, key: str, default: Any = _ABSENT) -> str | None:
+        return cast("str | None", self.read(key, "a text or null", _or_null(_is_text), default))
+
+    def choice(self, key: str, *choices: str, default: Any = _ABSENT) -> Any:
+        expected = "one of " + ", ".join(json.dumps(choice) for choice in choices)
+        return self.read(key, expected, lambda value: _is_text(value) and value in choices, default)
+
+    def integer(self, key: str) -> int:
+        return cast(int, self.read(key, "an integer", _is_integer))
+
+    def integer_or_null(self, key: str, default: Any = _ABSENT) -> int | None:
+        return cast("int | None", self.read(key, "an integer or null", _or_null(_is_integer), default))
+
+    def flag(self, key: str, default: bool = _ABSENT) -> bool:
+        return cast(bool, self.read(key, "true or false", _is_flag, default))
+
+    def flag_or_null(self, key: str) -> bool | None:
+        return cast("bool | None", self.read(key, "true, false or null", _or_null(_is_flag)))
+
+    def number_or_null(self, key: str) -> float | None:
+        value = self.read(key, 'a number, null, "NaN", "Infinity" or "-Infinity"', _is_statistic)
+        return float(value) if isinstance(value, str) else cast("float | None", value)
+
+    def shape(self, key: str) -> Shape | None:
+        sizes = self.read(key, "a list of sizes (integer, text or null), or null", _or_null(_is_shape))
+        return None if sizes is None else tuple(sizes)
+
+    def integers(self, key: str) -> tuple[int, ...]:
+        return tuple(self.read(key, "a list of integers", _is_list_of(_is_integer)))
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        return tuple(self.read(key, "a list of texts", _is_list_of(_is_text), []))
+
+    def mapping(self, key: str) -> dict[str, Any]:
+        return cast("dict[str, Any]", self.read(key, "an object", lambda value: isinstance(value, dict)))
+
+    def record(self, key: str) -> _Fields:
+        return _Fields(self.read(key, "an object", lambda value: isinstance(value, dict)), self._at(key))
+
+    def record_or_null(self, key: str, parse: Callable[[_Fields], T], default: Any = _ABSENT) -> T | None:
+        value = self.read(key, "an object or null", _or_null(lambda value: isinstance(value, dict)), default)
+        return None if value is None else parse(_Fields(value, self._at(key)))
+
+    def records(self, key: str, *, optional: bool = False) -> Iterator[_Fields]:
+        values = self.read(key, "a list", lambda value: isinstance(value, list), [] if optional else _ABSENT)
+        for position, value in enumerate(values):
+            yield _Fields(value, f"{self._at(key)}[{position}]")
+
+    def tensors(self, key: str, *, optional: bool = False) -> tuple[TensorInfo, ...]:
+        return tuple(_tensor(fields) for fields in self.records(key, optional=optional))
+
+    def _at(self, key: str) -> str:
+        return f"{self.place}.{key}" if self.place else key
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_flag(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_statistic(value: Any) -> bool:
+    if value is None or value in ("NaN", "Infinity", "-Infinity"):
+        return True
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_shape(value: Any) -> bool:
+    return isinstance(value, list) and all(size is None or _is_text(size) or _is_integer(size) for size in value)
+
+
+def _or_null(accepts: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: value is None or accepts(value)
+
+
+def _is_list_of(accepts: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, list) and all(accepts(entry) for entry in value)
+
+
+def _named(value: Any) -> str:
+    """`value` in a message: what it is, and its text where that is short."""
+    if value is None:
+        return "null"
+    if isinstance(value, dict):
+        return "an object"
+    if isinstance(value, list):
+        return "a list" if len(str(value)) > 40 else f"the list {json.dumps(value, ensure_ascii=False)}"
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _model(fields: _Fields) -> ModelInfo:
+    return ModelInfo(
+        name=fields.text("name"),
+        class_name=fields.text_or_null("class"),
+        target=fields.text_or_null("target"),
+        parameters=fields.integer_or_null("parameters"),
+        trainable_parameters=fields.integer_or_null("trainable_parameters"),
+        buffers=fields.integer_or_null("buffers"),
+        inputs=tuple(_model_input(given) for given in fields.records("inputs", optional=True)),
+        hooks=tuple(_hook(hook) for hook in fields.records("hooks", optional=True)),
+        mode=fields.choice("mode", "eval", "train", default=None),
+        device=fields.text_or_null("device", None),
+    )
+
+
+def _model_input(fields: _Fields) -> ModelInput:
+    return ModelInput(
+        name=fields.text("name"),
+        tensors=fields.tensors("tensors", optional=True),
+        literal=fields.text_or_null("literal", None),
+        origin=fields.choice("origin", "given", "example_inputs", "inferred"),
+        rules=fields.texts("rules"),
+    )
+
+
+def _module(fields: _Fields) -> ModuleNode:
+    return ModuleNode(
+        path=fields.text("path"),
+        class_name=fields.text_or_null("class"),
+        predicted=fields.flag_or_null("predicted"),
+        observed=fields.flag_or_null("observed"),
+        registered=fields.flag("registered"),
+        alias_of=fields.text_or_null("alias_of"),
+        calls=fields.integers("calls"),
+        repeat=fields.record_or_null("repeat", _repeat),
+        parameters=tuple(_parameter(parameter) for parameter in fields.records("parameters")),
+        buffers=tuple(_buffer(buffer) for buffer in fields.records("buffers")),
+        hooks=tuple(_hook(hook) for hook in fields.records("hooks")),
+        arguments=fields.mapping("arguments"),
+        source=fields.record_or_null("source", _source),
+    )
+
+
+def _repeat(fields: _Fields) -> Repeat:
+    return Repeat(group=fields.text("group"), count=fields.integer("count"))
+
+
+def _parameter(fields: _Fields) -> ParameterInfo:
+    return ParameterInfo(
+        name=fields.text("name"),
+        shape=fields.shape("shape"),
+        dtype=fields.text_or_null("dtype"),
+        trainable=fields.flag_or_null("trainable"),
+        alias_of=fields.text_or_null("alias_of", None),
+    )
+
+
+def _buffer(fields: _Fields) -> BufferInfo:
+    return BufferInfo(
+        name=fields.text("name"),
+        shape=fields.shape("shape"),
+        dtype=fields.text_or_null("dtype"),
+        persistent=fields.flag_or_null("persistent"),
+        alias_of=fields.text_or_null("alias_of", None),
+    )
+
+
+def _hook(fields: _Fields) -> HookInfo:
+    return HookInfo(kind=fields.text("kind"), name=fields.text("name"))
+
+
+def _call(fields: _Fields) -> Call:
+    return Call(
+        index=fields.integer("index"),
+        module=fields.text("module"),
+        parent=fields.integer_or_null("parent"),
+        inputs=fields.tensors("inputs"),
+        outputs=fields.tensors("outputs"),
+        source=fields.record_or_null("source", _source),
+        error=fields.text_or_null("error"),
+        direct=fields.flag("direct", False),
+        recomputed=fields.flag("recomputed", False),
+    )
+
+
+def _tensor(fields: _Fields) -> TensorInfo:
+    return TensorInfo(
+        name=fields.text("name", ""),
+        shape=fields.shape("shape"),
+        dtype=fields.text_or_null("dtype"),
+        device=fields.text_or_null("device", None),
+        statistics=fields.record_or_null("statistics", _statistics, None),
+    )
+
+
+def _statistics(fields: _Fields) -> Statistics:
+    return Statistics(
+        mean=fields.number_or_null("mean"),
+        std=fields.number_or_null("std"),
+        min=fields.number_or_null("min"),
+        max=fields.number_or_null("max"),
+        numel=fields.integer_or_null("numel"),
+    )
+
+
+def _operation(fields: _Fields) -> Operation:
+    return Operation(
+        id=fields.text("id"),
+        name=fields.text("name"),
+        call=fields.integer_or_null("call"),
+        source=fields.record_or_null("source", _source),
+    )
+
+
+def _edge(fields: _Fields) -> Edge:
+    return Edge(producer=fields.text("from"), consumer=fields.text("to"), tensor=_tensor(fields.record("tensor")))
+
+
+def _gap(fields: _Fields) -> Gap:
+    return Gap(
+        kind=fields.text("kind"),
+        call=fields.integer_or_null("call"),
+        source=fields.record_or_null("source", _source),
+    )
+
+
+def _backward(fields: _Fields) -> BackwardRecord:
+    return BackwardRecord(
+        module=fields.text("module"),
+        grad_inputs=fields.tensors("grad_inputs"),
+        grad_outputs=fields.tensors("grad_outputs"),
+        call=fields.integer_or_null("call", None),
+    )
+
+
+def _problem(fields: _Fields) -> Problem:
+    return Problem(
+        stage=fields.choice("stage", "predict", "trace", "merge", "export"),
+        message=fields.text("message"),
+        module=fields.text_or_null("module"),
+        file=fields.text_or_null("file"),
+        line=fields.integer_or_null("line"),
+    )
+
+
+def _finding(fields: _Fields) -> Finding:
+    return Finding(
+        code=fields.text("code"),
+        message=fields.text("message"),
+        file=fields.text_or_null("file"),
+        line=fields.integer_or_null("line"),
+        module=fields.text_or_null("module"),
+    )
+
+
+def _source(fields: _Fields) -> SourceLocation:
+    return SourceLocation(file=fields.text("file"), line=fields.integer("line"))

@@ -1,0 +1,228 @@
+"""Which neighbouring blocks are alike, so that one of them can stand for all.
+
+Alike are siblings with the same class, arguments, parameter shapes, inner wiring, states, hooks, findings and problems,
+each fed by the one before (and by nothing else than what all of them get, such as a mask). What differs in anything,
+also in a problem, is not alike: a fold must not hide it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Hashable
+from functools import cached_property
+
+from modgraph.graph.codec import encode
+from modgraph.graph.dataflow import operation_word
+from modgraph.graph.model import Graph, ModuleNode, Repeat
+from modgraph.graph.occurrences import Link, Occurrence, Run, preorder
+
+
+def mark_repeats(graph: Graph) -> Graph:
+    """`graph` with `ModuleNode.repeat` filled: the group (path of its first member) and its size, None where unlike."""
+    repeats = find_repeats(graph)
+    modules = tuple(
+        node if node.repeat == repeats.get(node.path) else dataclasses.replace(node, repeat=repeats.get(node.path))
+        for node in graph.modules
+    )
+    return dataclasses.replace(graph, modules=modules)
+
+
+def find_repeats(graph: Graph) -> dict[str, Repeat]:
+    """By path, the group of each module that stands beside others like it.
+
+    A module that occurs several times (it is called repeatedly) counts where every occurrence says the same.
+    """
+    run = Run(graph)
+    likeness = Likeness(run)
+    found: dict[str, Repeat | None] = {}
+    for occurrence in preorder(run.root):
+        for group in likeness.groups(occurrence):
+            paths = [member.path for member in group]
+            siblings = len({run.index.parents[path] for path in paths}) == 1 and len(set(paths)) == len(paths)
+            repeat = Repeat(group=paths[0], count=len(paths)) if len(paths) > 1 and siblings else None
+            for member in group:
+                if member.is_module and member.path:
+                    agreed = found.get(member.path, repeat) == repeat
+                    found[member.path] = repeat if agreed else None
+    return {path: repeat for path, repeat in found.items() if repeat is not None}
+
+
+class Likeness:
+    """Compares the occurrences of one run.
+
+    `strict` numbers are equal where two occurrences agree in everything; `loose` ones where they agree but for sizes,
+    arguments and the number of repeated parts.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self._numbers: dict[Hashable, int] = {}
+        self._links_at = self._links_by_container()
+        self._remarks = _remarks(run.graph)
+        self.strict: dict[Occurrence, int] = {}
+        for occurrence in reversed(list(preorder(run.root))):
+            self.strict[occurrence] = self._number(self._signature(occurrence))
+
+    @cached_property
+    def loose(self) -> dict[Occurrence, int]:
+        loose: dict[Occurrence, int] = {}
+        for occurrence in reversed(list(preorder(self.run.root))):
+            parts = tuple((loose[group[0]], len(group) > 1) for group in self.groups(occurrence))
+            loose[occurrence] = self._number(("loose", self._loose_facts(occurrence), parts))
+        return loose
+
+    def groups(self, parent: Occurrence) -> list[list[Occurrence]]:
+        """The children of `parent`, in order, neighbours that are alike in one list."""
+        groups: list[list[Occurrence]] = []
+        pattern: Hashable = None
+        for child in parent.children:
+            last = groups[-1] if groups else None
+            if last is None or not child.is_module or self.strict[last[0]] != self.strict[child]:
+                groups.append([child])
+                continue
+            link = self._passage(last, child)
+            if link is None or (len(last) > 1 and link != pattern):
+                groups.append([child])
+                continue
+            pattern = link
+            last.append(child)
+        return groups
+
+    def _passage(self, group: list[Occurrence], block: Occurrence) -> Hashable | None:
+        """How `block` is fed by the last of `group` and by what is around them; None where it does not follow it."""
+        before = group[-1]
+        if block.first == block.past:
+            return "uncalled"
+        fed = sorted(self._inflow(block, before))
+        if not any(where == "before" for _, where, _, _ in fed):
+            return None
+        if len(group) == 1 and not self._could_begin(before, fed):
+            return None
+        spill = self._outflow(before, block)
+        if not spill <= self._outflow(block, None):
+            return None
+        return (tuple(fed), tuple(sorted(spill)))
+
+    def _inflow(self, block: Occurrence, before: Occurrence | None) -> list[tuple[int, str, int, str]]:
+        """What enters `block`: its leaf, whether from the block before or from around, which leaf there, the shape."""
+        found = []
+        for link in self._crossing(block, self.run.incoming):
+            source = link.source.first
+            inside = before is not None and before.first <= source < before.past
+            where, number = ("before", source - before.first) if inside and before is not None else ("around", source)
+            found.append((link.target.first - block.first, where, number, _tensor_text(link)))
+        return found
+
+    def _could_begin(self, block: Occurrence, fed: list[tuple[int, str, int, str]]) -> bool:
+        """Whether the first block gets as many tensors as the others, and the same from around."""
+        own = self._inflow(block, None)
+        if sorted((leaf, text) for leaf, _, _, text in own) != sorted((leaf, text) for leaf, _, _, text in fed):
+            return False
+        return {item for item in fed if item[1] == "around"} <= set(own)
+
+    def _outflow(self, block: Occurrence, following: Occurrence | None) -> set[tuple[int, int]]:
+        """What leaves `block` elsewhere than to the next one: its leaf and the user; all outputs count as one."""
+        found = set()
+        for link in self._crossing(block, self.run.outgoing):
+            target = link.target.first
+            if following is not None and following.first <= target < following.past:
+                continue
+            is_output = link.target.end is not None and link.target.end.startswith("output:")
+            found.add((link.source.first - block.first, -1 if is_output else target))
+        return found
+
+    @staticmethod
+    def _crossing(block: Occurrence, table: list[list[Link]]) -> list[Link]:
+        links = (link for leaf in range(block.first, block.past) for link in table[leaf])
+        return [
+            link
+            for link in links
+            if not (block.first <= link.source.first < block.past and block.first <= link.target.first < block.past)
+        ]
+
+    def _number(self, signature: Hashable) -> int:
+        return self._numbers.setdefault(signature, len(self._numbers))
+
+    def _signature(self, occurrence: Occurrence) -> Hashable:
+        inner = sorted(
+            (link.source.first - occurrence.first, link.target.first - occurrence.first, _tensor_text(link))
+            for link in self._links_at.get(occurrence, ())
+        )
+        parts = tuple(self.strict[child] for child in occurrence.children)
+        return (self._facts(occurrence), parts, tuple(inner))
+
+    def _facts(self, occurrence: Occurrence) -> Hashable:
+        if not occurrence.is_module:
+            return self._loose_facts(occurrence)
+        node = self.run.index.modules[occurrence.path]
+        call = occurrence.call
+        ran: Hashable = None
+        if call is not None:
+            shapes = tuple((str(tensor.shape), tensor.dtype) for tensor in call.outputs)
+            ran = (shapes, call.error, call.direct, len(self.run.index.modules[call.module].calls))
+        return (_node_facts(node), self._remarks.get(node.path, ()), ran)
+
+    def _loose_facts(self, occurrence: Occurrence) -> Hashable:
+        if occurrence.operation is not None:
+            return ("operation", operation_word(occurrence.operation.name))
+        if occurrence.end is not None and not occurrence.is_module:
+            kind, _, name = occurrence.end.partition(":")
+            owner = occurrence.parent.path if occurrence.parent is not None else ""
+            return (kind, _relative(name, f"{owner}." if owner else "") if kind == "param" else "")
+        node = self.run.index.modules[occurrence.path]
+        return ("module", node.class_name, node.registered, node.predicted, node.observed, node.alias_of is None)
+
+    def _links_by_container(self) -> dict[Occurrence, list[Link]]:
+        """Each link under the smallest container that holds both its ends."""
+        found: dict[Occurrence, list[Link]] = {}
+        for link in self.run.links:
+            holder = link.source.parent
+            while holder is not None and not holder.first <= link.target.first < holder.past:
+                holder = holder.parent
+            if holder is not None:
+                found.setdefault(holder, []).append(link)
+        return found
+
+
+def _node_facts(node: ModuleNode) -> Hashable:
+    parameters = tuple(
+        (p.name, p.shape, p.dtype, p.trainable, p.alias_of and _relative(p.alias_of, node.path)) for p in node.parameters
+    )
+    buffers = tuple((b.name, b.shape, b.dtype, b.persistent) for b in node.buffers)
+    return (
+        node.class_name,
+        node.predicted,
+        node.observed,
+        node.registered,
+        node.alias_of and _relative(node.alias_of, node.path),
+        json.dumps(encode(node.arguments), sort_keys=True, default=str),
+        parameters,
+        buffers,
+        tuple((hook.kind, hook.name) for hook in node.hooks),
+    )
+
+
+def _relative(path: str, start: str) -> tuple[int, str]:
+    """`path` as seen from `start`: how many levels up, then what follows; so that like blocks say the same."""
+    own, other = start.split("."), path.split(".")
+    shared = 0
+    while shared < min(len(own), len(other)) and own[shared] == other[shared]:
+        shared += 1
+    return (len(own) - shared, ".".join(other[shared:]))
+
+
+def _tensor_text(link: Link) -> str:
+    return f"{link.tensor.shape} {link.tensor.dtype}"
+
+
+def _remarks(graph: Graph) -> dict[str, tuple[tuple[str, str], ...]]:
+    """Findings and problems by module, without their places."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for finding in graph.findings:
+        if finding.module is not None:
+            found.setdefault(finding.module, []).append(("finding", finding.code))
+    for problem in graph.problems:
+        if problem.module is not None:
+            found.setdefault(problem.module, []).append((problem.stage, problem.message))
+    return {path: tuple(sorted(remarks)) for path, remarks in found.items()}

@@ -1,0 +1,332 @@
+"""A graph as JSON of schema `modgraph/1`, the same bytes every time; `parsing.py` reads it back.
+
+`modgraph-1.schema.json` beside this file describes the form. The fixed fields are always there; a further one (`gaps`,
+`direct`, `alias_of` of a parameter, `statistics`, ...) only where it says something. Statistics that are no finite number
+are the texts "NaN", "Infinity" and "-Infinity", because JSON has no number for them.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from modgraph.errors import GraphError
+from modgraph.graph.model import (
+    BackwardRecord,
+    BufferInfo,
+    Call,
+    Edge,
+    Finding,
+    Gap,
+    Graph,
+    HookInfo,
+    ModelInfo,
+    ModelInput,
+    ModuleNode,
+    Operation,
+    ParameterInfo,
+    Problem,
+    Repeat,
+    SourceLocation,
+    Statistics,
+    TensorInfo,
+)
+from modgraph.graph.parsing import SCHEMA, parse_graph
+
+Record = dict[str, Any]
+
+LINE_WIDTH = 120
+"""A record or list stands on one line where it fits into so many characters, else one entry to a line."""
+
+
+def to_json(graph: Graph) -> str:
+    """The graph as JSON text; equal graphs give equal text."""
+    text = _dump(_graph_record(graph), indent=0, prefix=0) + "\n"
+    return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def from_json(text: str) -> Graph:
+    """The graph that `text` holds.
+
+    Raises:
+        GraphError: the text is no JSON, no graph of a schema known here, or a graph that contradicts itself.
+    """
+    return parse_graph(text)
+
+
+def load(path: str | Path) -> Graph:
+    """The graph saved in a JSON file.
+
+    Raises:
+        GraphError: the file cannot be read, or holds no graph of a schema known here.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise GraphError(f"cannot read the graph: {error.strerror or error}", file=str(path)) from error
+    except UnicodeDecodeError as error:
+        raise GraphError("this is no graph: the file is not UTF-8 text", file=str(path)) from error
+    try:
+        return from_json(text)
+    except GraphError as error:
+        error.file = str(path)
+        raise
+
+
+def schema() -> Record:
+    """The published JSON Schema (draft 2020-12) of what `to_json` writes."""
+    text = resources.files("modgraph.graph").joinpath("modgraph-1.schema.json").read_text(encoding="utf-8")
+    loaded: Record = json.loads(text)
+    return loaded
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+"""Half a character, as in a file name that was not UTF-8: no text file can hold it, a JSON escape can."""
+
+
+def _dump(value: Any, *, indent: int, prefix: int) -> str:
+    """JSON text of `value`, which begins `prefix` characters after its line's `indent`."""
+    compact = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    if not isinstance(value, dict | list) or not value or (indent and indent + prefix + len(compact) < LINE_WIDTH):
+        return compact
+    inner = indent + 2
+    if isinstance(value, dict):
+        keys = [json.dumps(key, ensure_ascii=False) + ": " for key in value]
+        entries = [
+            key + _dump(entry, indent=inner, prefix=len(key)) for key, entry in zip(keys, value.values(), strict=True)
+        ]
+        opening, closing = "{}"
+    else:
+        entries = [_dump(entry, indent=inner, prefix=0) for entry in value]
+        opening, closing = "[]"
+    separator = ",\n" + " " * inner
+    return f"{opening}\n{' ' * inner}{separator.join(entries)}\n{' ' * indent}{closing}"
+
+
+def _graph_record(graph: Graph) -> Record:
+    record: Record = {
+        "schema": SCHEMA,
+        "model": _model(graph.model),
+        "complete": graph.complete,
+        "problems": [_problem(problem) for problem in graph.problems],
+        "modules": [_module(node) for node in graph.modules],
+        "calls": [_call(call) for call in graph.calls],
+        "operations": [_operation(operation) for operation in graph.operations],
+        "edges": [_edge(edge) for edge in graph.edges],
+    }
+    if graph.gaps:
+        record["gaps"] = [_gap(gap) for gap in graph.gaps]
+    record["backward"] = [_backward(entry) for entry in graph.backward]
+    record["findings"] = [_finding(finding) for finding in graph.findings]
+    return record
+
+
+def _model(model: ModelInfo) -> Record:
+    record: Record = {
+        "name": model.name,
+        "class": model.class_name,
+        "target": model.target,
+        "parameters": model.parameters,
+        "trainable_parameters": model.trainable_parameters,
+        "buffers": model.buffers,
+    }
+    if model.inputs:
+        record["inputs"] = [_model_input(given) for given in model.inputs]
+    if model.hooks:
+        record["hooks"] = [_hook(hook) for hook in model.hooks]
+    if model.mode is not None:
+        record["mode"] = model.mode
+    if model.device is not None:
+        record["device"] = model.device
+    return record
+
+
+def _model_input(given: ModelInput) -> Record:
+    record: Record = {"name": given.name, "origin": given.origin}
+    if given.tensors:
+        record["tensors"] = [_tensor(tensor) for tensor in given.tensors]
+    if given.literal is not None:
+        record["literal"] = given.literal
+    if given.rules:
+        record["rules"] = list(given.rules)
+    return record
+
+
+def _module(node: ModuleNode) -> Record:
+    return {
+        "path": node.path,
+        "class": node.class_name,
+        "predicted": node.predicted,
+        "observed": node.observed,
+        "registered": node.registered,
+        "alias_of": node.alias_of,
+        "calls": list(node.calls),
+        "repeat": None if node.repeat is None else _repeat(node.repeat),
+        "parameters": [_parameter(parameter) for parameter in node.parameters],
+        "buffers": [_buffer(buffer) for buffer in node.buffers],
+        "hooks": [_hook(hook) for hook in node.hooks],
+        "arguments": {name: _argument(value) for name, value in node.arguments.items()},
+        "source": _source(node.source),
+    }
+
+
+def _repeat(repeat: Repeat) -> Record:
+    return {"group": repeat.group, "count": repeat.count}
+
+
+def _parameter(parameter: ParameterInfo) -> Record:
+    record: Record = {
+        "name": parameter.name,
+        "shape": _shape(parameter.shape),
+        "dtype": parameter.dtype,
+        "trainable": parameter.trainable,
+    }
+    if parameter.alias_of is not None:
+        record["alias_of"] = parameter.alias_of
+    return record
+
+
+def _buffer(buffer: BufferInfo) -> Record:
+    record: Record = {
+        "name": buffer.name,
+        "shape": _shape(buffer.shape),
+        "dtype": buffer.dtype,
+        "persistent": buffer.persistent,
+    }
+    if buffer.alias_of is not None:
+        record["alias_of"] = buffer.alias_of
+    return record
+
+
+def _hook(hook: HookInfo) -> Record:
+    return {"kind": hook.kind, "name": hook.name}
+
+
+def _argument(value: Any) -> Any:
+    """`value` as a JSON value: numbers that are not finite, and what is no JSON value, as `{"$repr": ...}`."""
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else {"$repr": repr(value)}
+    if isinstance(value, list | tuple):
+        return [_argument(entry) for entry in value]
+    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
+        return {key: _argument(entry) for key, entry in value.items()}
+    # Its own repr may hold an address; the name of its type never does.
+    return {"$repr": f"<{type(value).__qualname__}>"}
+
+
+def _call(call: Call) -> Record:
+    record: Record = {
+        "index": call.index,
+        "module": call.module,
+        "parent": call.parent,
+        "inputs": [_tensor(tensor) for tensor in call.inputs],
+        "outputs": [_tensor(tensor) for tensor in call.outputs],
+        "source": _source(call.source),
+        "error": call.error,
+    }
+    if call.direct:
+        record["direct"] = True
+    if call.recomputed:
+        record["recomputed"] = True
+    return record
+
+
+def _tensor(tensor: TensorInfo) -> Record:
+    record: Record = {
+        "name": tensor.name,
+        "shape": _shape(tensor.shape),
+        "dtype": tensor.dtype,
+        "device": tensor.device,
+    }
+    if tensor.statistics is not None:
+        record["statistics"] = _statistics(tensor.statistics)
+    return record
+
+
+def _edge(edge: Edge) -> Record:
+    """The ends and the tensor; its shape and dtype are what is fixed here, the rest stands where it is known."""
+    tensor: Record = {"shape": _shape(edge.tensor.shape), "dtype": edge.tensor.dtype}
+    if edge.tensor.name:
+        tensor["name"] = edge.tensor.name
+    if edge.tensor.device is not None:
+        tensor["device"] = edge.tensor.device
+    if edge.tensor.statistics is not None:
+        tensor["statistics"] = _statistics(edge.tensor.statistics)
+    return {"from": edge.producer, "to": edge.consumer, "tensor": tensor}
+
+
+def _statistics(statistics: Statistics) -> Record:
+    return {
+        "mean": _number(statistics.mean),
+        "std": _number(statistics.std),
+        "min": _number(statistics.min),
+        "max": _number(statistics.max),
+        "numel": statistics.numel,
+    }
+
+
+def _number(value: float | None) -> float | str | None:
+    if value is None or math.isfinite(value):
+        return value
+    if math.isnan(value):
+        return "NaN"
+    return "Infinity" if value > 0 else "-Infinity"
+
+
+def _operation(operation: Operation) -> Record:
+    return {
+        "id": operation.id,
+        "name": operation.name,
+        "call": operation.call,
+        "source": _source(operation.source),
+    }
+
+
+def _gap(gap: Gap) -> Record:
+    return {"kind": gap.kind, "call": gap.call, "source": _source(gap.source)}
+
+
+def _backward(record: BackwardRecord) -> Record:
+    written: Record = {
+        "module": record.module,
+        "grad_inputs": [_tensor(tensor) for tensor in record.grad_inputs],
+        "grad_outputs": [_tensor(tensor) for tensor in record.grad_outputs],
+    }
+    if record.call is not None:
+        written["call"] = record.call
+    return written
+
+
+def _problem(problem: Problem) -> Record:
+    return {
+        "stage": problem.stage,
+        "message": problem.message,
+        "module": problem.module,
+        "file": problem.file,
+        "line": problem.line,
+    }
+
+
+def _finding(finding: Finding) -> Record:
+    return {
+        "code": finding.code,
+        "message": finding.message,
+        "file": finding.file,
+        "line": finding.line,
+        "module": finding.module,
+    }
+
+
+def _shape(shape: tuple[int | str | None, ...] | None) -> list[int | str | None] | None:
+    return None if shape is None else list(shape)
+
+
+def _source(source: SourceLocation | None) -> Record | None:
+    return None if source is None else {"file": source.file, "line": source.line}

@@ -1,0 +1,101 @@
+"""Functions and classes as they stand in the source: what a FunctionValue or ClassObject points to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import libcst as cst
+
+from modgraph.source.index import Definition, Statement
+from modgraph.source.modules import Parsed
+
+ParameterKind = Literal["positional", "normal", "varargs", "keyword", "varkw"]
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of a function."""
+
+    name: str
+    kind: ParameterKind
+    default: cst.BaseExpression | None = None
+
+
+@dataclass(eq=False)
+class FunctionDefinition:
+    """A `def` or a lambda; compared by identity."""
+
+    name: str
+    qualname: str
+    module: str
+    parsed: Parsed
+    node: cst.FunctionDef | cst.Lambda
+    statement: cst.CSTNode
+    """The statement in which it stands, for its line."""
+
+    @cached_property
+    def parameters(self) -> tuple[Parameter, ...]:
+        return tuple(_parameters(self.node.params))
+
+    @cached_property
+    def is_generator(self) -> bool:
+        return isinstance(self.node, cst.FunctionDef) and _yields(self.node.body)
+
+    @property
+    def is_async(self) -> bool:
+        return isinstance(self.node, cst.FunctionDef) and self.node.asynchronous is not None
+
+    @cached_property
+    def takes_arguments(self) -> bool:
+        return bool(self.parameters)
+
+
+@dataclass(eq=False)
+class ClassDefinition:
+    """A class statement; compared by identity."""
+
+    name: str
+    qualname: str
+    module: str
+    parsed: Parsed
+    node: cst.ClassDef
+    """With a body of `pass` where `entry` is given."""
+    entry: Definition | None
+    """In the index of its module: its body is then read from there, name by name."""
+
+    @cached_property
+    def statements(self) -> dict[str, list[Statement]]:
+        """By name: statements of the body that bind it or change it in place."""
+        found: dict[str, list[Statement]] = {}
+        for statement in self.entry.body if self.entry else ():
+            for name in dict.fromkeys(statement.names + statement.touched):
+                found.setdefault(name, []).append(statement)
+        return found
+
+
+def _parameters(params: cst.Parameters) -> Iterator[Parameter]:
+    for param in params.posonly_params:
+        yield Parameter(param.name.value, "positional", param.default)
+    for param in params.params:
+        yield Parameter(param.name.value, "normal", param.default)
+    if isinstance(params.star_arg, cst.Param):
+        yield Parameter(params.star_arg.name.value, "varargs")
+    for param in params.kwonly_params:
+        yield Parameter(param.name.value, "keyword", param.default)
+    if params.star_kwarg is not None:
+        yield Parameter(params.star_kwarg.name.value, "varkw")
+
+
+def _yields(node: cst.CSTNode) -> bool:
+    """A `yield` stands in it, outside inner functions and classes."""
+    for child in node.children:
+        if isinstance(child, cst.Yield):
+            return True
+        if isinstance(child, (cst.FunctionDef, cst.ClassDef, cst.Lambda, cst.BaseParenthesizableWhitespace)):
+            continue
+        if _yields(child):
+            return True
+    return False

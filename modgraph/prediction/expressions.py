@@ -1,0 +1,316 @@
+"""evaluate(machine, frame, node) -> Value: one function per kind of expression, found by the node's type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import libcst as cst
+
+from modgraph.prediction import attributes, comparison, comprehensions, functions, items, names, operators, text
+from modgraph.prediction.frames import Frame
+from modgraph.prediction.knowledge.registry import Arguments
+from modgraph.prediction.values import (
+    NONE,
+    Address,
+    Choice,
+    Constant,
+    DictObject,
+    InstanceObject,
+    ListObject,
+    SetObject,
+    SliceValue,
+    TupleValue,
+    Unknown,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from modgraph.prediction.machine import Interpreter
+
+Evaluator = Callable[["Interpreter", Frame, Any], Value]
+
+
+def evaluate(machine: Interpreter, frame: Frame, node: cst.BaseExpression) -> Value:
+    """The value of an expression.
+
+    Raises:
+        Raised: what Python would certainly raise.
+        LimitReached: the budget is used up.
+    """
+    evaluator = _EVALUATORS.get(type(node))
+    if evaluator is None:
+        return machine.unknown(f"{type(node).__name__} is not interpreted")
+    return evaluator(machine, frame, node)
+
+
+def source_of(node: cst.CSTNode) -> str:
+    """Its source text, shortened, for reasons."""
+    text_ = " ".join(cst.Module([]).code_for_node(node).split())
+    return text_ if len(text_) <= 60 else text_[:57] + "..."
+
+
+def _name(machine: Interpreter, frame: Frame, node: cst.Name) -> Value:
+    constant = _KEYWORDS.get(node.value)
+    if constant is not None:
+        return constant
+    return names.look_up(machine, frame, node.value)
+
+
+_KEYWORDS = {"None": NONE, "True": Constant(True), "False": Constant(False)}
+
+
+def _literal(machine: Interpreter, frame: Frame, node: Any) -> Value:
+    try:
+        return Constant(node.evaluated_value)
+    except (ValueError, SyntaxError) as error:
+        return machine.unknown(f"literal cannot be read: {error}")
+
+
+def _ellipsis(machine: Interpreter, frame: Frame, node: cst.Ellipsis) -> Value:
+    return Constant(...)
+
+
+def _tuple(machine: Interpreter, frame: Frame, node: cst.Tuple) -> Value:
+    found, unknown = _elements(machine, frame, node.elements)
+    return unknown if unknown is not None else TupleValue(tuple(found))
+
+
+def _list(machine: Interpreter, frame: Frame, node: cst.List) -> Value:
+    found, unknown = _elements(machine, frame, node.elements)
+    return machine.allocate(ListObject(found, unknown))
+
+
+def _set(machine: Interpreter, frame: Frame, node: cst.Set) -> Value:
+    found, unknown = _elements(machine, frame, node.elements)
+    return machine.allocate(SetObject(dict.fromkeys(found), unknown))
+
+
+def _elements(machine: Interpreter, frame: Frame, elements: Any) -> tuple[list[Value], Unknown | None]:
+    """The items of a display, `*parts` unpacked; with the reason where from some place on they are not known."""
+    found: list[Value] = []
+    unknown: Unknown | None = None
+    for element in elements:
+        value = evaluate(machine, frame, element.value)
+        if isinstance(element, cst.StarredElement):
+            parts = machine.iterate(value)
+            if isinstance(parts, Unknown):
+                unknown = unknown or parts
+            elif unknown is None:
+                found.extend(parts)
+        elif unknown is None:
+            found.append(value)
+    return found, unknown
+
+
+def _dict(machine: Interpreter, frame: Frame, node: cst.Dict) -> Value:
+    address = machine.allocate(DictObject())
+    for element in node.elements:
+        if isinstance(element, cst.DictElement):
+            key = evaluate(machine, frame, element.key)
+            items.assign(machine, address, key, evaluate(machine, frame, element.value))
+        elif isinstance(element, cst.StarredDictElement):
+            items.merge_mapping(machine, address, evaluate(machine, frame, element.value))
+    return address
+
+
+def _attribute(machine: Interpreter, frame: Frame, node: cst.Attribute) -> Value:
+    return attributes.get(machine, evaluate(machine, frame, node.value), node.attr.value)
+
+
+def _subscript(machine: Interpreter, frame: Frame, node: cst.Subscript) -> Value:
+    value = evaluate(machine, frame, node.value)
+    return items.get(machine, value, subscript_key(machine, frame, node))
+
+
+def subscript_key(machine: Interpreter, frame: Frame, node: cst.Subscript) -> Value:
+    """What stands between the brackets: a value, a slice, or a tuple of these."""
+    parts = [_slice_part(machine, frame, element.slice) for element in node.slice]
+    comma = node.slice[-1].comma
+    if len(parts) == 1 and not isinstance(comma, cst.Comma):
+        return parts[0]
+    return TupleValue(tuple(parts))
+
+
+def _slice_part(machine: Interpreter, frame: Frame, part: cst.BaseSlice) -> Value:
+    if isinstance(part, cst.Index):
+        return evaluate(machine, frame, part.value)
+    assert isinstance(part, cst.Slice)
+    bounds = [
+        evaluate(machine, frame, bound) if bound is not None else NONE for bound in (part.lower, part.upper, part.step)
+    ]
+    return SliceValue(*bounds)
+
+
+def _call(machine: Interpreter, frame: Frame, node: cst.Call) -> Value:
+    function = evaluate(machine, frame, node.func)
+    positional: list[Value] = []
+    keywords: dict[str, Value] = {}
+    unknown: Unknown | None = None
+    for argument in node.args:
+        value = evaluate(machine, frame, argument.value)
+        if argument.star == "*":
+            parts = machine.iterate(value)
+            if isinstance(parts, Unknown):
+                unknown = unknown or parts
+            elif unknown is None:
+                positional.extend(parts)
+        elif argument.star == "**":
+            unknown = _unpack_mapping(machine, value, keywords) or unknown
+        elif argument.keyword is not None:
+            keywords[argument.keyword.value] = value
+        elif unknown is None:
+            positional.append(value)
+    where = frame.location(node)
+    return machine.invoke(function, Arguments("", tuple(positional), keywords, where, unknown))
+
+
+def _unpack_mapping(machine: Interpreter, value: Value, keywords: dict[str, Value]) -> Unknown | None:
+    """Adds the entries of `**value`; the reason where there may be others."""
+    pairs = items.mapping_pairs(machine, value)
+    if isinstance(pairs, Unknown):
+        return pairs
+    found, unknown = pairs
+    for key, item in found:
+        if isinstance(key, Constant) and isinstance(key.value, str):
+            if key.value in keywords:
+                raise machine.raises("TypeError", f"got multiple values for keyword argument '{key.value}'")
+            keywords[key.value] = item
+        else:
+            unknown = machine.unknown("a key of ** is not known", key)
+    return unknown
+
+
+def _binary(machine: Interpreter, frame: Frame, node: cst.BinaryOperation) -> Value:
+    symbol = operators.BINARY[type(node.operator)]
+    # A long chain (a + b + c + ...) leans to the left; a loop spares Python's stack.
+    chain: list[cst.BinaryOperation] = [node]
+    while isinstance(chain[-1].left, cst.BinaryOperation):
+        chain.append(chain[-1].left)
+    value = evaluate(machine, frame, chain[-1].left)
+    for each in reversed(chain):
+        symbol = operators.BINARY[type(each.operator)]
+        value = machine.binary(symbol, value, evaluate(machine, frame, each.right))
+    return value
+
+
+def _boolean(machine: Interpreter, frame: Frame, node: cst.BooleanOperation) -> Value:
+    left = evaluate(machine, frame, node.left)
+    stops = isinstance(node.operator, cst.Or)
+    truth = machine.truth(left)
+    if truth is not None:
+        return left if truth is stops else evaluate(machine, frame, node.right)
+    reason = f"depends on `{source_of(node.left)}`"
+    if isinstance(left, Choice):
+        kept = [value for value in left.alternatives if machine.truth(value) in (None, stops)]
+    else:
+        kept = [left]
+    right = machine.fork([lambda: NONE, lambda: evaluate(machine, frame, node.right)], reason)
+    alternatives = right.alternatives if isinstance(right, Choice) else (right,)
+    if isinstance(right, Choice):
+        alternatives = tuple(value for value in alternatives if value != NONE) or (NONE,)
+    if isinstance(left, Unknown):
+        return left
+    return machine.choice([*kept, *alternatives], reason)
+
+
+def _comparison(machine: Interpreter, frame: Frame, node: cst.Comparison) -> Value:
+    left = evaluate(machine, frame, node.left)
+    result: Value = Constant(True)
+    for target in node.comparisons:
+        right = evaluate(machine, frame, target.comparator)
+        result = machine.compare(comparison.symbol(target.operator), left, right)
+        if len(node.comparisons) > 1 and machine.truth(result) is False:
+            return result
+        if isinstance(result, (Unknown, Choice)):
+            return result
+        left = right
+    return result
+
+
+def _unary(machine: Interpreter, frame: Frame, node: cst.UnaryOperation) -> Value:
+    return operators.unary(machine, node.operator, evaluate(machine, frame, node.expression))
+
+
+def _conditional(machine: Interpreter, frame: Frame, node: cst.IfExp) -> Value:
+    test = evaluate(machine, frame, node.test)
+    truth = machine.truth(test)
+    if truth is not None:
+        return evaluate(machine, frame, node.body if truth else node.orelse)
+    reason = reason_of_test(machine, node.test, test)
+    return machine.fork(
+        [lambda: evaluate(machine, frame, node.body), lambda: evaluate(machine, frame, node.orelse)], reason
+    )
+
+
+def reason_of_test(machine: Interpreter, node: cst.BaseExpression, value: Value) -> str:
+    """Why a branch is not decided."""
+    because = value.reason if isinstance(value, (Unknown, Choice)) else "its truth is not known"
+    if because.startswith("depends on `"):
+        return because
+    return f"depends on `{source_of(node)}`: {because}"
+
+
+def _named(machine: Interpreter, frame: Frame, node: cst.NamedExpr) -> Value:
+    value = evaluate(machine, frame, node.value)
+    if isinstance(node.target, cst.Name):
+        comprehensions.bind_outside(machine, frame, node.target.value, value)
+    return value
+
+
+def _lambda(machine: Interpreter, frame: Frame, node: cst.Lambda) -> Value:
+    return functions.define_lambda(machine, frame, node)
+
+
+def _yield(machine: Interpreter, frame: Frame, node: cst.Yield) -> Value:
+    if frame.yields is None:
+        return machine.unknown("yield outside a function")
+    if isinstance(node.value, cst.From):
+        parts = machine.iterate(evaluate(machine, frame, node.value.item))
+        if isinstance(parts, Unknown):
+            frame.yields_unknown = True
+        else:
+            frame.yields.extend(parts)
+    else:
+        frame.yields.append(evaluate(machine, frame, node.value) if node.value is not None else NONE)
+    return NONE
+
+
+def _await(machine: Interpreter, frame: Frame, node: cst.Await) -> Value:
+    return evaluate(machine, frame, node.expression)
+
+
+def is_exception(machine: Interpreter, value: Value) -> bool:
+    return isinstance(value, Address) and isinstance(machine.state.read(value), InstanceObject)
+
+
+_EVALUATORS: dict[type[cst.CSTNode], Evaluator] = {
+    cst.Name: _name,
+    cst.Integer: _literal,
+    cst.Float: _literal,
+    cst.Imaginary: _literal,
+    cst.SimpleString: _literal,
+    cst.ConcatenatedString: text.concatenated,
+    cst.FormattedString: text.formatted,
+    cst.Ellipsis: _ellipsis,
+    cst.Tuple: _tuple,
+    cst.List: _list,
+    cst.Set: _set,
+    cst.Dict: _dict,
+    cst.Attribute: _attribute,
+    cst.Subscript: _subscript,
+    cst.Call: _call,
+    cst.BinaryOperation: _binary,
+    cst.BooleanOperation: _boolean,
+    cst.Comparison: _comparison,
+    cst.UnaryOperation: _unary,
+    cst.IfExp: _conditional,
+    cst.NamedExpr: _named,
+    cst.Lambda: _lambda,
+    cst.ListComp: comprehensions.list_of,
+    cst.SetComp: comprehensions.set_of,
+    cst.DictComp: comprehensions.dict_of,
+    cst.GeneratorExp: comprehensions.generator_of,
+    cst.Yield: _yield,
+    cst.Await: _await,
+}

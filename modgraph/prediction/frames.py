@@ -1,0 +1,62 @@
+"""One running piece of code: a function call, or statements of a module or class body."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import libcst as cst
+
+from modgraph.graph.model import SourceLocation
+from modgraph.prediction.knowledge.registry import Raised
+from modgraph.prediction.state import State
+from modgraph.prediction.values import NONE, Address, ClassValue, FunctionValue, Value
+from modgraph.source.modules import Parsed
+
+Outcome = Literal["normal", "return", "break", "continue", "dead"]
+"""How a block ended. "dead": every path through it left by a return, break or continue that is kept elsewhere."""
+
+
+class LimitReached(Exception):
+    """The steps or the time of a prediction are used up."""
+
+
+@dataclass(slots=True)
+class Loop:
+    """The states in which paths left the present turn of a loop, where not all of them did."""
+
+    breaks: list[State] = field(default_factory=list)
+    continues: list[State] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Frame:
+    """What is known only while the code runs; its names are in an EnvironmentObject on the heap."""
+
+    module: str
+    parsed: Parsed
+    environment: Address
+    function: FunctionValue | None = None
+    receiver: Value | None = None
+    """First positional argument: what zero-argument `super()` is bound to."""
+    class_scope: ClassValue | None = None
+    """The class whose body this is."""
+    statement: cst.CSTNode | None = None
+    """The one being executed."""
+    global_names: set[str] = field(default_factory=set)
+    nonlocal_names: set[str] = field(default_factory=set)
+    loops: list[Loop] = field(default_factory=list)
+    returns: list[tuple[Value, State]] = field(default_factory=list)
+    """Values and states of paths that returned before the others."""
+    yields: list[Value] | None = None
+    """What a generator has yielded."""
+    yields_unknown: bool = False
+    handling: Raised | None = None
+    """What a bare `raise` raises again."""
+    value: Value = NONE
+    """Of the `return` that ended the block."""
+
+    def location(self, expression: cst.CSTNode | None = None) -> SourceLocation:
+        if self.statement is None:
+            return SourceLocation(self.parsed.file, self.parsed.first_line)
+        return self.parsed.location(self.statement, expression)

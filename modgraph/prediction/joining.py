@@ -1,0 +1,390 @@
+"""Two states into one: where paths meet after a branch, a loop, a `try`.
+
+What both agree on stays known; what differs becomes a Choice or an Unknown at its place; what only one has is an
+Unknown marked `optional`. `widen` is for a loop body of unknown count: whatever one pass changes, any number of passes
+may have changed, so what grew is open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import TypeVar
+
+from modgraph.graph.model import SourceLocation
+from modgraph.prediction.limits import MAX_ALTERNATIVES, MAX_COMPARED_OBJECTS
+from modgraph.prediction.state import State
+from modgraph.prediction.values import (
+    NONE,
+    OPEN,
+    Address,
+    Choice,
+    ClassObject,
+    Constant,
+    DictObject,
+    EnvironmentObject,
+    HeapObject,
+    InstanceObject,
+    IteratorObject,
+    ListObject,
+    ModuleObject,
+    SetObject,
+    TensorObject,
+    TupleValue,
+    Unknown,
+    Value,
+)
+
+KeyType = TypeVar("KeyType")
+
+
+def choice_of(values: Iterable[Value], reason: str, where: SourceLocation | None) -> Value:
+    """One of `values`: itself where they are all the same, a Choice where they are few, else an Unknown."""
+    found: dict[Value, None] = {}
+    for value in values:
+        for alternative in value.alternatives if isinstance(value, Choice) else (value,):
+            if isinstance(alternative, Unknown):
+                return alternative
+            found[alternative] = None
+    alternatives = tuple(found)
+    if len(alternatives) == 1:
+        return alternatives[0]
+    if not alternatives or len(alternatives) > MAX_ALTERNATIVES:
+        return Unknown(reason, where)
+    return Choice(alternatives, reason, where)
+
+
+def join(first: State, second: State, reason: str, where: SourceLocation | None, since: int) -> State:
+    """`first`, changed into what holds on either path. Objects from address `since` on were made on one path only."""
+    _Joiner(first, second, reason, where, since).run()
+    return first
+
+
+def widen(before: State, after: State, reason: str, where: SourceLocation | None, since: int) -> bool:
+    """Changes `before` into what holds after any number of passes, one of which leads to `after`; False if nothing
+    had to change."""
+    return _Widener(before, after, reason, where, since).run()
+
+
+class _Joiner:
+    """One join; remembers which objects of the second state stand for which of the first."""
+
+    growth_is_open = False
+
+    def __init__(
+        self, first: State, second: State, reason: str, where: SourceLocation | None, since: int
+    ) -> None:
+        self.first = first
+        self.second = second
+        self.reason = reason
+        self.where = where
+        self.since = since
+        self.twins: dict[int, int] = {}
+        self.changed = False
+
+    def run(self) -> bool:
+        base = self.first.base.objects
+        first, second = self.first.objects, self.second.objects
+        for index in sorted({*first, *second} if first is not second else ()):
+            mine, other = first.get(index), second.get(index)
+            if mine is other:
+                continue
+            mine = mine if mine is not None else base.get(index)
+            other = other if other is not None else base.get(index)
+            if mine is other or other is None:
+                continue
+            if mine is None:
+                other.owner = None
+                first[index] = other
+                continue
+            merged = mine.copy()
+            merged.owner = self.first.token
+            before = self.changed
+            self.changed = False
+            self.merge(merged, other)
+            if self.changed or not self.growth_is_open:
+                first[index] = merged
+            self.changed = self.changed or before
+        self.first.globals = self.mapping(self.first.globals, self.second.globals, optional=False)
+        known = set(self.first.problems)
+        self.first.problems.extend(problem for problem in self.second.problems if problem not in known)
+        return self.changed
+
+    def unknown(self, optional: bool = False) -> Unknown:
+        return Unknown(self.reason, self.where, optional=optional)
+
+    def value(self, mine: Value, other: Value) -> Value:
+        """What either is."""
+        if mine == other:
+            return mine
+        if isinstance(mine, Address) and isinstance(other, Address) and self.alike(mine, other):
+            return mine
+        self.changed = True
+        if isinstance(mine, Unknown):
+            return mine
+        if isinstance(other, Unknown):
+            return other
+        if isinstance(mine, TupleValue) and isinstance(other, TupleValue) and len(mine.items) == len(other.items):
+            items = tuple(self.value(a, b) for a, b in zip(mine.items, other.items, strict=True))
+            return TupleValue(items, mine.cls)
+        return self.differing(mine, other)
+
+    def differing(self, mine: Value, other: Value) -> Value:
+        return choice_of((mine, other), self.reason, self.where)
+
+    def alike(self, mine: Address, other: Address) -> bool:
+        """Both were made after the paths parted, and hold the same: then either stands for both."""
+        if self.twins.get(other.index) == mine.index:
+            return True
+        if mine.index < self.since or other.index < self.since:
+            return False
+        twins = dict(self.twins)
+        if _isomorphic(self.first, mine, self.second, other, twins, self.since):
+            self.twins = twins
+            return True
+        return False
+
+    def mapping(
+        self, mine: dict[KeyType, Value], other: dict[KeyType, Value], optional: bool = True
+    ) -> dict[KeyType, Value]:
+        """Entry by entry, in an order that keeps each one's predecessors before it."""
+        if mine.keys() == other.keys() and list(mine) == list(other):
+            return {key: self.value(value, other[key]) for key, value in mine.items()}
+        merged: dict[KeyType, Value] = {}
+        for key in _merged_order(list(mine), list(other)):
+            if key in mine and key in other:
+                merged[key] = self.value(mine[key], other[key])
+            else:
+                self.changed = True
+                only = mine[key] if key in mine else other[key]
+                merged[key] = self.single(only) if optional else only
+        return merged
+
+    def single(self, value: Value) -> Value:
+        """An entry that only one path has."""
+        if isinstance(value, Unknown):
+            return replace(value, optional=True)
+        return self.unknown(optional=True)
+
+    def open(self, mine: Unknown | None, other: Unknown | None) -> Unknown | None:
+        if mine is None and other is not None:
+            self.changed = True
+        return mine or other
+
+    def sequence(self, mine: list[Value], other: list[Value]) -> tuple[list[Value], Unknown | None]:
+        """Items by position, as long as they correspond; why there may be others after them."""
+        if len(mine) == len(other):
+            return [self.value(a, b) for a, b in zip(mine, other, strict=True)], None
+        self.changed = True
+        common: list[Value] = []
+        for a, b in zip(mine, other, strict=False):
+            if a != b and not (isinstance(a, Address) and isinstance(b, Address) and self.alike(a, b)):
+                break
+            common.append(a)
+        return common, self.unknown()
+
+    def merge(self, mine: HeapObject, other: HeapObject) -> None:
+        """Changes `mine`, a copy, into what either is."""
+        merger = _MERGERS.get(type(mine))
+        if merger is None or type(other) is not type(mine):
+            return
+        merger(self, mine, other)
+
+
+class _Widener(_Joiner):
+    growth_is_open = True
+
+    def differing(self, mine: Value, other: Value) -> Value:
+        return self.unknown()
+
+    def registered(self, mine: dict[str, Value], other: dict[str, Value]) -> dict[str, Value]:
+        merged = {key: self.value(value, other[key]) if key in other else value for key, value in mine.items()}
+        if any(key not in mine for key in other):
+            self.changed = self.changed or OPEN not in merged
+            merged.setdefault(OPEN, self.unknown())
+        return merged
+
+
+def _merged_order(first: list[KeyType], second: list[KeyType]) -> list[KeyType]:
+    """Both orders in one, where they do not contradict each other; keys of `second` alone follow what precedes them."""
+    ordered = list(first)
+    known = set(first)
+    position = 0
+    for key in second:
+        if key in known:
+            position = max(position, ordered.index(key) + 1)
+        else:
+            ordered.insert(position, key)
+            position += 1
+    return ordered
+
+
+def _merge_list(joiner: _Joiner, mine: ListObject, other: ListObject) -> None:
+    mine.items, grown = joiner.sequence(mine.items, other.items)
+    mine.open = joiner.open(mine.open, other.open or grown)
+    mine.attributes = joiner.mapping(mine.attributes, other.attributes)
+
+
+def _merge_iterator(joiner: _Joiner, mine: IteratorObject, other: IteratorObject) -> None:
+    if mine.position != other.position:
+        mine.open = joiner.open(mine.open, joiner.unknown())
+        mine.items = []
+        mine.position = 0
+        return
+    mine.items, grown = joiner.sequence(mine.items, other.items)
+    mine.open = joiner.open(mine.open, other.open or grown)
+
+
+def _merge_dict(joiner: _Joiner, mine: DictObject, other: DictObject) -> None:
+    if joiner.growth_is_open and mine.entries.keys() != other.entries.keys():
+        mine.open = joiner.open(mine.open, joiner.unknown())
+        mine.entries = {
+            key: joiner.value(value, other.entries[key]) for key, value in mine.entries.items() if key in other.entries
+        }
+    else:
+        mine.entries = joiner.mapping(mine.entries, other.entries)
+    mine.open = joiner.open(mine.open, other.open)
+    mine.attributes = joiner.mapping(mine.attributes, other.attributes)
+
+
+def _merge_set(joiner: _Joiner, mine: SetObject, other: SetObject) -> None:
+    if mine.items.keys() != other.items.keys():
+        joiner.changed = True
+        mine.items = {key: None for key in mine.items if key in other.items}
+        mine.open = mine.open or joiner.unknown()
+    mine.open = joiner.open(mine.open, other.open)
+
+
+def _merge_instance(joiner: _Joiner, mine: InstanceObject, other: InstanceObject) -> None:
+    mine.attributes = joiner.mapping(mine.attributes, other.attributes)
+    mine.open = joiner.open(mine.open, other.open)
+
+
+def _merge_module(joiner: _Joiner, mine: ModuleObject, other: ModuleObject) -> None:
+    mine.attributes = joiner.mapping(mine.attributes, other.attributes)
+    store: Callable[[dict[str, Value], dict[str, Value]], dict[str, Value]] = joiner.mapping
+    if isinstance(joiner, _Widener):
+        store = joiner.registered
+    mine.modules = store(mine.modules, other.modules)
+    mine.parameters = store(mine.parameters, other.parameters)
+    mine.buffers = store(mine.buffers, other.buffers)
+    for name in {**mine.non_persistent, **other.non_persistent}:
+        if mine.non_persistent.get(name, False) != other.non_persistent.get(name, False):
+            mine.non_persistent[name] = None
+    mine.open = joiner.open(mine.open, other.open)
+    mine.initialised = mine.initialised or other.initialised
+
+
+def _merge_tensor(joiner: _Joiner, mine: TensorObject, other: TensorObject) -> None:
+    if mine.shape is None or other.shape is None or len(mine.shape) != len(other.shape):
+        joiner.changed = joiner.changed or mine.shape != other.shape
+        mine.shape = None
+    else:
+        shape = tuple(a if a == b else None for a, b in zip(mine.shape, other.shape, strict=True))
+        joiner.changed = joiner.changed or shape != mine.shape
+        mine.shape = shape
+    if mine.elements != other.elements:
+        joiner.changed = joiner.changed or mine.elements is not None
+        mine.elements = None
+    if mine.dtype != other.dtype:
+        joiner.changed = joiner.changed or mine.dtype is not None
+        mine.dtype = None
+    if mine.requires_grad != other.requires_grad:
+        joiner.changed = joiner.changed or mine.requires_grad is not None
+        mine.requires_grad = None
+
+
+def _merge_class(joiner: _Joiner, mine: ClassObject, other: ClassObject) -> None:
+    mine.namespace = joiner.mapping(mine.namespace, other.namespace, optional=False)
+
+
+def _merge_environment(joiner: _Joiner, mine: EnvironmentObject, other: EnvironmentObject) -> None:
+    # A name that only one path bound: on the other its use would raise, so wherever it is used it has that value.
+    mine.names = joiner.mapping(mine.names, other.names, optional=False)
+
+
+_MERGERS: dict[type[HeapObject], Callable[[_Joiner, HeapObject, HeapObject], None]] = {
+    ListObject: _merge_list,  # type: ignore[dict-item]
+    IteratorObject: _merge_iterator,  # type: ignore[dict-item]
+    DictObject: _merge_dict,  # type: ignore[dict-item]
+    SetObject: _merge_set,  # type: ignore[dict-item]
+    InstanceObject: _merge_instance,  # type: ignore[dict-item]
+    ModuleObject: _merge_module,  # type: ignore[dict-item]
+    TensorObject: _merge_tensor,  # type: ignore[dict-item]
+    ClassObject: _merge_class,  # type: ignore[dict-item]
+    EnvironmentObject: _merge_environment,  # type: ignore[dict-item]
+}
+
+
+def _isomorphic(first: State, mine: Address, second: State, other: Address, twins: dict[int, int], since: int) -> bool:
+    """The objects reachable from both addresses, made since, correspond one to one and hold the same."""
+    pending = [(mine, other)]
+    while pending:
+        a, b = pending.pop()
+        if a.index < since or b.index < since:
+            if a != b:
+                return False
+            continue
+        if b.index in twins:
+            if twins[b.index] != a.index:
+                return False
+            continue
+        twins[b.index] = a.index
+        if len(twins) > MAX_COMPARED_OBJECTS:
+            return False
+        x, y = first.read(a), second.read(b)
+        if type(x) is not type(y) or not _same_outside(x, y):
+            return False
+        left, right = list(x.references()), list(y.references())
+        if len(left) != len(right):
+            return False
+        for v, w in zip(left, right, strict=True):
+            if not _same_value(v, w, pending):
+                return False
+    return True
+
+
+def _same_value(mine: Value, other: Value, pending: list[tuple[Address, Address]]) -> bool:
+    if isinstance(mine, Address) and isinstance(other, Address):
+        pending.append((mine, other))
+        return True
+    if isinstance(mine, TupleValue) and isinstance(other, TupleValue):
+        return len(mine.items) == len(other.items) and all(
+            _same_value(a, b, pending) for a, b in zip(mine.items, other.items, strict=True)
+        )
+    return mine == other
+
+
+def _same_outside(x: HeapObject, y: HeapObject) -> bool:
+    """What `references` does not give is the same."""
+    if isinstance(x, ModuleObject) and isinstance(y, ModuleObject):
+        return (
+            x.cls == y.cls
+            and list(x.modules) == list(y.modules)
+            and list(x.parameters) == list(y.parameters)
+            and list(x.buffers) == list(y.buffers)
+            and list(x.attributes) == list(y.attributes)
+            and x.non_persistent == y.non_persistent
+        )
+    if isinstance(x, InstanceObject) and isinstance(y, InstanceObject):
+        return x.cls == y.cls and list(x.attributes) == list(y.attributes)
+    if isinstance(x, TensorObject) and isinstance(y, TensorObject):
+        return (x.shape, x.dtype, x.elements, x.is_parameter, x.requires_grad) == (
+            y.shape,
+            y.dtype,
+            y.elements,
+            y.is_parameter,
+            y.requires_grad,
+        )
+    if isinstance(x, (ListObject, DictObject, SetObject)) and isinstance(y, type(x)):
+        return x.cls == y.cls and x.open is None and y.open is None
+    return isinstance(x, (IteratorObject, EnvironmentObject, ClassObject))
+
+
+def is_none(value: Value) -> bool:
+    return value == NONE
+
+
+def plain(value: Value) -> bool:
+    """A Constant, or a tuple of them."""
+    return isinstance(value, Constant) or (isinstance(value, TupleValue) and all(plain(item) for item in value.items))

@@ -1,0 +1,435 @@
+"""Methods of nn.Module that a constructor calls: walks over children and parameters, modes, conversions, look-ups.
+
+A child that is not known is yielded as it is: what is done to the others still happens, what is computed from all is
+unknown. Source of all: torch/nn/modules/module.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
+from modgraph.prediction.registration import class_name, kind_of
+from modgraph.prediction.values import (
+    FALSE,
+    MODULE,
+    NONE,
+    OPEN,
+    TRUE,
+    Address,
+    BoundMethod,
+    Constant,
+    Device,
+    Dtype,
+    IteratorObject,
+    KnownFunction,
+    ModuleObject,
+    SetObject,
+    TensorObject,
+    TupleValue,
+    Unknown,
+    Value,
+)
+
+known_class(MODULE)
+
+_FLOATING = ("float32", "float64", "float16", "bfloat16")
+
+
+def module_of(machine: Machine, arguments: Arguments) -> tuple[Address, ModuleObject]:
+    """The receiver of a method of Module, to look at."""
+    address = arguments.positional[0]
+    assert isinstance(address, Address)
+    module = machine.state.read(address)
+    assert isinstance(module, ModuleObject)
+    return address, module
+
+
+# ---- walks -----------------------------------------------------------------------------------------------------------
+
+
+def walk(machine: Machine, root: Value, prefix: str = "", unique: bool = True) -> Iterator[tuple[str, Value]]:
+    """`named_modules`: (path, module) depth first; a child that is not known, too; None slots left out."""
+    seen: set[Value] = set()
+    pending: list[tuple[str, Value]] = [(prefix, root)]
+    while pending:
+        path, value = pending.pop()
+        if value == NONE or value in seen:
+            continue
+        if unique:
+            seen.add(value)
+        yield path, value
+        module = machine.state.find(value, ModuleObject)
+        if module is not None:
+            children = [(f"{path}.{name}" if path else name, child) for name, child in module.modules.items()]
+            pending.extend(reversed(children))
+
+
+def tensors(
+    machine: Machine, root: Address, store: str, prefix: str = "", recurse: bool = True, unique: bool = True
+) -> Iterator[tuple[str, Value]]:
+    """`named_parameters` or `named_buffers` (by the name of the store): (path, tensor), each tensor once."""
+    seen: set[Value] = set()
+    for path, value in walk(machine, root, prefix, unique) if recurse else [(prefix, root)]:
+        module = machine.state.find(value, ModuleObject)
+        if module is None:
+            yield f"{path}.{OPEN}" if path else OPEN, value
+            continue
+        for name, tensor in list(getattr(module, store).items()):
+            if tensor == NONE or tensor in seen:
+                continue
+            if unique:
+                seen.add(tensor)
+            yield f"{path}.{name}" if path else name, tensor
+
+
+def iterator(machine: Machine, items: list[Value]) -> Address:
+    return machine.allocate(IteratorObject(items))
+
+
+def _pairs(machine: Machine, entries: Iterator[tuple[str, Value]]) -> Address:
+    return iterator(machine, [TupleValue((_name(path, value), value)) for path, value in entries])
+
+
+def _name(path: str, value: Value) -> Value:
+    """The path as a constant; of an entry that may not be there, unknown."""
+    if path.rpartition(".")[2] == OPEN and isinstance(value, Unknown):
+        return value
+    return Constant(path)
+
+
+def _text(arguments: Arguments, position: int, name: str) -> str:
+    value = arguments.get(position, name, Constant(""))
+    return str(value.value) if isinstance(value, Constant) else ""
+
+
+def _flag(machine: Machine, arguments: Arguments, position: int, name: str, default: Value = TRUE) -> bool:
+    return machine.truth(arguments.get(position, name, default)) is not False
+
+
+@models(f"{MODULE}.named_modules")
+def named_modules(arguments: Arguments, machine: Machine) -> Value:
+    address, _ = module_of(machine, arguments)
+    prefix, unique = _text(arguments, 2, "prefix"), _flag(machine, arguments, 3, "remove_duplicate")
+    return _pairs(machine, walk(machine, address, prefix, unique))
+
+
+@models(f"{MODULE}.modules")
+def modules(arguments: Arguments, machine: Machine) -> Value:
+    address, _ = module_of(machine, arguments)
+    return iterator(machine, [module for _, module in walk(machine, address)])
+
+
+@models(f"{MODULE}.named_children")
+def named_children(arguments: Arguments, machine: Machine) -> Value:
+    return _pairs(machine, iter(_children(module_of(machine, arguments)[1])))
+
+
+@models(f"{MODULE}.children")
+def children(arguments: Arguments, machine: Machine) -> Value:
+    return iterator(machine, [child for _, child in _children(module_of(machine, arguments)[1])])
+
+
+def _children(module: ModuleObject) -> list[tuple[str, Value]]:
+    """Those that are not None, each once."""
+    seen: dict[Value, str] = {}
+    for name, child in module.modules.items():
+        if child != NONE:
+            seen.setdefault(child, name)
+    return [(name, child) for child, name in seen.items()]
+
+
+@models(f"{MODULE}.named_parameters", f"{MODULE}.named_buffers")
+def named_tensors(arguments: Arguments, machine: Machine) -> Value:
+    address, _ = module_of(machine, arguments)
+    store = "buffers" if arguments.function.endswith("buffers") else "parameters"
+    prefix, recurse = _text(arguments, 1, "prefix"), _flag(machine, arguments, 2, "recurse")
+    unique = _flag(machine, arguments, 3, "remove_duplicate")
+    return _pairs(machine, tensors(machine, address, store, prefix, recurse, unique))
+
+
+@models(f"{MODULE}.parameters")
+def parameters(arguments: Arguments, machine: Machine) -> Value:
+    return _tensor_iterator(arguments, machine, "parameters")
+
+
+@models(f"{MODULE}.buffers")
+def buffers(arguments: Arguments, machine: Machine) -> Value:
+    return _tensor_iterator(arguments, machine, "buffers")
+
+
+def _tensor_iterator(arguments: Arguments, machine: Machine, store: str) -> Value:
+    address, _ = module_of(machine, arguments)
+    recurse = _flag(machine, arguments, 1, "recurse")
+    return iterator(machine, [tensor for _, tensor in tensors(machine, address, store, recurse=recurse)])
+
+
+@models(f"{MODULE}.apply")
+def apply(arguments: Arguments, machine: Machine) -> Value:
+    """Calls the function with every descendant, children before parents, and with the module itself last."""
+    address, _ = module_of(machine, arguments)
+    function = arguments.get(1, "fn", NONE)
+    for module in _children_first(machine, address):
+        machine.call(function, (module,))
+    return address
+
+
+def _children_first(machine: Machine, root: Address) -> list[Value]:
+    ordered: list[Value] = []
+    pending: list[tuple[Value, bool]] = [(root, False)]
+    while pending:
+        value, entered = pending.pop()
+        module = machine.state.find(value, ModuleObject)
+        if module is None or entered:
+            ordered.append(value)
+            continue
+        pending.append((value, True))
+        pending.extend((child, False) for _, child in reversed(_children(module)))
+    return ordered
+
+
+# ---- look-ups --------------------------------------------------------------------------------------------------------
+
+
+def _reach(arguments: Arguments, machine: Machine) -> tuple[Value, str] | Unknown:
+    """The module that holds the last name of the dotted target, and that name."""
+    target = arguments.get(1, "target", NONE)
+    if not isinstance(target, Constant):
+        return machine.unknown("the path of a submodule is not known", target)
+    path, _, name = str(target.value).rpartition(".")
+    return _descend(machine, arguments.positional[0], path), name
+
+
+def _descend(machine: Machine, value: Value, path: str) -> Value:
+    for name in path.split(".") if path else ():
+        value = machine.get_attribute(value, name)
+        if kind_of(machine, value) not in ("module", "unknown"):
+            raise machine.raises("AttributeError", f"`{name}` is not an nn.Module")
+    return value
+
+
+@models(f"{MODULE}.get_submodule")
+def get_submodule(arguments: Arguments, machine: Machine) -> Value:
+    target = arguments.get(1, "target", NONE)
+    if not isinstance(target, Constant):
+        return machine.unknown("the path of a submodule is not known", target)
+    return _descend(machine, arguments.positional[0], str(target.value))
+
+
+@models(f"{MODULE}.get_parameter", f"{MODULE}.get_buffer")
+def get_tensor(arguments: Arguments, machine: Machine) -> Value:
+    reached = _reach(arguments, machine)
+    return reached if isinstance(reached, Unknown) else machine.get_attribute(*reached)
+
+
+@models(f"{MODULE}.set_submodule")
+def set_submodule(arguments: Arguments, machine: Machine) -> Value:
+    reached = _reach(arguments, machine)
+    if isinstance(reached, Unknown):
+        machine.expose((arguments.positional[0],), reached)
+    else:
+        machine.set_attribute(*reached, arguments.get(2, "module", NONE))
+    return NONE
+
+
+@models(f"{MODULE}._get_name")
+def get_name(arguments: Arguments, machine: Machine) -> Value:
+    return Constant(class_name(module_of(machine, arguments)[1].cls))
+
+
+@models(f"{MODULE}.extra_repr")
+def extra_repr(arguments: Arguments, machine: Machine) -> Value:  # noqa: ARG001
+    return Constant("")
+
+
+@models(f"{MODULE}.__repr__", f"{MODULE}.__str__", f"{MODULE}.state_dict", f"{MODULE}.load_state_dict")
+def text_or_state(arguments: Arguments, machine: Machine) -> Value:
+    return Unknown(f"Module.{arguments.function.rpartition('.')[2]} is not interpreted", machine.where, inert=True)
+
+
+@models(f"{MODULE}.__dir__")
+def names(arguments: Arguments, machine: Machine) -> Value:
+    return machine.unknown("dir() of a module is not interpreted")
+
+
+@models(f"{MODULE}.forward")
+def forward(arguments: Arguments, machine: Machine) -> Value:
+    _, module = module_of(machine, arguments)
+    message = f'Module [{class_name(module.cls)}] is missing the required "forward" function'
+    raise machine.raises("NotImplementedError", message)
+
+
+@models(f"{MODULE}.__call__", f"{MODULE}._call_impl", f"{MODULE}._wrapped_call_impl")
+def call(arguments: Arguments, machine: Machine) -> Value:
+    """A constructor that runs a layer: its `forward`, hooks aside."""
+    address, _ = module_of(machine, arguments)
+    return machine.call(
+        machine.get_attribute(address, "forward"), arguments.positional[1:], arguments.keywords, arguments.where
+    )
+
+
+# ---- modes and conversions -------------------------------------------------------------------------------------------
+
+
+@models(f"{MODULE}.train")
+def train(arguments: Arguments, machine: Machine) -> Value:
+    """Sets `training` below, through a user's own `train` of a child."""
+    address, _ = module_of(machine, arguments)
+    mode = arguments.get(1, "mode", TRUE)
+    pending: list[Address] = [address]
+    while pending:
+        module = machine.state.change(pending.pop(), ModuleObject)
+        module.attributes["training"] = mode
+        for _, child in _children(module):
+            inner = machine.state.find(child, ModuleObject)
+            if inner is None or not isinstance(child, Address):
+                continue
+            own = machine.class_attribute(inner.cls, "train")
+            if own is None or isinstance(own, (KnownFunction, Unknown)):
+                pending.append(child)
+            else:
+                machine.call(BoundMethod(own, child), (mode,))
+    return address
+
+
+@models(f"{MODULE}.eval")
+def evaluation(arguments: Arguments, machine: Machine) -> Value:
+    return machine.call(machine.get_attribute(arguments.positional[0], "train"), (FALSE,))
+
+
+@models(f"{MODULE}.requires_grad_")
+def requires_grad(arguments: Arguments, machine: Machine) -> Value:
+    address, _ = module_of(machine, arguments)
+    flag = machine.truth(arguments.get(1, "requires_grad", TRUE))
+    for _, tensor in list(tensors(machine, address, "parameters")):
+        if isinstance(tensor, Address) and machine.state.find(tensor, TensorObject):
+            machine.state.change(tensor, TensorObject).requires_grad = flag
+    return address
+
+
+def convert(
+    machine: Machine, address: Address, change: Callable[[TensorObject], None], floating_only: bool = True
+) -> None:
+    """Applies `change` to every parameter and buffer below, as `Module._apply` does in place."""
+    for store in ("parameters", "buffers"):
+        for _, value in list(tensors(machine, address, store)):
+            tensor = machine.state.find(value, TensorObject)
+            if tensor is None or not isinstance(value, Address):
+                continue
+            if not floating_only or tensor.dtype is None or tensor.dtype in _FLOATING:
+                change(machine.state.change(value, TensorObject))
+
+
+def _set_dtype(dtype: str | None) -> Callable[[TensorObject], None]:
+    def change(tensor: TensorObject) -> None:
+        tensor.dtype = dtype
+        tensor.elements = None
+
+    return change
+
+
+def _set_device(device: str | None) -> Callable[[TensorObject], None]:
+    def change(tensor: TensorObject) -> None:
+        tensor.device = device
+
+    return change
+
+
+@models(f"{MODULE}.half", f"{MODULE}.float", f"{MODULE}.double", f"{MODULE}.bfloat16")
+def to_precision(arguments: Arguments, machine: Machine) -> Value:
+    address, _ = module_of(machine, arguments)
+    names = {"half": "float16", "float": "float32", "double": "float64", "bfloat16": "bfloat16"}
+    convert(machine, address, _set_dtype(names[arguments.function.rpartition(".")[2]]))
+    return address
+
+
+@models(f"{MODULE}.type")
+def to_type(arguments: Arguments, machine: Machine) -> Value:
+    address, _ = module_of(machine, arguments)
+    dtype = arguments.get(1, "dst_type", NONE)
+    convert(machine, address, _set_dtype(dtype.name if isinstance(dtype, Dtype) else None), floating_only=False)
+    return address
+
+
+@models(f"{MODULE}.to", f"{MODULE}.to_empty")
+def to(arguments: Arguments, machine: Machine) -> Value:
+    """Floating parameters and buffers get the dtype, all get the device; the module itself is what comes back."""
+    address, _ = module_of(machine, arguments)
+    for value in (*arguments.positional[1:], *arguments.keywords.values()):
+        like = machine.state.find(value, TensorObject)
+        if isinstance(value, Dtype):
+            convert(machine, address, _set_dtype(value.name))
+        elif isinstance(value, Device):
+            convert(machine, address, _set_device(value.name), floating_only=False)
+        elif like is not None:
+            convert(machine, address, _set_dtype(like.dtype))
+        elif isinstance(value, Constant) and isinstance(value.value, str):
+            convert(machine, address, _set_device(value.value), floating_only=False)
+        elif isinstance(value, Unknown):
+            convert(machine, address, _set_device(None), floating_only=False)
+    return address
+
+
+@models(
+    *(f"{MODULE}.{name}" for name in ("cuda", "cpu", "xpu", "ipu", "mtia", "share_memory")),
+    f"{MODULE}._apply",
+    f"{MODULE}._replicate_for_data_parallel",
+)
+def itself(arguments: Arguments, machine: Machine) -> Value:  # noqa: ARG001
+    return arguments.positional[0]
+
+
+@models(
+    f"{MODULE}.zero_grad",
+    f"{MODULE}.compile",
+    f"{MODULE}.set_extra_state",
+    *(
+        f"{MODULE}.{name}"
+        for name in (
+            "register_full_backward_pre_hook",
+            "register_backward_hook",
+            "register_full_backward_hook",
+            "register_forward_pre_hook",
+            "register_forward_hook",
+            "register_state_dict_post_hook",
+            "register_state_dict_pre_hook",
+            "register_load_state_dict_pre_hook",
+            "register_load_state_dict_post_hook",
+            "_register_state_dict_hook",
+            "_register_load_state_dict_pre_hook",
+        )
+    ),
+)
+def no_effect(arguments: Arguments, machine: Machine) -> Value:
+    """A hook runs with forward, backward or the state dict, never in the constructor; its handle is inert."""
+    name = arguments.function.rpartition(".")[2]
+    return Unknown("the handle of a hook", machine.where, inert=True) if "hook" in name else NONE
+
+
+@models(f"{MODULE}.@_non_persistent_buffers_set")
+def non_persistent_names(arguments: Arguments, machine: Machine) -> Value:
+    _, module = module_of(machine, arguments)
+    return machine.allocate(SetObject({Constant(name): None for name in module.non_persistent}))
+
+
+@models(
+    *(
+        f"{MODULE}.@{name}"
+        for name in (
+            "_backward_pre_hooks",
+            "_backward_hooks",
+            "_forward_hooks",
+            "_forward_hooks_with_kwargs",
+            "_forward_hooks_always_called",
+            "_forward_pre_hooks",
+            "_forward_pre_hooks_with_kwargs",
+            "_state_dict_hooks",
+            "_state_dict_pre_hooks",
+            "_load_state_dict_pre_hooks",
+            "_load_state_dict_post_hooks",
+            "_is_full_backward_hook",
+        )
+    )
+)
+def hooks(arguments: Arguments, machine: Machine) -> Value:  # noqa: ARG001
+    return Unknown("hooks are not interpreted", machine.where, inert=True)

@@ -1,0 +1,264 @@
+"""The table of what is known and not read from source: a function per callable, looked up by qualified name.
+
+    @models("math.sqrt")
+    def square_root(arguments: Arguments, machine: Machine) -> Value:
+        ...
+
+A name is the definition site: "builtins.len", "builtins.list.append" (a method: the receiver is the first positional
+argument), "torch.nn.init.kaiming_uniform_", "torch.empty". A registered name wins over source of the same name; so
+`models("torch.nn.modules.container.ModuleList.append")` models one method of a class that is otherwise interpreted.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from modgraph.graph.model import SourceLocation
+from modgraph.prediction.values import Address, HeapObject, KnownClass, KnownFunction, Unknown, Value
+
+if TYPE_CHECKING:
+    from modgraph.prediction.state import State
+
+
+class Raised(Exception):
+    """The interpreted code certainly raises here. Made by `machine.raises`, caught by an interpreted `try`."""
+
+    def __init__(self, exception: Value, name: str, message: str, where: SourceLocation | None) -> None:
+        super().__init__(f"{name}: {message}")
+        self.exception = exception
+        """The exception instance, as the handler binds it."""
+        self.name = name
+        """Qualified name of its class: "builtins.TypeError"."""
+        self.message = message
+        self.where = where
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """What a callable was called with; of a method, the receiver is `positional[0]`."""
+
+    function: str
+    """Name for messages: "len"."""
+    positional: tuple[Value, ...] = ()
+    keywords: Mapping[str, Value] = field(default_factory=dict)
+    where: SourceLocation | None = None
+    """The call."""
+    open: Unknown | None = None
+    """There may be further arguments: `*items` or `**options` of unknown content was passed."""
+
+    def get(self, position: int, name: str, default: Value) -> Value:
+        """The argument at `position` or of that name, else `default`; without a check for other arguments."""
+        if position < len(self.positional):
+            return self.positional[position]
+        return self.keywords.get(name, default)
+
+
+class Machine(Protocol):
+    """The interpreter as knowledge sees it. What Python would raise is raised as `Raised` by every method."""
+
+    state: State
+
+    # values
+    def call(
+        self,
+        function: Value,
+        positional: Sequence[Value] = (),
+        keywords: Mapping[str, Value] | None = None,
+        where: SourceLocation | None = None,
+    ) -> Value:
+        """function(*positional, **keywords); of a class, the new instance."""
+
+    def get_attribute(self, value: Value, name: str) -> Value:
+        """value.name, with properties, methods bound, `__getattr__`; AttributeError is `Raised`."""
+
+    def find_attribute(self, value: Value, name: str) -> Value | None:
+        """The same; None where AttributeError would be raised (`Unknown` where that cannot be known)."""
+
+    def set_attribute(self, value: Value, name: str, new: Value) -> None: ...
+    def delete_attribute(self, value: Value, name: str) -> None: ...
+    def get_item(self, value: Value, key: Value) -> Value: ...
+    def set_item(self, value: Value, key: Value, new: Value) -> None: ...
+    def delete_item(self, value: Value, key: Value) -> None: ...
+
+    def iterate(self, value: Value) -> list[Value] | Unknown:
+        """All items of an iterable (a dict gives its keys), or why they are not known. An iterator is used up."""
+
+    def length(self, value: Value) -> int | Unknown: ...
+
+    def truth(self, value: Value) -> bool | None:
+        """bool(value); None where it cannot be known."""
+
+    def equal(self, left: Value, right: Value) -> bool | None:
+        """left == right."""
+
+    def binary(self, operator: str, left: Value, right: Value) -> Value:
+        """left + right and kin; `operator` as in source: "+", "//", "@", "<<", ..."""
+
+    def compare(self, operator: str, left: Value, right: Value) -> Value:
+        """ "<", "<=", "==", "!=", ">", ">=", "is", "is not", "in", "not in"."""
+
+    def string(self, value: Value) -> str | None:
+        """str(value); None where it cannot be known."""
+
+    # classes
+    def class_of(self, value: Value) -> Value:
+        """type(value): ClassValue, KnownClass, or Unknown."""
+
+    def mro(self, cls: Value) -> tuple[Value, ...]:
+        """Of a ClassValue or KnownClass, itself first; an Unknown in it stands for bases not known."""
+
+    def is_instance(self, value: Value, classes: Value) -> bool | None:
+        """isinstance; `classes` is a class, a tuple of them, a union."""
+
+    def is_subclass(self, cls: Value, classes: Value) -> bool | None: ...
+
+    def class_attribute(self, cls: Value, name: str, after: Value | None = None) -> Value | None:
+        """What the namespaces of the MRO (after the class `after`, if given) hold under `name`, unbound; None if none."""
+
+    def is_module_class(self, cls: Value) -> bool:
+        """nn.Module is in its MRO."""
+
+    def resolve(self, name: str) -> Value:
+        """What an import path leads to: `resolve("torch.nn.Linear")`; Unknown where it cannot be found."""
+
+    def function_signature(self, function: Value) -> tuple[str, ...] | None:
+        """Parameter names of a function, method (without the receiver) or class; None where not known."""
+
+    # heap
+    def allocate(self, item: HeapObject) -> Address: ...
+
+    def copy_deep(self, value: Value) -> Value:
+        """copy.deepcopy: fresh addresses throughout, sharing inside kept."""
+
+    # not knowing
+    def unknown(self, reason: str, *causes: Value) -> Unknown:
+        """An Unknown at the present place; the first Unknown or Choice among `causes` gives reason and place instead."""
+
+    def choice(self, values: Iterable[Value], reason: str) -> Value:
+        """One of `values`: itself if they are the same, a Choice if few, else an Unknown."""
+
+    def expose(self, values: Iterable[Value], why: Unknown) -> None:
+        """Something not known was given these: whatever mutable is reachable from them is open from here on."""
+
+    def raises(self, name: str, message: str) -> Raised:
+        """To raise: `raise machine.raises("TypeError", "...")`; `name` a builtin exception or a qualified name."""
+
+    def problem(self, reason: str, address: Address | None = None, where: SourceLocation | None = None) -> None:
+        """Record something the prediction leaves open."""
+
+    @property
+    def where(self) -> SourceLocation | None:
+        """The statement or call that is being interpreted."""
+
+
+Model: TypeAlias = Callable[[Arguments, Machine], Value]
+
+
+@dataclass(frozen=True, slots=True)
+class ClassFacts:
+    """What is known of a class that is not read from source."""
+
+    name: str
+    bases: tuple[str, ...] = ("builtins.object",)
+
+
+_models: dict[str, Model] = {}
+_classes: dict[str, ClassFacts] = {}
+_constants: dict[str, Value] = {}
+_inert: set[str] = set()
+_interpreted: set[str] = set()
+_aliases: dict[str, str] = {}
+_KNOWLEDGE = ("builtins", "stdlib", "containers", "tensors")
+_loaded = False
+
+
+def models(*names: str) -> Callable[[Model], Model]:
+    """Registers the decorated function as the callable of these qualified names."""
+
+    def register(model: Model) -> Model:
+        for name in names:
+            assert name not in _models, name
+            _models[name] = model
+        return model
+
+    return register
+
+
+def known_class(name: str, *bases: str) -> None:
+    """A class that is not read from source. Its constructor is `models(name)` (the whole of `name(...)`); for classes
+    derived from it in source, `models(name + ".__init__")` and kin are what `super()` finds."""
+    _classes[name] = ClassFacts(name, bases or ("builtins.object",))
+
+
+def constant(name: str, value: Value) -> None:
+    """`math.pi`: an attribute of a module that is no callable."""
+    _constants[name] = value
+
+
+def alias(name: str, target: str) -> None:
+    """`name` is another import path of `target`: alias("torch.Tensor", "torch._tensor.Tensor")."""
+    _aliases[name] = target
+
+
+def inert(*names: str) -> None:
+    """Packages, classes or functions that no model's structure depends on ("logging", "warnings.warn"): whatever comes
+    from them is an inert Unknown, and their calls change nothing. A callable among them called directly gives None."""
+    _inert.update(names)
+
+
+def interpreted(*packages: str) -> None:
+    """Modules of the standard library to be interpreted from their source; the others give only what is known here."""
+    _interpreted.update(packages)
+
+
+def load() -> None:
+    """Imports the files of knowledge, each of which registers what it knows; once."""
+    global _loaded
+    if not _loaded:
+        _loaded = True
+        for file in _KNOWLEDGE:
+            importlib.import_module(f"modgraph.prediction.knowledge.{file}")
+        importlib.import_module("modgraph.prediction.registration")
+
+
+def lookup(name: str) -> Value | None:
+    """KnownClass, KnownFunction or constant of that qualified name; an inert Unknown; None where nothing is known."""
+    name = _aliases.get(name, name)
+    if name in _constants:
+        return _constants[name]
+    if name in _classes:
+        return KnownClass(name)
+    if name in _models:
+        return KnownFunction(name)
+    if name in _inert:
+        return Unknown(f"{name} is not interpreted", None, inert=True)
+    return None
+
+
+def model(name: str) -> Model | None:
+    """The function registered for a callable."""
+    return _models.get(_aliases.get(name, name))
+
+
+def class_facts(name: str) -> ClassFacts | None:
+    return _classes.get(name)
+
+
+def is_inert(module: str) -> bool:
+    """The module, or a package it lies in, was declared inert."""
+    parts = module.split(".")
+    return any(".".join(parts[:end]) in _inert for end in range(1, len(parts) + 1))
+
+
+def has_package(module: str) -> bool:
+    """Something below that module is known, whether or not its source is there."""
+    prefix = module + "."
+    return any(name.startswith(prefix) for table in (_models, _classes, _constants, _aliases) for name in table)
+
+
+def is_interpreted(module: str) -> bool:
+    """A module of the standard library that is read from source."""
+    return module in _interpreted

@@ -1,0 +1,204 @@
+"""`self._modules`, `self._parameters`, `self._buffers`: dicts that write through to what the module registers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from modgraph.prediction.knowledge.modules import iterator, module_of
+from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
+from modgraph.prediction.registration import STORES, class_name
+from modgraph.prediction.values import (
+    MODULE,
+    NONE,
+    OPEN,
+    Address,
+    Constant,
+    DictObject,
+    InstanceObject,
+    KnownClass,
+    ListObject,
+    ModuleObject,
+    TupleValue,
+    Unknown,
+    Value,
+)
+
+STORE = "torch.nn.modules.module._Store"
+"""Class of what `self._modules` gives: a view that writes through to the module's store."""
+known_class(STORE, "collections.abc.MutableMapping")
+
+
+def _view(store: str) -> Callable[[Arguments, Machine], Value]:
+    def view(arguments: Arguments, machine: Machine) -> Value:
+        address, module = module_of(machine, arguments)
+        if not module.initialised:
+            raise machine.raises("AttributeError", f"'{class_name(module.cls)}' object has no attribute '{store}'")
+        attributes: dict[str, Value] = {"module": address, "store": Constant(STORES[store])}
+        return machine.allocate(InstanceObject(KnownClass(STORE), attributes))
+
+    return view
+
+
+for _store in STORES:
+    models(f"{MODULE}.@{_store}")(_view(_store))
+
+
+def _stored(arguments: Arguments, machine: Machine) -> tuple[Address, str, dict[str, Value]]:
+    """Module, name of the store, and the store itself, to look at."""
+    view = machine.state.find(arguments.positional[0], InstanceObject)
+    assert view is not None
+    address, store = view.attributes["module"], view.attributes["store"]
+    assert isinstance(address, Address) and isinstance(store, Constant)
+    return address, store.value, getattr(machine.state.read(address), store.value)
+
+
+def _set(machine: Machine, address: Address, store: str, key: Value, value: Value) -> None:
+    entries = getattr(machine.state.change(address, ModuleObject), store)
+    if isinstance(key, Constant):
+        entries[str(key.value)] = value
+    else:
+        entries.setdefault(OPEN, machine.unknown("the name of an entry is not known", key))
+
+
+def _store_method(
+    *names: str,
+) -> Callable[[Callable[[Arguments, Machine], Value]], Callable[[Arguments, Machine], Value]]:
+    return models(*(f"{STORE}.{name}" for name in names))
+
+
+@_store_method("__setitem__")
+def store_set(arguments: Arguments, machine: Machine) -> Value:
+    address, store, _ = _stored(arguments, machine)
+    _set(machine, address, store, arguments.get(1, "key", NONE), arguments.get(2, "value", NONE))
+    return NONE
+
+
+@_store_method("__delitem__", "pop")
+def store_delete(arguments: Arguments, machine: Machine) -> Value:
+    address, store, entries = _stored(arguments, machine)
+    key = arguments.get(1, "key", NONE)
+    default = arguments.get(2, "default", Unknown("")) if arguments.function.endswith("pop") else Unknown("")
+    if not isinstance(key, Constant):
+        return _opened(machine, address, store, key)
+    if str(key.value) in entries:
+        return getattr(machine.state.change(address, ModuleObject), store).pop(str(key.value))  # type: ignore[no-any-return]
+    if OPEN in entries:
+        return entries[OPEN]
+    if default == Unknown(""):
+        raise machine.raises("KeyError", repr(key.value))
+    return default
+
+
+def _opened(machine: Machine, address: Address, store: str, key: Value) -> Value:
+    why = machine.unknown("the name of an entry is not known", key)
+    getattr(machine.state.change(address, ModuleObject), store).setdefault(OPEN, why)
+    return why
+
+
+@_store_method("__getitem__", "get", "setdefault")
+def store_get(arguments: Arguments, machine: Machine) -> Value:
+    address, store, entries = _stored(arguments, machine)
+    key, method = arguments.get(1, "key", NONE), arguments.function.rpartition(".")[2]
+    if not isinstance(key, Constant):
+        return machine.unknown("the name of an entry is not known", key)
+    if str(key.value) in entries:
+        return entries[str(key.value)]
+    if OPEN in entries:
+        return entries[OPEN]
+    if method == "__getitem__":
+        raise machine.raises("KeyError", repr(key.value))
+    default = arguments.get(2, "default", NONE)
+    if method == "setdefault":
+        _set(machine, address, store, key, default)
+    return default
+
+
+@_store_method("__len__")
+def store_length(arguments: Arguments, machine: Machine) -> Value:
+    _, _, entries = _stored(arguments, machine)
+    return entries[OPEN] if OPEN in entries else Constant(len(entries))
+
+
+@_store_method("__contains__")
+def store_contains(arguments: Arguments, machine: Machine) -> Value:
+    _, _, entries = _stored(arguments, machine)
+    key = arguments.get(1, "key", NONE)
+    if not isinstance(key, Constant):
+        return machine.unknown("the name of an entry is not known", key)
+    if key.value not in entries and OPEN in entries:
+        return entries[OPEN]
+    return Constant(key.value in entries)
+
+
+@_store_method("__iter__", "keys", "values", "items", "copy", "__reversed__")
+def store_contents(arguments: Arguments, machine: Machine) -> Value:
+    _, _, entries = _stored(arguments, machine)
+    method = arguments.function.rpartition(".")[2]
+    return contents(machine, entries, method)
+
+
+def contents(machine: Machine, entries: dict[str, Value], method: str) -> Value:
+    """keys, values, items, a copy, or an iterator over the names of a store."""
+    if method == "copy":
+        held = {Constant(name): value for name, value in entries.items() if name != OPEN}
+        why = entries.get(OPEN)
+        return machine.allocate(
+            DictObject(
+                dict(held),
+                open=why if isinstance(why, Unknown) else None,
+                cls=KnownClass("collections.OrderedDict"),
+            )
+        )
+    keys: list[Value] = [value if name == OPEN else Constant(name) for name, value in entries.items()]
+    if method == "items":
+        keys = [TupleValue((key, value)) for key, value in zip(keys, entries.values(), strict=True)]
+    elif method == "values":
+        keys = list(entries.values())
+    elif method == "__reversed__":
+        keys.reverse()
+    if method in ("__iter__", "__reversed__"):
+        return iterator(machine, keys)
+    return machine.allocate(ListObject(keys, open=_openness(entries), cls=KnownClass(f"builtins.dict_{method}")))
+
+
+def _openness(entries: dict[str, Value]) -> Unknown | None:
+    why = entries.get(OPEN)
+    return why if isinstance(why, Unknown) else None
+
+
+for _view_class in ("keys", "values", "items"):
+    known_class(f"builtins.dict_{_view_class}")
+
+
+@_store_method("update", "__ior__")
+def store_update(arguments: Arguments, machine: Machine) -> Value:
+    address, store, _ = _stored(arguments, machine)
+    items = machine.iterate(machine.call(machine.get_attribute(arguments.positional[1], "items")))
+    if isinstance(items, Unknown):
+        _opened(machine, address, store, items)
+        return arguments.positional[0]
+    for item in items:
+        pair = machine.iterate(item)
+        if isinstance(pair, Unknown):
+            _opened(machine, address, store, pair)
+        else:
+            _set(machine, address, store, pair[0], pair[1])
+    return arguments.positional[0]
+
+
+@_store_method("clear")
+def store_clear(arguments: Arguments, machine: Machine) -> Value:
+    address, store, _ = _stored(arguments, machine)
+    getattr(machine.state.change(address, ModuleObject), store).clear()
+    return NONE
+
+
+@_store_method("popitem")
+def store_pop_item(arguments: Arguments, machine: Machine) -> Value:
+    address, store, entries = _stored(arguments, machine)
+    if OPEN in entries:
+        return entries[OPEN]
+    if not entries:
+        raise machine.raises("KeyError", "dictionary is empty")
+    name, value = getattr(machine.state.change(address, ModuleObject), store).popitem()
+    return TupleValue((Constant(name), value))

@@ -1,0 +1,13 @@
+"""Attaching parametrisations to tensors of a module."""
+
+
+def cached(): ...
+
+
+def is_parametrized(module, tensor_name=None): ...
+
+
+def register_parametrization(module, tensor_name, parametrization, *, unsafe=False): ...
+
+
+def remove_parametrizations(module, tensor_name, leave_parametrized=True): ...

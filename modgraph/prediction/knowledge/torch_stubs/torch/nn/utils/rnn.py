@@ -1,0 +1,16 @@
+"""Sequences of different lengths in one tensor."""
+
+
+class PackedSequence: ...
+
+
+def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True): ...
+
+
+def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_length=None): ...
+
+
+def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="right"): ...
+
+
+def pack_sequence(sequences, enforce_sorted=True): ...

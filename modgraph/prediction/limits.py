@@ -1,0 +1,25 @@
+"""What the interpreter will not exceed. Reaching one is an `Unknown` whose reason names it."""
+
+MAX_CALL_DEPTH = 80
+"""Calls inside calls; deeper is recursion without a known end, or as good as that."""
+
+MAX_STEPS = 4_000_000
+"""Statements and calls of one prediction."""
+
+MAX_SECONDS = 60.0
+"""Wall-clock time of one prediction."""
+
+MAX_LOOP_ITERATIONS = 20_000
+"""Turns of one loop, and items of one range that is walked through."""
+
+MAX_VALUE_SIZE = 100_000
+"""Characters of a string, items of a list or tuple, that an operation may make; an integer may have as many bits."""
+
+MAX_ALTERNATIVES = 4
+"""Values of one `Choice`; more are an Unknown."""
+
+MAX_WIDENINGS = 3
+"""Passes through the body of a loop whose number of turns is not known."""
+
+MAX_COMPARED_OBJECTS = 2_000
+"""Heap objects looked at to decide whether two branches have built the same thing."""

@@ -1,0 +1,323 @@
+"""`Interpreter`: the machine that all parts of the evaluator work on. It holds the state and the running frames, and
+gives each part's functions under one roof; what they do stands in the file named for it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+import libcst as cst
+
+from modgraph.graph.model import SourceLocation
+from modgraph.prediction import (
+    attributes,
+    calls,
+    classes,
+    comparison,
+    copying,
+    exposure,
+    functions,
+    items,
+    iteration,
+    names,
+    operators,
+    statements,
+    text,
+)
+from modgraph.prediction.frames import Frame, LimitReached, Outcome
+from modgraph.prediction.joining import choice_of, join
+from modgraph.prediction.knowledge import registry
+from modgraph.prediction.knowledge.registry import Arguments, Raised
+from modgraph.prediction.limits import MAX_SECONDS, MAX_STEPS
+from modgraph.prediction.state import Base, State, Trouble
+from modgraph.prediction.values import (
+    Address,
+    Choice,
+    ClassValue,
+    Constant,
+    EnvironmentObject,
+    HeapObject,
+    InstanceObject,
+    KnownClass,
+    TupleValue,
+    Unknown,
+    Value,
+)
+from modgraph.source.index import Definition, Statement
+from modgraph.source.modules import ModuleFinder, SourceModule
+
+
+class Interpreter:
+    """Interprets code found by `finder`. Module-level values are kept from one prediction to the next."""
+
+    def __init__(self, finder: ModuleFinder) -> None:
+        registry.load()
+        self.finder = finder
+        self.base = Base()
+        self.base_state = State(self.base, self.base.objects)
+        self.state = State(self.base)
+        self.frames: list[Frame] = []
+        self.guards: list[list[tuple[Raised, State]]] = []
+        """For each interpreted `try` that runs: paths that raised while others went on."""
+        self.namespaces: dict[str, dict[str, Value | None]] = {}
+        self.running: dict[tuple[str, str], Address] = {}
+        self.class_running: set[tuple[int, str]] = set()
+        self.executed: dict[tuple[str, int], dict[str, Value]] = {}
+        """Names bound by the compound statements of modules and classes that were executed, by module and line."""
+        self.functions: dict[int, functions.FunctionDefinition] = {}
+        self.module_depth = 0
+        self.depth = 0
+        self.steps = 0
+        self.deadline = 0.0
+        self.start()
+
+    def start(self) -> None:
+        """A fresh state and budget for the next prediction."""
+        self.state = State(self.base)
+        self.frames = []
+        self.guards = []
+        self.depth = 0
+        self.steps = 0
+        self.deadline = time.monotonic() + MAX_SECONDS
+
+    def step(self) -> None:
+        """Counts one statement or call.
+
+        Raises:
+            LimitReached: they, or the time, are used up.
+        """
+        self.steps += 1
+        if self.steps > MAX_STEPS:
+            raise LimitReached(f"more than {MAX_STEPS} steps")
+        if self.steps & 1023 == 0 and time.monotonic() > self.deadline:
+            raise LimitReached(f"more than {MAX_SECONDS:g} seconds")
+
+    # ---- module level ----------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def at_module_level(self) -> Iterator[None]:
+        """What is made inside lies in the base, and outlives the prediction."""
+        outer, frames, guards, depth = self.state, self.frames, self.guards, self.depth
+        self.state, self.guards = self.base_state, []
+        self.frames = list(frames)
+        self.module_depth += 1
+        try:
+            yield
+        finally:
+            if self.state is not self.base_state:
+                # Paths parted below, and another one's state was left in place.
+                self.base_state.objects.update(self.state.objects)
+                self.base_state.globals.update(self.state.globals)
+            self.module_depth -= 1
+            self.state, self.frames, self.guards, self.depth = outer, frames, guards, depth
+
+    def module_statement(self, source: SourceModule, statement: Statement, environment: Address) -> dict[str, Value]:
+        """Executes a statement of a module's body in that environment; the names it binds with their values. One that
+        binds several names is executed once."""
+        key = (source.name, statement.first_line)
+        several = len(statement.names) > 1
+        if several and key in self.executed:
+            return self.executed[key]
+        bound = statements.run_module_statement(self, source, statement, environment)
+        if several:
+            self.executed[key] = bound
+        return bound
+
+    def define(self, source: SourceModule, definition: Definition) -> Value | None:
+        """The class or function that a definition at module level makes."""
+        return functions.define_from_index(self, source, definition)
+
+    # ---- branching -------------------------------------------------------------------------------------------------
+
+    def fork(self, paths: Sequence[Callable[[], Value]], reason: str) -> Value:
+        """Runs each path from the present state on a copy of it, and joins what they leave; the choice of their values.
+        A path that certainly raises is dropped, unless all do."""
+        where, since = self.where, self.base.next_index
+        start = self.state
+        states = [start.fork() for _ in paths[1:]]
+        states.insert(0, start)
+        results: list[tuple[Value, State]] = []
+        raised: list[tuple[Raised, State]] = []
+        for path, state in zip(paths, states, strict=True):
+            self.state = state
+            try:
+                value = path()
+            except Raised as error:
+                raised.append((error, self.state))
+            else:
+                results.append((value, self.state))
+        return self.settle(results, raised, reason, where, since)
+
+    def settle(
+        self,
+        results: list[tuple[Value, State]],
+        raised: list[tuple[Raised, State]],
+        reason: str,
+        where: SourceLocation | None,
+        since: int,
+    ) -> Value:
+        """Joins the states of paths that go on from here; the choice of their values."""
+        if not results:
+            self.state = raised[0][1]
+            raise raised[0][0]
+        if raised and self.guards:
+            self.guards[-1].extend(raised)
+        value, self.state = results[0]
+        for other, state in results[1:]:
+            if isinstance(value, Address) and isinstance(other, Address) and value != other:
+                value = self._joined_address(value, other, state, reason, where, since)
+                continue
+            join(self.state, state, reason, where, since)
+            value = choice_of((value, other), reason, where)
+        return value
+
+    def _joined_address(
+        self, value: Address, other: Address, state: State, reason: str, where: SourceLocation | None, since: int
+    ) -> Value:
+        """Joins, and lets the two addresses be one where they hold the same."""
+        mine = self.state.allocate(EnvironmentObject({"value": value}))
+        state.objects[mine.index] = EnvironmentObject({"value": other})
+        join(self.state, state, reason, where, since)
+        kept = self.state.read(mine)
+        assert isinstance(kept, EnvironmentObject)
+        del self.state.objects[mine.index]
+        return kept.names["value"]
+
+    def distribute(self, value: Choice, function: Callable[[Value], Value]) -> Value:
+        """`function` of each alternative, on paths of its own."""
+        return self.fork([lambda each=each: function(each) for each in value.alternatives], value.reason)  # type: ignore[misc]
+
+    # ---- calls -----------------------------------------------------------------------------------------------------
+
+    def call(
+        self,
+        function: Value,
+        positional: Sequence[Value] = (),
+        keywords: Mapping[str, Value] | None = None,
+        where: SourceLocation | None = None,
+    ) -> Value:
+        return calls.call(self, function, Arguments("", tuple(positional), keywords or {}, where or self.where))
+
+    def invoke(self, function: Value, arguments: Arguments) -> Value:
+        return calls.call(self, function, arguments)
+
+    def execute(self, frame: Frame, block: Sequence[cst.CSTNode]) -> Outcome:
+        return statements.execute(self, frame, block)
+
+    # ---- attributes, items, operators ------------------------------------------------------------------------------
+
+    def get_attribute(self, value: Value, name: str) -> Value:
+        return attributes.get(self, value, name)
+
+    def find_attribute(self, value: Value, name: str) -> Value | None:
+        return attributes.find(self, value, name)
+
+    def set_attribute(self, value: Value, name: str, new: Value) -> None:
+        attributes.assign(self, value, name, new)
+
+    def delete_attribute(self, value: Value, name: str) -> None:
+        attributes.delete(self, value, name)
+
+    def get_item(self, value: Value, key: Value) -> Value:
+        return items.get(self, value, key)
+
+    def set_item(self, value: Value, key: Value, new: Value) -> None:
+        items.assign(self, value, key, new)
+
+    def delete_item(self, value: Value, key: Value) -> None:
+        items.delete(self, value, key)
+
+    def iterate(self, value: Value) -> list[Value] | Unknown:
+        return iteration.iterate(self, value)
+
+    def length(self, value: Value) -> int | Unknown:
+        return iteration.length(self, value)
+
+    def truth(self, value: Value) -> bool | None:
+        return comparison.truth(self, value)
+
+    def equal(self, left: Value, right: Value) -> bool | None:
+        return comparison.equal(self, left, right)
+
+    def binary(self, operator: str, left: Value, right: Value) -> Value:
+        return operators.binary(self, operator, left, right)
+
+    def compare(self, operator: str, left: Value, right: Value) -> Value:
+        return comparison.compare(self, operator, left, right)
+
+    def string(self, value: Value) -> str | None:
+        return text.string(self, value)
+
+    # ---- classes ---------------------------------------------------------------------------------------------------
+
+    def class_of(self, value: Value) -> Value:
+        return classes.class_of(self, value)
+
+    def mro(self, cls: Value) -> tuple[Value, ...]:
+        return classes.mro(self, cls)
+
+    def is_instance(self, value: Value, of: Value) -> bool | None:
+        return classes.is_instance(self, value, of)
+
+    def is_subclass(self, cls: Value, of: Value) -> bool | None:
+        return classes.is_subclass(self, cls, of)
+
+    def own_attribute(self, cls: Value, name: str) -> Value | None:
+        """What the namespace of that class alone holds."""
+        return classes.own_attribute(self, cls, name)
+
+    def class_attribute(self, cls: Value, name: str, after: Value | None = None) -> Value | None:
+        return classes.class_attribute(self, cls, name, after)
+
+    def is_module_class(self, cls: Value) -> bool:
+        return classes.is_module_class(self, cls)
+
+    def resolve(self, name: str) -> Value:
+        return names.resolve(self, name)
+
+    def function_signature(self, function: Value) -> tuple[str, ...] | None:
+        return functions.signature(self, function)
+
+    # ---- heap ------------------------------------------------------------------------------------------------------
+
+    def allocate(self, item: HeapObject) -> Address:
+        return self.state.allocate(item)
+
+    def copy_deep(self, value: Value) -> Value:
+        return copying.copy_deep(self, value)
+
+    # ---- not knowing -----------------------------------------------------------------------------------------------
+
+    def unknown(self, reason: str, *causes: Value) -> Unknown:
+        for cause in causes:
+            if isinstance(cause, Unknown):
+                return cause
+            if isinstance(cause, Choice):
+                return Unknown(cause.reason, cause.where)
+        return Unknown(reason, self.where)
+
+    def choice(self, values: Iterable[Value], reason: str) -> Value:
+        return choice_of(values, reason, self.where)
+
+    def expose(self, values: Iterable[Value], why: Unknown) -> None:
+        exposure.expose(self, values, why)
+
+    def raises(self, name: str, message: str) -> Raised:
+        qualified = name if "." in name else f"builtins.{name}"
+        exception = self.allocate(
+            InstanceObject(KnownClass(qualified), {"args": TupleValue((Constant(message),))}, where=self.where)
+        )
+        return Raised(exception, qualified, message, self.where)
+
+    def problem(self, reason: str, address: Address | None = None, where: SourceLocation | None = None) -> None:
+        trouble = Trouble(reason, where or self.where, address)
+        if trouble not in self.state.problems:
+            self.state.problems.append(trouble)
+
+    @property
+    def where(self) -> SourceLocation | None:
+        return self.frames[-1].location() if self.frames else None
+
+    def is_class(self, value: Value) -> bool:
+        return isinstance(value, (ClassValue, KnownClass))

@@ -1,0 +1,98 @@
+"""`State`: the heap as it stands at one point of the interpretation; cheap to fork, joined entry by entry.
+
+Objects are made in one of two layers. What module-level code makes lies in the *base*, shared by every state, and is
+never changed after; what runs below a constructor lies in the state's own layer, and so do its changed copies of base
+objects. `fork()` copies one dict; an object is copied when a state writes to it that did not make it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TypeVar, cast
+
+from modgraph.graph.model import SourceLocation
+from modgraph.prediction.values import Address, HeapObject, Value
+
+ObjectType = TypeVar("ObjectType", bound=HeapObject)
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Something the prediction leaves open, found while interpreting; `tree.py` makes `Problem`s of those that matter."""
+
+    reason: str
+    where: SourceLocation | None = None
+    address: Address | None = None
+    """The module whose content it leaves open; None where it is the whole model."""
+
+
+@dataclass(slots=True)
+class Base:
+    """Objects made at module level, and the counter of addresses; one for all states of a machine."""
+
+    objects: dict[int, HeapObject] = field(default_factory=dict)
+    next_index: int = 1
+
+
+class State:
+    """Heap and problems at one point; `machine.state` is the current one."""
+
+    __slots__ = ("base", "globals", "objects", "problems", "token")
+
+    def __init__(self, base: Base, objects: dict[int, HeapObject] | None = None) -> None:
+        self.base = base
+        self.objects: dict[int, HeapObject] = {} if objects is None else objects
+        self.globals: dict[tuple[str, str], Value] = {}
+        """Module-level names assigned from inside functions, by module and name."""
+        self.problems: list[Trouble] = []
+        self.token: object = object()
+
+    def fork(self) -> State:
+        """A state of its own with the same contents; from here on neither sees what the other does."""
+        other = State(self.base)
+        other.objects = dict(self.objects)
+        other.globals = dict(self.globals)
+        other.problems = list(self.problems)
+        self.token = object()
+        return other
+
+    def allocate(self, item: HeapObject) -> Address:
+        """A fresh address for `item`, which is this state's own from now on."""
+        index = self.base.next_index
+        self.base.next_index = index + 1
+        item.owner = self.token
+        self.objects[index] = item
+        return Address(index)
+
+    def read(self, address: Address) -> HeapObject:
+        """The object, to look at. Never change it."""
+        found = self.objects.get(address.index)
+        return found if found is not None else self.base.objects[address.index]
+
+    def write(self, address: Address) -> HeapObject:
+        """The object, to change in place: this state's own, copied first where another state sees it too."""
+        item = self.read(address)
+        if item.owner is not self.token or address.index not in self.objects:
+            item = item.copy()
+            item.owner = self.token
+            self.objects[address.index] = item
+        return item
+
+    def find(self, value: object, kind: type[ObjectType]) -> ObjectType | None:
+        """The object of that kind behind `value`, to look at; None where `value` is no address of one."""
+        if isinstance(value, Address):
+            item = self.read(value)
+            if isinstance(item, kind):
+                return item
+        return None
+
+    def change(self, address: Address, kind: type[ObjectType]) -> ObjectType:
+        """`write`, for an address known to lead to a `kind`."""
+        item = self.write(address)
+        assert isinstance(item, kind)
+        return cast(ObjectType, item)
+
+    def addresses(self) -> Iterator[Address]:
+        """Those of this state's own layer, oldest first."""
+        return (Address(index) for index in sorted(self.objects))

@@ -1,0 +1,465 @@
+"""What the interpreter computes with: frozen values, and the mutable objects that stand behind an `Address`.
+
+A value never changes, so states share it freely. What Python mutates (a list, a dict, an instance, a tensor) is an
+object on the heap of a `State`; the value is its `Address`, so that `a = b = []` stays one list. Heap objects are
+mutable, but changed only through `State.write`, which copies those that another state still sees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from modgraph.graph.model import SourceLocation
+
+if TYPE_CHECKING:
+    from modgraph.prediction.definitions import ClassDefinition, FunctionDefinition
+
+OPEN = "?"
+"""Key under which a mapping of registered names holds an `Unknown`: further entries may stand at this position."""
+
+MODULE = "torch.nn.modules.module.Module"
+"""Definition site of `nn.Module`: whatever has it in its MRO is a `ModuleObject`."""
+
+
+class Value:
+    """Base of everything an expression evaluates to."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown(Value):
+    """Not knowable without running the code. Wrong is worse: when in doubt, this."""
+
+    reason: str
+    """ "depends on os.environ": completes "unknown, because it ..." or stands alone; no final full stop."""
+    where: SourceLocation | None = None
+    """Where it became unknown."""
+    inert: bool = False
+    """Nothing that a model registers can be reached through it (a logger, a package of helpers): calling it, or an
+    attribute of it, with a module or list as argument does not open that argument."""
+    optional: bool = False
+    """Of an entry (an attribute, a registered name): it exists on some paths only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice(Value):
+    """One of a few known values, which of them is not known; never nested, never of one. Made by `machine.choice`."""
+
+    alternatives: tuple[Value, ...]
+    reason: str
+    """ "depends on `config.x` (model.py:12)"."""
+    where: SourceLocation | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Constant(Value):
+    """An immutable Python value: None, bool, int, float, complex, str, bytes, Ellipsis, NotImplemented, range.
+
+    Equal only to a constant of the same type: `Constant(1) != Constant(True)`. Python's equality is `machine.equal`.
+    """
+
+    value: Any
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Constant)
+            and type(self.value) is type(other.value)
+            and (self.value == other.value or self.value is other.value)
+        )
+
+    def __hash__(self) -> int:
+        return hash((type(self.value).__name__, self.value))
+
+
+NONE = Constant(None)
+TRUE = Constant(True)
+FALSE = Constant(False)
+
+
+@dataclass(frozen=True, slots=True)
+class Dtype(Value):
+    """A torch dtype by its own name: "float32" (`torch.float` is the same)."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Device(Value):
+    """A torch device: "cpu", "meta", "cuda:0"."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class TupleValue(Value):
+    """A tuple, a `torch.Size`, or an instance of a namedtuple class (then `cls` is that class)."""
+
+    items: tuple[Value, ...]
+    cls: Value | None = None
+    """ClassValue or KnownClass of a tuple subclass; None for a plain tuple."""
+
+
+@dataclass(frozen=True, slots=True)
+class SliceValue(Value):
+    """slice(lower, upper, step); absent parts are NONE."""
+
+    lower: Value
+    upper: Value
+    step: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Address(Value):
+    """A mutable object on the heap; equal addresses are the same object (`is`)."""
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionValue(Value):
+    """A function whose source is at hand: `def` or lambda."""
+
+    definition: FunctionDefinition
+    closure: Address | None = None
+    """Environment in which it was defined; None at module level."""
+    defaults: tuple[tuple[str, Value], ...] = ()
+    """Evaluated where it was defined, by parameter name."""
+    owner: ClassValue | None = None
+    """Class in whose body it stands: what zero-argument `super()` starts from."""
+
+    @property
+    def name(self) -> str:
+        return self.definition.name
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFunction(Value):
+    """A callable modelled by the registry, by qualified name: "builtins.len", "builtins.list.append", "torch.empty"."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class BoundMethod(Value):
+    """`receiver.function`: the receiver is passed first. Of known ones, `function` is a KnownFunction."""
+
+    function: Value
+    receiver: Value
+
+
+@dataclass(frozen=True, slots=True)
+class ClassValue(Value):
+    """A class whose source is at hand; bases, MRO and namespace are in the `ClassObject` at `address`."""
+
+    name: str
+    """Definition site: "torchvision.models.resnet.BasicBlock"; "f.<locals>.Inner" below its module for a local one."""
+    address: Address
+
+
+@dataclass(frozen=True, slots=True)
+class KnownClass(Value):
+    """A class that is not read from source, by qualified name: "builtins.dict", "enum.Enum", nn.Module itself."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleReference(Value):
+    """An imported module or package: "torch.nn.functional"."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class PartialValue(Value):
+    """functools.partial."""
+
+    function: Value
+    positional: tuple[Value, ...] = ()
+    keywords: tuple[tuple[str, Value], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PropertyValue(Value):
+    """A property (also a functools.cached_property) in the namespace of a class."""
+
+    getter: Value
+    setter: Value | None = None
+    deleter: Value | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StaticMethod(Value):
+    function: Value
+
+
+@dataclass(frozen=True, slots=True)
+class ClassMethod(Value):
+    function: Value
+
+
+@dataclass(frozen=True, slots=True)
+class SuperValue(Value):
+    """super(cls, receiver): looks up names in the MRO of the receiver's class, after `cls`."""
+
+    cls: Value
+    receiver: Value
+
+
+@dataclass(frozen=True, slots=True)
+class EnumMember(Value):
+    """A member of an Enum class."""
+
+    cls: ClassValue
+    name: str
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class GenericAlias(Value):
+    """`list[int]`, `Optional[int]`, `Mapping[str, Tensor]`: what a subscripted class or typing form gives."""
+
+    origin: Value
+
+
+# ---- heap objects ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True, eq=False)
+class HeapObject:
+    """Base of what an `Address` leads to. Change one only after `State.write(address)` has given it to you."""
+
+    owner: object = field(default=None, init=False, repr=False)
+    """Token of the state that may change it in place; kept by `State`."""
+
+    def copy(self) -> HeapObject:
+        """The same contents, in containers of its own (values are shared)."""
+        raise NotImplementedError
+
+    def references(self) -> Iterator[Value]:
+        """Every value held, in order."""
+        raise NotImplementedError
+
+
+@dataclass(slots=True, eq=False)
+class ListObject(HeapObject):
+    """A list, deque or instance of a list subclass."""
+
+    items: list[Value] = field(default_factory=list)
+    """Where `open` is set, only what certainly stands first."""
+    open: Unknown | None = None
+    """Why further items may follow; None where `items` is everything."""
+    cls: Value = field(default_factory=lambda: KnownClass("builtins.list"))
+    attributes: dict[str, Value] = field(default_factory=dict)
+
+    def copy(self) -> ListObject:
+        return ListObject(list(self.items), self.open, self.cls, dict(self.attributes))
+
+    def references(self) -> Iterator[Value]:
+        yield from self.items
+        yield from self.attributes.values()
+
+
+@dataclass(slots=True, eq=False)
+class DictObject(HeapObject):
+    """A dict, OrderedDict, defaultdict or instance of a dict subclass, in order of insertion."""
+
+    entries: dict[Value, Value] = field(default_factory=dict)
+    """Keys are hashable values: Constant, TupleValue, ClassValue, EnumMember, Address (by identity), ..."""
+    open: Unknown | None = None
+    """Why there may be further entries."""
+    cls: Value = field(default_factory=lambda: KnownClass("builtins.dict"))
+    attributes: dict[str, Value] = field(default_factory=dict)
+    default_factory: Value | None = None
+    """Of a defaultdict."""
+
+    def copy(self) -> DictObject:
+        return DictObject(dict(self.entries), self.open, self.cls, dict(self.attributes), self.default_factory)
+
+    def references(self) -> Iterator[Value]:
+        for key, value in self.entries.items():
+            yield key
+            yield value
+        yield from self.attributes.values()
+
+
+@dataclass(slots=True, eq=False)
+class SetObject(HeapObject):
+    """A set or frozenset; `items` keeps the order of insertion, so that nothing depends on hashes."""
+
+    items: dict[Value, None] = field(default_factory=dict)
+    open: Unknown | None = None
+    cls: Value = field(default_factory=lambda: KnownClass("builtins.set"))
+    attributes: dict[str, Value] = field(default_factory=dict)
+
+    def copy(self) -> SetObject:
+        return SetObject(dict(self.items), self.open, self.cls, dict(self.attributes))
+
+    def references(self) -> Iterator[Value]:
+        yield from self.items
+        yield from self.attributes.values()
+
+
+@dataclass(slots=True, eq=False)
+class IteratorObject(HeapObject):
+    """iter(x), a generator (collected): what `next` takes from."""
+
+    items: list[Value] = field(default_factory=list)
+    position: int = 0
+    open: Unknown | None = None
+
+    def copy(self) -> IteratorObject:
+        return IteratorObject(list(self.items), self.position, self.open)
+
+    def references(self) -> Iterator[Value]:
+        yield from self.items[self.position :]
+
+
+@dataclass(slots=True, eq=False)
+class InstanceObject(HeapObject):
+    """An instance of a plain class: a config, a dataclass, an exception, any helper object."""
+
+    cls: Value
+    """ClassValue or KnownClass."""
+    attributes: dict[str, Value] = field(default_factory=dict)
+    """Its `__dict__`."""
+    open: Unknown | None = None
+    """Why it may have further attributes, or others than these."""
+    arguments: tuple[tuple[str, Value], ...] = ()
+    where: SourceLocation | None = None
+
+    def copy(self) -> InstanceObject:
+        return InstanceObject(self.cls, dict(self.attributes), self.open, self.arguments, self.where)
+
+    def references(self) -> Iterator[Value]:
+        yield from self.attributes.values()
+
+
+@dataclass(slots=True, eq=False)
+class ModuleObject(HeapObject):
+    """An instance of nn.Module or of a subclass.
+
+    The four stores hold what torch's own hold, in order of first registration; the key `OPEN` ("?") with an `Unknown`
+    says that further entries may stand at its position.
+    """
+
+    cls: Value
+    attributes: dict[str, Value] = field(default_factory=dict)
+    """Its `__dict__`, without the stores."""
+    modules: dict[str, Value] = field(default_factory=dict)
+    """Address of a ModuleObject, NONE for a slot that holds None, Unknown, or a Choice of these."""
+    parameters: dict[str, Value] = field(default_factory=dict)
+    """Address of a TensorObject, NONE, Unknown, Choice."""
+    buffers: dict[str, Value] = field(default_factory=dict)
+    non_persistent: dict[str, bool | None] = field(default_factory=dict)
+    """Names of `buffers` that are not in the state dict; None where that is not known."""
+    initialised: bool = False
+    """Module.__init__ has run."""
+    open: Unknown | None = None
+    """Why plain attributes may have been set that are not here."""
+    arguments: tuple[tuple[str, Value], ...] = ()
+    """Of the constructor, bound to parameter names; defaults are not filled in."""
+    where: SourceLocation | None = None
+    """The call that made it."""
+
+    def copy(self) -> ModuleObject:
+        return ModuleObject(
+            self.cls,
+            dict(self.attributes),
+            dict(self.modules),
+            dict(self.parameters),
+            dict(self.buffers),
+            dict(self.non_persistent),
+            self.initialised,
+            self.open,
+            self.arguments,
+            self.where,
+        )
+
+    def references(self) -> Iterator[Value]:
+        yield from self.modules.values()
+        yield from self.parameters.values()
+        yield from self.buffers.values()
+        yield from self.attributes.values()
+
+
+@dataclass(slots=True, eq=False)
+class TensorObject(HeapObject):
+    """A tensor: shape and dtype, and the elements themselves where they are few and known."""
+
+    shape: tuple[int | None, ...] | None = None
+    """None for a size that is not known; None altogether where the number of dimensions is not known, or for a lazy
+    parameter."""
+    dtype: str | None = "float32"
+    is_parameter: bool = False
+    is_buffer: bool = False
+    """Made by nn.Buffer: registered by plain assignment."""
+    persistent: bool = True
+    """Of an nn.Buffer."""
+    requires_grad: bool | None = False
+    lazy: bool = False
+    """UninitializedParameter or UninitializedBuffer."""
+    elements: tuple[int | float | bool, ...] | None = None
+    """All elements, row by row; None where they are not known or too many."""
+    device: str | None = "cpu"
+    cls: Value | None = None
+    """A subclass of Tensor or Parameter with source; None for torch's own."""
+    attributes: dict[str, Value] = field(default_factory=dict)
+    """What was set on it by name (`p._no_weight_decay = True`)."""
+
+    def copy(self) -> TensorObject:
+        return TensorObject(
+            self.shape,
+            self.dtype,
+            self.is_parameter,
+            self.is_buffer,
+            self.persistent,
+            self.requires_grad,
+            self.lazy,
+            self.elements,
+            self.device,
+            self.cls,
+            dict(self.attributes),
+        )
+
+    def references(self) -> Iterator[Value]:
+        yield from self.attributes.values()
+
+
+@dataclass(slots=True, eq=False)
+class ClassObject(HeapObject):
+    """What a `ClassValue` stands for; its namespace is filled name by name as names are asked for."""
+
+    definition: ClassDefinition | None
+    """None for a class made by a call (namedtuple, type, Enum("X", ...))."""
+    bases: tuple[Value, ...]
+    mro: tuple[Value, ...]
+    """Itself first; ClassValue, KnownClass, or an Unknown where a base is not known."""
+    namespace: dict[str, Value] = field(default_factory=dict)
+    closure: Address | None = None
+    fields: tuple[tuple[str, Value | None], ...] | None = None
+    """Of a namedtuple class: names with defaults, None without one."""
+
+    def copy(self) -> ClassObject:
+        return ClassObject(self.definition, self.bases, self.mro, dict(self.namespace), self.closure, self.fields)
+
+    def references(self) -> Iterator[Value]:
+        yield from self.namespace.values()
+
+
+@dataclass(slots=True, eq=False)
+class EnvironmentObject(HeapObject):
+    """The names of one running (or closed over) function, class body, comprehension, or module."""
+
+    names: dict[str, Value] = field(default_factory=dict)
+    parent: Address | None = None
+    """The enclosing function's; None directly below the module."""
+
+    def copy(self) -> EnvironmentObject:
+        return EnvironmentObject(dict(self.names), self.parent)
+
+    def references(self) -> Iterator[Value]:
+        yield from self.names.values()

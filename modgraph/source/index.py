@@ -1,0 +1,363 @@
+"""A file by `ast`: its definitions with their lines, its imports, its module-level names. Nothing is executed.
+
+`ast` is far faster than libcst; so a file is read here as a whole, and libcst (`modules.py`) parses single statements
+from the lines that this index names.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+StatementKind = Literal["import", "class", "function", "assign", "expression", "compound", "other"]
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedName:
+    """One name that an import statement binds."""
+
+    name: str
+    """The name it binds; "*" for a star import."""
+    module: str
+    """As written, without the dots of a relative import."""
+    attribute: str | None
+    """The name taken from the module; None for `import module`; "*" for a star import."""
+    level: int
+    """Number of leading dots."""
+    line: int
+    type_checking: bool = False
+    """Under `if TYPE_CHECKING:`; not executed when the file is imported."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One statement of a module or class body; several that share a line are one."""
+
+    kind: StatementKind
+    names: tuple[str, ...]
+    """Bound by it, also inside its blocks; not inside functions and classes."""
+    touched: tuple[str, ...]
+    """Names whose object it changes in place: `x[...] =`, `x.append(...)`, `x.attribute =`, `del x[...]`."""
+    first_line: int
+    """With decorators."""
+    last_line: int
+    imports: tuple[ImportedName, ...] = ()
+    definition: Definition | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A class or a function."""
+
+    kind: Literal["class", "function"]
+    name: str
+    qualname: str
+    """ "Outer.Inner", "make.<locals>.Inner"."""
+    first_line: int
+    """Of its first decorator, else of `class` or `def`."""
+    line: int
+    last_line: int
+    body_line: int
+    """First line of its body; equal to the header's last line where both share it."""
+    bases: tuple[str, ...] = ()
+    """Source text of the base classes."""
+    decorators: tuple[str, ...] = ()
+    """Source text, without the @."""
+    body: tuple[Statement, ...] = ()
+    """Of a class; empty for a function."""
+    inline: bool = False
+    """Header and body share a line."""
+
+    def statements_of(self, name: str) -> list[Statement]:
+        """Those of the body that bind `name` or change it in place, in order."""
+        return [statement for statement in self.body if name in statement.names or name in statement.touched]
+
+
+@dataclass(frozen=True)
+class ModuleIndex:
+    """What stands in a file, without what it means."""
+
+    body: tuple[Statement, ...]
+    definitions: dict[str, Definition] = field(default_factory=dict)
+    """By qualified name; of several with one name the last."""
+    exported: tuple[str, ...] | None = None
+    """`__all__`, where it is a literal list of strings."""
+
+    @cached_property
+    def statements(self) -> dict[str, list[Statement]]:
+        """By name: the module-level statements that bind it or change it in place, in order."""
+        found: dict[str, list[Statement]] = {}
+        for statement in self.body:
+            for name in dict.fromkeys(statement.names + statement.touched):
+                found.setdefault(name, []).append(statement)
+        return found
+
+    @cached_property
+    def imports(self) -> tuple[ImportedName, ...]:
+        """Every import at module level, also inside `if`, `try` and `with`."""
+        return tuple(name for statement in self.body for name in statement.imports)
+
+    @cached_property
+    def star_imports(self) -> tuple[ImportedName, ...]:
+        return tuple(name for name in self.imports if name.attribute == "*")
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Names bound at module level, in order of first binding; star imports are not followed."""
+        return tuple(dict.fromkeys(name for statement in self.body for name in statement.names))
+
+    @property
+    def public_names(self) -> tuple[str, ...]:
+        """What a star import takes, as far as this file says."""
+        if self.exported is not None:
+            return self.exported
+        return tuple(name for name in self.names if not name.startswith("_"))
+
+
+def read_index(text: str, filename: str = "<source>") -> ModuleIndex:
+    """The index of a file's text.
+
+    Raises:
+        SyntaxError: the text is no Python of the running version.
+        ValueError: it holds a null byte.
+        RecursionError: it is nested too deeply to parse.
+    """
+    tree = ast.parse(text, filename)
+    definitions: dict[str, Definition] = {}
+    body = _statements(tree.body, "", definitions)
+    _local_definitions(tree.body, "", definitions)
+    return ModuleIndex(body=body, definitions=definitions, exported=_exported(tree.body))
+
+
+def _statements(nodes: Sequence[ast.stmt], prefix: str, definitions: dict[str, Definition]) -> tuple[Statement, ...]:
+    """The statements of a body; neighbours that share a line become one."""
+    found: list[Statement] = []
+    for node in nodes:
+        statement = _statement(node, prefix, definitions)
+        if found and found[-1].last_line >= statement.first_line:
+            found[-1] = _merged(found[-1], statement)
+        else:
+            found.append(statement)
+    return tuple(found)
+
+
+def _merged(first: Statement, second: Statement) -> Statement:
+    return Statement(
+        "other",
+        tuple(dict.fromkeys(first.names + second.names)),
+        tuple(dict.fromkeys(first.touched + second.touched)),
+        first.first_line,
+        max(first.last_line, second.last_line),
+        first.imports + second.imports,
+    )
+
+
+def _statement(node: ast.stmt, prefix: str, definitions: dict[str, Definition]) -> Statement:
+    definition = None
+    if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+        definition = _definition(node, prefix, definitions)
+    return Statement(
+        kind=_kind(node),
+        names=tuple(dict.fromkeys(_bound(node))),
+        touched=tuple(dict.fromkeys(_touched(node))),
+        first_line=_first_line(node),
+        last_line=node.end_lineno or node.lineno,
+        imports=tuple(_imports(node, False)),
+        definition=definition,
+    )
+
+
+def _kind(node: ast.stmt) -> StatementKind:
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        return "import"
+    if isinstance(node, ast.ClassDef):
+        return "class"
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return "function"
+    if isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
+        return "assign"
+    if isinstance(node, ast.Expr):
+        return "expression"
+    return "compound" if any(True for _ in _blocks(node)) else "other"
+
+
+def _first_line(node: ast.stmt) -> int:
+    decorators = getattr(node, "decorator_list", ())
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
+
+
+def _definition(
+    node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef, prefix: str, definitions: dict[str, Definition]
+) -> Definition:
+    qualname = prefix + node.name
+    is_class = isinstance(node, ast.ClassDef)
+    header_end = _header_end(node)
+    body_line = min(_first_line(statement) for statement in node.body)
+    inline = body_line <= header_end
+    definition = Definition(
+        kind="class" if is_class else "function",
+        name=node.name,
+        qualname=qualname,
+        first_line=_first_line(node),
+        line=node.lineno,
+        last_line=node.end_lineno or node.lineno,
+        body_line=body_line,
+        bases=tuple(ast.unparse(base) for base in node.bases) if isinstance(node, ast.ClassDef) else (),
+        decorators=tuple(ast.unparse(decorator) for decorator in node.decorator_list),
+        body=_statements(node.body, qualname + ".", definitions) if is_class else (),
+        inline=inline,
+    )
+    definitions[qualname] = definition
+    return definition
+
+
+def _header_end(node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """A line that certainly belongs to the header: the last that an expression of it reaches."""
+    parts: list[ast.AST] = []
+    if isinstance(node, ast.ClassDef):
+        parts = [*node.bases, *node.keywords]
+    else:
+        parts = [*ast.iter_child_nodes(node.args), *([node.returns] if node.returns else [])]
+    return max([node.lineno, *(getattr(part, "end_lineno", 0) or 0 for part in parts)])
+
+
+def _local_definitions(nodes: Iterable[ast.stmt], prefix: str, definitions: dict[str, Definition]) -> None:
+    """Adds the definitions inside functions and inside blocks, which belong to no body of the index."""
+    for node in nodes:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            if prefix + node.name not in definitions:
+                _definition(node, prefix, definitions)
+            _local_definitions(node.body, f"{prefix}{node.name}.<locals>.", definitions)
+        elif isinstance(node, ast.ClassDef):
+            if prefix + node.name not in definitions:
+                _definition(node, prefix, definitions)
+            _local_definitions(node.body, f"{prefix}{node.name}.", definitions)
+        else:
+            for block in _blocks(node):
+                _local_definitions(block, prefix, definitions)
+
+
+def _blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
+    """The blocks of a compound statement that is no definition."""
+    if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+        return
+    for name in ("body", "orelse", "finalbody"):
+        block = getattr(node, name, None)
+        if block:
+            yield block
+    for handler in getattr(node, "handlers", ()):
+        yield handler.body
+    for case in getattr(node, "cases", ()):
+        yield case.body
+
+
+def _bound(node: ast.stmt) -> Iterator[str]:
+    """Names that the statement binds, also in its blocks."""
+    if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+        yield node.name
+        return
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        for name in _imports(node, False):
+            if name.name != "*":
+                yield name.name
+        return
+    for part in _own_expressions(node):
+        for inner in ast.walk(part):
+            if isinstance(inner, ast.Name) and isinstance(inner.ctx, (ast.Store, ast.Del)):
+                yield inner.id
+            elif isinstance(inner, (ast.MatchAs, ast.MatchStar)) and inner.name:
+                yield inner.name
+            elif isinstance(inner, ast.MatchMapping) and inner.rest:
+                yield inner.rest
+    for handler in getattr(node, "handlers", ()):
+        if handler.name:
+            yield handler.name
+    for block in _blocks(node):
+        for statement in block:
+            yield from _bound(statement)
+
+
+def _own_expressions(node: ast.stmt) -> Iterator[ast.AST]:
+    """The parts of a statement that are not statements themselves: targets, values, tests, patterns."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.match_case):
+            yield child.pattern
+        elif not isinstance(child, (ast.stmt, ast.ExceptHandler)):
+            yield child
+
+
+def _touched(node: ast.stmt) -> Iterator[str]:
+    """Names whose objects the statement may change in place."""
+    if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef, ast.Import, ast.ImportFrom)):
+        return
+    for part in _own_expressions(node):
+        for inner in ast.walk(part):
+            root = None
+            if isinstance(inner, (ast.Attribute, ast.Subscript)) and isinstance(inner.ctx, (ast.Store, ast.Del)):
+                root = _root_name(inner.value)
+            elif isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute) and isinstance(node, ast.Expr):
+                root = _root_name(inner.func.value)
+            if root is not None:
+                yield root
+    if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+        yield node.target.id
+    for block in _blocks(node):
+        for statement in block:
+            yield from _touched(statement)
+
+
+def _root_name(node: ast.AST) -> str | None:
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else None
+
+
+def _imports(node: ast.stmt, type_checking: bool) -> Iterator[ImportedName]:
+    """The imports of a statement and of its blocks."""
+    if isinstance(node, ast.Import):
+        for alias in node.names:
+            name = alias.asname or alias.name.partition(".")[0]
+            yield ImportedName(name, alias.name, None, 0, node.lineno, type_checking)
+    elif isinstance(node, ast.ImportFrom):
+        for alias in node.names:
+            name = alias.asname or alias.name
+            yield ImportedName(name, node.module or "", alias.name, node.level, node.lineno, type_checking)
+    elif not isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+        for block in _blocks(node):
+            guarded = type_checking or (
+                isinstance(node, ast.If) and block is node.body and "TYPE_CHECKING" in ast.unparse(node.test)
+            )
+            for statement in block:
+                yield from _imports(statement, guarded)
+
+
+def _exported(nodes: Iterable[ast.stmt]) -> tuple[str, ...] | None:
+    """`__all__` as far as it is written out in literals."""
+    names: list[str] | None = None
+    for node in nodes:
+        target: ast.expr | None = None
+        value: ast.expr | None = None
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            target, value = node.targets[0], node.value
+        elif isinstance(node, (ast.AnnAssign, ast.AugAssign)):
+            target, value = node.target, node.value
+        if not isinstance(target, ast.Name) or target.id != "__all__" or value is None:
+            continue
+        strings = _strings(value)
+        if strings is None:
+            return None
+        names = (names or []) + strings if isinstance(node, ast.AugAssign) else strings
+    return None if names is None else tuple(names)
+
+
+def _strings(node: ast.expr) -> list[str] | None:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        left, right = _strings(node.left), _strings(node.right)
+        return None if left is None or right is None else left + right
+    if not isinstance(node, (ast.List, ast.Tuple)):
+        return None
+    items = [item.value for item in node.elts if isinstance(item, ast.Constant) and isinstance(item.value, str)]
+    return items if len(items) == len(node.elts) else None

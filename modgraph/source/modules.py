@@ -1,0 +1,387 @@
+"""Import path -> `SourceModule`: a file's index, and libcst trees of single statements, parsed when they are reached.
+
+Nothing is imported: a `ModuleFinder` looks for files as Python's own path finder does. A statement's tree comes without
+positions (libcst computes them too slowly); `Parsed` pairs it with the `ast` of the same lines, which has them.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.machinery
+import io
+import os
+import sys
+import tokenize
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+
+import libcst as cst
+
+from modgraph.errors import TargetError
+from modgraph.graph.model import SourceLocation
+from modgraph.source.index import Definition, ModuleIndex, Statement, read_index
+
+_EXTENSIONS = tuple(importlib.machinery.EXTENSION_SUFFIXES)
+
+
+class SourceError(TargetError):
+    """A file that cannot be read as Python: says where."""
+
+
+def decode_source(data: bytes) -> str:
+    """The text of a Python file: its own encoding (PEP 263, BOM), newlines as "\\n".
+
+    Raises:
+        SyntaxError: the encoding it declares does not exist or does not fit.
+    """
+    encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise SyntaxError(f"not {encoding}: byte {error.start} cannot be decoded") from error
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+class Parsed:
+    """The libcst tree of a few lines of a file, and the line of every statement and call in it."""
+
+    def __init__(self, lines: Sequence[str], first_line: int, file: str) -> None:
+        """`lines` hold whole statements of one indentation; the first of them is line `first_line` of `file`.
+
+        Raises:
+            libcst.ParserSyntaxError: libcst does not know this syntax.
+        """
+        self.file = file
+        self.first_line = first_line
+        first = lines[0].lstrip("\f")
+        text = "\n".join([first, *lines[1:]]) + "\n"
+        indented = first[:1] in (" ", "\t")
+        # A block of its own keeps the indentation as it is; removing it would change strings of several lines.
+        module = cst.parse_module("if 1:\n" + text if indented else text)
+        self._offset = first_line - (2 if indented else 1)
+        self._text = "if 1:\n" + text if indented else text
+        self._indented = indented
+        outer = module.body
+        if indented:
+            block = outer[0]
+            assert isinstance(block, cst.If)
+            outer = block.body.body
+        self.statements: tuple[cst.BaseStatement, ...] = tuple(
+            node for node in outer if isinstance(node, cst.BaseStatement)
+        )
+
+    @cached_property
+    def _pairs(self) -> dict[int, ast.stmt]:
+        """id of a libcst statement -> the same in `ast`; ids are stable, as `self.statements` keeps the nodes."""
+        pairs: dict[int, ast.stmt] = {}
+        body = ast.parse(self._text).body
+        if self._indented:
+            block = body[0]
+            assert isinstance(block, ast.If)
+            body = block.body
+        _pair(self.statements, body, pairs)
+        return pairs
+
+    @cached_property
+    def _calls(self) -> dict[int, dict[int, int]]:
+        return {}
+
+    def line(self, statement: cst.CSTNode) -> int:
+        """1-based line of a statement; that of the first one for a node that is none."""
+        found = self._pairs.get(id(statement))
+        return self._offset + (found.lineno if found is not None else 1 + self._indented)
+
+    def location(self, statement: cst.CSTNode, expression: cst.CSTNode | None = None) -> SourceLocation:
+        """Place of `expression` (a call: where it begins) in `statement`, else of the statement."""
+        found = self._pairs.get(id(statement))
+        if found is None:
+            return SourceLocation(self.file, self.line(statement))
+        if expression is not None and (found.end_lineno != found.lineno):
+            calls = self._calls.get(id(statement))
+            if calls is None:
+                calls = self._calls[id(statement)] = _pair_calls(statement, found)
+            line = calls.get(id(expression))
+            if line is not None:
+                return SourceLocation(self.file, self._offset + line)
+        return SourceLocation(self.file, self._offset + found.lineno)
+
+
+def _pair(nodes: Sequence[cst.CSTNode], twins: Sequence[ast.stmt], pairs: dict[int, ast.stmt]) -> None:
+    """Walks two trees of the same text side by side."""
+    position = 0
+    for node in nodes:
+        if position >= len(twins):
+            return
+        if isinstance(node, cst.SimpleStatementLine):
+            pairs[id(node)] = twins[position]
+            for small in node.body:
+                if position < len(twins):
+                    pairs[id(small)] = twins[position]
+                position += 1
+            continue
+        twin = twins[position]
+        position += 1
+        pairs[id(node)] = twin
+        for suite, block in _suites(node, twin):
+            _pair(suite, block, pairs)
+
+
+def _suites(node: cst.CSTNode, twin: ast.stmt) -> Iterator[tuple[Sequence[cst.CSTNode], Sequence[ast.stmt]]]:
+    body = getattr(node, "body", None)
+    if isinstance(body, cst.BaseSuite):
+        yield _inner(body), getattr(twin, "body", ())
+    for handler, other in zip(getattr(node, "handlers", ()), getattr(twin, "handlers", ()), strict=False):
+        yield _inner(handler.body), other.body
+    for case, match_case in zip(getattr(node, "cases", ()), getattr(twin, "cases", ()), strict=False):
+        yield _inner(case.body), match_case.body
+    orelse = getattr(node, "orelse", None)
+    if isinstance(orelse, cst.If):
+        yield [orelse], getattr(twin, "orelse", ())
+    elif isinstance(orelse, cst.Else):
+        yield _inner(orelse.body), getattr(twin, "orelse", ())
+    finalbody = getattr(node, "finalbody", None)
+    if finalbody is not None:
+        yield _inner(finalbody.body), getattr(twin, "finalbody", ())
+
+
+def _inner(suite: cst.BaseSuite) -> Sequence[cst.CSTNode]:
+    return suite.body
+
+
+def _pair_calls(statement: cst.CSTNode, twin: ast.stmt) -> dict[int, int]:
+    """id of a libcst call -> its first line, for the calls of one statement outside its blocks."""
+    calls: list[int] = []
+    _collect_calls(statement, calls, True)
+    twins = sorted(
+        (node for node in _walk_expressions(twin) if isinstance(node, ast.Call)),
+        key=lambda node: (node.end_lineno or 0, node.end_col_offset or 0),
+    )
+    if len(calls) != len(twins):
+        return {}
+    return {call: _begin(node) for call, node in zip(calls, twins, strict=True)}
+
+
+def _begin(node: ast.Call) -> int:
+    """The line of what is called: of `a\\n.b()` that of `.b`."""
+    function = node.func
+    return (function.end_lineno or node.lineno) if isinstance(function, ast.Attribute) else node.lineno
+
+
+def _walk_expressions(node: ast.AST) -> Iterator[ast.AST]:
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, (ast.stmt, ast.ExceptHandler, ast.match_case)):
+            yield child
+            yield from _walk_expressions(child)
+
+
+_FIELDS: dict[type[cst.CSTNode], tuple[str, ...]] = {}
+
+
+def _collect_calls(node: cst.CSTNode, calls: list[int], root: bool = False) -> None:
+    """ids of the calls below `node` in the order of their closing parentheses."""
+    kind = type(node)
+    names = _FIELDS.get(kind)
+    if names is None:
+        names = tuple(
+            field.name for field in fields(kind) if "whitespace" not in field.name and field.name not in _TRIVIA
+        )
+        if kind is cst.IfExp:
+            names = ("body", "test", "orelse")
+        _FIELDS[kind] = names
+    for name in names:
+        value = getattr(node, name)
+        if isinstance(value, cst.CSTNode):
+            if not isinstance(value, (cst.BaseSuite, cst.Else, cst.Finally)) and not (
+                isinstance(value, cst.If) and not root
+            ):
+                _collect_calls(value, calls)
+        elif isinstance(value, (list, tuple)):
+            for item in value:
+                if isinstance(item, cst.CSTNode) and not isinstance(item, (cst.ExceptHandler, cst.MatchCase)):
+                    _collect_calls(item, calls)
+    if kind is cst.Call:
+        calls.append(id(node))
+
+
+_TRIVIA = frozenset({"lpar", "rpar", "leading_lines", "lines_after_decorators", "comma", "semicolon", "dot", "equal"})
+
+
+class SourceModule:
+    """A module as a file: its index at once, its statements' trees when asked for."""
+
+    def __init__(self, name: str, path: Path, file: str, is_package: bool) -> None:
+        self.name = name
+        """Import name: "torch.nn.modules.conv"."""
+        self.path = path
+        self.file = file
+        """For a SourceLocation: relative to the directory from which it is importable."""
+        self.is_package = is_package
+        self._parsed: dict[tuple[int, int], Parsed] = {}
+
+    @cached_property
+    def text(self) -> str:
+        """Raises SourceError where the file cannot be read or decoded."""
+        try:
+            return decode_source(self.path.read_bytes())
+        except OSError as error:
+            raise SourceError(f"cannot be read: {error.strerror}", file=self.file) from error
+        except SyntaxError as error:
+            raise SourceError(error.msg, file=self.file, line=1) from error
+
+    @cached_property
+    def lines(self) -> list[str]:
+        return self.text.split("\n")
+
+    @cached_property
+    def index(self) -> ModuleIndex:
+        """Raises SourceError (with file, line, column, text) where the file is no Python."""
+        try:
+            return read_index(self.text, self.file)
+        except SyntaxError as error:
+            raise SourceError(
+                f"invalid syntax: {error.msg}", file=self.file, line=error.lineno, column=error.offset, text=error.text
+            ) from error
+        except (ValueError, RecursionError, MemoryError) as error:
+            raise SourceError(f"cannot be parsed: {error or 'nested too deeply'}", file=self.file) from error
+
+    @property
+    def package(self) -> str:
+        """What relative imports start from."""
+        return self.name if self.is_package else self.name.rpartition(".")[0]
+
+    def absolute(self, module: str, level: int) -> str:
+        """The import name of a relative import: absolute("conv", 1) in torch.nn.modules.rnn."""
+        if level == 0:
+            return module
+        parts = self.package.split(".")
+        base = ".".join(parts[: len(parts) - level + 1])
+        return f"{base}.{module}" if module and base else base or module
+
+    def parse(self, first_line: int, last_line: int) -> Parsed:
+        """The tree of these lines, which must hold whole statements.
+
+        Raises:
+            SourceError: libcst does not know this syntax.
+        """
+        key = (first_line, last_line)
+        found = self._parsed.get(key)
+        if found is None:
+            found = self._parsed[key] = self._parse(self.lines[first_line - 1 : last_line], first_line)
+        return found
+
+    def definition(self, name: str) -> Parsed:
+        """The tree of a class or function by qualified name; its one statement is the definition.
+
+        Raises:
+            KeyError: there is none of that name.
+        """
+        definition = self.index.definitions[name]
+        return self.parse(definition.first_line, definition.last_line)
+
+    def statement(self, statement: Statement) -> Parsed:
+        return self.parse(statement.first_line, statement.last_line)
+
+    def header(self, definition: Definition) -> Parsed:
+        """The tree of a class with `pass` for its body: decorators and bases, at no cost for the methods."""
+        if definition.inline:
+            return self.parse(definition.first_line, definition.last_line)
+        key = (definition.first_line, -definition.body_line)
+        found = self._parsed.get(key)
+        if found is None:
+            lines = self.lines[definition.first_line - 1 : definition.body_line - 1]
+            body = self.lines[definition.body_line - 1]
+            indentation = body[: len(body) - len(body.lstrip(" \t\f"))]
+            found = self._parsed[key] = self._parse([*lines, f"{indentation}pass"], definition.first_line)
+        return found
+
+    def _parse(self, lines: Sequence[str], first_line: int) -> Parsed:
+        try:
+            return Parsed(lines, first_line, self.file)
+        except (cst.ParserSyntaxError, RecursionError, ValueError) as error:
+            raise SourceError(f"libcst cannot parse this: {error}", file=self.file, line=first_line) from error
+
+
+@dataclass(frozen=True)
+class NamespacePackage:
+    """Directories without `__init__.py` that together are a package."""
+
+    name: str
+    directories: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class CompiledModule:
+    """A module that exists, without Python source: built in, or an extension."""
+
+    name: str
+
+
+Found = SourceModule | NamespacePackage | CompiledModule
+
+
+class ModuleFinder:
+    """Finds modules below a search path, without importing anything; remembers what it found.
+
+    `fallback` are further roots, searched only for packages that no entry of the search path has.
+    """
+
+    def __init__(self, search_path: Sequence[str | os.PathLike[str]], fallback: Sequence[str] = ()) -> None:
+        self.roots = tuple(dict.fromkeys(os.path.abspath(os.fspath(entry) or ".") for entry in search_path))
+        self.fallback = tuple(fallback)
+        self._found: dict[str, Found | None] = {}
+        self._roots_of: dict[str, str] = {}
+
+    def add(self, module: SourceModule) -> None:
+        """Makes a module findable under its name, whatever the path says: the file of a target."""
+        self._found[module.name] = module
+
+    def find(self, name: str) -> Found | None:
+        """The module of that import name; None where nothing on the path has it."""
+        if name not in self._found:
+            self._found[name] = self._search(name)
+        return self._found[name]
+
+    def source(self, name: str) -> SourceModule | None:
+        found = self.find(name)
+        return found if isinstance(found, SourceModule) else None
+
+    def _search(self, name: str) -> Found | None:
+        parent, _, last = name.rpartition(".")
+        if not last.isidentifier() and not last.replace("-", "_").isidentifier():
+            return None
+        if parent:
+            package = self.find(parent)
+            if isinstance(package, SourceModule) and package.is_package:
+                return self._in_directories(name, last, [str(package.path.parent)])
+            if isinstance(package, NamespacePackage):
+                return self._in_directories(name, last, package.directories)
+            return CompiledModule(name) if f"{name}" in sys.builtin_module_names else None
+        if name in sys.builtin_module_names:
+            return CompiledModule(name)
+        found = self._in_directories(name, last, self.roots)
+        if (found is None or isinstance(found, NamespacePackage)) and self.fallback:
+            found = self._in_directories(name, last, self.fallback) or found
+        return found
+
+    def _in_directories(self, name: str, last: str, directories: Sequence[str]) -> Found | None:
+        namespace: list[str] = []
+        for directory in directories:
+            base = os.path.join(directory, last)
+            package = os.path.join(base, "__init__.py")
+            if os.path.isfile(package):
+                return self._module(name, package, directory, True)
+            if os.path.isfile(base + ".py"):
+                return self._module(name, base + ".py", directory, False)
+            if any(os.path.isfile(base + extension) for extension in _EXTENSIONS):
+                return CompiledModule(name)
+            if os.path.isdir(base):
+                namespace.append(base)
+        return NamespacePackage(name, tuple(namespace)) if namespace else None
+
+    def _module(self, name: str, path: str, directory: str, is_package: bool) -> SourceModule:
+        parent = name.rpartition(".")[0].replace(".", "/")
+        file = f"{parent}/" if parent else ""
+        file += os.path.relpath(path, directory).replace(os.sep, "/")
+        return SourceModule(name, Path(path), file, is_package)

@@ -1,0 +1,92 @@
+"""The parameters of a model's `forward`: which are required, and how values reach them."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from torch import nn
+
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardSignature:
+    """The signature of `forward`, without `self`."""
+
+    parameters: Mapping[str, inspect.Parameter]
+    hints: Mapping[str, Any]
+    """Annotations, evaluated where that is possible."""
+    known: bool
+    """False where `forward` cannot be inspected (compiled code)."""
+
+    @classmethod
+    def of(cls, model: nn.Module) -> ForwardSignature:
+        """The signature of `model.forward`; of anything at all where it cannot be read."""
+        try:
+            signature = inspect.signature(model.forward)
+        except (TypeError, ValueError):
+            anything = inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL)
+            return cls({"args": anything}, {}, known=False)
+        try:
+            hints = typing.get_type_hints(model.forward)
+        except Exception:
+            # An annotation may name what only a type checker imports.
+            hints = {name: p.annotation for name, p in signature.parameters.items() if p.annotation is not p.empty}
+        return cls(dict(signature.parameters), hints, known=True)
+
+    @property
+    def required(self) -> list[str]:
+        """Parameters without a default, in order."""
+        return [
+            name
+            for name, parameter in self.parameters.items()
+            if parameter.default is parameter.empty
+            and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+        ]
+
+    @property
+    def optional(self) -> list[str]:
+        """Parameters with a default, in order."""
+        return [name for name, parameter in self.parameters.items() if parameter.default is not parameter.empty]
+
+    @property
+    def positional(self) -> list[str]:
+        """Parameters that can be given by position, in order."""
+        return [name for name, parameter in self.parameters.items() if parameter.kind in _POSITIONAL]
+
+    def variadic(self, kind: Any) -> str | None:
+        """Name of the parameter `*args` or `**kwargs`, by its kind."""
+        return next((name for name, parameter in self.parameters.items() if parameter.kind is kind), None)
+
+    @property
+    def takes_more_positional(self) -> bool:
+        """There is `*args`."""
+        return self.variadic(inspect.Parameter.VAR_POSITIONAL) is not None
+
+    @property
+    def takes_any_keyword(self) -> bool:
+        """There is `**kwargs`."""
+        return self.variadic(inspect.Parameter.VAR_KEYWORD) is not None
+
+    def split(self, values: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Values by parameter name as positional and keyword arguments; "args[0]" is an item of `*args`."""
+        remaining = dict(values)
+        args = []
+        for name in self.positional:
+            if name not in remaining:
+                break
+            args.append(remaining.pop(name))
+        extra = [name for name in remaining if "[" in name]
+        args += [remaining.pop(name) for name in extra]
+        return tuple(args), remaining
+
+    def text(self) -> str:
+        """ "forward(x, mask=None)": names and defaults."""
+        if not self.known:
+            return "forward(...)"
+        bare = [parameter.replace(annotation=inspect.Parameter.empty) for parameter in self.parameters.values()]
+        return f"forward{inspect.Signature(bare)}"

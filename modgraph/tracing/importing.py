@@ -1,0 +1,90 @@
+"""The user's module, imported as Python would import it: under its import name, its packages first, not as a script."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import sys
+import types
+from pathlib import Path
+
+from modgraph.errors import ModgraphError, TargetError, TraceError
+from modgraph.source.targets import Target
+from modgraph.tracing.failures import describe, trace_error, user_line
+
+_loaded_here: set[str] = set()
+
+
+def import_target(target: Target) -> types.ModuleType:
+    """The module that holds the target.
+
+    Raises:
+        TargetError: no module has that import path.
+        TraceError: the user's code raised while it was imported, or needs a package that is not there.
+    """
+    try:
+        if target.file is not None:
+            return _import_file(target.module, target.file)
+        return importlib.import_module(target.module)
+    except (ModgraphError, KeyboardInterrupt):
+        raise
+    except ModuleNotFoundError as error:
+        raise _not_found(error, target) from error
+    except SyntaxError as error:
+        file, line = user_line(error)
+        raise TraceError(f"{target.place} cannot be imported: {describe(error)}", file=file, line=line) from error
+    except BaseException as error:
+        raise trace_error(error, f"importing {target.place}") from error
+
+
+def _not_found(error: ModuleNotFoundError, target: Target) -> ModgraphError:
+    missing = error.name or ""
+    if target.file is None and (target.module == missing or target.module.startswith(missing + ".")):
+        return TargetError(
+            f"there is no module {missing}",
+            hint="it must be importable from the working directory or from where modgraph is installed",
+        )
+    file, line = user_line(error)
+    return TraceError(
+        f"importing {target.place} needs {missing or 'a module'}, which is not installed here",
+        cause=error,
+        file=file,
+        line=line,
+        hint=f"install {missing.partition('.')[0]} beside modgraph, or use --static, which imports nothing",
+    )
+
+
+def _import_file(name: str, file: Path) -> types.ModuleType:
+    """`file` as module `name`, whether or not its directory can be searched for it."""
+    parent_name, _, child = name.rpartition(".")
+    parent = importlib.import_module(parent_name) if parent_name else None
+    already = sys.modules.get(name)
+    if already is not None and _same_file(already, file):
+        return already
+    is_package = file.name == "__init__.py"
+    spec = importlib.util.spec_from_file_location(
+        name, file, submodule_search_locations=[str(file.parent)] if is_package else None
+    )
+    if spec is None or spec.loader is None:
+        raise TargetError(f"{file.name} cannot be imported: it is not a Python file", file=file.name)
+    module = importlib.util.module_from_spec(spec)
+    # A file called types.py or random.py must not take the place of a module that others already use.
+    registered = already is None or name in _loaded_here
+    if registered:
+        sys.modules[name] = module
+        _loaded_here.add(name)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        if registered:
+            sys.modules.pop(name, None)
+        raise
+    if parent is not None:
+        setattr(parent, child, module)
+    return sys.modules.get(name, module) if registered else module
+
+
+def _same_file(module: types.ModuleType, file: Path) -> bool:
+    origin = getattr(module, "__file__", None)
+    return origin is not None and os.path.realpath(origin) == os.path.realpath(file)

@@ -1,0 +1,320 @@
+"""The first guess of each input: from its annotation, its name, the sizes the model states, and its first layers."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import types
+import typing
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import nn
+
+from modgraph.tracing.fake import every_module
+from modgraph.tracing.forward_signature import ForwardSignature
+from modgraph.tracing.input_specs import Candidate, GroupSpec, LiteralSpec, Spec, TensorSpec
+from modgraph.tracing.input_wishes import Wish, is_transposed, wish_of
+
+STEPS = 8
+"""Length of a sequence, number of nodes of a graph."""
+SIDE = 224
+"""Height and width of an image, where the model does not state them."""
+_VOLUME_SIDE = 32
+_SIGNAL_STEPS = 64
+
+_NAMES: tuple[tuple[str, str], ...] = (
+    ("mask", r".*mask.*"),
+    ("edge_index", r"edge_?(index|idx|list)|edges"),
+    ("edge_values", r"edge_?(attr|weights?|features?)"),
+    ("graph_batch", r"batch_?(index|idx)"),
+    ("adjacency", r"adj.*|a_hat|laplacian"),
+    ("lengths", r".*(lengths?|lens|_len)|lens"),
+    ("positions", r"pos(itions?|ition_ids|_ids)"),
+    ("step", r"t|ts|time|times|time_?steps?|steps?|sigmas?|noise_?levels?|diffusion_step"),
+    ("label", r"y|labels?|class(es)?|class_?(ids?|labels?)|cond_?labels?|targets?|digits?"),
+    ("state", r"h|c|hx|cx|h0|h_?prev|state|states|hidden|hidden_?states?|prev_?(state|hidden)|init_?(state|hidden)|hc"),
+    ("ids", r"(.*_)?(ids?|tokens?|idx|indices|words?|chars?|captions?|sentences?|cat|categorical|categories|cats)"),
+    ("text", r"src|tgt|trg|source|text|texts|prompt|query_text|seqs?|sequences?|questions?|documents?|users?|items?"),
+    ("latent", r"z|noise|latents?|latent_.*|z_.*"),
+    ("image", r".*(image|img|pixel|picture|frame|rgb|photo).*"),
+    ("audio", r".*(audio|wav|speech|signal).*"),
+    ("flag", r"(return|use|is|do|with|output)_.*|training"),
+)
+_SIZED = ("image_size", "img_size", "input_resolution", "image_resolution", "resolution")
+_CHANNELS = ("num_channels", "in_channels", "in_chans", "in_ch", "n_channels", "img_channels", "image_channels")
+
+
+def name_class(name: str) -> str | None:
+    """What a parameter of this name usually is; None for a name that says nothing (`x`, `input`)."""
+    bare = name.lower().strip("_")
+    return next((kind for kind, pattern in _NAMES if re.fullmatch(pattern, bare)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """A layer with a wish, in registration order."""
+
+    path: str
+    module: nn.Module
+    wish: Wish
+
+
+class Guesser:
+    """Makes first guesses for one model."""
+
+    def __init__(self, model: nn.Module, signature: ForwardSignature, *, batch: int, dtype: str) -> None:
+        self.model = model
+        self.signature = signature
+        self.batch = batch
+        self.dtype = dtype
+        self.layers = list(_layers(model))
+        self.embeds = any(isinstance(layer.module, nn.Embedding | nn.EmbeddingBag) for layer in self.layers)
+        self.sequential = any(_is_sequential(module) for module in every_module(model))
+        names = {name_class(name) for name in signature.required}
+        self.graph = bool(names & {"edge_index", "adjacency"})
+
+    def first(self) -> Candidate:
+        """The candidate to begin with: every required parameter, or what seems to be meant where none is."""
+        names = self.signature.required
+        rules: list[str] = []
+        if not names:
+            names = self._without_required()
+        entries = []
+        for name in names:
+            spec, rule = self.guess(name)
+            entries.append((name, spec))
+            rules.append(rule)
+        return Candidate(tuple(entries), tuple(rules))
+
+    def _without_required(self) -> list[str]:
+        stated = getattr(self.model, "main_input_name", None)
+        if isinstance(stated, str) and stated in self.signature.parameters:
+            return [stated]
+        empty = [n for n in self.signature.optional if self.signature.parameters[n].default is None]
+        if empty:
+            telling = [name for name in empty if name_class(name) in ("ids", "image", "audio", "text", "latent")]
+            return (telling or empty)[:1]
+        variadic = self.signature.variadic(inspect.Parameter.VAR_POSITIONAL)
+        return [f"{variadic}[0]"] if variadic else []
+
+    def guess(self, name: str) -> tuple[Spec, str]:
+        """The first guess of one parameter, and in words where it comes from."""
+        hint = self.signature.hints.get(name)
+        annotated = self._from_annotation(name, hint)
+        if annotated is not None:
+            return annotated, f"{name}: annotated {_hint_text(hint)}"
+        return self.tensor(name)
+
+    def tensor(self, name: str) -> tuple[Spec, str]:
+        """A tensor (or a tuple of states) by its name, else by the first layer."""
+        kind = name_class(name)
+        made = self._from_name(kind, name) if kind else None
+        if made is not None:
+            return made, f"{name}: by its name"
+        layer = self._first_layer(name)
+        if layer is None:
+            return self._without_layers(), f"{name}: generic"
+        return self.for_layer(layer), f"{name}: for {layer.path or 'the first layer'} ({type(layer.module).__name__})"
+
+    def _from_annotation(self, name: str, hint: Any) -> Spec | None:
+        plain: dict[Any, Any] = {int: 1, float: 1.0, bool: False, str: ""}
+        if hint is int and name_class(name) == "lengths":
+            return LiteralSpec(STEPS)
+        if hint in plain:
+            return LiteralSpec(plain[hint])
+        origin, inner = typing.get_origin(hint), typing.get_args(hint)
+        if origin in (typing.Union, types.UnionType):
+            options = [option for option in inner if option is not type(None)]
+            return None if torch.Tensor in options else self._from_annotation(name, options[0])
+        if origin in (list, typing.Sequence) or hint is list or getattr(origin, "__name__", "") == "Sequence":
+            return self._group("list", [f"{name}_{i}" for i in range(2)])
+        if origin is tuple:
+            count = 2 if Ellipsis in inner else len(inner)
+            return self._group("tuple", [f"{name}_{i}" for i in range(count)])
+        if origin is dict or hint is dict or getattr(origin, "__name__", "") == "Mapping":
+            return GroupSpec("dict")
+        known = hint in (None, inspect.Parameter.empty, Any, object) or isinstance(hint, str | typing.TypeVar)
+        if known or (isinstance(hint, type) and issubclass(hint, torch.Tensor)) or not isinstance(hint, type):
+            return None
+        return GroupSpec("object") if not hint.__module__.startswith("torch") else None
+
+    def _group(self, kind: str, names: list[str]) -> GroupSpec:
+        return GroupSpec(kind, tuple((index, self.tensor(name)[0]) for index, name in enumerate(names)))
+
+    def _from_name(self, kind: str, name: str) -> Spec | None:
+        batch, ints = self.batch, "int64"
+        match kind:
+            case "mask":
+                square = re.match(r"(src|tgt|attn|causal|memory)_mask", name.lower()) is not None
+                shape = (STEPS, STEPS) if square else (batch, STEPS)
+                return TensorSpec(shape, "bool", low=0 if square or "pad" in name.lower() else 1)
+            case "edge_index":
+                return TensorSpec((2, STEPS), ints, low=0, high=STEPS)
+            case "edge_values":
+                return TensorSpec((STEPS,), self.dtype)
+            case "graph_batch":
+                return TensorSpec((STEPS,), ints, low=0, high=1)
+            case "adjacency":
+                return TensorSpec((STEPS, STEPS), self.dtype)
+            case "lengths":
+                return TensorSpec((batch,), ints, low=STEPS, high=STEPS + 1)
+            case "positions":
+                return TensorSpec((batch, STEPS), ints, low=0, high=STEPS) if self.embeds else None
+            case "step":
+                return TensorSpec((batch,), ints)
+            case "label":
+                return TensorSpec((batch,), ints) if self.embeds else None
+            case "state":
+                return self._state(name)
+            case "ids" | "text":
+                alone = re.match(r"(user|item|.*_id$|id$)", name.lower()) is not None
+                return TensorSpec((batch,) if alone else (batch, STEPS), ints) if self.embeds else None
+            case "image":
+                return self._image()
+            case "audio":
+                return self._audio()
+            case "flag":
+                return LiteralSpec(False)
+            case _:
+                return self._latent()
+
+    def _state(self, name: str) -> Spec | None:
+        for module in every_module(self.model):
+            if isinstance(module, nn.RNNBase):
+                layers = module.num_layers * (2 if module.bidirectional else 1)
+                hidden = TensorSpec((layers, self.batch, module.proj_size or module.hidden_size), self.dtype)
+                cell = TensorSpec((layers, self.batch, module.hidden_size), self.dtype)
+                single = name.lower() in ("h", "c", "h0", "c0", "h_prev", "hx", "cx") and not name.lower() == "hx"
+                return GroupSpec("tuple", ((0, hidden), (1, cell))) if module.mode == "LSTM" and not single else hidden
+            if isinstance(module, nn.RNNCellBase):
+                state = TensorSpec((self.batch, module.hidden_size), self.dtype)
+                pair = isinstance(module, nn.LSTMCell) and name.lower() in ("state", "states", "hidden", "hc", "hx")
+                return GroupSpec("tuple", ((0, state), (1, state))) if pair else state
+        return None
+
+    def _image(self) -> Spec | None:
+        layer = next((layer for layer in self.layers if layer.wish.ndim == 4), None)
+        if layer is not None:
+            return self.for_layer(layer)
+        channels = self.stated(_CHANNELS) or 3
+        return TensorSpec((self.batch, channels, self.side(), self.side()), self.dtype) if self._is_vision() else None
+
+    def _is_vision(self) -> bool:
+        return self.stated(_SIZED) is not None or not self.layers
+
+    def _audio(self) -> Spec:
+        layer = next((layer for layer in self.layers if layer.wish.ndim == 3), None)
+        if layer is not None and isinstance(layer.module, nn.Conv1d):
+            return TensorSpec((self.batch, layer.module.in_channels or 1, 16000), self.dtype)
+        return TensorSpec((self.batch, 16000), self.dtype)
+
+    def _latent(self) -> Spec | None:
+        layer = self._first_layer("z")
+        if layer is None:
+            return None
+        spec = self.for_layer(layer)
+        if is_transposed(layer.module):
+            return replace(spec, shape=spec.shape[:2] + (1,) * (len(spec.shape) - 2))
+        return spec
+
+    def _first_layer(self, name: str) -> Layer | None:
+        """The first layer, unless a parameter that is known by its name takes that one."""
+        others = {name_class(other) for other in self.signature.required if other != name}
+        layers = self.layers
+        if others & {"ids", "text", "label", "step", "positions"}:
+            layers = [layer for layer in layers if not layer.wish.integral] or layers
+        return layers[0] if layers else None
+
+    def for_layer(self, layer: Layer) -> TensorSpec:
+        """The usual input of a layer."""
+        if layer.wish.integral:
+            return TensorSpec((self.batch, STEPS), "int64", high=layer.wish.bound)
+        ndim = layer.wish.ndim
+        if ndim is None:
+            ndim = 3 if self.sequential and not self.graph else 2
+            if isinstance(layer.module, nn.LayerNorm | nn.RMSNorm):
+                ndim = 2 + len(layer.module.normalized_shape)
+        spec = TensorSpec(self.shape(ndim, layer.wish.sizes), self.dtype)
+        if is_transposed(layer.module):
+            return replace(spec, shape=spec.shape[:2] + (8,) * (len(spec.shape) - 2))
+        return spec
+
+    def shape(self, ndim: int, sizes: Mapping[int, int] | None = None) -> tuple[int, ...]:
+        """The usual shape of this many dimensions, with some sizes given."""
+        sizes = sizes or {}
+        channels = self.stated(_CHANNELS) or 3
+        lead = STEPS if self.graph else self.batch
+        usual = {
+            0: [],
+            1: [lead],
+            2: [lead, STEPS],
+            3: [self.batch, STEPS, _SIGNAL_STEPS] if 1 in sizes else [self.batch, STEPS, 12],
+            4: [self.batch, channels, self.side(), self.side()],
+        }.get(ndim) or [self.batch, 3, *[_VOLUME_SIDE] * (ndim - 2)]
+        for dim, size in sizes.items():
+            if -ndim <= dim < ndim:
+                usual[dim] = size
+        return tuple(usual)
+
+    def side(self) -> int:
+        """Height and width of an image: what the model states, else the usual one."""
+        return self.stated(_SIZED) or SIDE
+
+    def stated(self, names: tuple[str, ...]) -> int | None:
+        """The first of these attributes that the model, its configuration or a child states, as one number."""
+        for owner in _owners(self.model):
+            for name in names:
+                value = owner.get(name)
+                if isinstance(value, tuple | list) and value:
+                    value = value[-1]
+                if type(value) is int and 0 < value <= 4096:
+                    return value
+        return None
+
+    def _without_layers(self) -> Spec:
+        for parameter in self.model.parameters():
+            if parameter.dim() == 2 and not isinstance(parameter, nn.UninitializedParameter):
+                return TensorSpec((self.batch, parameter.shape[0]), self.dtype)
+            if parameter.dim() == 1:
+                return TensorSpec((self.batch, parameter.shape[0]), self.dtype)
+        ndim = 4 if self._has_images() else 2
+        return TensorSpec(self.shape(ndim), self.dtype)
+
+    def _has_images(self) -> bool:
+        return any("2d" in type(module).__name__ for module in every_module(self.model))
+
+
+def _layers(model: nn.Module) -> Iterator[Layer]:
+    names = {id(module): name for name, module in model.named_modules()}
+    for module in every_module(model):
+        wish = wish_of(module, 0)
+        if wish is not None and (wish.sizes or wish.integral):
+            yield Layer(names.get(id(module), ""), module, wish)
+
+
+def _is_sequential(module: nn.Module) -> bool:
+    return (
+        isinstance(module, nn.RNNBase | nn.MultiheadAttention | nn.TransformerEncoderLayer | nn.TransformerDecoderLayer)
+        or "attention" in type(module).__name__.lower()
+    )
+
+
+def _owners(model: nn.Module) -> Iterator[Mapping[str, Any]]:
+    """Attributes of the model, of the plain objects and dicts that it holds (a configuration), and of its children."""
+    level = [model]
+    for _ in range(3):
+        for module in level:
+            yield vars(module)
+            for value in vars(module).values():
+                if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+                    yield value
+                elif hasattr(value, "__dict__") and not isinstance(value, nn.Module | type | torch.Tensor):
+                    yield vars(value)
+        level = [child for module in level for child in module.children()]
+
+
+def _hint_text(hint: Any) -> str:
+    return hint.__name__ if isinstance(hint, type) else str(hint).replace("typing.", "")

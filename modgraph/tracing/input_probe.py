@@ -1,0 +1,374 @@
+"""One run of one candidate, watched: which layer first receives each input, and where and on what the run fails.
+
+The run is made on a copy whose tensors are fake (no memory, no arithmetic), as long as the forward does not decide by
+values; from then on, on a real copy.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import io
+import random
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import nn
+from torch.overrides import TorchFunctionMode
+from torch.utils import _pytree as pytree
+
+from modgraph.tracing import fake
+from modgraph.tracing.forward_signature import ForwardSignature
+from modgraph.tracing.input_specs import Candidate, Place, Spec, TensorSpec, make_tensor, make_value
+from modgraph.tracing.input_wishes import Wish, wish_of
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Which inputs a tensor comes from."""
+
+    places: frozenset[Place]
+    direct: bool
+    """Through nothing but views, casts and elementwise operations."""
+    same: bool
+    """Dimension by dimension the input itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One tensor among the arguments of a layer or function."""
+
+    position: int | str
+    shape: Shape
+    integral: bool
+    origin: Origin | None
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A layer that received an input (nearly) as it is."""
+
+    layer: str
+    wish: Wish
+    seen: Seen
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """The innermost torch function or layer that raised."""
+
+    name: str
+    """ "linear", or the path of a layer."""
+    layer: nn.Module | None
+    seen: tuple[Seen, ...]
+    other: tuple[Any, ...]
+    """Arguments that are no tensors."""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What one run showed."""
+
+    error: BaseException | None = None
+    output: Any = None
+    progress: int = 0
+    """Functions that ended without an error."""
+    uses: dict[Place, Use] = field(default_factory=dict)
+    failures: list[Failure] = field(default_factory=list)
+    """Innermost first: the function, then the layers around it."""
+    looked: tuple[str, Place] | None = None
+    """The last look at an input: its "shape", or that it was "iterated"."""
+    bounds: dict[Place, int] = field(default_factory=dict)
+    """Indices in this input must be below it."""
+    asked: dict[Place, Spec] = field(default_factory=dict)
+    """What a mapping or object was asked for and did not have."""
+    rebatched: tuple[int, int] | None = None
+    """(wanted, got) elements of one row, where a view folded what was left into the batch."""
+
+
+_SHAPE_READS = frozenset({"shape", "size", "dim", "ndim", "__len__"})
+_ITERATION = frozenset({"__iter__", "unbind"})
+_DIRECT = frozenset(
+    "view reshape flatten unflatten permute transpose t T mT swapaxes movedim unsqueeze squeeze expand repeat contiguous to float "
+    "double half bfloat16 long int type type_as clone detach cuda cpu add sub mul div true_divide __add__ __radd__ __sub__ "
+    "__rsub__ __mul__ __rmul__ __truediv__ __rtruediv__ __getitem__ narrow select chunk split unbind __iter__ log exp sqrt "
+    "sigmoid tanh relu abs clamp neg __neg__ pad cat stack normalize dropout masked_fill flip roll requires_grad_ data".split()
+)  # fmt: skip
+_INDEXED = {"embedding": 1, "index_select": 0, "gather": 0, "__getitem__": 0, "take_along_dim": 0}
+
+
+class Observer(TorchFunctionMode):
+    """Follows the inputs through functions and layers while the forward runs."""
+
+    def __init__(self, outcome: Outcome, names: dict[int, str], batch: int) -> None:
+        super().__init__()
+        self.outcome = outcome
+        self.names = names
+        self.batch = batch
+        self._origins: dict[int, Origin] = {}
+        self._kept: list[torch.Tensor] = []
+        self._failed: BaseException | None = None
+
+    def follow(self, tensor: torch.Tensor, origin: Origin) -> None:
+        """From here on, `tensor` is known to come from `origin`."""
+        self._kept.append(tensor)  # an address must not be used again
+        self._origins[id(tensor)] = origin
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        name = _name_of(func)
+        tensors = [leaf for leaf in _leaves((args, kwargs or {})) if isinstance(leaf, torch.Tensor)]
+        self._look(name, tensors)
+        try:
+            result = func(*args, **(kwargs or {}))
+        except Exception as error:
+            self._fail(error, name, None, tensors, [v for v in _leaves((args, kwargs)) if not _is_tensor(v)])
+            raise
+        if name not in _SHAPE_READS:
+            self.outcome.progress += 1
+            self._spread(name, tensors, args, result)
+        return result
+
+    def called(self, layer: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Notes the layer as the first to receive an input, if it cares about what it receives."""
+        for seen in self._seen_arguments(args, kwargs):
+            if seen.origin is None or not seen.origin.direct or len(seen.origin.places) != 1:
+                continue
+            wish = wish_of(layer, seen.position)
+            (place,) = seen.origin.places
+            if wish is not None and place not in self.outcome.uses:
+                self.outcome.uses[place] = Use(self.names.get(id(layer), ""), wish, seen)
+                if wish.bound is not None:
+                    self._bound(place, wish.bound)
+
+    def failed(self, error: BaseException, layer: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Notes a layer that an exception left."""
+        if self._failed is not error:
+            self._failed = error
+            self.outcome.failures.clear()
+        seen = tuple(self._seen_arguments(args, kwargs))
+        self.outcome.failures.append(Failure(self.names.get(id(layer), ""), layer, seen, ()))
+
+    def _seen_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Seen]:
+        with torch._C.DisableTorchFunction():
+            for position, value in [*enumerate(args), *kwargs.items()]:
+                if isinstance(value, torch.Tensor):
+                    yield self._seen(value, position)
+
+    def _seen(self, tensor: torch.Tensor, position: int | str) -> Seen:
+        shape = tuple(size if isinstance(size, int) else -1 for size in tensor.shape)
+        integral = not (tensor.dtype.is_floating_point or tensor.dtype.is_complex)
+        return Seen(position, shape, integral, self._origins.get(id(tensor)))
+
+    def _look(self, name: str, tensors: list[torch.Tensor]) -> None:
+        if not tensors or (name not in _SHAPE_READS and name not in _ITERATION):
+            return
+        origin = self._origins.get(id(tensors[0]))
+        if origin is not None and origin.direct and len(origin.places) == 1:
+            (place,) = origin.places
+            self.outcome.looked = ("iterated" if name in _ITERATION else "shape", place)
+
+    def _fail(
+        self, error: BaseException, name: str, layer: nn.Module | None, tensors: list[torch.Tensor], other: list[Any]
+    ) -> None:
+        if self._failed is not error:
+            self._failed = error
+            self.outcome.failures.clear()
+            seen = tuple(self._seen(tensor, position) for position, tensor in enumerate(tensors))
+            self.outcome.failures.append(Failure(name, layer, seen, tuple(other)))
+
+    def _spread(self, name: str, tensors: list[torch.Tensor], args: Any, result: Any) -> None:
+        origins = [origin for tensor in tensors if (origin := self._origins.get(id(tensor))) is not None]
+        if not origins:
+            return
+        if name in _INDEXED and len(tensors) > 1:
+            self._note_index(name, tensors)
+        places = frozenset(place for origin in origins for place in origin.places)
+        direct = name in _DIRECT and all(origin.direct for origin in origins)
+        for made in _leaves(result):
+            if isinstance(made, torch.Tensor) and id(made) not in self._origins:
+                same = direct and len(origins) == 1 and origins[0].same and self._same_dimensions(name, tensors, made)
+                self.follow(made, Origin(places, direct, same))
+        if name in ("view", "reshape") and tensors and isinstance(result, torch.Tensor):
+            self._note_rebatch(tensors[0], args, result)
+
+    @staticmethod
+    def _same_dimensions(name: str, tensors: list[torch.Tensor], made: torch.Tensor) -> bool:
+        moves = ("permute", "transpose", "t", "T", "mT", "movedim", "swapaxes", "view", "reshape")
+        return name not in moves and tensors[0].shape == made.shape
+
+    def _note_index(self, name: str, tensors: list[torch.Tensor]) -> None:
+        # torch.embedding(weight, indices), but F.embedding(indices, weight): the table is the floating one.
+        index = next((t for t in tensors if not t.dtype.is_floating_point and id(t) in self._origins), None)
+        table = next((t for t in tensors if t is not index and t.dim() and id(t) not in self._origins), None)
+        if index is None or table is None:
+            return
+        size = table.shape[0]
+        for place in self._origins[id(index)].places:
+            if isinstance(size, int):
+                self._bound(place, size)
+
+    def _bound(self, place: Place, bound: int) -> None:
+        self.outcome.bounds[place] = min(bound, self.outcome.bounds.get(place, bound))
+
+    def _note_rebatch(self, before: torch.Tensor, args: Any, after: torch.Tensor) -> None:
+        sizes = [size for size in _leaves(args[1:]) if isinstance(size, int)]
+        if len(sizes) == 2 and sizes[0] == -1 and before.dim() > 2 and before.shape[0] == self.batch:
+            wanted, got = sizes[1], before.numel() // self.batch
+            if after.shape[0] != self.batch and self.outcome.rebatched is None:
+                self.outcome.rebatched = (wanted, got)
+
+
+def _name_of(function: Any) -> str:
+    name = getattr(function, "__name__", "")
+    return str(getattr(function.__self__, "__name__", "")) if name in ("__get__", "__set__") else str(name)
+
+
+def _leaves(value: Any) -> list[Any]:
+    return pytree.tree_leaves(value)  # type: ignore[no-any-return]
+
+
+def _is_tensor(value: Any) -> bool:
+    return isinstance(value, torch.Tensor)
+
+
+_LEAVES_FAKE = (
+    "DataDependentOutputException", "DynamicOutputShapeException", "UnsupportedFakeTensorException",
+    "UnsupportedOperatorException", "GuardOnDataDependentSymNode", "UnsupportedMutationAliasingException",
+)  # fmt: skip
+_FAKE_WORDS = ("FakeTensor", "fake tensor", "data pointer", "meta tensor", "Meta tensor", "fake mode")
+
+
+def decides_by_values(error: BaseException | None) -> bool:
+    """The run cannot go on with fake tensors, though nothing is wrong with the shapes."""
+    if error is None:
+        return False
+    kinds = {kind.__name__ for kind in type(error).__mro__}
+    if isinstance(error, AttributeError):
+        return False
+    return bool(kinds & set(_LEAVES_FAKE)) or any(word in str(error) for word in _FAKE_WORDS)
+
+
+class Prober:
+    """Runs candidates on a copy of the model; the model itself is left alone."""
+
+    def __init__(self, model: nn.Module, *, training: bool, mode: Any = None) -> None:
+        self.model = model
+        self.signature = ForwardSignature.of(model)
+        self.training = training
+        self.tries = 0
+        self.real = False
+        self.weightless = mode is not None
+        """The model itself is fake: there are no values to run on."""
+        self.grad = False
+        self.mode = mode if mode is not None else fake.new_mode(symbolic=False)
+        self.device, self.dtype = _home_of(model)
+        self.batch = 2 if training else 1
+        self._copy: nn.Module | None = None
+
+    def run(self, candidate: Candidate, make_missing: Any = None) -> Outcome:
+        """What happens when `forward` gets this candidate. Costs one try; two where the forward decides by values."""
+        outcome = self._run_once(candidate, make_missing)
+        if not self.real and decides_by_values(outcome.error):
+            if self.weightless:
+                outcome.error = None
+                return outcome
+            self.real, self._copy = True, None
+            outcome = self._run_once(candidate, make_missing)
+        if not self.grad and outcome.error is not None and "does not require grad" in str(outcome.error):
+            self.grad = True
+            outcome = self._run_once(candidate, make_missing)
+        return outcome
+
+    def _run_once(self, candidate: Candidate, make_missing: Any) -> Outcome:
+        self.tries += 1
+        outcome = Outcome()
+        model = self._working_copy()
+        names = {id(module): name for name, module in model.named_modules()}
+        observer = Observer(outcome, names, self.batch)
+        mode = None if self.real else self.mode
+        with _undisturbed(), fake.running(mode), torch.set_grad_enabled(self.grad), _calls_seen_by(observer):
+            try:
+                args, kwargs = self._arguments(candidate, observer, make_missing)
+                with observer:
+                    outcome.output = model(*args, **kwargs)
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:
+                outcome.error = error
+        return outcome
+
+    def _arguments(
+        self, candidate: Candidate, observer: Observer, make_missing: Any
+    ) -> tuple[list[Any], dict[str, Any]]:
+        def tensor(place: Place, spec: TensorSpec) -> torch.Tensor:
+            made = make_tensor(spec, self.device, seed=0, fake=not self.real)
+            if self.grad and made.dtype.is_floating_point:
+                made.requires_grad_()
+            observer.follow(made, Origin(frozenset({place}), direct=True, same=True))
+            return made
+
+        def missing(place: Place, key: str) -> Any:
+            with torch._C.DisableTorchFunction():
+                spec = make_missing(key)
+                observer.outcome.asked[(*place, key)] = spec
+                return make_value(spec, (*place, key), tensor)
+
+        made = {
+            name: make_value(entry, (name,), tensor, missing if make_missing else None)
+            for name, entry in candidate.entries
+        }
+        return self.signature.split(made)
+
+    def _working_copy(self) -> nn.Module:
+        if self._copy is None:
+            self._copy = copy.deepcopy(self.model) if self.real else fake.fake_copy(self.model, self.mode)
+            self._copy.train(self.training)
+        return self._copy
+
+
+def _home_of(model: nn.Module) -> tuple[torch.device, str]:
+    """Device and floating dtype of the model's first parameter or buffer of that kind."""
+    for tensor in [*model.parameters(), *model.buffers()]:
+        if tensor.dtype.is_floating_point and tensor.dtype.itemsize > 1:
+            return tensor.device, str(tensor.dtype).removeprefix("torch.")
+    return torch.device("cpu"), str(torch.get_default_dtype()).removeprefix("torch.")
+
+
+@contextlib.contextmanager
+def _calls_seen_by(observer: Observer) -> Iterator[None]:
+    original = nn.Module.__call__
+
+    def call(self: nn.Module, *args: Any, **kwargs: Any) -> Any:
+        observer.called(self, args, kwargs)
+        try:
+            return original(self, *args, **kwargs)
+        except Exception as error:
+            observer.failed(error, self, args, kwargs)
+            raise
+
+    nn.Module.__call__ = call
+    try:
+        yield
+    finally:
+        nn.Module.__call__ = original
+
+
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    """What the forward prints, warns and draws from the random generators stays without effect."""
+    state = random.getstate()
+    with (
+        torch.random.fork_rng(devices=[]),
+        warnings.catch_warnings(),
+        contextlib.redirect_stdout(io.StringIO()),
+    ):
+        warnings.simplefilter("ignore")
+        try:
+            yield
+        finally:
+            random.setstate(state)

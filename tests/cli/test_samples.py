@@ -1,0 +1,172 @@
+"""`modgraph analyze` on every sample, without options, as a new user would: the main job, end to end."""
+
+from __future__ import annotations
+
+import json
+import runpy
+from functools import cache
+from pathlib import Path
+from subprocess import CompletedProcess
+from tempfile import TemporaryDirectory
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SAMPLES = {sample.file: sample for sample in runpy.run_path(str(ROOT / "tests/samples/facts.py"))["SAMPLES"]}
+run_modgraph = runpy.run_path(str(Path(__file__).with_name("conftest.py")))["run_modgraph"]
+
+pytestmark = [pytest.mark.needs_torch, pytest.mark.needs_dot]
+
+_folders: list[TemporaryDirectory] = []
+
+
+@cache
+def analyzed(file: str) -> tuple[CompletedProcess, dict[str, Path]]:
+    """The command's result, and what it wrote by name; each sample is run once for all tests."""
+    folder = TemporaryDirectory()
+    _folders.append(folder)
+    run = run_modgraph("analyze", str(ROOT / "samples" / file), "--format", "svg,json,dot,onnx", cwd=Path(folder.name))
+    return run, {path.name: path for path in (Path(folder.name) / "modgraph-out").iterdir()}
+
+
+def graphs(file: str) -> dict[str, dict]:
+    """By model name: the JSON that was written."""
+    return {
+        name[:-5]: json.loads(path.read_text()) for name, path in analyzed(file)[1].items() if name.endswith(".json")
+    }
+
+
+def model_name(target: str) -> str:
+    return target.partition("(")[0]
+
+
+def file_cases(condition=lambda sample: True) -> list:
+    return [pytest.param(sample, id=file) for file, sample in SAMPLES.items() if condition(sample)]
+
+
+def model_cases(attribute: str) -> list:
+    """Models of roots (not of other targets of the file) that have this fact."""
+    return [
+        pytest.param(sample, model, id=f"{sample.file}:{model.target}")
+        for sample in SAMPLES.values()
+        for model in sample.models
+        if getattr(model, attribute) and (model.target in sample.roots or model.target == "build")
+    ]
+
+
+@pytest.mark.parametrize("sample", file_cases())
+def test_exit_status(sample):
+    run, _ = analyzed(sample.file)
+    assert run.returncode == sample.status, run.stderr
+    assert "Traceback" not in run.stderr
+
+
+@pytest.mark.parametrize("sample", file_cases())
+def test_every_root_gets_a_picture_a_graph_and_a_summary(sample):
+    run, files = analyzed(sample.file)
+    names = {model_name(model.target) for model in sample.models if model.target in sample.roots}
+    for name in names or {"build"}:
+        assert files[f"{name}.svg"].read_text().rstrip().endswith("</svg>")
+        assert files[f"{name}.json"].stat().st_size > 0
+        assert name in run.stdout
+
+
+@pytest.mark.parametrize("sample", file_cases())
+def test_the_json_validates_against_the_published_schema(sample):
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = json.loads((ROOT / "modgraph/graph/modgraph-1.schema.json").read_text())
+    for graph in graphs(sample.file).values():
+        jsonschema.validate(graph, schema)
+
+
+@pytest.mark.parametrize("sample", file_cases(lambda sample: sample.status == 0))
+def test_a_complete_graph_was_foretold_in_full(sample):
+    for graph in graphs(sample.file).values():
+        assert graph["complete"], graph["problems"]
+        registered = [module for module in graph["modules"] if module["registered"]]
+        assert [module["path"] for module in registered if not (module["predicted"] and module["observed"])] == []
+
+
+@pytest.mark.parametrize(("sample", "model"), model_cases("outputs"))
+def test_output_shapes_have_the_rank_and_number_of_the_real_ones(sample, model):
+    graph = graphs(sample.file)[model_name(model.target)]
+    outputs = [output["shape"] for output in graph["calls"][0]["outputs"]]
+    assert [len(shape) for shape in outputs] == [len(shape) for shape in model.outputs]
+
+
+@pytest.mark.parametrize(("sample", "model"), model_cases("hidden"))
+def test_hidden_modules_are_called_and_not_registered(sample, model):
+    modules = {module["path"]: module for module in graphs(sample.file)[model_name(model.target)]["modules"]}
+    for path in model.hidden:
+        assert modules[path]["registered"] is False
+        assert modules[path]["predicted"] is True
+        assert modules[path]["calls"] != []
+    dot = analyzed(sample.file)[1][f"{model_name(model.target)}.dot"].read_text()
+    assert dot.count("unregistered") >= len(model.hidden)
+
+
+@pytest.mark.parametrize(("sample", "model"), model_cases("never_called"))
+def test_never_called_modules_have_no_calls(sample, model):
+    modules = {module["path"]: module for module in graphs(sample.file)[model_name(model.target)]["modules"]}
+    for path in model.never_called:
+        assert modules[path]["calls"] == []
+
+
+@pytest.mark.parametrize(("sample", "model"), model_cases("aliases"))
+def test_shared_modules_name_their_first_path(sample, model):
+    modules = {module["path"]: module for module in graphs(sample.file)[model_name(model.target)]["modules"]}
+    assert {(path, modules[path]["alias_of"]) for path, _ in model.aliases} == set(model.aliases)
+
+
+@pytest.mark.parametrize(("sample", "model"), model_cases("fails_in"))
+def test_a_forward_that_raises_leaves_the_calls_so_far_and_says_where(sample, model):
+    run, _ = analyzed(sample.file)
+    graph = graphs(sample.file)[model_name(model.target)]
+    (problem,) = graph["problems"]
+    assert (problem["stage"], problem["module"], problem["file"]) == ("trace", model.fails_in, sample.file)
+    line = (ROOT / "samples" / sample.file).read_text().splitlines()[problem["line"] - 1]
+    assert "raise" in line
+    assert model.error in problem["message"]
+    assert model.error in run.stderr
+    failed = [call["module"] for call in graph["calls"] if call["error"]]
+    assert failed == ["", *(model.fails_in.rsplit(".", n)[0] for n in range(model.fails_in.count("."), -1, -1))]
+    assert len(graph["calls"]) > len(failed)
+    assert all(module["predicted"] and module["observed"] for module in graph["modules"])
+
+
+@pytest.mark.parametrize("sample", file_cases())
+def test_onnx_passes_the_checker_and_says_that_it_is_structural(sample):
+    onnx = pytest.importorskip("onnx")
+    files = [path for name, path in analyzed(sample.file)[1].items() if name.endswith(".onnx")]
+    assert files
+    for path in files:
+        model = onnx.load(path)
+        onnx.checker.check_model(model, full_check=True)
+        assert {entry.key: entry.value for entry in model.metadata_props}["modgraph.kind"] == "structural"
+
+
+@pytest.mark.parametrize("sample", file_cases())
+def test_static_needs_no_torch_and_executes_nothing(sample, tmp_path):
+    marker = tmp_path / "executed"
+    (tmp_path / "torch.py").write_text("raise RuntimeError('torch was imported')")
+    block = "import sys; sys.modules['torch'] = None\n"
+    (tmp_path / "sitecustomize.py").write_text(block)
+    run = run_modgraph(
+        "analyze", str(ROOT / "samples" / sample.file), "--static", "--format", "json,dot", cwd=tmp_path,
+        environment={"MODGRAPH_SAMPLE_MARKER": str(marker), "PYTHONPATH": f"{tmp_path}:{ROOT}"},
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    assert not marker.exists()
+    for path in (tmp_path / "modgraph-out").glob("*.json"):
+        static, full = json.loads(path.read_text()), graphs(sample.file)[path.stem]
+        expected = [(m["path"], m["class"]) for m in full["modules"] if m["predicted"]]
+        assert [(m["path"], m["class"]) for m in static["modules"]] == expected
+
+
+def test_the_side_effect_of_the_sample_is_real(tmp_path):
+    marker = tmp_path / "executed"
+    run_modgraph(
+        "analyze", str(ROOT / "samples/side_effect.py"), "--format", "json", cwd=tmp_path,
+        environment={"MODGRAPH_SAMPLE_MARKER": str(marker)},
+    )  # fmt: skip
+    assert marker.exists()

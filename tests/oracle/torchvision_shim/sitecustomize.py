@@ -1,0 +1,46 @@
+"""On PYTHONPATH: makes torchvision importable where its compiled extension does not fit the installed torch.
+
+The extension declares operators that torchvision's Python layer refers to when it is imported. Where it cannot be
+loaded (a wheel for another flavour of torch), declaring them is enough to build and run every classification model.
+"""
+
+import importlib.abc
+import importlib.machinery
+import sys
+
+_OPERATORS = (
+    "nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
+    "qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
+    "roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width,"
+    " int sampling_ratio, bool aligned) -> Tensor",
+    "deform_conv2d(Tensor input, Tensor weight, Tensor offset, Tensor mask, Tensor bias, SymInt stride_h,"
+    " SymInt stride_w, SymInt pad_h, SymInt pad_w, SymInt dilation_h, SymInt dilation_w, SymInt groups,"
+    " SymInt offset_groups, bool use_mask) -> Tensor",
+)
+_libraries = []
+
+
+def declare() -> None:
+    """Declare the operators, once, unless a working extension has."""
+    import warnings
+
+    import torch
+
+    warnings.filterwarnings("ignore", module="torchvision")
+    if _libraries or hasattr(torch.ops.torchvision, "nms"):
+        return
+    library = torch.library.Library("torchvision", "DEF")
+    for operator in _OPERATORS:
+        library.define(operator)
+    _libraries.append(library)
+
+
+class _BeforeTorchvision(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name == "torchvision":
+            sys.meta_path.remove(self)
+            declare()
+        return None
+
+
+sys.meta_path.insert(0, _BeforeTorchvision())

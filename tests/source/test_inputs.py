@@ -1,0 +1,54 @@
+"""Inputs as the user writes them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from modgraph.errors import InputError
+from modgraph.source.inputs import DTYPES, parse_input
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "shape", "dtype", "literal"),
+    [
+        ("1x3x224x224", None, (1, 3, 224, 224), None, None),
+        ("x=1x3x224x224", "x", (1, 3, 224, 224), None, None),
+        ("ids=1x128:int64", "ids", (1, 128), "int64", None),
+        ("mask=1x128:bool", "mask", (1, 128), "bool", None),
+        ("ids=1x128:torch.long", "ids", (1, 128), "int64", None),
+        ("t=5:int64", "t", (5,), "int64", None),
+        ("t=scalar:float32", "t", (), "float32", None),
+        ("flag=True", "flag", None, None, True),
+        ("n=5", "n", None, None, 5),
+        ("n=None", "n", None, None, None),
+        ("sizes=(2, 3)", "sizes", None, None, (2, 3)),
+        ("mode='a=b'", "mode", None, None, "a=b"),
+    ],
+)
+def test_forms(text, name, shape, dtype, literal):
+    spec = parse_input(text)
+    assert (spec.name, spec.shape, spec.dtype, spec.literal) == (name, shape, dtype, literal)
+
+
+@pytest.mark.parametrize("text", ["x=1x", "x=axb", "", "x=", "1x3:floot32", "x=foo(1)", "x=1x-3"])
+def test_what_is_no_input_is_an_error_with_help(text):
+    with pytest.raises(InputError) as caught:
+        parse_input(text)
+    assert caught.value.hint
+
+
+def test_a_mistyped_dtype_gets_a_suggestion():
+    with pytest.raises(InputError, match="did you mean 'float32'"):
+        parse_input("1x3:flaot32")
+
+
+@given(
+    st.lists(st.integers(0, 10**6), min_size=2, max_size=6),
+    st.sampled_from(DTYPES),
+    st.from_regex(r"[a-z_][a-z0-9_]{0,8}", fullmatch=True),
+)
+def test_every_shape_and_dtype_is_read_back(shape, dtype, name):
+    spec = parse_input(f"{name}={'x'.join(map(str, shape))}:{dtype}")
+    assert (spec.name, spec.shape, spec.dtype) == (name, tuple(shape), dtype)

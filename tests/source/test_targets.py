@@ -1,0 +1,103 @@
+"""Targets as the user writes them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from modgraph.errors import ModgraphError, TargetError
+from modgraph.source.targets import Ref, import_name, parse_target
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "model.py").write_text("")
+    (tmp_path / "my-model.py").write_text("")
+    (tmp_path / "notes.txt").write_text("")
+    package = tmp_path / "package" / "models"
+    package.mkdir(parents=True)
+    (tmp_path / "package" / "__init__.py").write_text("")
+    (package / "__init__.py").write_text("")
+    (package / "net.py").write_text("")
+    return tmp_path
+
+
+def test_file_alone(project: Path):
+    target = parse_target("model.py", cwd=project)
+    assert (target.text, target.module, target.name) == ("model.py", "model", "")
+    assert target.file == project / "model.py"
+    assert target.search_path[0] == str(project)
+
+
+def test_name_in_a_file(project: Path):
+    target = parse_target("model.py:Net", cwd=project)
+    assert (target.text, target.name, target.called) == ("model.py:Net", "Net", False)
+
+
+def test_arguments(project: Path):
+    target = parse_target("model.py:Net(4, depth=2, act=torch.nn.ReLU, sizes=[1, (2, 3)])", cwd=project)
+    assert target.arguments == (4,)
+    assert dict(target.keywords) == {"depth": 2, "act": Ref("torch.nn.ReLU"), "sizes": [1, (2, 3)]}
+    assert target.called
+    assert target.text == "model.py:Net(4, depth=2, act=torch.nn.ReLU, sizes=[1, (2, 3)])"
+
+
+def test_file_of_a_package_is_named_from_the_directory_above_it(project: Path):
+    target = parse_target("package/models/net.py:Net", cwd=project)
+    assert (target.module, target.root) == ("package.models.net", project)
+    assert target.text == "package/models/net.py:Net"
+
+
+def test_text_does_not_depend_on_the_working_directory(project: Path):
+    inside = parse_target("net.py:Net", cwd=project / "package" / "models")
+    outside = parse_target(str(project / "package/models/net.py") + ":Net", cwd=Path("/"))
+    assert inside.text == outside.text == "package/models/net.py:Net"
+
+
+def test_import_path():
+    target = parse_target("torchvision.models:resnet18")
+    assert (target.module, target.name, target.file) == ("torchvision.models", "resnet18", None)
+    assert target.text == "torchvision.models:resnet18"
+
+
+def test_import_name_of_a_package_itself(project: Path):
+    assert import_name(project / "package" / "__init__.py") == (project, "package")
+
+
+def test_file_whose_name_is_no_identifier(project: Path):
+    assert parse_target("my-model.py:Net", cwd=project).module == "my-model"
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "hint"),
+    [
+        ("modle.py", "modle.py does not exist", "did you mean model.py?"),
+        ("no/where.py", "no/where.py does not exist", "directory no does not exist"),
+        ("package", "package is a directory", "name a file"),
+        ("notes.txt", "notes.txt is not a Python file", "a target is model.py"),
+        ("model.py:Net(", "'Net(' in target", "model.py:Net"),
+        ("model.py:Net(depth=x)", "'x' in target", "numbers, strings"),
+        ("model.py:Net(*a)", "* and ** are not possible", None),
+        ("model.py:3", "'3' in target", None),
+        ("", "'' is no target", "a target is"),
+    ],
+)
+def test_bad_targets_say_what_is_wrong_and_what_to_do(project: Path, text: str, message: str, hint: str | None):
+    with pytest.raises(TargetError) as caught:
+        parse_target(text, cwd=project)
+    assert message in caught.value.message
+    if hint is not None:
+        assert hint in (caught.value.hint or "")
+
+
+@given(st.text(max_size=40))
+def test_any_text_is_a_target_or_an_error_of_ours(text: str):
+    try:
+        target = parse_target(text.replace("\0", ""), cwd=Path("/nonexistent"))
+    except ModgraphError as error:
+        assert error.message
+    else:
+        assert target.module

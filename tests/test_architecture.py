@@ -1,0 +1,117 @@
+"""The house: imports run one way, heavy packages stay behind their doors, and the documents agree with the tree."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "modgraph"
+
+# Third parties, one door each: who may import them (anywhere in the file, also inside functions).
+DOORS = {
+    "torch": ("tracing/", "worker.py", "export/onnx_capture.py"),
+    "libcst": ("source/modules.py", "source/definitions.py", "prediction/", "rules/fixes.py"),
+    "networkx": ("graph/network.py", "merge.py", "changes.py"),
+    "graphviz": ("export/images.py",),
+    "pygraphviz": ("export/images.py",),
+    "onnx": ("export/onnx_",),
+    "onnx_ir": ("export/onnx_",),
+}
+MAX_LINES = 500
+
+
+def python_files() -> list[Path]:
+    return sorted(f for f in PACKAGE.rglob("*.py") if "torch_stubs" not in f.parts)
+
+
+def imported_packages(file: Path) -> set[str]:
+    """First parts of all imports of a file, those for type checking left out."""
+    names: set[str] = set()
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    typing_only = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for inner in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if id(node) in typing_only:
+            continue
+        if isinstance(node, ast.Import):
+            names.update(alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            names.add(node.module.partition(".")[0])
+    return names
+
+
+def test_imports_run_downwards_only():
+    run = subprocess.run(
+        [sys.executable, "-c", "from importlinter.cli import lint_imports_command; lint_imports_command()", "--no-cache"],
+        cwd=ROOT, capture_output=True, text=True,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+@pytest.mark.parametrize("package", sorted(DOORS))
+def test_third_parties_have_one_door_each(package: str):
+    doors = DOORS[package]
+    strangers = [
+        str(file.relative_to(PACKAGE))
+        for file in python_files()
+        if package in imported_packages(file) and not str(file.relative_to(PACKAGE)).startswith(doors)
+    ]
+    assert strangers == []
+
+
+def test_no_file_is_too_long_without_a_reason():
+    reasons = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    long = [
+        str(file.relative_to(ROOT))
+        for file in python_files()
+        if len(file.read_text(encoding="utf-8").splitlines()) > MAX_LINES
+    ]
+    assert [name for name in long if f"`{name}`" not in reasons] == []
+
+
+def test_architecture_names_every_file_of_the_package():
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    missing = [
+        str(file.relative_to(ROOT)) for file in python_files() if file.name != "__init__.py" and file.name not in text
+    ]
+    assert missing == []
+
+
+HEAVY = ("torch", "libcst", "networkx", "numpy", "onnx", "graphviz", "rich")
+
+
+def loaded_after(code: str, *, block_torch: bool = True) -> list[str]:
+    """Which heavy packages a fresh interpreter has loaded after `code`; importing torch fails in it."""
+    guard = "import sys\nsys.modules['torch'] = None\n" if block_torch else ""
+    report = f"import sys\nprint('LOADED', *[n for n in {HEAVY!r} if sys.modules.get(n) is not None])"
+    run = subprocess.run(
+        [sys.executable, "-c", f"{guard}{code}\n{report}"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    return run.stdout.splitlines()[-1].split()[1:]
+
+
+def test_importing_modgraph_loads_nothing_heavy():
+    assert loaded_after("import modgraph; modgraph.Graph; modgraph.Ref; modgraph.ModgraphError") == []
+
+
+def test_version_and_help_load_nothing_heavy():
+    assert loaded_after("from modgraph.cli import main; assert main(['--version']) == 0") == []
+    assert loaded_after("from modgraph.cli import main; assert main(['analyze', '--help']) == 0") == []
+
+
+def test_prediction_never_loads_torch():
+    loaded = loaded_after(
+        "import modgraph; g = modgraph.predict('samples/resnet.py:ResNet'); assert len(g.modules) > 20"
+    )
+    assert "torch" not in loaded
+    assert "networkx" not in loaded
