@@ -232,6 +232,6 @@ def _analyze_live(
 
 
 def _trace_live(model: torch.nn.Module, args: Any, kwargs: Mapping[str, Any] | None, options: TraceOptions) -> Graph:
-    from modgraph.tracing import trace_live
+    from modgraph.tracing.live import trace_live
 
     return trace_live(model, args, kwargs, options)

@@ -60,18 +60,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     """Analyze every model that the target stands for; the status of the worst."""
     from modgraph.api import find_targets
+    from modgraph.export import file_stems
 
     specs = _specs(arguments)
     where = destination(arguments.output, arguments.format, default=("svg", "json"))
     targets = find_targets(arguments.target)
     where.check(n_models=len(targets))
     status = ExitStatus.OK
-    for target in targets:
+    stems = file_stems(target.name.rpartition(".")[2] for target in targets)
+    for target, stem in zip(targets, stems, strict=True):
         if target.note:
             console.note(f"note: {target.note}")
         try:
             graph = _analyze(target, specs, arguments, console)
-            written = write_graph(graph, where, arguments, console)
+            written = write_graph(graph, where, arguments, console, stem=stem)
         except ModgraphError as error:
             if len(targets) == 1:
                 raise
@@ -106,13 +108,19 @@ def _analyze(target: object, specs: tuple[object, ...], arguments: argparse.Name
 
 
 def _report(graph: Graph, where: Destination, console: Console) -> None:
-    """The summary on standard output, or on standard error where that holds the result; problems on standard error."""
+    """The summary on standard output, or on standard error where that holds the result; problems on standard error.
+
+    The summary lists the problems too: where both streams end in the same terminal, once is enough.
+    """
     from modgraph.export.text import summary
 
     if where.stdout:
-        console.note(summary(graph, width=console.width, color=False, unicode=console.unicode))
-    elif not console.quiet:
+        console.note(summary(graph, width=console.width, color=False, unicode=console.unicode).rstrip("\n"))
+        return
+    if not console.quiet:
         console.result(summary(graph, width=console.width, color=console.color, unicode=console.unicode))
+    if console.one_terminal:
+        return
     for problem in graph.problems:
         place = f"{problem.module}: " if problem.module else ""
         console.warning(f"{problem.stage}: {place}{problem.message}", problem.file, problem.line)

@@ -42,6 +42,8 @@ class Console:
         self._color_errors = _colored(color, sys.stderr)
         self.width = shutil.get_terminal_size((100, 24)).columns
         self.unicode = _can_show(sys.stdout)
+        self.one_terminal = not quiet and sys.stdout.isatty() and sys.stderr.isatty()
+        """A person sees both streams together."""
         self._progress = Progress(sys.stderr, shown=not quiet and _watched(sys.stderr), verbose=verbose and not quiet)
 
     def result(self, text: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -99,14 +98,13 @@ def _check_writable(directory: Path) -> None:
         raise ExportError(f"cannot write into {directory}: permission denied", hint="choose a directory with -o DIR")
 
 
-def file_name(model_name: str, extension: str) -> str:
-    """A file name for a model, with what no file system takes replaced."""
-    safe = re.sub(r"[^\w.\-]+", "_", model_name).strip("._")
-    return f"{safe or 'model'}.{extension}"
-
-
-def write_graph(graph: Graph, where: Destination, arguments: argparse.Namespace, console: Console) -> ExitStatus:
+def write_graph(
+    graph: Graph, where: Destination, arguments: argparse.Namespace, console: Console, *, stem: str | None = None
+) -> ExitStatus:
     """Write every format; one that fails does not keep the others from being written.
+
+    Args:
+        stem: file name without extension, where several models go into one directory.
 
     Returns:
         OK; PARTIAL where a format that was asked for could not be written and another was.
@@ -114,35 +112,28 @@ def write_graph(graph: Graph, where: Destination, arguments: argparse.Namespace,
     Raises:
         ExportError: nothing could be written.
     """
-    from modgraph.export import FORMATS, PictureOptions, render, write_file
+    from modgraph.export import PictureOptions, render, write, write_file
 
     options = PictureOptions(depth=arguments.depth, fold=not arguments.no_fold)
-    failures: list[ExportError] = []
-    for name in where.formats:
-        try:
-            with console.stage("draw"):
-                content = render(graph, name, options, note=console.note)
-            if where.stdout:
+    with console.stage("draw"):
+        if where.directory is not None:
+            written = write(graph, where.formats, where.directory, options=options, asked=where.asked, stem=stem)
+            paths, notes, failures = written.paths, written.notes, written.failures
+        else:
+            (name,) = where.formats
+            content = render(graph, name, options)
+            paths, notes, failures = (), (), ()
+            if where.file is not None:
+                write_file(where.file, content)
+                paths = (where.file,)
+            elif isinstance(content, bytes):
                 console.result_bytes(content)
-                continue
-            file = where.file or _in_directory(where, graph, FORMATS[name].extension)
-            write_file(file, content)
-            console.note(f"wrote {file}")
-        except ExportError as error:
-            failures.append(error)
-    return _after_failures(failures, where, console)
-
-
-def _in_directory(where: Destination, graph: Graph, extension: str) -> Path:
-    assert where.directory is not None  # of the three places, the other two were looked at before
-    return where.directory / file_name(graph.model.name, extension)
-
-
-def _after_failures(failures: list[ExportError], where: Destination, console: Console) -> ExitStatus:
-    if not failures:
-        return ExitStatus.OK
-    if len(failures) == len(where.formats):
-        raise failures[0]
+            else:
+                console.result(content)
+    for note in notes:
+        console.note(f"note: {note}")
     for error in failures:
         console.error(error)
-    return ExitStatus.PARTIAL
+    for path in paths:
+        console.note(f"wrote {path}")
+    return ExitStatus.PARTIAL if failures else ExitStatus.OK

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import groupby
 
 from modgraph.export.states import marks_of
 from modgraph.graph.occurrences import Link, Occurrence, Run, preorder
 from modgraph.graph.repeats import Likeness
 
+LONGEST_SERIES = 12
+"""More collapsed containers in a row are drawn as one row."""
 SMALL = 4
 """A container with fewer leaves is always opened where its depth allows: one row would hide more than it saves."""
 
@@ -31,6 +34,10 @@ class Unit:
     members: list[Occurrence]
     """Those that it stands for: itself, and those like it."""
     collapsed: bool = False
+    like: bool = False
+    """It is one row because it is like one that is open."""
+    series: bool = False
+    """Its members are not alike: a long row of collapsed containers, drawn as one."""
 
     @property
     def order(self) -> int:
@@ -55,6 +62,20 @@ class Arrangement:
     """What goes from one unit to another, apart from what goes round inside a fold."""
     like: int
     """Containers that are one row because they are like one that is open."""
+
+
+def _with_series(items: list[Unit | Block]) -> list[Unit | Block]:
+    """`items`, where many containers in a row, all like open ones, are one row."""
+    kept: list[Unit | Block] = []
+    for like, group in groupby(items, key=lambda item: isinstance(item, Unit) and item.like):
+        row = list(group)
+        first = row[0]
+        if not like or len(row) <= LONGEST_SERIES or not isinstance(first, Unit):
+            kept.extend(row)
+            continue
+        series = replace(first, members=[member for item in row for member in item.members], series=True)
+        kept.append(series)
+    return kept
 
 
 def levels_of(run: Run) -> dict[Occurrence, int]:
@@ -103,39 +124,57 @@ class _Arranger:
     def _fill(self, block: Block) -> list[Block]:
         """Puts the content of one block in place; returns the blocks in it."""
         opened: list[Block] = []
-        seen: set[int] = set()
+        folds: dict[Occurrence, list[Occurrence]] = {}
+        seen: dict[int, Occurrence] = {}
         children = block.occurrence.children
         groups = self.likeness.groups(block.occurrence) if self.cut.fold else [[child] for child in children]
         for group in groups:
             first = group[0]
             if len(group) > 1:
-                self.folds.append(group)
+                folds[first] = group
             if first.children and self._is_open(first, seen):
                 inner = Block(occurrence=first, parent=block, members=group)
                 block.items.append(inner)
                 opened.append(inner)
                 continue
-            unit = Unit(occurrence=first, block=block, members=group, collapsed=bool(first.children))
-            block.items.append(unit)
-            self.units.append(unit)
-            for leaf in range(first.first, first.past):
-                self.unit_at[leaf] = unit
+            like = bool(first.children) and self.levels[first] <= self.cut.depth
+            block.items.append(
+                Unit(occurrence=first, block=block, members=group, collapsed=bool(first.children), like=like)
+            )
+        if self.cut.like_once:
+            block.items[:] = _with_series(block.items)
+        for item in block.items:
+            if isinstance(item, Unit):
+                self._take(item)
+            if not (isinstance(item, Unit) and item.series) and item.occurrence in folds:
+                self.folds.append(folds[item.occurrence])
         return opened
 
-    def _is_open(self, container: Occurrence, seen: set[int]) -> bool:
+    def _take(self, unit: Unit) -> None:
+        self.units.append(unit)
+        self.like += len(unit.members) if unit.series else int(unit.like)
+        for member in unit.members if unit.series else unit.members[:1]:
+            for leaf in range(member.first, member.past):
+                self.unit_at[leaf] = unit
+
+    def _is_open(self, container: Occurrence, seen: dict[int, Occurrence]) -> bool:
         if self.levels[container] > self.cut.depth:
             return False
         if not self.cut.like_once:
             return True
-        number = self.likeness.loose[container]
-        if number not in seen:
-            seen.add(number)
-            return True
+        opened = seen.setdefault(self.likeness.loose[container], container)
         small = container.past - container.first < SMALL
-        if small or any(marks_of(self.run, inner) for inner in preorder(container)):
+        if opened is container or small or self._is_parallel(opened, container):
             return True
-        self.like += 1
-        return False
+        return any(marks_of(self.run, inner) for inner in preorder(container))
+
+    def _is_parallel(self, one: Occurrence, other: Occurrence) -> bool:
+        """Whether two containers are branches of a fork: both are fed by the same."""
+        return self._sources(one) == self._sources(other)
+
+    def _sources(self, container: Occurrence) -> set[int]:
+        leaves = range(container.first, container.past)
+        return {link.source.first for leaf in leaves for link in self.run.incoming[leaf]} - set(leaves)
 
     def _map_copies(self) -> None:
         """Gives every leaf of a folded copy the unit of the same leaf in the block that is drawn."""

@@ -16,8 +16,8 @@ PLAIN_CONTAINERS = frozenset({"Sequential", "ModuleList", "ModuleDict"})
 _CLASS_WORDS: tuple[tuple[Kind, str], ...] = (
     ("attention", r"Attention|Attn"),
     ("norm", r"Norm(\d?d)?|Normalization|GRN|LRN"),
-    ("activation", r"ReLU6?|[CGS]?ELU|LeakyReLU|PReLU|RReLU|SiLU|Swish|Hard\w+|Mish|Sigmoid|LogSigmoid|Tanh|Softmax(2d)?"
-     r"|LogSoftmax|Softmin|Softplus|Softsign|Softshrink|Tanhshrink|Threshold|GLU|\w*Dropout(\dd)?|DropPath"
+    ("activation", r"ReLU6?|[CGS]?ELU|LeakyReLU|PReLU|RReLU|SiLU|Swish|Hard\w+|Mish|Sigmoid|LogSigmoid|Tanh"
+     r"|Softmax(2d)?|LogSoftmax|Softmin|Softplus|Softsign|Softshrink|Tanhshrink|Threshold|GLU|\w*Dropout(\dd)?|DropPath"
      r"|StochasticDepth|Activation"),
     ("shape", r"\w*Pool(ing)?(\dd)?|Flatten|Unflatten|\w*Upsample|Upsampling\w*|\w*Pad(\dd)?|Pixel(Un)?[Ss]huffle"
      r"|ChannelShuffle|Fold|Unfold|Permute|Reshape|Interpolate|Identity"),
@@ -42,6 +42,8 @@ _SIGNS = {
     "matmul": "@", "bmm": "@", "mm": "@", "addmm": "@", "baddbmm": "@",
     "cat": "‖", "concat": "‖", "concatenate": "‖", "stack": "‖", "hstack": "‖", "vstack": "‖", "dstack": "‖",
 }  # fmt: skip
+ELEMENTWISE = frozenset("+−×÷")
+"""Signs of joins whose result has the shape of what goes in."""
 
 
 def class_kind(name: str) -> Kind:

@@ -9,7 +9,7 @@ Kind = Literal["weights", "norm", "activation", "shape", "attention", "other"]
 State = Literal[
     "failed", "unregistered", "runtime only", "static only", "never called", "unknown", "shared", "again", "inside"
 ]
-"""What is said of a module beside its class; the order is that of the rows, the first of the first six sets the frame."""
+"""What is said of a module beside its class, in the order of the rows; the first of the first six sets the frame."""
 ArrowKind = Literal["data", "static", "runtime", "order"]
 """`order` is not drawn: it places what no data reaches."""
 

@@ -14,6 +14,10 @@ from modgraph.graph.repeats import Likeness
 
 MOST_CARDS = 150
 MOST_EDGES = 300
+MOST_LEVELS = 24
+"""Frames in frames; the innermost would be a few points wide, and layout engines recurse."""
+FEW_CARDS = 15
+"""A picture with so few shows everything: nothing is won by opening like containers only once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,10 +39,14 @@ def picture_of(graph: Graph, options: PictureOptions | None = None) -> Picture:
     run = Run(graph, views=options.views)
     likeness = Likeness(run)
     levels = deepest_level(run)
-    cut = Cut(depth=levels, fold=options.fold, like_once=options.fold and options.depth is None)
+    cut = Cut(depth=min(levels, MOST_LEVELS), fold=options.fold, like_once=options.fold and options.depth is None)
     if options.depth is not None:
-        cut = replace(cut, depth=min(options.depth, levels))
+        cut = replace(cut, depth=min(max(options.depth, 0), cut.depth))
         return compose(run, likeness, cut, levels, options.direction)
+    if len(run.leaves) <= MOST_CARDS:
+        picture = compose(run, likeness, replace(cut, like_once=False), levels, options.direction)
+        if count_cards(picture.items) <= FEW_CARDS and _is_readable(picture):
+            return picture
     picture = compose(run, likeness, cut, levels, options.direction)
     while cut.depth > 0 and not _is_readable(picture):
         cut = replace(cut, depth=cut.depth - 1)

@@ -116,10 +116,19 @@ def _unknown_note(node: ModuleNode) -> str:
     return "further modules may stand here" if is_open_place(node.path) else "its class is not known"
 
 
+def _holds_tensors(run: Run, path: str) -> bool:
+    """Whether calling a module twice uses something twice; a `ReLU` is only a function with a name."""
+    nodes = (run.index.modules[path], *run.index.below(path))
+    return any(node.parameters or node.buffers for node in nodes)
+
+
 def _again(run: Run, occurrence: Occurrence) -> Mark | None:
+    """A further call of something with weights; said once, on the outermost container that is called again."""
     call = occurrence.call
     if call is None or occurrence.path != call.module:
         return None
-    calls = [index for index in run.index.modules[call.module].calls if not run.graph.calls[index].recomputed]
-    number = calls.index(call.index) + 1 if call.index in calls else 1
-    return Mark(state="again", note=f"{number} of {len(calls)}") if number > 1 else None
+    number, count = run.call_numbers.get(call.index, (1, 1))
+    above = occurrence.parent
+    if number == 1 or (above is not None and above.path and _again(run, above) is not None):
+        return None
+    return Mark(state="again", note=f"{number} of {count}") if _holds_tensors(run, call.module) else None

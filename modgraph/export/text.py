@@ -6,9 +6,11 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterable
 
-from modgraph.export.states import StateKind, is_open_place
+from modgraph.export.labels import shape_text
+from modgraph.export.parts import State
+from modgraph.export.states import is_open_place
 from modgraph.export.text_table import Cell, Column, Pen, table
-from modgraph.export.text_tree import ModuleTree, Row, shape_text
+from modgraph.export.text_tree import Count, ModuleTree, Row
 from modgraph.graph.model import Graph, ModelInput, TensorInfo
 
 MAX_LINES = 40
@@ -17,13 +19,13 @@ MAX_SHARED = 5
 """How many shared modules and tied parameters are named."""
 LABEL_WIDTH = 12
 
-_STYLES: dict[StateKind, str] = {
-    "error": "bold red",
+_STYLES: dict[State, str] = {
+    "failed": "bold red",
     "unregistered": "bold red",
     "runtime only": "magenta",
     "static only": "yellow",
     "never called": "yellow",
-    "same as": "dim",
+    "unknown": "yellow",
 }
 
 
@@ -53,7 +55,7 @@ def summary(
     blocks = [
         _header(graph, cut, width, pen),
         table(_COLUMNS, [_cells(row) for row in rows], width, pen),
-        _totals(graph, rows, width, pen),
+        _totals(graph, tree.hidden_parameters, rows, width, pen),
         _inputs(graph, width, pen),
         _findings(graph, width, pen),
         _problems(graph, width, pen),
@@ -70,28 +72,32 @@ def _header(graph: Graph, cut: str, width: int, pen: Pen) -> list[str]:
         " and ".join(halves) + (f" ({ran})" if ran and graph.traced else ""),
         *([cut] if cut else []),
     ]
-    line = pen.paint(pen.plain(model.name), "bold") + pen.plain("".join(f" · {fact}" for fact in facts if fact))
+    text = pen.plain(" · ".join([model.name, *(fact for fact in facts if fact)]))
+    lines = textwrap.wrap(text, max(width, 40), subsequent_indent="  ", break_on_hyphens=False)
+    name = pen.plain(model.name)
+    if lines and lines[0].startswith(name):
+        lines[0] = pen.paint(name, "bold") + lines[0][len(name) :]
     if graph.complete:
-        return [line]
+        return lines
     partial = f"partial: {_plural(len(graph.problems), 'problem')}, see below"
-    return [line, pen.paint(pen.plain(partial), "bold yellow")]
+    return [*lines, pen.paint(pen.plain(partial), "bold yellow")]
 
 
 _COLUMNS = (
-    Column("module", shortest=20),
-    Column("class", shortest=10),
-    Column("output", shortest=12),
+    Column("module", shortest=16, ample=36),
+    Column("class", shortest=10, ample=18),
+    Column("output", droppable=True),
     Column("parameters", right=True),
     Column("calls", right=True),
-    Column("state", shortest=16),
+    Column("state", shortest=14, ample=30),
 )
 
 
 def _cells(row: Row) -> list[Cell]:
-    style = _STYLES[row.states[0].kind] if row.states else ""
-    state = " · ".join([*(state.text for state in row.states), *([row.inside] if row.inside else [])])
+    style = _STYLES.get(row.remarks[0].state, "") if row.remarks else ""
+    state = " · ".join([*(remark.text for remark in row.remarks), *([row.inside] if row.inside else [])])
     return [
-        Cell(row.name, lead=row.branches, style=style or "bold" if not row.branches else style),
+        Cell(row.name, lead=row.branches, style=style if row.branches else "bold"),
         Cell(row.class_name, style="cyan"),
         Cell(row.output),
         Cell(row.parameters),
@@ -100,8 +106,12 @@ def _cells(row: Row) -> list[Cell]:
     ]
 
 
-def _totals(graph: Graph, rows: Iterable[Row], width: int, pen: Pen) -> list[str]:
+def _totals(graph: Graph, hidden: Count, rows: Iterable[Row], width: int, pen: Pen) -> list[str]:
     lines = _entry("parameters", _parameter_totals(graph), width, pen)
+    if hidden.text:
+        lines += _entry(
+            "", f"and {hidden.text} in unregistered modules, which no optimizer or state dict reaches", width, pen
+        )
     modules = sum(1 for node in graph.modules if node.class_name != "NoneType" and not is_open_place(node.path))
     parts = [_plural(modules, "module")]
     if graph.calls:
@@ -109,7 +119,9 @@ def _totals(graph: Graph, rows: Iterable[Row], width: int, pen: Pen) -> list[str
     lines += _entry("run" if graph.calls else "tree", " · ".join(parts), width, pen)
     lines += _entry("shared", _shared(graph), width, pen)
     if any("×" in row.name for row in rows):
-        lines += _entry("folded", "×N stands for N neighbours that read the same; the figures are of each one", width, pen)
+        lines += _entry(
+            "folded", "×N stands for N neighbours that read the same; the figures are of each one", width, pen
+        )
     gaps = Counter(gap.kind for gap in graph.gaps)
     if gaps:
         kinds = ", ".join(f"{kind} {count}×" for kind, count in sorted(gaps.items()))

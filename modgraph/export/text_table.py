@@ -25,6 +25,7 @@ _ASCII = str.maketrans(
         "●": "*",
         "◌": "o",
         "✕": "x",
+        "✖": "!",
         "↺": "=",
     }
 )
@@ -71,29 +72,37 @@ class Column:
     right: bool = False
     shortest: int | None = None
     """How narrow it may become; None for one that is never cut, such as a number."""
+    droppable: bool = False
+    """Left out as a whole where the width does not take it."""
+    ample: int = 0
+    """How wide it is when nobody misses anything: what is wider than that gives way first."""
 
 
 def table(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], width: int, pen: Pen) -> list[str]:
     """Lines of a table with a title line; a column without any text is left out."""
     used = [position for position in range(len(columns)) if any(row[position].text for row in rows)]
-    columns = [columns[position] for position in used]
-    titles = [Cell(column.title, style="dim") for column in columns]
-    lines = [titles, *([row[position] for position in used] for row in rows)]
+    lines = [[Cell(column.title, style="dim") for column in columns], *rows]
     plain = [[Cell(pen.plain(cell.text), pen.plain(cell.lead), cell.style) for cell in line] for line in lines]
-    widths = _widths(columns, plain, width)
-    return [_line(columns, line, widths, pen) for line in plain]
+    while True:
+        shown = [columns[position] for position in used]
+        cells = [[line[position] for position in used] for line in plain]
+        widths = _widths(shown, cells, width)
+        droppable = [position for position in used if columns[position].droppable]
+        if not droppable or sum(widths) + len(GAP) * (len(widths) - 1) <= width:
+            return [_line(shown, line, widths, pen) for line in cells]
+        used.remove(droppable[-1])
 
 
 def _widths(columns: Sequence[Column], lines: Sequence[Sequence[Cell]], width: int) -> list[int]:
     widths = [max(text_width(line[i].lead + line[i].text) for line in lines) for i in range(len(columns))]
     excess = sum(widths) + len(GAP) * (len(widths) - 1) - width
     while excess > 0:
-        spare = [
-            0 if column.shortest is None else max(0, widths[i] - column.shortest) for i, column in enumerate(columns)
+        cuttable = [
+            i for i, column in enumerate(columns) if column.shortest is not None and widths[i] > column.shortest
         ]
-        widest = max(range(len(columns)), key=lambda i: (spare[i] > 0, widths[i]))
-        if spare[widest] == 0:
+        if not cuttable:
             break
+        widest = max(cuttable, key=lambda i: widths[i] - columns[i].ample)
         widths[widest] -= 1
         excess -= 1
     return widths

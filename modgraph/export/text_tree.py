@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from modgraph.export.states import SIGNS, State, StateKind, states_of
+from modgraph.export.agreement import SHOWN_STATES, Remark, remarks_of
+from modgraph.export.labels import shape_text
+from modgraph.export.parts import State
+from modgraph.export.style import STATES
 from modgraph.graph.index import GraphIndex, name_below
 from modgraph.graph.model import Call, Graph, ModuleNode, Shape
 
@@ -35,6 +38,8 @@ class Count:
 class Row:
     """One line of the tree."""
 
+    path: str
+    """Of the module, or of the first of those that it stands for."""
     branches: str
     """What leads to the name: "│  ├─ "."""
     name: str
@@ -42,7 +47,7 @@ class Row:
     output: str = ""
     parameters: str = ""
     calls: str = ""
-    states: tuple[State, ...] = ()
+    remarks: tuple[Remark, ...] = ()
     inside: str = ""
     """What a collapsed module holds."""
 
@@ -61,8 +66,8 @@ class _Facts:
     """What is shown of one module."""
 
     parameters: Count
-    states: tuple[State, ...]
-    inside: Counter[StateKind] = field(default_factory=Counter)
+    remarks: tuple[Remark, ...]
+    inside: Counter[State] = field(default_factory=Counter)
     below: int = 0
 
 
@@ -80,43 +85,71 @@ class ModuleTree:
         self._group_all()
 
     @property
-    def states(self) -> dict[str, tuple[State, ...]]:
-        """The states of every module, by path."""
-        return {path: facts.states for path, facts in self._facts.items()}
+    def hidden_parameters(self) -> Count:
+        """Of the modules that are registered nowhere, and so in no total of the model."""
+        total = Count()
+        for node in self._graph.modules:
+            if not node.registered and node.alias_of is None:
+                total += self._facts[node.path].parameters
+        return total
 
     def fitting(self, lines: int) -> tuple[list[Row], str]:
-        """The rows of the greatest depth at which they are at most `lines`, and what was cut, in words."""
-        rows, depth = self.rows(1), 1
+        """At most `lines` rows, and what was cut, in words.
+
+        The tree is opened as deep as fits everywhere, and then, where lines are left, the first module of each make.
+        """
+        rows, depth = self._rows(1), 1
         while any(row.inside for row in rows):
-            deeper = self.rows(depth + 1)
+            deeper = self._rows(depth + 1)
             if len(deeper) > lines:
                 break
             rows, depth = deeper, depth + 1
         if len(rows) > lines:
-            return self._shortened(rows, lines)
-        return rows, self._said(depth, rows)
+            return _shortened(rows, lines), f"shown to depth {depth}, the middle left out"
+        opened = self._open_examples(rows, depth, lines)
+        if not opened:
+            return rows, _said(depth, rows)
+        rows = self._rows(depth, opened)
+        return rows, _said(depth, rows, "; below that the first of each kind")
 
     def cut_at(self, depth: int) -> tuple[list[Row], str]:
         """The rows down to `depth` levels below the root, and what was cut, in words."""
-        rows = self.rows(depth)
-        return rows, self._said(depth, rows)
+        rows = self._rows(depth)
+        return rows, _said(depth, rows)
 
-    def rows(self, depth: int) -> list[Row]:
-        """The root and everything down to `depth` levels below it."""
+    def _open_examples(self, rows: list[Row], depth: int, lines: int) -> set[str]:
+        """Paths of collapsed modules that can be opened too, one of each make, in the order of the tree."""
+        opened: set[str] = set()
+        seen: set[object] = set()
+        pending = [row for row in rows if row.inside]
+        while pending:
+            row = pending.pop(0)
+            children = self._index.children[row.path]
+            make = (row.class_name, frozenset(child.class_name for child in children))
+            if make in seen:
+                continue
+            seen.add(make)
+            wider = self._rows(depth, opened | {row.path})
+            if len(wider) <= lines:
+                opened.add(row.path)
+                pending = [other for other in wider if other.inside]
+        return opened
+
+    def _rows(self, depth: int, opened: Collection[str] = ()) -> list[Row]:
+        """The root and everything down to `depth` levels below it, and what is in the modules `opened`."""
         root = _Group(self._index.modules[""], self._index.modules[""])
         rows: list[Row] = []
         pending = [(root, "", "", 0)]
         while pending:
             group, branches, below, level = pending.pop()
-            groups = self._groups[group.first.path]
-            rows.append(self._row(group, branches, collapsed=bool(groups) and level >= depth))
-            if level >= depth:
-                continue
-            for position in reversed(range(len(groups))):
+            path = group.first.path
+            groups = self._groups[path]
+            collapsed = bool(groups) and level >= depth and path not in opened
+            rows.append(self._row(group, branches, collapsed=collapsed))
+            for position in reversed(range(0 if collapsed else len(groups))):
                 last = position == len(groups) - 1
-                pending.append(
-                    (groups[position], below + ("└─ " if last else "├─ "), below + ("   " if last else "│  "), level + 1)
-                )
+                turn, straight = ("└─ ", "   ") if last else ("├─ ", "│  ")
+                pending.append((groups[position], below + turn, below + straight, level + 1))
         return rows
 
     def _row(self, group: _Group, branches: str, *, collapsed: bool) -> Row:
@@ -124,13 +157,16 @@ class ModuleTree:
         facts = self._facts[node.path]
         count = f" ×{group.count}" if group.count > 1 else ""
         return Row(
+            path=node.path,
             branches=branches,
             name=self._name(group) + count,
             class_name=short_class(node.class_name),
             output=self._output(node),
             parameters=facts.parameters.text,
-            calls=str(len(node.calls)) if node.calls or any(s.kind == "never called" for s in facts.states) else "",
-            states=facts.states,
+            calls=str(len(node.calls))
+            if node.calls or any(remark.state == "never called" for remark in facts.remarks)
+            else "",
+            remarks=facts.remarks,
             inside=self._inside(node) if collapsed else "",
         )
 
@@ -139,18 +175,20 @@ class ModuleTree:
         if parent is None:
             return self._graph.model.name
         first, last = name_below(group.first.path, parent), name_below(group.last.path, parent)
-        return first if group.count == 1 else f"{first} – {last}"
+        return first if group.count == 1 else _range(first, last)
 
     def _inside(self, node: ModuleNode) -> str:
         facts = self._facts[node.path]
         groups = self._groups[node.path]
         kinds = [
-            f"{group.count} × {short_class(group.first.class_name)}" if group.count > 1 else short_class(group.first.class_name)
+            f"{group.count} × {short_class(group.first.class_name)}"
+            if group.count > 1
+            else short_class(group.first.class_name)
             for group in groups
         ]
         content = ", ".join(kinds) if len(kinds) <= 2 else f"{facts.below} modules"
-        marks = [f"{SIGNS[kind]} {facts.inside[kind]}" for kind in SIGNS if facts.inside[kind]]
-        return " · ".join([f"▸ {content}", *([f"{' · '.join(marks)} inside"] if marks else [])])
+        marks = _counted(facts.inside)
+        return " · ".join([f"▸ {content}", *([f"{marks} inside"] if marks else [])])
 
     def _output(self, node: ModuleNode) -> str:
         shapes = [self._outputs(self._graph.calls[index]) for index in node.calls]
@@ -165,11 +203,11 @@ class ModuleTree:
         return shape_text(first.shape) + dtype + more
 
     def _all_facts(self) -> dict[str, _Facts]:
-        states = states_of(self._index)
+        remarks = remarks_of(self._index)
         shared = self._below_an_alias()
         facts: dict[str, _Facts] = {}
         for node in self._graph.modules:
-            facts[node.path] = _Facts(Count() if node.path in shared else _own_parameters(node), states[node.path])
+            facts[node.path] = _Facts(Count() if node.path in shared else _own_parameters(node), remarks[node.path])
         for node in reversed(self._graph.modules):  # children before their parents
             parent = self._index.parents[node.path]
             if parent is None:
@@ -178,7 +216,7 @@ class ModuleTree:
             if node.registered:
                 above.parameters += own.parameters
             above.inside.update(own.inside)
-            above.inside.update(state.kind for state in own.states)
+            above.inside.update(remark.state for remark in own.remarks)
             above.below += own.below + 1
         return facts
 
@@ -223,30 +261,45 @@ class ModuleTree:
 
     def _reading(self, node: ModuleNode) -> object:
         """Everything that must be equal for two modules to be folded: a fold must not hide a difference."""
-        states = tuple(
-            (state.kind, _relative(node.path, state.detail) if state.kind == "same as" else state.detail)
-            for state in self._facts[node.path].states
+        remarks = tuple(
+            (remark.state, _relative(node.path, remark.detail) if remark.state == "shared" else remark.detail)
+            for remark in self._facts[node.path].remarks
         )
         shapes = tuple(tuple(tensor.shape for tensor in self._graph.calls[index].outputs) for index in node.calls)
         parameters = tuple(
             (p.name, p.shape, p.dtype, p.trainable, p.alias_of and _relative(node.path, p.alias_of))
             for p in node.parameters
         )
-        return (node.class_name, repr(dict(node.arguments)), states, shapes, parameters, len(node.buffers))
+        return (node.class_name, repr(dict(node.arguments)), remarks, shapes, parameters, len(node.buffers))
 
-    def _said(self, depth: int, rows: Sequence[Row]) -> str:
-        if not any(row.inside for row in rows):
-            return ""
-        return f"shown to depth {depth}"
 
-    def _shortened(self, rows: list[Row], lines: int) -> tuple[list[Row], str]:
-        """The first and the last of `rows`; those between are counted, with their states."""
-        head, tail = rows[: lines - 6], rows[-5:]
-        hidden = rows[lines - 6 : -5]
-        marks = Counter(state.kind for row in hidden for state in row.states)
-        said = " · ".join(f"{SIGNS[kind]} {marks[kind]}" for kind in SIGNS if marks[kind])
-        gap = Row(branches="│  ", name=f"… {len(hidden)} more", inside=f"{said} among them" if said else "")
-        return [*head, gap, *tail], f"shown to depth 1, {len(hidden)} rows left out"
+def _said(depth: int, rows: Sequence[Row], further: str = "") -> str:
+    return f"shown to depth {depth}{further}" if any(row.inside for row in rows) else ""
+
+
+def _shortened(rows: list[Row], lines: int) -> list[Row]:
+    """The first and the last of `rows`; those between are counted, with their states."""
+    ends = min(5, lines // 3)
+    head, hidden, tail = rows[: lines - ends - 1], rows[lines - ends - 1 : -ends], rows[-ends:]
+    said = _counted(Counter(remark.state for row in hidden for remark in row.remarks))
+    gap = Row(path="", branches="│  ", name=f"… {len(hidden)} more", inside=f"{said} among them" if said else "")
+    return [*head, gap, *tail]
+
+
+def _range(first: str, last: str) -> str:
+    """ "0 – 5", "layer_0 – 5", "blocks[0 – 5]"."""
+    end = "]" if first.endswith("]") and last.endswith("]") else ""
+    start = first.removesuffix(end)
+    stem = start.rstrip("0123456789")
+    number = last.removesuffix(end).removeprefix(stem)
+    if stem == start or not number.isdecimal():
+        return f"{first} – {last}"
+    return f"{start} – {number}{end}"
+
+
+def _counted(states: Counter[State]) -> str:
+    """ "▲ 1 · ✕ 2"."""
+    return " · ".join(f"{STATES[state].sign} {states[state]}" for state in SHOWN_STATES if states[state])
 
 
 def _own_parameters(node: ModuleNode) -> Count:
@@ -283,10 +336,3 @@ def short_class(class_name: str | None) -> str:
     if class_name is None:
         return "?"
     return "None" if class_name == "NoneType" else class_name.rpartition(".")[2]
-
-
-def shape_text(shape: Shape | None) -> str:
-    """ "1×64×56×56"; "scalar" without dimensions, "?" for what is not known."""
-    if shape is None:
-        return "?"
-    return "×".join("?" if size is None else str(size) for size in shape) or "scalar"

@@ -39,6 +39,10 @@ class NodeFacts:
     sink: bool = False
     shape: str = ""
     """Written on the node itself (a pill)."""
+    joins: bool = False
+    """A circle: only its main arrow is written on, so that no label meets another."""
+    elementwise: bool = False
+    """A circle whose result has the shape of what goes in: nothing is written on its arrows."""
 
 
 @dataclass(eq=False, slots=True)
@@ -127,9 +131,10 @@ class Wiring:
             for wire in sorted(self.out[number], key=first):
                 head = self.nodes[wire.head]
                 leaves = wire.main and node.outermost not in (-1, head.outermost)
-                wire.written = bool(wire.label) and not head.sink and (wire.label not in written or leaves)
-                wire.written = wire.written and not wire.tagged
+                silent = not wire.label or wire.tagged or head.sink or head.elementwise or node.elementwise
+                silent = silent or (head.joins and not wire.main)
+                wire.written = not silent and (wire.label not in written or leaves)
                 if wire.written:
                     written.add(wire.label)
                 if wire.main or wire.head not in known:
-                    known[wire.head] = wire.label
+                    known[wire.head] = wire.label if wire.label in written else known.get(number, node.shape)

@@ -5,16 +5,15 @@ from __future__ import annotations
 from modgraph.graph.index import GraphIndex
 from modgraph.graph.model import Edge
 
-VIEWS = frozenset(
-    """
+_VIEW_WORDS = """
     view view_as reshape reshape_as permute transpose t swapaxes swapdims movedim moveaxis adjoint squeeze unsqueeze
     unflatten expand expand_as broadcast_to ravel contiguous detach to type type_as float double half bfloat16 int
     long short bool cpu cuda getitem select narrow chunk split split_with_sizes tensor_split hsplit vsplit dsplit
     unbind diagonal as_strided atleast_1d atleast_2d atleast_3d view_as_real view_as_complex requires_grad numel size
     dim ndimension stride storage_offset is_contiguous element_size get_device is_floating_point is_complex
     broadcast_tensors lift_fresh alias
-    """.split()
-)
+"""
+VIEWS = frozenset(_VIEW_WORDS.split())
 """Last part of the names of operations that give the same values another shape, type or place."""
 
 
@@ -35,7 +34,7 @@ def operation_word(name: str) -> str:
     return word
 
 
-_ARITHMETIC = frozenset("add sub mul truediv floordiv matmul mod pow and or xor div".split())
+_ARITHMETIC = frozenset(("add", "sub", "mul", "div", "truediv", "floordiv", "matmul", "mod", "pow", "and", "or", "xor"))
 
 
 def contracted_edges(index: GraphIndex, *, views: bool = False) -> tuple[Edge, ...]:
@@ -63,7 +62,29 @@ def contracted_edges(index: GraphIndex, *, views: bool = False) -> tuple[Edge, .
         for producer in origins[edge.producer]:
             if producer not in passing and producer not in hidden:
                 found[Edge(producer=producer, consumer=edge.consumer, tensor=edge.tensor)] = None
-    return tuple(found)
+    return _without_dead_ends(tuple(found))
+
+
+def _without_dead_ends(edges: tuple[Edge, ...]) -> tuple[Edge, ...]:
+    """`edges` without those to operations whose result reaches nothing: a test, an assertion, a printed value.
+
+    Where the run broke off, nothing reaches an output, and the operations at its end are what a reader looks for.
+    """
+    if not any(edge.consumer.startswith("output:") for edge in edges):
+        return edges
+    makers: dict[str, list[str]] = {}
+    pending: list[str] = []
+    for edge in edges:
+        makers.setdefault(edge.consumer, []).append(edge.producer)
+        if not edge.consumer.startswith("op:"):
+            pending.append(edge.consumer)
+    alive = set(pending)
+    while pending:
+        for producer in makers.get(pending.pop(), ()):
+            if producer not in alive:
+                alive.add(producer)
+                pending.append(producer)
+    return tuple(edge for edge in edges if edge.consumer in alive)
 
 
 def _left_out(index: GraphIndex, views: bool) -> tuple[set[str], set[str]]:

@@ -20,6 +20,7 @@ from modgraph.graph.build import GraphBuilder
 from modgraph.graph.codec import decode, encode
 from modgraph.graph.model import (
     BackwardRecord,
+    BufferInfo,
     Call,
     Edge,
     Gap,
@@ -27,6 +28,7 @@ from modgraph.graph.model import (
     ModelInfo,
     ModuleNode,
     Operation,
+    ParameterInfo,
     Problem,
     SourceLocation,
     TensorInfo,
@@ -378,7 +380,8 @@ class _Fold:
         """All full paths of each parameter and buffer, by its first."""
         names: dict[str, list[str]] = {}
         for node in self._modules.values():
-            for tensor in (*node.parameters, *node.buffers):
+            held: tuple[ParameterInfo | BufferInfo, ...] = (*node.parameters, *node.buffers)
+            for tensor in held:
                 full = f"{node.path}.{tensor.name}" if node.path else tensor.name
                 names.setdefault(tensor.alias_of or full, []).append(full)
         return names

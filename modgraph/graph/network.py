@@ -1,15 +1,18 @@
-"""A graph for networkx.
+"""A graph for networkx, in three views.
 
-| view | nodes | edges (attribute `kind`) |
-| --- | --- | --- |
-| hierarchy | `module:PATH` for every module (`module:` is the root) | `contains` |
-| dataflow | the ends of the edges as in the JSON (`call:3`, `op:0`, `input:x`, `output:0`, `param:PATH`, `const:0`), and every call that made no other call and every operation, also without an edge | `dataflow` |
-| both | all of these, and the calls that made others | these, `calls` from a module to each of its calls, and `inside` from a call to the calls and operations that ran directly in it |
+hierarchy
+    A node `module:PATH` for every module (`module:` is the root), and `contains` edges.
+dataflow
+    The ends of the graph's edges, named as in the JSON (`call:3`, `op:0`, `input:x`, `output:0`, `param:PATH`,
+    `const:0`), with a `dataflow` edge for each tensor; and every other leaf call and operation, without edges.
+both
+    All of these and the calls that made others; a `calls` edge from a module to each of its calls, an `inside` edge
+    from a call to each call and operation that ran directly in it.
 
-Every node has `kind`: module, call, operation, input, output, parameter or constant. A module has the fields of its
-`ModuleNode` that are plain values (`path`, `class_name`, `predicted`, `observed`, `registered`, `alias_of`) and the
-number of elements of its own parameters; a call `module`, `class_name`, `index` and `error`; an operation `name`.
-A `dataflow` edge has `shape` and `dtype`. Two tensors between the same ends are two edges.
+The kind of an edge is its attribute `kind`, and a node has one too: module, call, operation, input, output, parameter
+or constant. A module has the plain fields of its `ModuleNode` and the number of elements of its own parameters; a call
+has `index`, `module`, `class_name` and `error`; an operation `name`; a `dataflow` edge `shape` and `dtype`. Two tensors
+between the same ends are two edges.
 """
 
 from __future__ import annotations

@@ -8,8 +8,10 @@ stand in their container, after the sibling registered before them; without any 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from modgraph.graph.dataflow import contracted_edges, stands_for_itself
 from modgraph.graph.index import GraphIndex
@@ -71,6 +73,15 @@ class Run:
         for link in self.links:
             self.outgoing[link.source.first].append(link)
             self.incoming[link.target.first].append(link)
+
+    @cached_property
+    def call_numbers(self) -> dict[int, tuple[int, int]]:
+        """By call, which of its module's calls it is, from 1, and how many there are; recomputed ones do not count."""
+        numbers: dict[int, tuple[int, int]] = {}
+        for node in self.graph.modules:
+            calls = [index for index in node.calls if not self.graph.calls[index].recomputed]
+            numbers.update({index: (number, len(calls)) for number, index in enumerate(calls, start=1)})
+        return numbers
 
     def _number_leaves(self) -> None:
         for occurrence in preorder(self.root):
@@ -330,7 +341,7 @@ def _dissolve_interrupted(parent: Occurrence) -> None:
 
 def _interrupted(children: list[Occurrence]) -> set[Occurrence]:
     broken: set[Occurrence] = set()
-    for child, following in zip(children, children[1:], strict=False):
+    for child, following in itertools.pairwise(children):
         if child.call is None and child.end is None and following.key < _last_key(child):
             broken.add(child)
     return broken

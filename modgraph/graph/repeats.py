@@ -38,11 +38,13 @@ def find_repeats(graph: Graph) -> dict[str, Repeat]:
     found: dict[str, Repeat | None] = {}
     for occurrence in preorder(run.root):
         for group in likeness.groups(occurrence):
+            if not group[0].is_module:
+                continue
             paths = [member.path for member in group]
             siblings = len({run.index.parents[path] for path in paths}) == 1 and len(set(paths)) == len(paths)
             repeat = Repeat(group=paths[0], count=len(paths)) if len(paths) > 1 and siblings else None
             for member in group:
-                if member.is_module and member.path:
+                if member.path:
                     agreed = found.get(member.path, repeat) == repeat
                     found[member.path] = repeat if agreed else None
     return {path: repeat for path, repeat in found.items() if repeat is not None}
@@ -68,8 +70,11 @@ class Likeness:
     def loose(self) -> dict[Occurrence, int]:
         loose: dict[Occurrence, int] = {}
         for occurrence in reversed(list(preorder(self.run.root))):
-            parts = tuple((loose[group[0]], len(group) > 1) for group in self.groups(occurrence))
-            loose[occurrence] = self._number(("loose", self._loose_facts(occurrence), parts))
+            parts: list[int] = []
+            for child in occurrence.children:
+                if not parts or parts[-1] != loose[child]:
+                    parts.append(loose[child])
+            loose[occurrence] = self._number(("loose", self._loose_facts(occurrence), tuple(parts)))
         return loose
 
     def groups(self, parent: Occurrence) -> list[list[Occurrence]]:
@@ -93,7 +98,7 @@ class Likeness:
         """How `block` is fed by the last of `group` and by what is around them; None where it does not follow it."""
         before = group[-1]
         if block.first == block.past:
-            return "uncalled"
+            return "uncalled" if self._are_numbered(before, block) else None
         fed = sorted(self._inflow(block, before))
         if not any(where == "before" for _, where, _, _ in fed):
             return None
@@ -103,6 +108,20 @@ class Likeness:
         if not spill <= self._outflow(block, None):
             return None
         return (tuple(fed), tuple(sorted(spill)))
+
+    def _are_numbered(self, one: Occurrence, other: Occurrence) -> bool:
+        """Whether two modules without calls, of which the wiring is not known, are members of one series.
+
+        So are those of a list, and blocks whose names differ in their last number ("stage1", "stage2"). Two layers
+        `key` and `query` may be alike, yet each has its own part.
+        """
+        if other.path.endswith("]"):
+            return True
+        parent = self.run.index.modules[self.run.index.parents[other.path] or ""]
+        if (parent.class_name or "").startswith("torch.nn.modules.container."):
+            return True
+        stems = {each.path.rstrip("0123456789") for each in (one, other)}
+        return len(stems) == 1 and bool(self.run.index.children[other.path])
 
     def _inflow(self, block: Occurrence, before: Occurrence | None) -> list[tuple[int, str, int, str]]:
         """What enters `block`: its leaf, whether from the block before or from around, which leaf there, the shape."""
@@ -187,7 +206,8 @@ class Likeness:
 
 def _node_facts(node: ModuleNode) -> Hashable:
     parameters = tuple(
-        (p.name, p.shape, p.dtype, p.trainable, p.alias_of and _relative(p.alias_of, node.path)) for p in node.parameters
+        (p.name, p.shape, p.dtype, p.trainable, p.alias_of and _relative(p.alias_of, node.path))
+        for p in node.parameters
     )
     buffers = tuple((b.name, b.shape, b.dtype, b.persistent) for b in node.buffers)
     return (

@@ -1,8 +1,8 @@
 """A graph as JSON of schema `modgraph/1`, the same bytes every time; `parsing.py` reads it back.
 
 `modgraph-1.schema.json` beside this file describes the form. The fixed fields are always there; a further one (`gaps`,
-`direct`, `alias_of` of a parameter, `statistics`, ...) only where it says something. Statistics that are no finite number
-are the texts "NaN", "Infinity" and "-Infinity", because JSON has no number for them.
+`direct`, `alias_of` of a parameter, `statistics`, ...) only where it says something. Statistics that are no finite
+number are the texts "NaN", "Infinity" and "-Infinity", because JSON has no number for them.
 """
 
 from __future__ import annotations

@@ -1,0 +1,39 @@
+"""Interprets constructors without running them: Target -> Graph.
+
+`predict_graph` is the way in for a target; `predict_value` for any function and values on an `interpreter()` of your
+own, `interpret_class` for a class whose constructor's arguments are not known.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from modgraph.graph.model import Graph
+    from modgraph.prediction.entry import Prediction
+    from modgraph.source.targets import Target
+
+__all__ = ["interpret_class", "predict_graph"]
+
+
+def predict_graph(target: Target) -> Graph:
+    """What the target's constructor would register, `predicted=True` throughout.
+
+    Raises:
+        TargetError: the file or name is not there, or the file is no Python; names what is near.
+    """
+    from modgraph.prediction.entry import predict_target
+    from modgraph.prediction.tree import build_graph
+
+    return build_graph(predict_target(target), target)
+
+
+def interpret_class(target: Target) -> Prediction:
+    """The heap after the constructor of a class ran, arguments that the target leaves out unknown; for the rules.
+
+    Raises:
+        TargetError: as `predict_graph`.
+    """
+    from modgraph.prediction.entry import predict_target
+
+    return predict_target(target)

@@ -12,11 +12,9 @@ from modgraph.prediction.frames import Frame
 from modgraph.prediction.knowledge.registry import Arguments
 from modgraph.prediction.values import (
     NONE,
-    Address,
     Choice,
     Constant,
     DictObject,
-    InstanceObject,
     ListObject,
     SetObject,
     SliceValue,
@@ -278,10 +276,6 @@ def _yield(machine: Interpreter, frame: Frame, node: cst.Yield) -> Value:
 
 def _await(machine: Interpreter, frame: Frame, node: cst.Await) -> Value:
     return evaluate(machine, frame, node.expression)
-
-
-def is_exception(machine: Interpreter, value: Value) -> bool:
-    return isinstance(value, Address) and isinstance(machine.state.read(value), InstanceObject)
 
 
 _EVALUATORS: dict[type[cst.CSTNode], Evaluator] = {

@@ -53,6 +53,8 @@ class Frame:
     yields_unknown: bool = False
     handling: Raised | None = None
     """What a bare `raise` raises again."""
+    undecided: int = 0
+    """How many undecided branches enclosed the call."""
     value: Value = NONE
     """Of the `return` that ended the block."""
 

@@ -15,12 +15,10 @@ from modgraph.graph.model import SourceLocation
 from modgraph.prediction.limits import MAX_ALTERNATIVES, MAX_COMPARED_OBJECTS
 from modgraph.prediction.state import State
 from modgraph.prediction.values import (
-    NONE,
     OPEN,
     Address,
     Choice,
     ClassObject,
-    Constant,
     DictObject,
     EnvironmentObject,
     HeapObject,
@@ -380,11 +378,3 @@ def _same_outside(x: HeapObject, y: HeapObject) -> bool:
         return x.cls == y.cls and x.open is None and y.open is None
     return isinstance(x, (IteratorObject, EnvironmentObject, ClassObject))
 
-
-def is_none(value: Value) -> bool:
-    return value == NONE
-
-
-def plain(value: Value) -> bool:
-    """A Constant, or a tuple of them."""
-    return isinstance(value, Constant) or (isinstance(value, TupleValue) and all(plain(item) for item in value.items))

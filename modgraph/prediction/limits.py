@@ -3,10 +3,16 @@
 MAX_CALL_DEPTH = 80
 """Calls inside calls; deeper is recursion without a known end, or as good as that."""
 
-MAX_STEPS = 4_000_000
+MAX_STEPS = 2_000_000
 """Statements and calls of one prediction."""
 
-MAX_SECONDS = 60.0
+MAX_MODULE_STEPS = 60_000
+"""Statements and calls that one name of a module may cost, with all that it needs."""
+
+MAX_DECORATOR_STEPS = 1_000
+"""Those that a decorator may cost; one that costs more is taken to leave what it decorates as it is."""
+
+MAX_SECONDS = 30.0
 """Wall-clock time of one prediction."""
 
 MAX_LOOP_ITERATIONS = 20_000

@@ -29,7 +29,7 @@ from modgraph.prediction.frames import Frame, LimitReached, Outcome
 from modgraph.prediction.joining import choice_of, join
 from modgraph.prediction.knowledge import registry
 from modgraph.prediction.knowledge.registry import Arguments, Raised
-from modgraph.prediction.limits import MAX_SECONDS, MAX_STEPS
+from modgraph.prediction.limits import MAX_MODULE_STEPS, MAX_SECONDS, MAX_STEPS
 from modgraph.prediction.state import Base, State, Trouble
 from modgraph.prediction.values import (
     Address,
@@ -55,20 +55,33 @@ class Interpreter:
         registry.load()
         self.finder = finder
         self.base = Base()
-        self.base_state = State(self.base, self.base.objects)
         self.state = State(self.base)
         self.frames: list[Frame] = []
         self.guards: list[list[tuple[Raised, State]]] = []
         """For each interpreted `try` that runs: paths that raised while others went on."""
         self.namespaces: dict[str, dict[str, Value | None]] = {}
         self.running: dict[tuple[str, str], Address] = {}
+        self.importing: set[tuple[str, str]] = set()
+        """Module-level names that are being looked for."""
         self.class_running: set[tuple[int, str]] = set()
         self.executed: dict[tuple[str, int], dict[str, Value]] = {}
         """Names bound by the compound statements of modules and classes that were executed, by module and line."""
+        self.executing: dict[tuple[str, int], Address] = {}
+        """Those that are being executed, with their environment."""
+        self.too_long: set[functions.FunctionDefinition] = set()
+        """Decorators that were given up."""
+        self.shadows: dict[str, ClassValue | None] = {}
+        """Classes as their source has them, of known classes whose source is there."""
         self.functions: dict[int, functions.FunctionDefinition] = {}
         self.module_depth = 0
+        self.strict = False
+        """Faults of the interpreter itself are raised, for tests; otherwise they are unknowns."""
         self.depth = 0
         self.steps = 0
+        self.module_limit = MAX_STEPS + 1
+        """`steps` at which the evaluation of a module-level name is given up."""
+        self.undecided = 0
+        """How many undecided branches and loops enclose what is running."""
         self.deadline = 0.0
         self.start()
 
@@ -79,6 +92,8 @@ class Interpreter:
         self.guards = []
         self.depth = 0
         self.steps = 0
+        self.undecided = 0
+        self.module_limit = MAX_STEPS + 1
         self.deadline = time.monotonic() + MAX_SECONDS
 
     def step(self) -> None:
@@ -88,10 +103,17 @@ class Interpreter:
             LimitReached: they, or the time, are used up.
         """
         self.steps += 1
+        if self.steps > self.module_limit:
+            raise LimitReached(f"more than {MAX_MODULE_STEPS} steps for a name of a module")
         if self.steps > MAX_STEPS:
             raise LimitReached(f"more than {MAX_STEPS} steps")
         if self.steps & 1023 == 0 and time.monotonic() > self.deadline:
             raise LimitReached(f"more than {MAX_SECONDS:g} seconds")
+
+    @property
+    def exhausted(self) -> bool:
+        """The whole prediction's budget is used up, not only that of a module-level name."""
+        return self.steps > MAX_STEPS or time.monotonic() > self.deadline
 
     # ---- module level ----------------------------------------------------------------------------------------------
 
@@ -99,18 +121,22 @@ class Interpreter:
     def at_module_level(self) -> Iterator[None]:
         """What is made inside lies in the base, and outlives the prediction."""
         outer, frames, guards, depth = self.state, self.frames, self.guards, self.depth
-        self.state, self.guards = self.base_state, []
-        self.frames = list(frames)
+        limit, undecided = self.module_limit, self.undecided
+        if self.module_depth == 0:
+            self.module_limit = min(self.module_limit, self.steps + MAX_MODULE_STEPS)
+        self.base.outer.append(outer.objects)
+        self.undecided = 0
+        self.state, self.guards, self.frames = State(self.base), [], list(frames)
         self.module_depth += 1
         try:
             yield
         finally:
-            if self.state is not self.base_state:
-                # Paths parted below, and another one's state was left in place.
-                self.base_state.objects.update(self.state.objects)
-                self.base_state.globals.update(self.state.globals)
+            self.base.objects.update(self.state.objects)
+            self.base.globals.update(self.state.globals)
+            self.base.outer.pop()
             self.module_depth -= 1
             self.state, self.frames, self.guards, self.depth = outer, frames, guards, depth
+            self.module_limit, self.undecided = limit, undecided
 
     def module_statement(self, source: SourceModule, statement: Statement, environment: Address) -> dict[str, Value]:
         """Executes a statement of a module's body in that environment; the names it binds with their values. One that
@@ -119,7 +145,14 @@ class Interpreter:
         several = len(statement.names) > 1
         if several and key in self.executed:
             return self.executed[key]
-        bound = statements.run_module_statement(self, source, statement, environment)
+        if key in self.executing:
+            partial = self.state.read(self.executing[key])
+            return dict(partial.names) if isinstance(partial, EnvironmentObject) else {}
+        self.executing[key] = environment
+        try:
+            bound = statements.run_module_statement(self, source, statement, environment)
+        finally:
+            del self.executing[key]
         if several:
             self.executed[key] = bound
         return bound
@@ -139,14 +172,18 @@ class Interpreter:
         states.insert(0, start)
         results: list[tuple[Value, State]] = []
         raised: list[tuple[Raised, State]] = []
-        for path, state in zip(paths, states, strict=True):
-            self.state = state
-            try:
-                value = path()
-            except Raised as error:
-                raised.append((error, self.state))
-            else:
-                results.append((value, self.state))
+        self.undecided += 1
+        try:
+            for path, state in zip(paths, states, strict=True):
+                self.state = state
+                try:
+                    value = path()
+                except Raised as error:
+                    raised.append((error, self.state))
+                else:
+                    results.append((value, self.state))
+        finally:
+            self.undecided -= 1
         return self.settle(results, raised, reason, where, since)
 
     def settle(

@@ -10,7 +10,7 @@ import sys
 import sysconfig
 from typing import TYPE_CHECKING
 
-from modgraph.prediction.frames import Frame
+from modgraph.prediction.frames import Frame, LimitReached
 from modgraph.prediction.knowledge import registry
 from modgraph.prediction.knowledge.registry import Raised
 from modgraph.prediction.values import (
@@ -102,7 +102,7 @@ def _enclosing(machine: Interpreter, address: Address, name: str) -> Address | N
 def global_name(machine: Interpreter, module: str, name: str) -> Value | None:
     """A name of a module's namespace; None where nothing binds it."""
     key = (module, name)
-    found = machine.state.globals.get(key) or machine.base_state.globals.get(key)
+    found = machine.state.globals.get(key) or machine.base.globals.get(key)
     if found is not None:
         return found
     namespace = machine.namespaces.setdefault(module, {})
@@ -110,11 +110,21 @@ def global_name(machine: Interpreter, module: str, name: str) -> Value | None:
         return namespace[name]
     running = machine.running.get(key)
     if running is not None:
-        environment = machine.base_state.objects.get(running.index)
+        environment = machine.state.read(running)
         partial = environment.names.get(name) if isinstance(environment, EnvironmentObject) else None
         return partial or machine.unknown(f"import cycle at {module}.{name}")
-    with machine.at_module_level():
-        value = _evaluate(machine, module, name)
+    if key in machine.importing:
+        return None  # a package that imports its own submodule by name
+    machine.importing.add(key)
+    try:
+        with machine.at_module_level():
+            value = _evaluate(machine, module, name)
+    except LimitReached as limit:
+        if machine.module_depth or machine.exhausted:
+            raise
+        value = machine.unknown(f"{module}.{name}: {limit}")
+    finally:
+        machine.importing.discard(key)
     namespace[name] = value
     return value
 
@@ -182,7 +192,7 @@ def _run(machine: Interpreter, source: SourceModule, name: str, statements: list
     """Executes the statements that make up a name."""
     if len(statements) == 1 and statements[0].kind == "import":
         return _imported(machine, source, name, statements[0])
-    environment = machine.base_state.allocate(EnvironmentObject())
+    environment = machine.state.allocate(EnvironmentObject())
     key = (source.name, name)
     machine.running[key] = environment
     try:
@@ -190,7 +200,7 @@ def _run(machine: Interpreter, source: SourceModule, name: str, statements: list
             _run_statement(machine, source, name, statement, environment)
     finally:
         del machine.running[key]
-    final = machine.base_state.read(environment)
+    final = machine.state.read(environment)
     assert isinstance(final, EnvironmentObject)
     return final.names.get(name) or _elsewhere(machine, source, name)
 
@@ -198,7 +208,7 @@ def _run(machine: Interpreter, source: SourceModule, name: str, statements: list
 def _run_statement(
     machine: Interpreter, source: SourceModule, name: str, statement: Statement, environment: Address
 ) -> None:
-    names = machine.base_state.change(environment, EnvironmentObject).names
+    names = machine.state.change(environment, EnvironmentObject).names
     if statement.kind == "import":
         value = _imported(machine, source, name, statement)
     elif statement.definition is not None:
@@ -208,7 +218,7 @@ def _run_statement(
     else:
         value = machine.module_statement(source, statement, environment).get(name)
     if value is not None:
-        machine.base_state.change(environment, EnvironmentObject).names[name] = value
+        machine.state.change(environment, EnvironmentObject).names[name] = value
 
 
 def _imported(machine: Interpreter, source: SourceModule, name: str, statement: Statement) -> Value | None:
@@ -262,18 +272,28 @@ def _dynamic(source: SourceModule) -> bool:
 
 def _elsewhere(machine: Interpreter, source: SourceModule, name: str) -> Value | None:
     """A name that no statement of the module binds when it is imported."""
+    value = _from_stars(machine, source, name, False)
+    if value is not None:
+        return value
+    if machine.finder.find(f"{source.name}.{name}") is not None:
+        return ModuleReference(f"{source.name}.{name}")
+    # A package that loads its parts lazily says under TYPE_CHECKING what there is.
+    for imported in source.index.imports:
+        if imported.name == name and imported.type_checking:
+            return import_value(machine, source.absolute(imported.module, imported.level), imported)
+    return _from_stars(machine, source, name, True)
+
+
+def _from_stars(machine: Interpreter, source: SourceModule, name: str, type_checking: bool) -> Value | None:
+    """What the star imports bring, the last one first."""
     for imported in reversed(source.index.star_imports):
         module = source.absolute(imported.module, imported.level)
-        if (not name.startswith("_") or _exports(machine, module, name)) and module != source.name:
+        if imported.type_checking is not type_checking or module == source.name:
+            continue
+        if not name.startswith("_") or _exports(machine, module, name):
             value = _star(machine, module, name)
             if value is not None:
                 return value
-    if machine.finder.find(f"{source.name}.{name}") is not None:
-        return ModuleReference(f"{source.name}.{name}")
-    for imported in source.index.imports:
-        # A package that loads its parts lazily says what there is under TYPE_CHECKING.
-        if imported.name == name and imported.type_checking:
-            return import_value(machine, source.absolute(imported.module, imported.level), imported)
     return None
 
 
@@ -292,7 +312,7 @@ def _star(machine: Interpreter, module: str, name: str) -> Value | None:
         return None
     if exported is not None and name not in exported and "__all__" not in source.index.statements:
         return None
-    if (module, name) in machine.running:
+    if (module, name) in machine.running or (module, name) in machine.importing:
         return None
     return global_name(machine, module, name)
 
@@ -308,6 +328,9 @@ def resolve(machine: Interpreter, path: str) -> Value:
         if machine.finder.find(module) is None:
             continue
         value: Value | None = ModuleReference(module)
+        if end == len(parts) > 1:
+            # A package may bind the name of a submodule to something in it.
+            value = module_attribute(machine, ".".join(parts[:-1]), parts[-1]) or value
         for name in parts[end:]:
             if isinstance(value, ModuleReference):
                 value = module_attribute(machine, value.name, name)

@@ -4,12 +4,13 @@ The rules are those of `Module.__setattr__`, `__delattr__`, `register_parameter`
 torch/nn/modules/module.py. A name stands in at most one of `_parameters`, `_buffers`, `_modules` and the instance's own
 `__dict__`; assigning a value of another kind moves it, assigning over it keeps its position.
 
-A value that is not known may be a module: where the name stands in a store already, it stays there as unknown; else the
-module is open at that position (`OPEN`), as a child may have been registered.
+A value that is not known may be a module: where the name stands in a store already, it stays there as unknown; else it
+is an optional child, one that is there on some paths only. `OPEN` stands where not even the name is known.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 from modgraph.prediction.knowledge.registry import Arguments, Machine, models
@@ -72,6 +73,8 @@ def assign(machine: Machine, address: Address, name: str, value: Value) -> None:
     kind = kind_of(machine, value)
     if isinstance(value, Unknown) and lookup(machine, address, name) is not None:
         kind = "unknown"
+    elif kind in ("plain", "tensor", "buffer"):
+        _drop_optional(module, name)
     if kind == "parameter" or (name in module.parameters and kind in ("none", "unknown")):
         if not module.initialised:
             raise machine.raises("AttributeError", "cannot assign parameters before Module.__init__() call")
@@ -123,10 +126,11 @@ def _assign_plain(machine: Machine, address: Address, name: str, value: Value, k
             raise machine.raises("AttributeError", f"property '{name}' has no setter")
         machine.call(held.setter, (address, value))
         return
-    module.attributes[name] = value
     if kind == "unknown" and module.initialised:
-        reason = machine.unknown(f"`{name}` is not known, and may be a module", value)
-        module.modules.setdefault(OPEN, reason)
+        module.attributes.pop(name, None)
+        module.modules[name] = replace(machine.unknown("it may be a module", value), optional=True)
+    else:
+        module.attributes[name] = value
 
 
 def _replace_store(machine: Machine, module: ModuleObject, name: str, value: Value) -> None:
@@ -203,6 +207,14 @@ def class_name(cls: Value) -> str:
     return str(name).rpartition(".")[2]
 
 
+def _drop_optional(module: ModuleObject, name: str) -> None:
+    """An entry that may not have been there gives way to a value that it would have refused."""
+    for store in (module.parameters, module.modules):
+        held = store.get(name)
+        if isinstance(held, Unknown) and held.optional:
+            del store[name]
+
+
 def _remove(module: ModuleObject, name: str, *, keep: str) -> None:
     for store in ("attributes", "parameters", "buffers", "modules", "non_persistent"):
         if store != keep:
@@ -266,6 +278,19 @@ def set_attribute(arguments: Arguments, machine: Machine) -> Value:
         assign(machine, address, str(name.value), value)
     else:
         assign_unknown_name(machine, address, value, machine.unknown("the name of an attribute is not known", name))
+    return NONE
+
+
+@models("builtins.object.__setattr__")
+def past_the_module(arguments: Arguments, machine: Machine) -> Value:
+    """Straight into the instance's `__dict__`, past what `Module.__setattr__` does: nothing is registered."""
+    address, name = arguments.positional[0], arguments.get(1, "name", NONE)
+    item = machine.state.write(address) if isinstance(address, Address) else None
+    attributes: dict[str, Value] | None = getattr(item, "attributes", None)
+    if attributes is not None and isinstance(name, Constant):
+        attributes[name.value] = arguments.get(2, "value", NONE)
+    elif isinstance(item, (ModuleObject, InstanceObject)):
+        item.open = item.open or machine.unknown("the name of an attribute is not known", name)
     return NONE
 
 

@@ -33,6 +33,10 @@ class Base:
 
     objects: dict[int, HeapObject] = field(default_factory=dict)
     next_index: int = 1
+    globals: dict[tuple[str, str], Value] = field(default_factory=dict)
+    """Module-level names assigned by functions that ran at module level."""
+    outer: list[dict[int, HeapObject]] = field(default_factory=list)
+    """Layers of the states in the midst of which module-level code runs; seen only through an import cycle."""
 
 
 class State:
@@ -40,9 +44,9 @@ class State:
 
     __slots__ = ("base", "globals", "objects", "problems", "token")
 
-    def __init__(self, base: Base, objects: dict[int, HeapObject] | None = None) -> None:
+    def __init__(self, base: Base) -> None:
         self.base = base
-        self.objects: dict[int, HeapObject] = {} if objects is None else objects
+        self.objects: dict[int, HeapObject] = {}
         self.globals: dict[tuple[str, str], Value] = {}
         """Module-level names assigned from inside functions, by module and name."""
         self.problems: list[Trouble] = []
@@ -67,8 +71,13 @@ class State:
 
     def read(self, address: Address) -> HeapObject:
         """The object, to look at. Never change it."""
-        found = self.objects.get(address.index)
-        return found if found is not None else self.base.objects[address.index]
+        index = address.index
+        found = self.objects.get(index)
+        if found is None:
+            found = self.base.objects.get(index)
+            if found is None:
+                return next(layer[index] for layer in reversed(self.base.outer) if index in layer)
+        return found
 
     def write(self, address: Address) -> HeapObject:
         """The object, to change in place: this state's own, copied first where another state sees it too."""

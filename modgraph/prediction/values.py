@@ -136,6 +136,14 @@ class FunctionValue(Value):
 
 
 @dataclass(frozen=True, slots=True)
+class GeneratedMethod(Value):
+    """A method that no source shows: `__init__` of a dataclass."""
+
+    cls: ClassValue
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
 class KnownFunction(Value):
     """A callable modelled by the registry, by qualified name: "builtins.len", "builtins.list.append", "torch.empty"."""
 

@@ -276,8 +276,20 @@ def _bound(node: ast.stmt) -> Iterator[str]:
         if handler.name:
             yield handler.name
     for block in _blocks(node):
+        if _is_type_checking(node, block):
+            continue  # never executed: what it imports is in `imports`, marked so
         for statement in block:
             yield from _bound(statement)
+
+
+def _is_type_checking(node: ast.stmt, block: list[ast.stmt]) -> bool:
+    """The block stands under `if TYPE_CHECKING:`."""
+    if not isinstance(node, ast.If) or block is not node.body:
+        return False
+    test = node.test
+    return (isinstance(test, ast.Name) and test.id == "TYPE_CHECKING") or (
+        isinstance(test, ast.Attribute) and test.attr == "TYPE_CHECKING"
+    )
 
 
 def _own_expressions(node: ast.stmt) -> Iterator[ast.AST]:
@@ -327,9 +339,7 @@ def _imports(node: ast.stmt, type_checking: bool) -> Iterator[ImportedName]:
             yield ImportedName(name, node.module or "", alias.name, node.level, node.lineno, type_checking)
     elif not isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
         for block in _blocks(node):
-            guarded = type_checking or (
-                isinstance(node, ast.If) and block is node.body and "TYPE_CHECKING" in ast.unparse(node.test)
-            )
+            guarded = type_checking or _is_type_checking(node, block)
             for statement in block:
                 yield from _imports(statement, guarded)
 

@@ -1,4 +1,4 @@
-"""A real run: a live module and its arguments -> Graph. With the export of a live model the one room that imports torch."""
+"""A real run: a live module and its arguments -> Graph. Torch is imported here, and for the export of live models."""
 
 from __future__ import annotations
 

@@ -12,6 +12,8 @@ from weakref import ref
 
 import torch
 
+from modgraph.tracing.tensors import Facts, facts_of
+
 Producers = tuple[str, ...]
 
 _get_unwrapped = torch._C._functorch.get_unwrapped
@@ -20,116 +22,157 @@ _MAX_WRITES_KEPT_APART = 64
 """Writes remembered per storage; older ones are then one write of everything."""
 
 
-class _Storage:
-    """What is known of one storage: who filled it first, and who wrote into it since."""
-
-    __slots__ = ("first", "weak", "writes")
-
-    def __init__(self, first: Producers, weak: int) -> None:
-        self.first = first
-        self.weak = weak
-        self.writes: list[tuple[Producers, int, int, int]] = []  # writer, sequence, first and last byte touched
-
-
-_Entity = tuple[Any, Producers, int, "_Storage | None"]
+_Write = tuple[Producers, int, int, int]
+"""Writer, sequence, first byte and one past the last."""
+_Entity = tuple[Any, Producers, int, int, Facts]
+"""Weak reference to a tensor, who made it, when, the key of its storage, what it looks like."""
 
 
 class Dataflow:
-    """The tensors and storages seen in one run. Call with torch functions disabled."""
+    """The tensors and storages seen in one run. Call with torch functions disabled.
+
+    A storage is known by its address, which stays its own as long as a weak count is held; 0 stands for none.
+    """
 
     def __init__(self) -> None:
         self._entities: dict[int, _Entity] = {}
-        self._storages: dict[int, _Storage] = {}
-        self._exported: list[tuple[int, int, _Storage]] = []
+        self._first: dict[int, Producers] = {}
+        self._writes: dict[int, list[_Write]] = {}
+        self._exported: list[tuple[int, int, int, int]] = []
+        self._same: dict[int, int] = {}
+        self._known_before: dict[int, tuple[torch.Tensor, str]] = {}
         self._weak: list[int] = []
         self._sequence = 0
         self._n_constants = 0
 
-    def producers(self, tensor: torch.Tensor) -> Producers:
-        """Who made what `tensor` holds now; for one never seen, a new constant."""
+    def arrival(self, tensor: torch.Tensor) -> tuple[Producers, Facts]:
+        """Who made what `tensor` holds now, and what it looks like; one never seen is a new constant."""
         entity = self._entities.get(id(tensor))
         if entity is not None and entity[0]() is tensor:
-            storage = entity[3]
-            if storage is None or not storage.writes or storage.writes[-1][1] <= entity[2]:
-                return entity[1]
-            return _merged(entity[1], _later_writes(storage, tensor, entity[2]))
-        return self._first_sight(tensor)
+            if entity[3] not in self._writes:
+                return entity[1], entity[4]
+            return _merged(entity[1], self._later_writes(entity[3], tensor, entity[2])), entity[4]
+        return self._first_sight(tensor), facts_of(tensor)
+
+    def knows(self, tensor: torch.Tensor) -> bool:
+        """Whether this very tensor was seen before."""
+        entity = self._entities.get(id(tensor))
+        return entity is not None and entity[0]() is tensor
 
     def _first_sight(self, tensor: torch.Tensor) -> Producers:
+        known = self._known_before.get(id(tensor))
+        if known is not None and known[0] is tensor:
+            return self._of_parameter(tensor, known[1])
         if _is_wrapped(tensor):
-            return self.producers(_innermost(tensor))
+            return self.arrival(_innermost(tensor))[0]
+        self._bind_all_known_before()
         key, data = _storage_key(tensor)
-        storage = self._storages.get(key) or self._shared_with(data)
-        if storage is None:
-            constant = (f"const:{self._n_constants}",)
-            self._n_constants += 1
-            self.bind(tensor, constant)
-            return constant
-        return _merged(storage.first, _later_writes(storage, tensor, -1))
+        if key not in self._first:
+            key = self._same.get(key, 0) or self._shared_with(data)
+        if key:
+            return _merged(self._first[key], self._later_writes(key, tensor, -1))
+        constant = (f"const:{self._n_constants}",)
+        self._n_constants += 1
+        self.bind(tensor, constant)
+        return constant
 
-    def bind(self, tensor: torch.Tensor, producers: Producers) -> None:
-        """From now on `tensor`, and its storage if it was unknown, come from `producers`."""
-        if _is_wrapped(tensor):
-            self._bind(_innermost(tensor), producers)
-        self._bind(tensor, producers)
+    def _of_parameter(self, tensor: torch.Tensor, path: str) -> Producers:
+        """A parameter, unless its memory was filled by the run: then its module was made inside it."""
+        key, _ = _storage_key(tensor)
+        first = self._first.get(key)
+        if first is not None and not first[0].startswith("param:"):
+            return _merged(first, self._later_writes(key, tensor, -1))
+        producers = (f"param:{path}",)
+        self.bind(tensor, producers)
+        return producers
 
-    def _bind(self, tensor: torch.Tensor, producers: Producers) -> None:
+    def bind(self, tensor: torch.Tensor, producers: Producers) -> Facts:
+        """From now on `tensor`, and its storage if it was unknown, come from `producers`; gives what it looks like."""
         self._sequence = sequence = self._sequence + 1
-        key, data = _storage_key(tensor)
-        storage = self._storages.get(key)
-        if storage is None and data is not None:
-            weak = data._weak_ref()
-            self._weak.append(weak)
-            storage = self._shared_with(data) or _Storage(producers, weak)
-            self._storages[key] = storage
-        self._entities[id(tensor)] = (ref(tensor), producers, sequence, storage)
+        key = 0
+        try:
+            data = tensor.untyped_storage()
+            key = data._cdata
+            if key not in self._first:
+                key = self._new_storage(key, data, producers)
+            facts: Facts = (tensor.shape, tensor.dtype, tensor.device)
+        except (RuntimeError, NotImplementedError):  # no storage, or no shape: sparse, nested, inside a transform
+            facts = facts_of(tensor)
+            if _is_wrapped(tensor):
+                self.bind(_innermost(tensor), producers)
+        self._entities[id(tensor)] = (ref(tensor), producers, sequence, key, facts)
+        return facts
 
-    def register(self, tensor: torch.Tensor, producers: Producers) -> None:
-        """`tensor` is known from before the run; one that is known already, by any name, keeps its producers."""
-        entity = self._entities.get(id(tensor))
-        if entity is None or entity[0]() is not tensor:
-            key, _ = _storage_key(tensor)
-            storage = self._storages.get(key)
-            self._bind(tensor, storage.first if storage is not None else producers)
+    def _new_storage(self, key: int, data: Any, producers: Producers) -> int:
+        """Remember a storage; gives the key of the one that it shares its memory with, else its own."""
+        if self._exported:
+            shared = self._same.get(key) or self._shared_with(data)
+            if shared:
+                if key not in self._same:
+                    self._weak.append(data._weak_ref())
+                    self._same[key] = shared
+                return shared
+        self._weak.append(data._weak_ref())
+        self._first[key] = producers
+        return key
+
+    def register(self, parameters: Iterable[tuple[str, torch.Tensor]]) -> None:
+        """Parameters and buffers by path: each is its own producer, unless the run itself filled it."""
+        self._known_before.update((id(tensor), (tensor, path)) for path, tensor in parameters)
+
+    def _bind_all_known_before(self) -> None:
+        """Bind what was registered, so that its memory is known too: only for a run that meets a foreign tensor."""
+        while self._known_before:
+            _, (tensor, path) = self._known_before.popitem()
+            entity = self._entities.get(id(tensor))
+            if entity is None or entity[0]() is not tensor:
+                self._of_parameter(tensor, path)
 
     def write(self, tensor: torch.Tensor, writer: Producers) -> None:
         """`writer` changed the values of `tensor`, and so of all that share its memory."""
-        if _is_wrapped(tensor):
+        _, data = _storage_key(tensor)
+        if data is None and _is_wrapped(tensor):
             self.write(_innermost(tensor), writer)
-        key, data = _storage_key(tensor)
         self.bind(tensor, writer)
-        storage = self._storages.get(key)
-        if storage is None or data is None:
-            return
-        if len(storage.writes) >= _MAX_WRITES_KEPT_APART:
-            _compact(storage)
-        storage.writes.append((writer, self._sequence, *_extent(tensor)))
+        key = self._entities[id(tensor)][3]
+        if key:
+            writes = self._writes.setdefault(key, [])
+            if len(writes) >= _MAX_WRITES_KEPT_APART:
+                _compact(writes)
+            writes.append((writer, self._sequence, *_extent(tensor)))
+
+    def _later_writes(self, key: int, tensor: torch.Tensor, sequence: int) -> list[Producers]:
+        writes = self._writes.get(key)
+        if not writes or writes[-1][1] <= sequence:
+            return []
+        low, high = _extent(tensor)
+        return [writer for writer, when, first, last in writes if when > sequence and first < high and low < last]
 
     def export(self, tensor: torch.Tensor) -> None:
         """The memory of `tensor` is now also reached from outside torch, as a numpy array does."""
         key, data = _storage_key(tensor)
-        storage = self._storages.get(key)
         address = _address(data)
-        if storage is not None and data is not None and address:
-            self._exported.append((address, address + data.nbytes(), storage))
+        if key in self._first and address:
+            weak = data._weak_ref()
+            self._weak.append(weak)
+            self._exported.append((address, address + data.nbytes(), key, weak))
 
-    def _shared_with(self, data: Any) -> _Storage | None:
-        if not self._exported or data is None:
-            return None
-        address = _address(data)
-        for start, end, storage in reversed(self._exported):
-            if address and start <= address < end and _is_alive(storage.weak):
-                return storage
-        return None
+    def _shared_with(self, data: Any) -> int:
+        """Key of the storage that was exported and holds the memory of `data`; 0 if there is none."""
+        address = _address(data) if self._exported and data is not None else 0
+        for start, end, key, weak in reversed(self._exported) if address else ():
+            if start <= address < end and _is_alive(weak):
+                return key
+        return 0
 
     def release(self) -> None:
         """Let go of the weak counts; the object is of no use afterwards."""
         for weak in self._weak:
             torch.UntypedStorage._free_weak_ref(weak)
         self._weak.clear()
-        self._storages.clear()
-        self._entities.clear()
         self._exported.clear()
+        for known in (self._entities, self._first, self._writes, self._same, self._known_before):
+            known.clear()
 
 
 def _innermost(tensor: torch.Tensor) -> torch.Tensor:
@@ -172,18 +215,6 @@ def _extent(tensor: torch.Tensor) -> tuple[int, int]:
         return (0, 1 << 62)
 
 
-def _later_writes(storage: _Storage, tensor: torch.Tensor, sequence: int) -> Iterable[Producers]:
-    writes = storage.writes
-    if not writes or writes[-1][1] <= sequence:
-        return ()
-    low, high = _extent(tensor)
-    return [
-        writer
-        for writer, when, first, last in writes
-        if when > sequence and first < high and low < last
-    ]
-
-
 def _merged(first: Producers, others: Iterable[Producers]) -> Producers:
     merged = dict.fromkeys(first)
     for other in others:
@@ -191,10 +222,10 @@ def _merged(first: Producers, others: Iterable[Producers]) -> Producers:
     return tuple(merged)
 
 
-def _compact(storage: _Storage) -> None:
-    """Turn the older half of the writes into one that covers them all."""
-    half = len(storage.writes) // 2
-    older, storage.writes = storage.writes[:half], storage.writes[half:]
+def _compact(writes: list[_Write]) -> None:
+    """Make one of the older half of the writes, that covers them all."""
+    half = len(writes) // 2
+    older = writes[:half]
     writer = _merged((), (write[0] for write in older))
-    low, high = min(write[2] for write in older), max(write[3] for write in older)
-    storage.writes.insert(0, (writer, older[-1][1], low, high))
+    covering = (writer, older[-1][1], min(write[2] for write in older), max(write[3] for write in older))
+    writes[:half] = [covering]

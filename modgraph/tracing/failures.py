@@ -57,6 +57,15 @@ def user_line(error: BaseException) -> tuple[str | None, int | None]:
     return None, None
 
 
+def raised_by_user(error: BaseException | None) -> bool:
+    """The statement that raised stands in the user's code, not in torch, the standard library or a package."""
+    if error is None or error.__traceback__ is None:
+        return False
+    frame, _ = list(traceback.walk_tb(error.__traceback__))[-1]
+    file = frame.f_code.co_filename
+    return not (file.startswith("<") or is_installed(file) or _is_own(file))
+
+
 def _is_own(file: str) -> bool:
     return os.path.realpath(file).startswith(_OWN)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import logging
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,10 +10,10 @@ from typing import Any
 import torch
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
-from torch.nn.parameter import UninitializedTensorMixin
 from torch.utils import _pytree as pytree
 
 from modgraph.errors import TargetError
+from modgraph.tracing.copying import copied, every_module
 
 
 def new_mode(*, symbolic: bool = True) -> Any:
@@ -33,7 +32,7 @@ def new_mode(*, symbolic: bool = True) -> Any:
 
 @contextlib.contextmanager
 def running(mode: Any) -> Iterator[None]:
-    """Inside, new tensors belong to `mode`; nothing at all where it is None. Torch's own log of failed shapes is off."""
+    """Inside, new tensors belong to `mode`, and torch logs no shapes that do not fit; None as mode changes nothing."""
     if mode is None:
         yield
         return
@@ -88,11 +87,11 @@ def _as_it_is(tensor: Any = None, *_: Any, **keywords: Any) -> Any:
 
 def to_fake(tensor: torch.Tensor, mode: Any, device: str = "cpu") -> torch.Tensor:
     """A fake of `tensor`; the tensor itself where it is one already, lazy, or of a kind that has no fake."""
-    if isinstance(tensor, FakeTensor | UninitializedTensorMixin):
+    if isinstance(tensor, FakeTensor) or nn.parameter.is_lazy(tensor):
         return tensor
     try:
         if tensor.device.type != "meta":
-            return mode.from_tensor(tensor)  # type: ignore[no-any-return]
+            return mode.from_tensor(tensor)
         return _from_meta(tensor, mode, device)
     except (NotImplementedError, RuntimeError, AssertionError, TypeError):
         return tensor
@@ -123,7 +122,7 @@ def convert(model: nn.Module, mode: Any, device: str = "cpu") -> None:
         for store in (module._parameters, module._buffers, vars(module)):
             for name, value in list(store.items()):
                 if isinstance(value, torch.Tensor):
-                    store[name] = faked(value)  # type: ignore[index]
+                    store[name] = faked(value)
                 elif store is vars(module) and type(value) in (list, dict):
                     _convert_inside(value, faked)
 
@@ -135,38 +134,20 @@ def _convert_inside(container: Any, faked: Callable[[torch.Tensor], torch.Tensor
             container[key] = faked(value)
 
 
-def every_module(model: nn.Module) -> Iterator[nn.Module]:
-    """The modules of the tree, and those held in lists, tuples, dicts and attributes beside it."""
-    seen: set[int] = set()
-    waiting: list[Any] = [model]
-    while waiting:
-        value = waiting.pop()
-        if not isinstance(value, nn.Module | list | tuple | dict | set) or id(value) in seen:
-            continue
-        seen.add(id(value))
-        if isinstance(value, nn.Module):
-            yield value
-            waiting.extend(reversed([*value._modules.values(), *vars(value).values()]))
-        else:
-            waiting.extend(reversed(list(value.values()) if isinstance(value, dict) else list(value)))
-
-
 def fake_copy(model: nn.Module, mode: Any) -> nn.Module:
-    """A copy of `model` with fake tensors, that shares no state with it.
-
-    Raises:
-        Exception: whatever a part of the model raises that cannot be copied.
-    """
+    """A copy of `model` with fake tensors; the model itself is left alone."""
     memo: dict[int, Any] = {}
     for module in every_module(model):
         for store in (module._parameters, module._buffers, vars(module)):
             for leaf in pytree.tree_leaves(dict(store)):
                 if isinstance(leaf, torch.Tensor) and id(leaf) not in memo:
                     memo[id(leaf)] = to_fake(leaf, mode)
-    return copy.deepcopy(model, memo)
+    return copied(model, memo)
 
 
-def arguments_to_fake(args: tuple[Any, ...], kwargs: dict[str, Any], mode: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def arguments_to_fake(
+    args: tuple[Any, ...], kwargs: dict[str, Any], mode: Any
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The same arguments with fake tensors; None as mode leaves them as they are."""
     if mode is None:
         return args, kwargs

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from modgraph.tracing.fake import every_module
+from modgraph.tracing.copying import every_module
 from modgraph.tracing.forward_signature import ForwardSignature
 from modgraph.tracing.input_specs import Candidate, GroupSpec, LiteralSpec, Spec, TensorSpec
 from modgraph.tracing.input_wishes import Wish, is_transposed, wish_of
@@ -32,12 +32,16 @@ _NAMES: tuple[tuple[str, str], ...] = (
     ("graph_batch", r"batch_?(index|idx)"),
     ("adjacency", r"adj.*|a_hat|laplacian"),
     ("lengths", r".*(lengths?|lens|_len)|lens"),
+    ("offsets", r"offsets?"),
     ("positions", r"pos(itions?|ition_ids|_ids)"),
     ("step", r"t|ts|time|times|time_?steps?|steps?|sigmas?|noise_?levels?|diffusion_step"),
-    ("label", r"y|labels?|class(es)?|class_?(ids?|labels?)|cond_?labels?|targets?|digits?"),
+    ("label", r"y|labels?|class(es)?|class_?(ids?|labels?)|cond_?labels?|targets|digits?"),
     ("state", r"h|c|hx|cx|h0|h_?prev|state|states|hidden|hidden_?states?|prev_?(state|hidden)|init_?(state|hidden)|hc"),
     ("ids", r"(.*_)?(ids?|tokens?|idx|indices|words?|chars?|captions?|sentences?|cat|categorical|categories|cats)"),
-    ("text", r"src|tgt|trg|source|text|texts|prompt|query_text|seqs?|sequences?|questions?|documents?|users?|items?"),
+    (
+        "text",
+        r"src|tgt|trg|source|target|text|texts|prompt|query_text|seqs?|sequences?|questions?|documents?|users?|items?",
+    ),
     ("latent", r"z|noise|latents?|latent_.*|z_.*"),
     ("image", r".*(image|img|pixel|picture|frame|rgb|photo).*"),
     ("audio", r".*(audio|wav|speech|signal).*"),
@@ -161,12 +165,15 @@ class Guesser:
                 return TensorSpec((STEPS, STEPS), self.dtype)
             case "lengths":
                 return TensorSpec((batch,), ints, low=STEPS, high=STEPS + 1)
+            case "offsets":
+                return TensorSpec((batch,), ints, low=0, high=1)
             case "positions":
                 return TensorSpec((batch, STEPS), ints, low=0, high=STEPS) if self.embeds else None
             case "step":
                 return TensorSpec((batch,), ints)
             case "label":
-                return TensorSpec((batch,), ints) if self.embeds else None
+                alone = len(self.signature.required) == 1 or name.lower() == "y"
+                return TensorSpec((batch,), ints) if self.embeds or not alone else None
             case "state":
                 return self._state(name)
             case "ids" | "text":
@@ -187,7 +194,7 @@ class Guesser:
                 layers = module.num_layers * (2 if module.bidirectional else 1)
                 hidden = TensorSpec((layers, self.batch, module.proj_size or module.hidden_size), self.dtype)
                 cell = TensorSpec((layers, self.batch, module.hidden_size), self.dtype)
-                single = name.lower() in ("h", "c", "h0", "c0", "h_prev", "hx", "cx") and not name.lower() == "hx"
+                single = name.lower() in ("h", "c", "h0", "c0", "h_prev", "hx", "cx") and name.lower() != "hx"
                 return GroupSpec("tuple", ((0, hidden), (1, cell))) if module.mode == "LSTM" and not single else hidden
             if isinstance(module, nn.RNNCellBase):
                 state = TensorSpec((self.batch, module.hidden_size), self.dtype)
@@ -277,9 +284,9 @@ class Guesser:
     def _without_layers(self) -> Spec:
         for parameter in self.model.parameters():
             if parameter.dim() == 2 and not isinstance(parameter, nn.UninitializedParameter):
-                return TensorSpec((self.batch, parameter.shape[0]), self.dtype)
+                return TensorSpec(self.shape(2, {1: parameter.shape[0]}), self.dtype)
             if parameter.dim() == 1:
-                return TensorSpec((self.batch, parameter.shape[0]), self.dtype)
+                return TensorSpec(self.shape(2, {1: parameter.shape[0]}), self.dtype)
         ndim = 4 if self._has_images() else 2
         return TensorSpec(self.shape(ndim), self.dtype)
 

@@ -7,7 +7,6 @@ values; from then on, on a real copy.
 from __future__ import annotations
 
 import contextlib
-import copy
 import io
 import random
 import warnings
@@ -21,11 +20,14 @@ from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
 
 from modgraph.tracing import fake
+from modgraph.tracing.copying import copied
 from modgraph.tracing.forward_signature import ForwardSignature
 from modgraph.tracing.input_specs import Candidate, Place, Spec, TensorSpec, make_tensor, make_value
 from modgraph.tracing.input_wishes import Wish, wish_of
 
 Shape = tuple[int, ...]
+MAX_REAL_PARAMETERS = 30_000_000
+"""Elements of a model up to which indices are tried out in a real run, which copies it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ class Outcome:
     error: BaseException | None = None
     output: Any = None
     progress: int = 0
-    """Functions that ended without an error."""
+    """Functions that ended without an error; a view of an input gets nobody anywhere."""
     uses: dict[Place, Use] = field(default_factory=dict)
     failures: list[Failure] = field(default_factory=list)
     """Innermost first: the function, then the layers around it."""
@@ -87,22 +89,30 @@ class Outcome:
     """Indices in this input must be below it."""
     asked: dict[Place, Spec] = field(default_factory=dict)
     """What a mapping or object was asked for and did not have."""
+    columns: dict[Place, int] = field(default_factory=dict)
+    """Columns that were read one by one, of an input that nothing else reads."""
     rebatched: tuple[int, int] | None = None
     """(wanted, got) elements of one row, where a view folded what was left into the batch."""
 
 
 _SHAPE_READS = frozenset({"shape", "size", "dim", "ndim", "__len__"})
 _ITERATION = frozenset({"__iter__", "unbind"})
-_DIRECT = frozenset(
-    "view reshape flatten unflatten permute transpose t T mT swapaxes movedim unsqueeze squeeze expand repeat contiguous to float "
-    "double half bfloat16 long int type type_as clone detach cuda cpu add sub mul div true_divide __add__ __radd__ __sub__ "
-    "__rsub__ __mul__ __rmul__ __truediv__ __rtruediv__ __getitem__ narrow select chunk split unbind __iter__ log exp sqrt "
-    "sigmoid tanh relu abs clamp neg __neg__ pad cat stack normalize dropout masked_fill flip roll requires_grad_ data".split()
-)  # fmt: skip
+_MOVES = frozenset({"permute", "transpose", "t", "T", "mT", "movedim", "swapaxes", "view", "reshape"})
+_CASTS = {"to", "float", "double", "half", "bfloat16", "long", "int", "type", "type_as", "cuda", "cpu", "data"}
+_VIEWS = {
+    "flatten", "unflatten", "unsqueeze", "squeeze", "expand", "repeat", "contiguous", "__getitem__", "narrow", "select",
+    "chunk", "split", "unbind", "__iter__", "pad", "cat", "stack", "flip", "roll", "clone", "detach", "requires_grad_",
+}  # fmt: skip
+_ELEMENTWISE = {
+    "add", "sub", "mul", "div", "true_divide", "__add__", "__radd__", "__sub__", "__rsub__", "__mul__", "__rmul__",
+    "__truediv__", "__rtruediv__", "log", "exp", "sqrt", "sigmoid", "tanh", "relu", "abs", "clamp", "neg", "__neg__",
+    "sin", "cos", "normalize", "dropout", "masked_fill",
+}  # fmt: skip
+_DIRECT = _MOVES | _CASTS | _VIEWS | _ELEMENTWISE
 _INDEXED = {"embedding": 1, "index_select": 0, "gather": 0, "__getitem__": 0, "take_along_dim": 0}
 
 
-class Observer(TorchFunctionMode):
+class Observer(TorchFunctionMode):  # type: ignore[misc]
     """Follows the inputs through functions and layers while the forward runs."""
 
     def __init__(self, outcome: Outcome, names: dict[int, str], batch: int) -> None:
@@ -113,6 +123,7 @@ class Observer(TorchFunctionMode):
         self._origins: dict[int, Origin] = {}
         self._kept: list[torch.Tensor] = []
         self._failed: BaseException | None = None
+        self._read_whole: set[Place] = set()
 
     def follow(self, tensor: torch.Tensor, origin: Origin) -> None:
         """From here on, `tensor` is known to come from `origin`."""
@@ -126,10 +137,12 @@ class Observer(TorchFunctionMode):
         try:
             result = func(*args, **(kwargs or {}))
         except Exception as error:
-            self._fail(error, name, None, tensors, [v for v in _leaves((args, kwargs)) if not _is_tensor(v)])
+            self._fail(
+                error, name, None, tensors, [v for v in _leaves((args, kwargs)) if not isinstance(v, torch.Tensor)]
+            )
             raise
         if name not in _SHAPE_READS:
-            self.outcome.progress += 1
+            self.outcome.progress += name not in _VIEWS | _MOVES | _CASTS
             self._spread(name, tensors, args, result)
         return result
 
@@ -155,7 +168,8 @@ class Observer(TorchFunctionMode):
 
     def _seen_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Seen]:
         with torch._C.DisableTorchFunction():
-            for position, value in [*enumerate(args), *kwargs.items()]:
+            arguments: list[tuple[int | str, Any]] = [*enumerate(args), *kwargs.items()]
+            for position, value in arguments:
                 if isinstance(value, torch.Tensor):
                     yield self._seen(value, position)
 
@@ -186,22 +200,31 @@ class Observer(TorchFunctionMode):
         if not origins:
             return
         if name in _INDEXED and len(tensors) > 1:
-            self._note_index(name, tensors)
+            self._note_index(tensors)
+        self._note_columns(name, args, origins[0])
         places = frozenset(place for origin in origins for place in origin.places)
         direct = name in _DIRECT and all(origin.direct for origin in origins)
         for made in _leaves(result):
             if isinstance(made, torch.Tensor) and id(made) not in self._origins:
-                same = direct and len(origins) == 1 and origins[0].same and self._same_dimensions(name, tensors, made)
+                same = direct and len(origins) == 1 and origins[0].same and _keeps_dimensions(name, tensors, made)
                 self.follow(made, Origin(places, direct, same))
         if name in ("view", "reshape") and tensors and isinstance(result, torch.Tensor):
             self._note_rebatch(tensors[0], args, result)
 
-    @staticmethod
-    def _same_dimensions(name: str, tensors: list[torch.Tensor], made: torch.Tensor) -> bool:
-        moves = ("permute", "transpose", "t", "T", "mT", "movedim", "swapaxes", "view", "reshape")
-        return name not in moves and tensors[0].shape == made.shape
+    def _note_columns(self, name: str, args: Any, origin: Origin) -> None:
+        """`x[:, 2]` of an input itself reads one column; anything else reads all of it."""
+        if not origin.same or len(origin.places) != 1 or name in _CASTS:
+            return
+        (place,) = origin.places
+        index = args[1] if name == "__getitem__" and len(args) > 1 else None
+        if isinstance(index, tuple) and len(index) == 2 and index[0] == slice(None) and type(index[1]) is int:
+            if index[1] >= 0 and place not in self._read_whole:
+                self.outcome.columns[place] = max(index[1] + 1, self.outcome.columns.get(place, 0))
+            return
+        self._read_whole.add(place)
+        self.outcome.columns.pop(place, None)
 
-    def _note_index(self, name: str, tensors: list[torch.Tensor]) -> None:
+    def _note_index(self, tensors: list[torch.Tensor]) -> None:
         # torch.embedding(weight, indices), but F.embedding(indices, weight): the table is the floating one.
         index = next((t for t in tensors if not t.dtype.is_floating_point and id(t) in self._origins), None)
         table = next((t for t in tensors if t is not index and t.dim() and id(t) not in self._origins), None)
@@ -219,8 +242,13 @@ class Observer(TorchFunctionMode):
         sizes = [size for size in _leaves(args[1:]) if isinstance(size, int)]
         if len(sizes) == 2 and sizes[0] == -1 and before.dim() > 2 and before.shape[0] == self.batch:
             wanted, got = sizes[1], before.numel() // self.batch
-            if after.shape[0] != self.batch and self.outcome.rebatched is None:
+            # Steps or positions are rows of their own on purpose; a view across the last dimension is not.
+            if after.shape[0] != self.batch and before.shape[-1] != wanted and self.outcome.rebatched is None:
                 self.outcome.rebatched = (wanted, got)
+
+
+def _keeps_dimensions(name: str, tensors: list[torch.Tensor], made: torch.Tensor) -> bool:
+    return name not in _MOVES and tensors[0].shape == made.shape
 
 
 def _name_of(function: Any) -> str:
@@ -230,10 +258,6 @@ def _name_of(function: Any) -> str:
 
 def _leaves(value: Any) -> list[Any]:
     return pytree.tree_leaves(value)  # type: ignore[no-any-return]
-
-
-def _is_tensor(value: Any) -> bool:
-    return isinstance(value, torch.Tensor)
 
 
 _LEAVES_FAKE = (
@@ -261,7 +285,9 @@ class Prober:
         self.signature = ForwardSignature.of(model)
         self.training = training
         self.tries = 0
-        self.real = False
+        self.lazy = any(isinstance(p, nn.UninitializedParameter) for p in model.parameters())
+        # The first run of a lazy layer makes its parameters, which a fake one cannot, and only once.
+        self.real = self.lazy and mode is None
         self.weightless = mode is not None
         """The model itself is fake: there are no values to run on."""
         self.grad = False
@@ -270,6 +296,18 @@ class Prober:
         self.batch = 2 if training else 1
         self._copy: nn.Module | None = None
 
+    @property
+    def can_be_real(self) -> bool:
+        """A real run is possible, affordable, and not what is done already."""
+        if self.weightless or self.real:
+            return False
+        count: int = sum(parameter.numel() for parameter in self.model.parameters())
+        return count <= MAX_REAL_PARAMETERS
+
+    def be_real(self) -> None:
+        """From here on, runs are made on a real copy."""
+        self.real, self._copy = True, None
+
     def run(self, candidate: Candidate, make_missing: Any = None) -> Outcome:
         """What happens when `forward` gets this candidate. Costs one try; two where the forward decides by values."""
         outcome = self._run_once(candidate, make_missing)
@@ -277,7 +315,7 @@ class Prober:
             if self.weightless:
                 outcome.error = None
                 return outcome
-            self.real, self._copy = True, None
+            self.be_real()
             outcome = self._run_once(candidate, make_missing)
         if not self.grad and outcome.error is not None and "does not require grad" in str(outcome.error):
             self.grad = True
@@ -304,7 +342,7 @@ class Prober:
 
     def _arguments(
         self, candidate: Candidate, observer: Observer, make_missing: Any
-    ) -> tuple[list[Any], dict[str, Any]]:
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         def tensor(place: Place, spec: TensorSpec) -> torch.Tensor:
             made = make_tensor(spec, self.device, seed=0, fake=not self.real)
             if self.grad and made.dtype.is_floating_point:
@@ -315,8 +353,9 @@ class Prober:
         def missing(place: Place, key: str) -> Any:
             with torch._C.DisableTorchFunction():
                 spec = make_missing(key)
-                observer.outcome.asked[(*place, key)] = spec
-                return make_value(spec, (*place, key), tensor)
+                inside: Place = (*place, key)
+                observer.outcome.asked[inside] = spec
+                return make_value(spec, inside, tensor)
 
         made = {
             name: make_value(entry, (name,), tensor, missing if make_missing else None)
@@ -325,8 +364,8 @@ class Prober:
         return self.signature.split(made)
 
     def _working_copy(self) -> nn.Module:
-        if self._copy is None:
-            self._copy = copy.deepcopy(self.model) if self.real else fake.fake_copy(self.model, self.mode)
+        if self._copy is None or self.lazy:
+            self._copy = copied(self.model) if self.real else fake.fake_copy(self.model, self.mode)
             self._copy.train(self.training)
         return self._copy
 

@@ -1,4 +1,4 @@
-"""What an inferred input is before it is a tensor: a shape, a dtype and a range of values, nested as `forward` wants it."""
+"""What an inferred input is before it is a tensor: a shape, a dtype and a range of values, nested as needed."""
 
 from __future__ import annotations
 

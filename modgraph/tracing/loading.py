@@ -117,14 +117,11 @@ def look_up(namespace: types.ModuleType, target: Target) -> Any:
         TargetError: there is nothing of that name; the message has the nearest names, or all.
     """
     found: Any = namespace
-    for position, part in enumerate(target.name.split(".")):
-        try:
-            found = getattr(found, part)
-        except AttributeError:
-            owner = target.place if position == 0 else ".".join(target.name.split(".")[:position])
-            raise TargetError(
-                f"{owner} has no {part!r}", file=_file_of(target), hint=_what_is_there(found, part)
-            ) from None
+    owner = target.place
+    for part in target.name.split("."):
+        if not hasattr(found, part):
+            raise TargetError(f"{owner} has no {part!r}", file=_file_of(target), hint=_what_is_there(found, part))
+        found, owner = getattr(found, part), part
     return found
 
 
@@ -133,7 +130,7 @@ def _file_of(target: Target) -> str | None:
 
 
 def _what_is_there(owner: Any, missing: str) -> str | None:
-    home = getattr(owner, "__name__", None)
+    home = owner.__name__ if isinstance(owner, types.ModuleType) else getattr(owner, "__module__", None)
     names = [
         name
         for name, value in vars(owner).items()
@@ -232,7 +229,9 @@ def _import_object(name: str) -> Any:
     raise TargetError(f"the argument {name} cannot be found", hint="write a class as its import path: torch.nn.ReLU")
 
 
-def check_signature(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], target: Target) -> None:
+def check_signature(
+    function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], target: Target
+) -> None:
     """Nothing, if the arguments fit.
 
     Raises:
@@ -265,7 +264,7 @@ _SAMPLE_VALUES: dict[Any, str] = {
 
 
 def _fitting(signature: inspect.Signature, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
-    """Arguments that the signature takes: those given that it knows, and a value for each required one that is missing."""
+    """Arguments that the signature takes: those given that it knows, and a value for each required one missing."""
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     given = list(args)
     written = []

@@ -9,14 +9,18 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
+from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch import nn
 from torch.overrides import TorchFunctionMode
 
-from modgraph.tracing.tensors import Named, quietly, tensors_in
+from modgraph.tracing.tensors import ATOMS, EXACT, Named, quietly, tensors_in
 
 if TYPE_CHECKING:
+    from modgraph.tracing.raw_events import Taken
     from modgraph.tracing.recorder import Recorder
 
 
@@ -32,7 +36,7 @@ class Kind(enum.Enum):
     """Runs functions of the user's, whose own operations are to be seen too."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Function:
     """What is known of one torch function."""
 
@@ -43,12 +47,36 @@ class Function:
     ignores_second: bool = False
     in_place: bool = False
     """By its name it changes its first argument: asked where tensors count no versions."""
+    replaces_memory: bool = False
+    """It gives its first argument other memory, which no version counter tells."""
+    reads_all: bool = True
+    """None of its arguments is ignored."""
+
+    @cached_property
+    def skipped(self) -> bool:
+        return self.kind is Kind.SKIP
+
+    @cached_property
+    def simple(self) -> bool:
+        """It is an operation like most: reads what it is given."""
+        return self.kind is Kind.OPERATION and self.reads_all and not self.in_place
 
 
 _GAPS = {
-    **dict.fromkeys(("item", "tolist", "numpy", "equal", "allclose", "is_nonzero")),
-    **{"__array__": "numpy", "__bool__": "bool", "__int__": "int", "__float__": "float", "__index__": "index"},
-    **{"__complex__": "complex", "__contains__": "contains", "__dlpack__": "dlpack"},
+    "item": "item",
+    "tolist": "tolist",
+    "numpy": "numpy",
+    "equal": "equal",
+    "allclose": "allclose",
+    "is_nonzero": "bool",
+    "__array__": "numpy",
+    "__bool__": "bool",
+    "__int__": "int",
+    "__float__": "float",
+    "__index__": "index",
+    "__complex__": "complex",
+    "__contains__": "contains",
+    "__dlpack__": "dlpack",
 }
 _TENSOR_GETTERS = frozenset({"data", "T", "mT", "H", "mH", "real", "imag", "grad"})
 _TENSOR_SETTERS = frozenset({"data", "real", "imag"})
@@ -60,7 +88,7 @@ _SKIPPED = frozenset(
         *("storage_type", "typed_storage", "_typed_storage", "register_hook", "retain_grad", "requires_grad_"),
         *("backward", "register_post_accumulate_grad_hook", "_set_grad_enabled", "device", "result_type", "can_cast"),
         *("__len__", "__hash__", "__repr__", "__str__", "__format__", "__dir__", "__reduce_ex__", "__setstate__"),
-        *("broadcast_shapes", "is_tensor", "_is_view", "dense_dim", "sparse_dim", "_nested_tensor_size", "_backward_hooks"),
+        *("broadcast_shapes", "is_tensor", "_is_view", "dense_dim", "sparse_dim", "_nested_tensor_size"),
     }
 )
 _SHAPE_ONLY_FIRST = frozenset(
@@ -78,16 +106,16 @@ _OVERWRITING = frozenset(
         *("kaiming_normal_", "orthogonal_", "sparse_", "eye_", "dirac_"),
     }
 )
-_ITERATORS = (type(iter(())), type(iter([])))
-_EXACT = frozenset({torch.Tensor, torch.nn.Parameter})
+_ITERATORS: tuple[type, ...] = (type(iter(())), type(iter([])))
 
 
-class OperationMode(TorchFunctionMode):
+class OperationMode(TorchFunctionMode):  # type: ignore[misc]
     """Records each torch function that runs in a thread of the traced call, and changes nothing."""
 
     def __init__(self, recorder: Recorder) -> None:
         super().__init__()
         self._recorder = recorder
+        self._local = recorder.local
         self._functions: dict[Any, Function] = {}
 
     def __torch_function__(
@@ -96,100 +124,177 @@ class OperationMode(TorchFunctionMode):
         function = self._functions.get(func)
         if function is None:
             function = self._functions[func] = classified(func)
-        kwargs = kwargs or {}
-        if function.kind is Kind.SKIP:
-            return func(*args, **kwargs)
-        return self.recorded(function, func, args, kwargs)
+        if function.skipped or self._local.stack is None or _tracing_state() is not None:
+            return func(*args, **(kwargs or {}))
+        if function.simple and not kwargs and _n_modes() == 0:
+            arrived: list[Named] = []
+            for name, argument in zip(_ARGUMENT_NAMES, args):  # noqa: B905
+                kind = type(argument)
+                if kind in EXACT:
+                    arrived.append((name, argument))
+                elif kind not in ATOMS:
+                    break
+            else:
+                return self._recorded_simply(function, func, args, arrived)
+        return self.recorded(function, func, args, kwargs or {})
+
+    def _recorded_simply(self, function: Function, func: Any, args: tuple[Any, ...], arrived: list[Named]) -> Any:
+        """`recorded` for plain tensors and numbers, without modes below: then reading a tensor reaches nobody.
+
+        The same in fewer steps, as it is the greater part of what a trace costs.
+        """
+        if len(arrived) > 1:
+            arrived = _each_once(arrived)
+        flows = self._recorder.flows(arrived)
+        try:
+            versions: Versions = [tensor._version for _, tensor in arrived]
+        except RuntimeError:
+            versions = None
+        result = func(*args)
+        if type(result) is _TENSOR and versions is not None:
+            for (_, tensor), before in zip(arrived, versions):  # noqa: B905
+                if tensor is result or tensor._version != before:
+                    break
+            else:
+                self._recorder.operation(function.name, flows, (result,), ())
+                return result
+        with quietly():
+            self._after(function, arrived, flows, versions, {}, result)
+        return result
 
     def recorded(self, function: Function, func: Callable[..., Any], args: tuple[Any, ...], kwargs: Any) -> Any:
         """The result of `func(*args, **kwargs)`, filed as an operation if it made or changed a tensor."""
-        recorder = self._recorder
-        if recorder.is_outside():
-            return func(*args, **kwargs)
         with quietly():
-            arrived, read = _arguments(function, args, kwargs)
-            flows = recorder.flows(read)
-            versions = [_version(tensor) for _, tensor in arrived]
-            recorder.before_operation(function, arrived)
+            arrived = _arguments(args, kwargs)
+            flows, versions = self._before(function, arrived, kwargs)
         if function.kind is Kind.HIGHER_ORDER:
-            with self:
-                result = func(*args, **kwargs)
+            result = func(*map(self._seeing, args), **{name: self._seeing(value) for name, value in kwargs.items()})
         else:
             result = func(*args, **kwargs)
         with quietly():
-            changed = _changed(function, arrived, versions, kwargs)
-            made = _made(result, arrived, changed)
-            if made or changed:
-                recorder.operation(function.name, flows, made, changed)
-            elif function.kind is Kind.GAP and read:
-                recorder.gap(_GAPS[function.name.rpartition(".")[2]] or function.name.rpartition(".")[2], read)
+            self._after(function, arrived, flows, versions, kwargs, result)
         return result
 
+    def _seeing(self, argument: Any) -> Any:
+        """A function of the user's, wrapped so that its operations are seen though its caller has the mode off."""
+        is_function = isinstance(argument, FunctionType | MethodType | nn.Module)
+        if not is_function or isinstance(argument, torch.fx.GraphModule):
+            return argument
 
-_ARGUMENT_NAMES = tuple(f"args[{position}]" for position in range(16))
+        def seeing(*args: Any, **kwargs: Any) -> Any:
+            with self:
+                return argument(*args, **kwargs)
+
+        return seeing
+
+    def _before(self, function: Function, arrived: list[Named], kwargs: dict[str, Any]) -> tuple[list[Taken], Versions]:
+        """Where the tensors come from of which the values are read, and the versions of all."""
+        if function.reads_all and "out" not in kwargs:
+            flows = self._recorder.flows(arrived)
+        else:
+            flows = self._recorder.flows([named for named in arrived if _is_read(function, named[0])])
+        if function.in_place:
+            for _, tensor in arrived[:1]:
+                self._recorder.before_write(tensor)
+        try:
+            return flows, [tensor._version for _, tensor in arrived]
+        except RuntimeError:
+            return flows, None
+
+    def _after(
+        self,
+        function: Function,
+        arrived: list[Named],
+        flows: list[Taken],
+        versions: Versions,
+        kwargs: dict[str, Any],
+        result: Any,
+    ) -> None:
+        if versions is None:
+            changed = _changed_by_name(function, arrived, kwargs)
+        else:
+            changed = [item[1] for item, before in zip(arrived, versions, strict=True) if item[1]._version != before]
+        if function.replaces_memory and arrived and not changed:
+            changed = [arrived[0][1]]
+        made = _made(result, arrived)
+        if function.kind is Kind.HIGHER_ORDER:  # what its functions made has come from their operations already
+            made = [tensor for tensor in made if not self._recorder.dataflow.knows(tensor)]
+        if made or changed:
+            self._recorder.operation(function.name, flows, made, changed)
+        elif function.kind is Kind.GAP and arrived:
+            last = function.name.rpartition(".")[2]
+            self._recorder.gap(_GAPS[last], arrived)
 
 
-def _arguments(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Named], list[Named]]:
-    """Every tensor given, and those of which the values are read; each once."""
+Versions = list[int] | None
+"""How often each tensor was written into; None where one is an inference tensor, which does not count."""
+_TENSOR = torch.Tensor
+_n_modes = torch._C._len_torch_function_stack
+_tracing_state = torch._C._get_tracing_state
+# More names than any function has arguments: `zip` then stops where the arguments end.
+_ARGUMENT_NAMES = tuple(f"args[{position}]" for position in range(1000))
+
+
+def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Named]:
+    """Every tensor given, each once."""
     arrived: list[Named] = []
-    read: list[Named] = []
-    for position, argument in enumerate(args):
-        if type(argument) in _EXACT:
-            named = [(_ARGUMENT_NAMES[position] if position < 16 else f"args[{position}]", argument)]
-        else:
-            named = tensors_in(argument, f"args[{position}]")
-        if not named:
-            continue
-        arrived += named
-        if not ((position == 0 and function.ignores_first) or (position == 1 and function.ignores_second)):
-            read += named
+    for name, argument in zip(_ARGUMENT_NAMES, args):  # noqa: B905
+        kind = type(argument)
+        if kind in EXACT:
+            arrived.append((name, argument))
+        elif kind not in ATOMS:
+            arrived += tensors_in(argument, name)
     for name, argument in kwargs.items():
-        named = tensors_in(argument, name)
-        if named:
-            arrived += named
-            if name != "out" and not (function.ignores_second and name == "other"):
-                read += named
-    if len(read) > 1:
-        read = list({id(tensor): (name, tensor) for name, tensor in reversed(read)}.values())[::-1]
-    return arrived, read
+        if type(argument) not in ATOMS:
+            arrived += tensors_in(argument, name)
+    return _each_once(arrived) if len(arrived) > 1 else arrived
 
 
-def _version(tensor: torch.Tensor) -> int | None:
-    try:
-        return tensor._version
-    except RuntimeError:  # an inference tensor counts none
-        return None
+def _each_once(named: list[Named]) -> list[Named]:
+    if len({id(item[1]) for item in named}) == len(named):
+        return named
+    return list({id(item[1]): item for item in reversed(named)}.values())[::-1]
 
 
-def _changed(
-    function: Function, arrived: list[Named], versions: list[int | None], kwargs: dict[str, Any]
-) -> list[torch.Tensor]:
-    """The tensors that the operation wrote into: by version counter, and by name where there is none."""
-    changed: dict[int, torch.Tensor] = {}
-    for position, ((name, tensor), before) in enumerate(zip(arrived, versions, strict=True)):
-        if before is not None:
-            moved = _version(tensor) != before
-        else:
-            in_place = function.in_place or kwargs.get("inplace") is True
-            moved = (position == 0 and in_place) or name == "out" or name.startswith("out[")
-        if moved:
-            changed[id(tensor)] = tensor
-    if function.in_place and function.name.endswith("__set__") and arrived:
-        changed[id(arrived[0][1])] = arrived[0][1]
-    return list(changed.values())
+def _is_read(function: Function, place: str) -> bool:
+    if place.startswith("args[0]"):
+        return not function.ignores_first
+    if place.startswith("args[1]") or place == "other":
+        return not function.ignores_second
+    return place != "out" and not place.startswith("out[")
 
 
-def _made(result: Any, arrived: list[Named], changed: list[torch.Tensor]) -> list[torch.Tensor]:
+def _changed_by_name(function: Function, arrived: list[Named], kwargs: dict[str, Any]) -> list[torch.Tensor]:
+    in_place = function.in_place or kwargs.get("inplace") is True
+    return [
+        tensor
+        for position, (name, tensor) in enumerate(arrived)
+        if (position == 0 and in_place) or name == "out" or name.startswith("out[")
+    ]
+
+
+def _made(result: Any, arrived: list[Named]) -> list[torch.Tensor]:
     """The tensors of the result that did not exist before."""
-    if type(result) in _EXACT:
+    kind = type(result)
+    if kind in EXACT:
         for _, tensor in arrived:
             if tensor is result:
                 return []
         return [result]
-    if type(result) in _ITERATORS:
+    if kind in ATOMS:
+        return []
+    if kind in _ITERATORS:
         result = result.__reduce__()[1]
     given = {id(tensor) for _, tensor in arrived}
     return [tensor for _, tensor in tensors_in(result, "") if id(tensor) not in given]
+
+
+def version_of(tensor: torch.Tensor) -> int | None:
+    """How often `tensor` was written into; None for an inference tensor, which does not count."""
+    try:
+        return int(tensor._version)
+    except RuntimeError:
+        return None
 
 
 def classified(func: Any) -> Function:
@@ -204,18 +309,26 @@ def classified(func: Any) -> Function:
         if last == "__get__" and attribute in _TENSOR_GETTERS:
             return Function(Kind.OPERATION, name)
         if last == "__set__" and attribute in _TENSOR_SETTERS:
-            return Function(Kind.OPERATION, f"{name}.__set__", ignores_first=attribute == "data", in_place=True)
+            data = attribute == "data"
+            name = f"{name}.__set__"
+            return Function(
+                Kind.OPERATION, name, ignores_first=data, in_place=True, replaces_memory=data, reads_all=not data
+            )
         return Function(Kind.SKIP, name)
     if last in _SKIPPED or name.startswith("torch.is_"):
         return Function(Kind.SKIP if last not in _GAPS else Kind.GAP, name)
     if last in _GAPS:
         return Function(Kind.GAP, name)
+    first = last in _SHAPE_ONLY_FIRST or last in _OVERWRITING
+    second = last in _SHAPE_ONLY_SECOND
+    in_place = _names_in_place(last)
     return Function(
         Kind.OPERATION,
         name,
-        ignores_first=last in _SHAPE_ONLY_FIRST or last in _OVERWRITING,
-        ignores_second=last in _SHAPE_ONLY_SECOND,
-        in_place=_names_in_place(last),
+        ignores_first=first,
+        ignores_second=second,
+        in_place=in_place,
+        reads_all=not (first or second),
     )
 
 
@@ -236,7 +349,7 @@ _PUBLIC = (
 
 
 def function_name(func: Any) -> str:
-    """The name under which a user would look `func` up: "torch.add", "torch.Tensor.view", "torch.ops.aten.add.Tensor"."""
+    """The name under which a user would look `func` up: "torch.add", "torch.Tensor.view", "torch.ops.aten.add"."""
     if isinstance(func, torch._ops.OpOverload | torch._ops.OpOverloadPacket):
         return f"torch.ops.{func}"
     if isinstance(func, torch._ops.HigherOrderOperator):

@@ -6,61 +6,54 @@ else after the run.
 
 from __future__ import annotations
 
-import inspect
+import contextlib
+import re
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from types import FunctionType
 from typing import Any
+from weakref import ref
 
 import torch
 from torch import nn
+from torch.utils._python_dispatch import _get_current_dispatch_mode_stack as _dispatch_modes
 
-from modgraph.graph.events import (
-    EnterEvent,
-    ErrorEvent,
-    Event,
-    ExitEvent,
-    Flow,
-    GapEvent,
-    GradientEvent,
-    ModuleEvent,
-    OperationEvent,
-    OutputEvent,
-)
-from modgraph.graph.model import ModuleNode, Statistics
-from modgraph.tracing.dataflow import Dataflow, Producers
-from modgraph.tracing.operations import Function, OperationMode
+from modgraph.graph.events import ErrorEvent, Event
+from modgraph.graph.model import SourceLocation, Statistics
+from modgraph.tracing.arguments import Names, inputs_of, output_name
+from modgraph.tracing.dataflow import Dataflow
+from modgraph.tracing.operations import OperationMode, version_of
+from modgraph.tracing.raw_events import Raw, Taken, as_event
 from modgraph.tracing.sites import Site, failure_of, location_of, site_of
-from modgraph.tracing.tensors import Named, Seen, described, seen, statistics_of, tensors_in
+from modgraph.tracing.tensors import EXACT, Named, facts_of, statistics_of, tensors_in
 from modgraph.tracing.tree import Tree
 
-Taken = tuple[Producers, Seen]
-"""A tensor that arrived, before it is a `Flow` for each of its producers."""
-Raw = tuple[Any, ...]
-"""An event before it is one: its kind, then its contents."""
-
-_TENSORS = frozenset({torch.Tensor, nn.Parameter})
+_n_modes = torch._C._len_torch_function_stack
 _graph_task = torch._C._current_graph_task_id
 _tracing_state = torch._C._get_tracing_state
+
+
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+|\b0x[0-9a-fA-F]{8,}")
 
 
 class Frame:
     """One open call."""
 
-    __slots__ = ("index", "inputs", "module", "parent", "parent_frame", "path", "quiet", "recomputed", "site", "versions")
+    __slots__ = (*("index", "inputs", "module", "parent", "parent_frame", "path", "recomputed", "site", "versions"),)
 
-    def __init__(self, index: int, module: nn.Module, path: str, parent_frame: Frame | None, site: Site | None) -> None:
-        self.index = index
+    def __init__(
+        self, module: nn.Module, path: str, parent_frame: Frame | None, site: Site | None, inputs: list[Named]
+    ) -> None:
+        self.index = -1
         self.module = module
         self.path = path
         self.parent_frame = parent_frame
         self.site = site
-        self.inputs: list[Named] = []
-        self.versions: list[int | None] = []
+        self.inputs = inputs
+        self.versions: list[int] | None = None
         self.parent = False
         """A call began inside: it is no leaf."""
-        self.quiet = False
-        """Its operations are not recorded."""
         self.recomputed = False
 
 
@@ -85,29 +78,34 @@ class Recorder:
         self.dataflow = Dataflow()
         self.mode = OperationMode(self)
         self.on_new_class: Callable[[type], None] = lambda _: None
+        self.in_backward = False
         self.observes_hooks = False
         """Hooks for all modules are set, so that no module's operations may be left out."""
         self._on_exit = on_exit
         self._emit = emit
         self._log: list[Raw] = []
+        self._places: dict[tuple[int, int], tuple[Site, SourceLocation | None]] = {}
+        self._say: Callable[[Raw], None] = self._log.append if emit is None else self._say_at_once
         self._lock = threading.RLock()
+        self.originals: dict[Any, Callable[..., Any]] = {}
+        """The user's `forward` behind each of the wrappers that are set on classes now."""
         self._n_calls = 0
         self._n_operations = 0
-        self._statistics = statistics
+        self.is_lean = emit is None and on_exit is None and not statistics
+        """Nobody asks for more than the graph, so that `leaf` does."""
+        self._measure = self._statistics_of if statistics else None
         self._measured: dict[int, tuple[Any, int | None, Statistics | None]] = {}
-        self._names: dict[type, Names] = {}
-        self._quiet_classes: dict[type, bool] = {}
+        self.names: dict[type, Names] = {}
+        self._quiet_classes: dict[type, Callable[..., Any] | None] = {}
         self._failure: tuple[BaseException, str] | None = None
         self.before_write: Callable[[torch.Tensor], None] = lambda _: None
 
     # What is said
 
-    def _say(self, raw: Raw) -> None:
-        if self._emit is None:
-            self._log.append(raw)
-        else:
-            with self._lock:
-                self._emit(as_event(raw))
+    def _say_at_once(self, raw: Raw) -> None:
+        assert self._emit is not None
+        with self._lock:
+            self._emit(as_event(raw, self._place))
 
     def say(self, event: Event) -> None:
         """Pass on an event made elsewhere."""
@@ -115,7 +113,47 @@ class Recorder:
 
     def events(self) -> list[Event]:
         """All events that were not emitted as they happened."""
-        return [as_event(raw) for raw in self._log]
+        return [as_event(raw, self._place) for raw in self._log]
+
+    def _place(self, site: Site | None) -> SourceLocation | None:
+        """The location of a call site, looked up once. By `id`: equal code may stand in two files."""
+        if site is None:
+            return None
+        key = (id(site[0]), site[1])
+        known = self._places.get(key)
+        if known is None:
+            known = self._places[key] = (site, location_of(site))
+        return known[1]
+
+    # Threads
+
+    def fork(self) -> Callable[[], contextlib.AbstractContextManager[None]]:
+        """What another thread enters to go on inside the call that is open here now."""
+        stack = (self.local.stack or [])[-1:]
+        fake_modes = [mode for mode in _dispatch_modes() if type(mode).__name__ == "FakeTensorMode"]
+
+        @contextlib.contextmanager
+        def inside() -> Iterator[None]:
+            before = self.local.stack
+            self.local.stack = list(stack)
+            try:
+                with contextlib.ExitStack() as modes:
+                    if before is None:
+                        for mode in fake_modes:
+                            modes.enter_context(mode)
+                        modes.enter_context(self.mode)
+                    yield
+            finally:
+                self.local.stack = before
+
+        return inside
+
+    def adopts_backward_thread(self) -> bool:
+        """Whether this thread runs the backward pass of the traced call: it takes part from now on."""
+        if self.in_backward and _graph_task() != -1:
+            self.local.stack = []
+            return True
+        return False
 
     # Calls
 
@@ -131,53 +169,106 @@ class Recorder:
         assert stack is not None
         parent = stack[-1] if stack else None
         site = site_of(sys._getframe(depth), parent.site if parent else None)
-        path = self.tree.path_of(module)
-        if path is None:
-            path = self._discover(module, parent)
-        inputs = self._inputs(module, args, kwargs)
-        recomputed = _graph_task() != -1
-        taken = [] if recomputed else self.flows(inputs)
-        described_inputs = [item[1] for item in taken] if taken else [seen(name, tensor) for name, tensor in inputs]
-        with self._lock:
-            index = self._n_calls
-            self._n_calls = index + 1
-            self._say(
-                ("enter", index, path, parent.index if parent else None, described_inputs, taken, site, direct, recomputed)
-            )
-        frame = Frame(index, module, path, parent, site)
-        frame.inputs = inputs
-        frame.recomputed = recomputed
-        frame.versions = [_version(tensor) for _, tensor in inputs]
-        frame.quiet = self._is_quiet(module, inputs)
+        known = self.tree.known.get(id(module))
+        path = known[1] if known is not None else self._discover(module, parent)
+        names = self.names.get(type(module))
+        if names is None or "forward" in module.__dict__:
+            names = self.names[type(module)] = Names(module)
+        if len(args) == 1 and not kwargs and type(args[0]) in EXACT:
+            inputs = [(names.first, args[0])]
+        else:
+            inputs = inputs_of(names, args, kwargs)
+        frame = Frame(module, path, parent, site, inputs)
+        if _graph_task() == -1:
+            taken = self.flows(inputs)
+        else:
+            frame.recomputed = True
+            taken = [(name, (), facts_of(tensor), None) for name, tensor in inputs]
+        try:
+            frame.versions = [tensor._version for _, tensor in inputs]
+        except RuntimeError:  # an inference tensor counts none
+            frame.versions = None
         if parent is not None:
             parent.parent = True
+        parent_index = None if parent is None else parent.index
+        with self._lock:
+            frame.index = index = self._n_calls
+            self._n_calls = index + 1
+            self._say(("enter", index, path, parent_index, taken, site, direct, frame.recomputed))
         stack.append(frame)
         return frame
 
+    def leaf(self, module: nn.Module, forward: Callable[..., Any], tensor: torch.Tensor, stack: list[Frame]) -> Any:
+        """Call `forward(module, tensor)` of a layer that `quiet_forward` found: `enter` to `exit` in fewer steps.
+
+        Most calls of most models are such, and this is most of what a trace costs.
+        """
+        parent = stack[-1]
+        parent.parent = True
+        site = site_of(sys._getframe(2), parent.site)
+        path = self.tree.known[id(module)][1]
+        name = self.names[type(module)].first
+        dataflow = self.dataflow
+        with self._lock:
+            index = self._n_calls
+            self._n_calls = index + 1
+            taken = [(name, *dataflow.arrival(tensor), None)]
+            self._say(("enter", index, path, parent.index, taken, site, False, False))
+        try:
+            version: int | None = tensor._version
+        except RuntimeError:  # an inference tensor counts none
+            version = None
+        self.local.stack = None  # nothing inside is to be recorded, not even `super().forward(...)`
+        try:
+            result = forward(module, tensor)
+        except BaseException as error:
+            self._note_failure(error, path)
+            self._say(("exit", index, [], error_text(error)))
+            raise
+        finally:
+            self.local.stack = stack
+        producer = (f"call:{index}",)
+        if version is not None and tensor._version != version:
+            dataflow.write(tensor, producer)
+        if type(result) in EXACT:
+            left = [("output", dataflow.bind(result, producer), None)]
+        else:
+            left = [(name, dataflow.bind(item, producer), None) for name, item in tensors_in(result, "output")]
+        self._say(("exit", index, left, None))
+        return result
+
     def exit(self, frame: Frame, result: Any) -> None:
         """A call ends with a result."""
-        self._close(frame)
-        outputs = [("output", result)] if type(result) in _TENSORS else tensors_in(result, "output")
-        self._say(("exit", frame.index, [self._seen(name, tensor) for name, tensor in outputs], None))
-        if frame.recomputed:
-            return
-        if not frame.parent:
+        stack = self.local.stack
+        if stack and stack[-1] is frame:
+            stack.pop()
+        else:
+            self._close(frame)
+        outputs = [("output", result)] if type(result) in EXACT else tensors_in(result, "output")
+        measure = self._measure
+        if frame.parent or frame.recomputed:
+            left = [(name, facts_of(tensor), measure and measure(tensor)) for name, tensor in outputs]
+        else:
             producer = (f"call:{frame.index}",)
-            dataflow = self.dataflow
-            for (_, tensor), before in zip(frame.inputs, frame.versions, strict=True):
-                if before is not None and _version(tensor) != before:
-                    dataflow.write(tensor, producer)
-            for _, tensor in outputs:
-                dataflow.bind(tensor, producer)
-        if self._on_exit is not None:
+            bind = self.dataflow.bind
+            if frame.versions is not None:
+                for (_, tensor), before in zip(frame.inputs, frame.versions):  # noqa: B905
+                    if tensor._version != before:
+                        self.dataflow.write(tensor, producer)
+            left = [(name, bind(tensor, producer), measure and measure(tensor)) for name, tensor in outputs]
+        self._say(("exit", frame.index, left, None))
+        if self._on_exit is not None and not frame.recomputed:
             self._on_exit(frame.index, frame.inputs, outputs)
 
     def fail(self, frame: Frame, error: BaseException) -> None:
         """A call ends with an exception."""
-        if self._failure is None or self._failure[0] is not error:
-            self._failure = (error, frame.path)
+        self._note_failure(error, frame.path)
         self._close(frame)
         self._say(("exit", frame.index, [], error_text(error)))
+
+    def _note_failure(self, error: BaseException, path: str) -> None:
+        if self._failure is None or self._failure[0] is not error:
+            self._failure = (error, path)
 
     def _close(self, frame: Frame) -> None:
         """Take the frame off its stack, with any that was left open above it."""
@@ -211,72 +302,54 @@ class Recorder:
 
     def register_parameters(self) -> None:
         """Make the parameters and buffers of modules not yet seen known as such."""
-        for path, tensor in self.tree.new_tensors():
-            self.dataflow.register(tensor, (f"param:{path}",))
+        self.dataflow.register(self.tree.new_tensors())
 
-    def _inputs(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Named]:
-        kind = type(module)
-        names = self._names.get(kind)
-        if names is None or "forward" in module.__dict__:
-            names = self._names[kind] = Names(module)
-        inputs: list[Named] = []
-        for position, argument in enumerate(args):
-            if type(argument) in _TENSORS:
-                inputs.append((names.of(position), argument))
-            elif argument is not None:
-                inputs += tensors_in(argument, names.of(position))
-        for name, argument in kwargs.items():
-            if argument is not None:
-                inputs += tensors_in(argument, name)
-        return inputs
+    def quiet_forward(self, module: nn.Module) -> Callable[..., Any] | None:
+        """The `forward` to be called with torch functions off, so that its operations are not recorded; or None.
 
-    def _is_quiet(self, module: nn.Module, inputs: list[Named]) -> bool:
-        """A layer of torch's own without children, hooks or a replaced forward, given plain tensors."""
+        That of a layer of torch's own without children, hooks or a replaced forward. It must be given plain tensors.
+        """
         kind = type(module)
-        quiet = self._quiet_classes.get(kind)
-        if quiet is None:
-            quiet = self._quiet_classes[kind] = _is_torch_layer(kind)
-        if not quiet or self.observes_hooks:
-            return False
+        try:
+            forward = self._quiet_classes[kind]
+        except KeyError:
+            forward = self._quiet_classes[kind] = _torch_forward(kind, self.originals)
+        if forward is None or self.observes_hooks or _n_modes() != 1:
+            return None
         state = module.__dict__
-        return not (
+        if (
             state["_modules"]
             or state["_forward_hooks"]
             or state["_forward_pre_hooks"]
             or state["_backward_hooks"]
             or state["_backward_pre_hooks"]
             or "forward" in state
-            or torch._C._len_torch_function_stack() != 1
-            or any(type(tensor) not in _TENSORS for _, tensor in inputs)
-        )
+        ):
+            return None
+        return forward
 
     # Tensors
 
-    def _seen(self, name: str, tensor: torch.Tensor) -> Seen:
-        if not self._statistics:
-            return seen(name, tensor)
-        version = _version(tensor)
+    def _statistics_of(self, tensor: torch.Tensor) -> Statistics | None:
+        """Statistics of the values that `tensor` has now."""
+        version = version_of(tensor)
         known = self._measured.get(id(tensor))
         if known is None or known[0]() is not tensor or known[1] != version or version is None:
-            known = (torch.utils.weak.weakref.ref(tensor), version, statistics_of(tensor))
+            known = (ref(tensor), version, statistics_of(tensor))
             self._measured[id(tensor)] = known
-        return seen(name, tensor, known[2])
+        return known[2]
 
     def flows(self, named: list[Named]) -> list[Taken]:
         """Where each of the tensors comes from, as of now."""
-        producers = self.dataflow.producers
-        return [(producers(tensor), self._seen(name, tensor)) for name, tensor in named]
+        arrival, measure = self.dataflow.arrival, self._measure
+        if measure is None:
+            return [(name, *arrival(tensor), None) for name, tensor in named]
+        return [(name, *arrival(tensor), measure(tensor)) for name, tensor in named]
 
     # Operations
 
-    def before_operation(self, function: Function, arrived: list[Named]) -> None:
-        """Give whoever restores the model a chance to copy what is about to be written into."""
-        if function.in_place:
-            for _, tensor in arrived[:1]:
-                self.before_write(tensor)
-
     def operation(
-        self, name: str, flows: list[Taken], made: list[torch.Tensor], changed: list[torch.Tensor]
+        self, name: str, flows: list[Taken], made: Sequence[torch.Tensor], changed: Sequence[torch.Tensor]
     ) -> None:
         """A torch function has run: it made and changed these tensors."""
         stack = self.local.stack
@@ -287,7 +360,7 @@ class Recorder:
         with self._lock:
             index = self._n_operations
             self._n_operations = index + 1
-            self._say(("op", index, name, top.index if top else None, flows, site))
+        self._say(("op", index, name, None if top is None else top.index, flows, site))
         producer = (f"op:{index}",)
         for tensor in changed:
             self.dataflow.write(tensor, producer)
@@ -306,108 +379,33 @@ class Recorder:
     def outputs(self, result: Any) -> None:
         """What the model returned."""
         for name, tensor in tensors_in(result, "output"):
-            end = "0" if name == "output" else _output_name(name.removeprefix("output"))
+            end = "0" if name == "output" else output_name(name.removeprefix("output"))
             self._say(("output", end, self.flows([(name, tensor)])))
 
     def gradient(self, call: int, side: str, name: str, gradient: torch.Tensor) -> None:
         """A gradient passed a call."""
-        self._say(("grad", call, side, self._seen(name, gradient)))
-
-
-class Names:
-    """What the arguments of one `forward` are called."""
-
-    def __init__(self, module: nn.Module) -> None:
-        self._names: list[str] = []
-        self._rest: str | None = None
-        forward = module.__dict__.get("forward", type(module).forward)
-        try:
-            parameters = list(inspect.signature(forward).parameters.values())
-        except (ValueError, TypeError):
-            parameters = []
-        bound = "forward" in module.__dict__ or isinstance(forward, staticmethod)
-        for parameter in parameters if bound else parameters[1:]:
-            if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
-                self._names.append(parameter.name)
-            elif parameter.kind is parameter.VAR_POSITIONAL:
-                self._rest = parameter.name
-
-    def of(self, position: int) -> str:
-        """ "x" of `forward(self, x, *args)` for 0, "args[0]" for 1."""
-        if position < len(self._names):
-            return self._names[position]
-        return f"{self._rest or 'args'}[{position - len(self._names)}]"
-
-
-def as_event(raw: Raw) -> Event:
-    """The event that `raw` stands for."""
-    match raw:
-        case ("op", index, name, call, flows, site):
-            return OperationEvent(index=index, name=name, call=call, flows=_flows(flows), source=location_of(site))
-        case ("enter", index, path, parent, inputs, flows, site, direct, recomputed):
-            return EnterEvent(
-                call=index,
-                module=path,
-                parent=parent,
-                inputs=tuple(map(described, inputs)),
-                flows=_flows(flows),
-                source=location_of(site),
-                direct=direct,
-                recomputed=recomputed,
-            )
-        case ("exit", index, outputs, error):
-            return ExitEvent(call=index, outputs=tuple(map(described, outputs)), error=error)
-        case ("gap", kind, call, site):
-            return GapEvent(kind=kind, call=call, source=location_of(site))
-        case ("output", name, flows):
-            return OutputEvent(name=name, flows=_flows(flows))
-        case ("grad", call, side, taken):
-            return GradientEvent(call=call, side=side, tensor=described(taken))
-        case ("module", nodes):
-            return ModuleEvent(modules=tuple(nodes))
-    event: Event = raw[1]
-    return event
-
-
-def _flows(taken: list[Taken]) -> tuple[Flow, ...]:
-    return tuple(
-        Flow(producer=producer, tensor=tensor)
-        for producers, item in taken
-        for tensor in (described(item),)
-        for producer in producers
-    )
+        self._say(("grad", call, side, (name, facts_of(gradient), self._measure and self._measure(gradient))))
 
 
 def error_text(error: BaseException) -> str:
-    """ "ValueError: the message", without addresses' worth of context."""
+    """ "ValueError: the message", without the addresses that a message may show."""
     try:
         text = str(error)
     except Exception as inner:  # the user's own `__str__` may fail too
         text = f"(its text raised {type(inner).__name__})"
     kind = type(error)
-    name = kind.__qualname__ if kind.__module__ in ("builtins", "__main__") else f"{kind.__module__}.{kind.__qualname__}"
+    name = (
+        kind.__qualname__ if kind.__module__ in ("builtins", "__main__") else f"{kind.__module__}.{kind.__qualname__}"
+    )
+    text = _ADDRESS.sub("", text)
     return f"{name}: {text}" if text else name
 
 
-def _output_name(place: str) -> str:
-    """ "[0][1]" -> "0[1]", ".logits" -> "logits", "['a'][0]" -> "a[0]"."""
-    if place.startswith("."):
-        return place[1:]
-    end = place.index("]")
-    return place[1:end].strip("'\"") + place[end + 1 :]
-
-
-def _is_torch_layer(kind: type) -> bool:
-    forward = getattr(kind, "forward", None)
+def _torch_forward(kind: Any, originals: dict[Any, Callable[..., Any]]) -> Callable[..., Any] | None:
+    """The `forward` of one of torch's own classes; None for a class, or a forward, of somebody else's."""
+    forward: Any = getattr(kind, "forward", None)
+    forward = originals.get(forward, forward)
     inside = ("torch.nn.modules.", "torch.ao.nn.")
-    return kind.__module__.startswith(inside) and str(getattr(forward, "__module__", "")).startswith(inside)
-
-
-def _version(tensor: torch.Tensor) -> int | None:
-    try:
-        return tensor._version
-    except RuntimeError:
-        return None
-
-
-__all__ = ["Frame", "ModuleNode", "Recorder", "error_text"]
+    own = kind.__module__.startswith(inside) and str(getattr(forward, "__module__", "")).startswith(inside)
+    plain_call = kind.__call__ is nn.Module.__call__ and kind._call_impl is nn.Module._call_impl
+    return forward if own and plain_call and isinstance(forward, FunctionType) else None

@@ -6,6 +6,7 @@ import os
 import re
 import sys
 import sysconfig
+from functools import lru_cache
 from types import CodeType, FrameType
 from typing import Any
 
@@ -89,10 +90,15 @@ def failure_of(error: BaseException) -> SourceLocation | None:
 
 def relative_file(filename: str) -> str:
     """`filename` as seen from the longest entry of `sys.path` above it, with "/"; its last part if there is none."""
+    return _relative_to(filename, tuple(sys.path), os.getcwd())
+
+
+@lru_cache(maxsize=1 << 12)
+def _relative_to(filename: str, roots: tuple[str, ...], directory: str) -> str:
     path = os.path.abspath(filename)
     best = ""
-    for entry in sys.path:
-        root = os.path.abspath(entry or os.getcwd())
+    for entry in roots:
+        root = os.path.abspath(entry or directory)
         if len(root) > len(best) and _below(path, root.rstrip(os.sep)):
             best = root
     relative = os.path.relpath(path, best) if best else os.path.basename(path)

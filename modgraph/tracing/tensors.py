@@ -25,29 +25,30 @@ MAX_VISITED = 20_000
 """Values looked at in one walk; what lies beyond is attributed through its operations."""
 
 Named = tuple[str, "torch.Tensor"]
-Seen = tuple[str, "torch.Size", "torch.dtype", "torch.device", "Statistics | None"]
-"""A tensor as it was when it passed, cheap to take; `described` makes a `TensorInfo` of it."""
+Facts = tuple["torch.Size | None", "torch.dtype", "torch.device"]
+"""Shape, dtype and device of a tensor when it passed: cheap to take; `described` makes a `TensorInfo` of them."""
 
 quietly = torch._C.DisableTorchFunction
 """Context in which reading a tensor reaches neither a mode nor a tensor subclass."""
 
 _TENSOR = torch.Tensor
-_PLAIN_TENSORS = frozenset({torch.Tensor, torch.nn.Parameter})
-_ATOMS: frozenset[type] = frozenset(
+EXACT = frozenset({torch.Tensor, torch.nn.Parameter})
+"""Types of tensor that bring no `__torch_function__` of their own."""
+ATOMS: frozenset[type] = frozenset(
     {
         *(type(None), bool, int, float, complex, str, bytes, slice, type(...), type, ModuleType, FunctionType),
         *(torch.dtype, torch.device, torch.Size, torch.layout, torch.memory_format),
     }
 )
-_LISTS = (tuple, list, deque)
+SEQUENCES = (tuple, list, deque)
 
 
 def tensors_in(value: Any, name: str) -> list[Named]:
     """Every tensor in `value`, in order, each once, named for where it stands: "x", "states[0]", "output.logits"."""
     kind = type(value)
-    if kind in _PLAIN_TENSORS:
+    if kind in EXACT:
         return [(name, value)]
-    if kind in _ATOMS:
+    if kind in ATOMS:
         return []
     return _walk(value, name)
 
@@ -58,7 +59,7 @@ def _walk(value: Any, name: str) -> list[Named]:
     pending: list[tuple[Any, str, int, int]] = [(value, name, 0, 0)]
     while pending and len(visited) < MAX_VISITED:
         item, place, depth, objects = pending.pop()
-        if type(item) in _ATOMS or id(item) in visited:
+        if type(item) in ATOMS or id(item) in visited:
             continue
         visited[id(item)] = item
         if isinstance(item, _TENSOR):
@@ -72,11 +73,8 @@ def _walk(value: Any, name: str) -> list[Named]:
 
 def _children(item: Any, place: str) -> tuple[list[tuple[str, Any]], bool]:
     """What `item` holds, by place; and whether it is a plain object."""
-    if isinstance(item, tuple) and hasattr(type(item), "_fields"):
-        names = type(item)._fields
-        return [(f"{place}.{key}", child) for key, child in zip(names, tuple.__iter__(item), strict=False)], False
-    if isinstance(item, _LISTS):
-        return [(f"{place}[{index}]", child) for index, child in enumerate(_items(item))], False
+    if isinstance(item, SEQUENCES):
+        return items_of(item, place), False
     if isinstance(item, dict):
         fielded = is_dataclass(item)
         return [(_at_key(place, key, fielded), child) for key, child in dict.items(item)], False
@@ -89,10 +87,14 @@ def _children(item: Any, place: str) -> tuple[list[tuple[str, Any]], bool]:
     return [(f"{place}.{key}", child) for key, child in instance_state(item).items()], True
 
 
-def _items(item: Any) -> list[Any]:
-    """The elements by the base class's own iterator, whatever the subclass overrides."""
-    base = next(kind for kind in _LISTS if isinstance(item, kind))
-    return list(base.__iter__(item))
+def items_of(sequence: Any, place: str) -> list[tuple[str, Any]]:
+    """The elements of one of `SEQUENCES` by place, by the base class's own iterator whatever a subclass overrides."""
+    base: Any = next(kind for kind in SEQUENCES if isinstance(sequence, kind))
+    items = list(base.__iter__(sequence))
+    names = getattr(type(sequence), "_fields", None) if base is tuple else None
+    if isinstance(names, tuple) and len(names) == len(items):
+        return [(f"{place}.{name}", item) for name, item in zip(names, items, strict=True)]
+    return [(f"{place}[{index}]", item) for index, item in enumerate(items)]
 
 
 def _at_key(place: str, key: Any, fielded: bool) -> str:
@@ -127,21 +129,21 @@ class _Slotted:
 _MEMBER = type(vars(_Slotted)["slot"])
 
 
-def seen(name: str, tensor: torch.Tensor, statistics: Statistics | None = None) -> Seen:
-    """What there is to say of `tensor` now; holds no reference to it."""
+def facts_of(tensor: torch.Tensor) -> Facts:
+    """What there is to say of `tensor` now, without a reference to it."""
     try:
-        return (name, tensor.shape, tensor.dtype, tensor.device, statistics)
+        return (tensor.shape, tensor.dtype, tensor.device)
     except RuntimeError:  # a nested tensor of the strided layout has no shape
-        return (name, None, tensor.dtype, tensor.device, statistics)  # type: ignore[return-value]
+        return (None, tensor.dtype, tensor.device)
 
 
 _dtypes: dict[Any, str] = {}
 _devices: dict[Any, str] = {}
 
 
-def described(taken: Seen) -> TensorInfo:
+def described(name: str, facts: Facts, statistics: Statistics | None = None) -> TensorInfo:
     """The `TensorInfo` of what was seen."""
-    name, shape, dtype, device, statistics = taken
+    shape, dtype, device = facts
     return TensorInfo(
         name=name,
         shape=shape_of(shape),
@@ -179,7 +181,7 @@ def statistics_of(tensor: torch.Tensor) -> Statistics | None:
     Low precisions are accumulated in float32, others in float64. Complex numbers count by magnitude, sparse ones by
     their stored values, quantised ones as what they stand for. Of empty tensors only the number of elements is known.
     """
-    if tensor.device.type == "meta" or _is_fake(tensor):
+    if tensor.device.type == "meta" or is_fake(tensor):
         return None
     try:
         with torch.no_grad():
@@ -216,5 +218,6 @@ def _number(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _is_fake(tensor: torch.Tensor) -> bool:
+def is_fake(tensor: torch.Tensor) -> bool:
+    """Whether it has a shape and no values."""
     return any(kind.__name__ == "FakeTensor" for kind in type(tensor).__mro__)

@@ -20,9 +20,12 @@ from modgraph.prediction.values import (
     BoundMethod,
     Constant,
     Device,
+    DictObject,
     Dtype,
     IteratorObject,
+    KnownClass,
     KnownFunction,
+    ListObject,
     ModuleObject,
     SetObject,
     TensorObject,
@@ -238,7 +241,7 @@ def get_name(arguments: Arguments, machine: Machine) -> Value:
 
 
 @models(f"{MODULE}.extra_repr")
-def extra_repr(arguments: Arguments, machine: Machine) -> Value:  # noqa: ARG001
+def extra_repr(arguments: Arguments, machine: Machine) -> Value:
     return Constant("")
 
 
@@ -375,7 +378,7 @@ def to(arguments: Arguments, machine: Machine) -> Value:
     f"{MODULE}._apply",
     f"{MODULE}._replicate_for_data_parallel",
 )
-def itself(arguments: Arguments, machine: Machine) -> Value:  # noqa: ARG001
+def itself(arguments: Arguments, machine: Machine) -> Value:
     return arguments.positional[0]
 
 
@@ -431,5 +434,41 @@ def non_persistent_names(arguments: Arguments, machine: Machine) -> Value:
         )
     )
 )
-def hooks(arguments: Arguments, machine: Machine) -> Value:  # noqa: ARG001
+def hooks(arguments: Arguments, machine: Machine) -> Value:
     return Unknown("hooks are not interpreted", machine.where, inert=True)
+
+
+# ---- contents of a store ----
+
+
+def contents(machine: Machine, entries: dict[str, Value], method: str) -> Value:
+    """keys, values, items, a copy, or an iterator over the names of a store."""
+    if method == "copy":
+        held: dict[Value, Value] = {Constant(name): value for name, value in entries.items() if name != OPEN}
+        why = entries.get(OPEN)
+        return machine.allocate(
+            DictObject(
+                held,
+                open=why if isinstance(why, Unknown) else None,
+                cls=KnownClass("collections.OrderedDict"),
+            )
+        )
+    keys: list[Value] = [value if name == OPEN else Constant(name) for name, value in entries.items()]
+    if method == "items":
+        keys = [TupleValue((key, value)) for key, value in zip(keys, entries.values(), strict=True)]
+    elif method == "values":
+        keys = list(entries.values())
+    elif method == "__reversed__":
+        keys.reverse()
+    if method in ("__iter__", "__reversed__"):
+        return iterator(machine, keys)
+    return machine.allocate(ListObject(keys, open=_openness(entries), cls=KnownClass(f"builtins.dict_{method}")))
+
+
+def _openness(entries: dict[str, Value]) -> Unknown | None:
+    why = entries.get(OPEN)
+    return why if isinstance(why, Unknown) else None
+
+
+for _view_class in ("keys", "values", "items"):
+    known_class(f"builtins.dict_{_view_class}")

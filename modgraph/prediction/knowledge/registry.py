@@ -221,7 +221,8 @@ def load() -> None:
         _loaded = True
         for file in _KNOWLEDGE:
             importlib.import_module(f"modgraph.prediction.knowledge.{file}")
-        importlib.import_module("modgraph.prediction.registration")
+        for file in ("registration", "reflection", "signatures", "data_classes"):
+            importlib.import_module(f"modgraph.prediction.{file}")
 
 
 def lookup(name: str) -> Value | None:

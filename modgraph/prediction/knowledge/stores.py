@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from modgraph.prediction.knowledge.modules import iterator, module_of
+from modgraph.prediction.knowledge.modules import contents, module_of
 from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
 from modgraph.prediction.registration import STORES, class_name
 from modgraph.prediction.values import (
@@ -13,10 +13,8 @@ from modgraph.prediction.values import (
     OPEN,
     Address,
     Constant,
-    DictObject,
     InstanceObject,
     KnownClass,
-    ListObject,
     ModuleObject,
     TupleValue,
     Unknown,
@@ -48,7 +46,8 @@ def _stored(arguments: Arguments, machine: Machine) -> tuple[Address, str, dict[
     view = machine.state.find(arguments.positional[0], InstanceObject)
     assert view is not None
     address, store = view.attributes["module"], view.attributes["store"]
-    assert isinstance(address, Address) and isinstance(store, Constant)
+    assert isinstance(address, Address)
+    assert isinstance(store, Constant)
     return address, store.value, getattr(machine.state.read(address), store.value)
 
 
@@ -135,39 +134,6 @@ def store_contents(arguments: Arguments, machine: Machine) -> Value:
     _, _, entries = _stored(arguments, machine)
     method = arguments.function.rpartition(".")[2]
     return contents(machine, entries, method)
-
-
-def contents(machine: Machine, entries: dict[str, Value], method: str) -> Value:
-    """keys, values, items, a copy, or an iterator over the names of a store."""
-    if method == "copy":
-        held = {Constant(name): value for name, value in entries.items() if name != OPEN}
-        why = entries.get(OPEN)
-        return machine.allocate(
-            DictObject(
-                dict(held),
-                open=why if isinstance(why, Unknown) else None,
-                cls=KnownClass("collections.OrderedDict"),
-            )
-        )
-    keys: list[Value] = [value if name == OPEN else Constant(name) for name, value in entries.items()]
-    if method == "items":
-        keys = [TupleValue((key, value)) for key, value in zip(keys, entries.values(), strict=True)]
-    elif method == "values":
-        keys = list(entries.values())
-    elif method == "__reversed__":
-        keys.reverse()
-    if method in ("__iter__", "__reversed__"):
-        return iterator(machine, keys)
-    return machine.allocate(ListObject(keys, open=_openness(entries), cls=KnownClass(f"builtins.dict_{method}")))
-
-
-def _openness(entries: dict[str, Value]) -> Unknown | None:
-    why = entries.get(OPEN)
-    return why if isinstance(why, Unknown) else None
-
-
-for _view_class in ("keys", "values", "items"):
-    known_class(f"builtins.dict_{_view_class}")
 
 
 @_store_method("update", "__ior__")

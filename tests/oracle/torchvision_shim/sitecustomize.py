@@ -40,7 +40,7 @@ class _BeforeTorchvision(importlib.abc.MetaPathFinder):
         if name == "torchvision":
             sys.meta_path.remove(self)
             declare()
-        return None
+        return
 
 
 sys.meta_path.insert(0, _BeforeTorchvision())

@@ -1,0 +1,462 @@
+"""Puts a picture together: runs of units become cards, blocks become frames, bundles become arrows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from hashlib import blake2b
+from typing import Literal
+
+from modgraph.export.folding import Arrangement, Block, Cut, Unit, arrange
+from modgraph.export.heading import heading
+from modgraph.export.kinds import ELEMENTWISE, PLAIN_CONTAINERS
+from modgraph.export.labels import class_title, count_text, cut, cut_end, shape_text
+from modgraph.export.parts import Arrow, ArrowKind, Card, Frame, Item, Join, Mark, Picture, Pill, Tag
+from modgraph.export.rows import parameters_below, path_below, range_text, row_of, said_once, sign_of
+from modgraph.export.runs import runs_of
+from modgraph.export.states import frame_state, marks_of
+from modgraph.export.widths import roomy
+from modgraph.export.wiring import NodeFacts, Wire, Wiring
+from modgraph.graph.dataflow import operation_word
+from modgraph.graph.model import TensorInfo
+from modgraph.graph.occurrences import Run
+from modgraph.graph.repeats import Likeness
+
+MOST_BESIDE = 3
+"""Cards in a row that no data reaches."""
+LONG_TITLE = 16
+"""Characters of a path beyond which a frame is named as seen from the frame around it."""
+
+
+def compose(run: Run, likeness: Likeness, cut_at: Cut, levels: int, direction: Literal["TB", "LR"]) -> Picture:
+    """The picture of `run` under one cut."""
+    arrangement = arrange(run, likeness, cut_at)
+    composer = _Composer(run, arrangement)
+    items, arrows = composer.items_and_arrows()
+    if direction == "TB":
+        items = roomy(items, arrows)
+    name, subtitle, notes, legend = heading(run, items, cut_at, levels, arrangement.like)
+    return Picture(
+        name=name,
+        subtitle=subtitle,
+        notes=notes,
+        legend=legend,
+        items=items,
+        arrows=arrows,
+        direction=direction,
+        depth=cut_at.depth,
+    )
+
+
+@dataclass(eq=False, slots=True)
+class _Spot:
+    """One node, before it has its final words: the units in it, and the block around it."""
+
+    units: list[Unit]
+    block: Block
+    id: str = ""
+    number: int = -1
+    marks: tuple[Mark, ...] = ()
+    """Of a container that has no frame of its own."""
+
+    @property
+    def order(self) -> int:
+        return self.units[0].order
+
+
+class Ids:
+    """Names that are unique in one picture, made from paths, and safe in every format."""
+
+    def __init__(self) -> None:
+        self._taken: dict[str, int] = {}
+
+    def make(self, text: str) -> str:
+        safe = "".join(char if (char.isalnum() and char.isascii()) or char in "._-[]:" else "_" for char in text)
+        if safe != text or len(safe) > 120:
+            safe = f"{safe[:100]}~{blake2b(text.encode('utf-8', 'surrogatepass'), digest_size=4).hexdigest()}"
+        number = self._taken[safe] = self._taken.get(safe, 0) + 1
+        return safe if number == 1 else f"{safe}~{number}"
+
+
+@dataclass(eq=False)
+class _Composer:
+    run: Run
+    arrangement: Arrangement
+    ids: Ids = field(default_factory=Ids)
+
+    def __post_init__(self) -> None:
+        self.batch = _batch_size(self.run)
+        self.dtype = _usual_dtype(self.run)
+        self.spots: list[_Spot] = []
+        self.spot_of: dict[Unit, _Spot] = {}
+        self.contents: dict[Block, list[_Spot | Block]] = {}
+        self.tags: dict[Block, list[tuple[_Spot, Tag]]] = {}
+        self.order_arrows: list[tuple[_Spot, _Spot]] = []
+
+    def items_and_arrows(self) -> tuple[tuple[Item, ...], tuple[Arrow, ...]]:
+        self._gather()
+        wiring = self._wire()
+        arrows = self._arrows(wiring)
+        items = self._items()
+        return items, tuple(arrows + self._order_arrows())
+
+    # --- nodes ---------------------------------------------------------------------------------------------------
+
+    def _gather(self) -> None:
+        """Units to spots; a plain container that is one card alone gets no frame."""
+        blocks = _blocks(self.arrangement.root)
+        runs = {units[0]: units for units in runs_of(self.run, self.arrangement)}
+        for block in reversed(blocks):
+            content: list[_Spot | Block] = []
+            for item in block.items:
+                if isinstance(item, Block):
+                    inner = self.contents[item]
+                    if self._needs_no_frame(item, inner):
+                        spot = inner[0]
+                        assert isinstance(spot, _Spot)
+                        spot.block = block
+                        spot.marks += marks_of(self.run, item.occurrence)
+                        content.append(spot)
+                        del self.contents[item]
+                    else:
+                        content.append(item)
+                elif item in runs:
+                    content.append(_Spot(runs[item], block))
+            self.contents[block] = content
+        self._number()
+
+    def _needs_no_frame(self, block: Block, content: list[_Spot | Block]) -> bool:
+        node = self.run.index.modules[block.occurrence.path]
+        return (
+            len(content) == 1
+            and isinstance(content[0], _Spot)
+            and len(block.members) == 1
+            and class_title(node.class_name) in PLAIN_CONTAINERS
+            and (node.class_name or "").startswith("torch.")
+            and not self._is_pill(content[0].units[0])
+            and all(mark.state in ("again", "shared") for mark in marks_of(self.run, block.occurrence))
+        )
+
+    def _number(self) -> None:
+        """Spots in the order of the run, with their ids."""
+        for content in self.contents.values():
+            self.spots.extend(item for item in content if isinstance(item, _Spot))
+        self.spots.sort(
+            key=lambda spot: (spot.order, spot.units[0].occurrence.end is None, spot.units[0].occurrence.path)
+        )
+        for number, spot in enumerate(self.spots):
+            spot.number = number
+            spot.id = self.ids.make(_id_text(spot.units[0]))
+            for unit in spot.units:
+                self.spot_of[unit] = spot
+
+    @staticmethod
+    def _is_pill(unit: Unit) -> bool:
+        return (unit.occurrence.end or "").partition(":")[0] in ("input", "output")
+
+    # --- arrows --------------------------------------------------------------------------------------------------
+
+    def _wire(self) -> Wiring:
+        labels: dict[tuple[int, int], list[str]] = {}
+        for (tail, head), links in self.arrangement.bundles.items():
+            ends = (self.spot_of[tail].number, self.spot_of[head].number)
+            if ends[0] == ends[1]:
+                continue
+            texts = labels.setdefault(ends, [])
+            for link in links:
+                text = self._tensor_text(link.tensor)
+                if text not in texts:
+                    texts.append(text)
+        wires = [
+            Wire(tail=tail, head=head, label=texts[0] + (f" +{len(texts) - 1}" if len(texts) > 1 else ""))
+            for (tail, head), texts in sorted(labels.items())
+        ]
+        wiring = Wiring([self._facts(spot) for spot in self.spots], wires)
+        wiring.settle()
+        return wiring
+
+    def _facts(self, spot: _Spot) -> NodeFacts:
+        block, outermost = spot.block, -1
+        numbers = self._block_numbers
+        while block.parent is not None:
+            outermost = numbers[block]
+            block = block.parent
+        end = spot.units[0].occurrence.end or ""
+        return NodeFacts(
+            weight=sum(len(unit.members) for unit in spot.units),
+            # A collapsed container is one of its own: its users stand inside it.
+            container=len(numbers) + spot.number if spot.units[0].collapsed else numbers[spot.block],
+            outermost=outermost,
+            source=end.startswith("input:"),
+            sink=end.startswith("output:"),
+            shape=self._pill_shape(spot) if self._is_pill(spot.units[0]) else "",
+            joins=sign_of(self.run, spot.units[0].occurrence) is not None,
+            elementwise=sign_of(self.run, spot.units[0].occurrence) in ELEMENTWISE,
+        )
+
+    @cached_property
+    def _block_numbers(self) -> dict[Block, int]:
+        return {block: number for number, block in enumerate(self.contents)}
+
+    def _tensor_text(self, tensor: TensorInfo) -> str:
+        text = shape_text(tensor.shape, self.batch)
+        if tensor.dtype is not None and self.dtype is not None and tensor.dtype != self.dtype:
+            text += f" · {tensor.dtype}"
+        return text
+
+    def _arrows(self, wiring: Wiring) -> list[Arrow]:
+        arrows = []
+        tags: dict[tuple[int, int], str] = {}
+        for wire in wiring.wires:
+            tail, head = self.spots[wire.tail], self.spots[wire.head]
+            start = tail.id
+            if wire.tagged:
+                key = (wire.tail, wiring.nodes[wire.head].container)
+                if key not in tags:
+                    tags[key] = self._add_tag(tail, head)
+                start = tags[key]
+            arrows.append(
+                Arrow(
+                    id=self.ids.make(f"{start}:to:{head.id}"),
+                    tail=start,
+                    head=head.id,
+                    label=wire.label if wire.written else "",
+                    main=wire.main,
+                    kind=self._arrow_kind(tail, head),
+                    tooltip=cut_end(f"{_spot_name(tail)} → {_spot_name(head)} · {wire.label}", 400),
+                )
+            )
+        return arrows
+
+    def _add_tag(self, source: _Spot, user: _Spot) -> str:
+        tag = Tag(
+            id=self.ids.make(f"tag:{source.id}:at:{user.id}"),
+            text=cut(_name_from(source, user)),
+            tooltip=cut_end(f"from {_spot_name(source)}", 200),
+        )
+        self.tags.setdefault(user.block, []).append((user, tag))
+        return tag.id
+
+    def _arrow_kind(self, tail: _Spot, head: _Spot) -> ArrowKind:
+        states = {
+            mark.state for unit in (tail.units[-1], head.units[0]) for mark in marks_of(self.run, unit.occurrence)
+        }
+        if "static only" in states:
+            return "static"
+        arriving = {mark.state for mark in marks_of(self.run, head.units[0].occurrence)}
+        return "runtime" if "runtime only" in arriving else "data"
+
+    def _order_arrows(self) -> list[Arrow]:
+        """Places what no data reaches: beside the sibling before it, a few in a row; below it where nothing ran."""
+        linked = {self.spot_of[unit] for ends in self.arrangement.bundles for unit in ends}
+        feeders: dict[_Spot, _Spot] = {}
+        for tail, head in self.arrangement.bundles:
+            feeders.setdefault(self.spot_of[head], self.spot_of[tail])
+        arrows = []
+        for block in _blocks(self.arrangement.root):
+            previous: _Spot | None = None
+            above: _Spot | None = None
+            beside = 0
+            for spot in self._spots_in_order(block):
+                if spot in linked:
+                    above, beside = feeders.get(spot, spot), 0
+                elif previous is not None:
+                    if above is None or beside == MOST_BESIDE:
+                        above, beside = previous, 0
+                    if not linked:
+                        above = previous
+                    beside += 1
+                    if above is not spot:
+                        name = self.ids.make(f"{above.id}:before:{spot.id}")
+                        arrows.append(Arrow(id=name, tail=above.id, head=spot.id, kind="order"))
+                previous = spot
+        return arrows
+
+    def _spots_in_order(self, block: Block) -> list[_Spot]:
+        """The spots of a block, and of each inner block the last one, so that frames stand below each other."""
+        found: list[_Spot] = []
+        for item in self.contents.get(block, []):
+            if isinstance(item, _Spot):
+                found.append(item)
+            else:
+                found.extend(self._edge_spots(item))
+        return found
+
+    def _edge_spots(self, block: Block) -> list[_Spot]:
+        content = self.contents.get(block, [])
+        first, last = (content[0], content[-1]) if content else (None, None)
+        ends = []
+        for end, side in ((first, 0), (last, -1)):
+            while isinstance(end, Block):
+                inner = self.contents.get(end, [])
+                end = inner[side] if inner else None
+            if end is not None and end not in ends:
+                ends.append(end)
+        return ends
+
+    # --- items ---------------------------------------------------------------------------------------------------
+
+    def _items(self) -> tuple[Item, ...]:
+        made: dict[Block, Item | tuple[Item, ...]] = {}
+        for block in reversed(_blocks(self.arrangement.root)):
+            if block not in self.contents:
+                continue
+            items: list[Item] = []
+            for item in self.contents[block]:
+                if isinstance(item, Block):
+                    items.append(made[item])  # type: ignore[arg-type]
+                    continue
+                items.extend(tag for user, tag in self.tags.get(block, ()) if user is item)
+                items.append(self._node(item))
+            made[block] = tuple(items) if block.parent is None else self._frame(block, tuple(items))
+        outer = made[self.arrangement.root]
+        assert isinstance(outer, tuple)
+        return tuple(_leveled(item, 0) for item in outer)
+
+    def _node(self, spot: _Spot) -> Item:
+        unit = spot.units[0]
+        if self._is_pill(unit):
+            return self._pill(spot)
+        sign = sign_of(self.run, unit.occurrence)
+        if sign is not None and unit.occurrence.operation is not None:
+            return Join(id=spot.id, sign=sign, tooltip=cut_end(unit.occurrence.operation.name, 200))
+        below = spot.block.occurrence.path
+        rows = tuple(row_of(self.run, each, below) for each in spot.units)
+        rows, marks = said_once(rows)
+        marks += spot.marks
+        everything = marks + tuple(mark for row in rows for mark in row.marks)
+        return Card(id=spot.id, rows=rows, state=frame_state(everything), marks=marks)
+
+    def _pill(self, spot: _Spot) -> Pill:
+        kind, _, name = (spot.units[0].occurrence.end or "").partition(":")
+        count = sum((other.units[0].occurrence.end or "").startswith(f"{kind}:") for other in self.spots)
+        title = kind if count == 1 else cut(f"{kind} {name}" if name.isdecimal() else name)
+        return Pill(
+            id=spot.id, title=title or kind, detail=self._pill_shape(spot), tooltip=cut_end(f"{kind} {name}", 200)
+        )
+
+    def _pill_shape(self, spot: _Spot) -> str:
+        leaf = spot.units[0].occurrence.first
+        links = self.run.outgoing[leaf] or self.run.incoming[leaf]
+        return self._tensor_text(links[0].tensor) if links else ""
+
+    def _frame(self, block: Block, items: tuple[Item, ...]) -> Frame:
+        node = self.run.index.modules[block.occurrence.path]
+        marks = marks_of(self.run, block.occurrence)
+        title = class_title(node.class_name)
+        count = count_text(parameters_below(self.run, node))
+        inner = items[0] if len(items) == 1 else None
+        name = range_text(block.members)
+        if len(name) > LONG_TITLE and block.parent is not None:
+            name = _short_name(block, block.parent.occurrence.path)
+        frame = Frame(
+            id=self.ids.make(f"frame:{block.occurrence.path}"),
+            title=cut(name),
+            detail=f"{cut(title)} · {count}" if count else cut(title),
+            items=items,
+            level=0,
+            copies=len(block.members),
+            state=frame_state(marks),
+            marks=marks,
+            tooltip=cut_end(f"{range_text(block.members)} · {node.class_name or 'unknown class'}", 400),
+        )
+        return _merged(frame, inner) if isinstance(inner, Frame) else frame
+
+
+def _short_name(block: Block, below: str) -> str:
+    """A long path as seen from the frame around; a bare number keeps the name before it ("conv.0")."""
+    name = range_text(block.members, below)
+    if name[:1].isdigit() and below:
+        name = f"{below.rpartition('.')[2]}.{name}"
+    return name
+
+
+def _merged(outer: Frame, inner: Frame) -> Frame:
+    """One frame for a container that holds nothing but a container, where neither says anything of its own."""
+    if inner.copies > 1 or inner.marks:
+        return outer
+    if outer.copies > 1 or outer.marks:
+        return replace(outer, items=inner.items)
+    own, held = outer.detail.partition(" · ")[0], inner.detail.partition(" · ")[0]
+    detail = f"{own} › {inner.detail}"
+    if own in PLAIN_CONTAINERS or held in PLAIN_CONTAINERS:
+        detail = inner.detail if own in PLAIN_CONTAINERS else outer.detail
+    return replace(inner, detail=detail, tooltip=f"{outer.tooltip} › {inner.tooltip}")
+
+
+def _leveled(item: Item, level: int) -> Item:
+    if not isinstance(item, Frame):
+        return item
+    return replace(item, level=level, items=tuple(_leveled(inner, level + 1) for inner in item.items))
+
+
+def _blocks(root: Block) -> list[Block]:
+    """Every block, parents first."""
+    found: list[Block] = []
+    pending = [root]
+    while pending:
+        block = pending.pop()
+        found.append(block)
+        pending.extend(reversed([item for item in block.items if isinstance(item, Block)]))
+    return found
+
+
+def _id_text(unit: Unit) -> str:
+    occurrence = unit.occurrence
+    if occurrence.operation is not None:
+        word = operation_word(occurrence.operation.name)
+        return f"{occurrence.path}.{word}" if occurrence.path else word
+    if not occurrence.is_module:
+        return occurrence.end or "data"
+    return occurrence.path or "model"
+
+
+def _spot_name(spot: _Spot) -> str:
+    occurrence = spot.units[-1].occurrence
+    if occurrence.operation is not None:
+        return operation_word(occurrence.operation.name)
+    if not occurrence.is_module:
+        return (occurrence.end or "").partition(":")[2] or "data"
+    return occurrence.path or "model"
+
+
+def _name_from(source: _Spot, user: _Spot) -> str:
+    """What a tag calls a source: the largest frame around it that the user is not in, else itself."""
+    around: list[Block] = []
+    block: Block | None = user.block
+    while block is not None:
+        around.append(block)
+        block = block.parent
+    outside: Block | None = None
+    at = source.block
+    while at not in around and at.parent is not None:
+        outside, at = at, at.parent
+    below = at.occurrence.path
+    if outside is not None:
+        return path_below(outside.occurrence.path, below)
+    home = source.units[-1].occurrence.parent
+    if home is not None and home.path != source.block.occurrence.path:
+        return path_below(home.path, below)
+    return path_below(_spot_name(source), below)
+
+
+def _batch_size(run: Run) -> int | str | None:
+    """The first size of the first input that has several; what begins with it carries the batch."""
+    for model_input in run.graph.model.inputs:
+        for tensor in model_input.tensors:
+            if tensor.shape is not None and len(tensor.shape) > 1:
+                return tensor.shape[0]
+    for edge in run.graph.edges:
+        if edge.producer.startswith("input:") and edge.tensor.shape is not None and len(edge.tensor.shape) > 1:
+            return edge.tensor.shape[0]
+    return None
+
+
+def _usual_dtype(run: Run) -> str | None:
+    """The model's: that of its first parameter, else of its first floating-point tensor."""
+    for node in run.graph.modules:
+        for parameter in node.parameters:
+            if parameter.dtype is not None:
+                return parameter.dtype
+    floating = (edge.tensor.dtype for edge in run.graph.edges if "float" in (edge.tensor.dtype or ""))
+    return next(floating, None)

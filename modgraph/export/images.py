@@ -1,0 +1,289 @@
+"""DOT -> SVG, PNG, PDF, by the Graphviz that is there: `dot` if it is on the PATH, else the one inside pygraphviz.
+
+Layout engines can run for hours or eat all memory on a graph that is too large, so both run in a child process under
+limits. Where those are reached, the picture is drawn one level of containers coarser, and says so in its title. The
+child is given fonts that come with modgraph, so that the text is the same on a machine that has none.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+from xml.sax.saxutils import escape
+
+from modgraph.errors import ExportError
+from modgraph.export.dot import write_dot
+from modgraph.export.parts import Frame, Picture
+from modgraph.export.picture import PictureOptions, picture_of
+from modgraph.graph.model import Graph
+
+ImageFormat = Literal["svg", "png", "pdf"]
+
+TIME_LIMIT = 30.0
+"""Seconds that one layout may take."""
+MEMORY_LIMIT = 2 * 1024**3
+"""Bytes of data that the layout engine may allocate."""
+MANY_NODES = 500
+"""From here on the engine's network simplex is bounded: without that, some graphs never end."""
+DPI = 110
+LONGEST_SIDE = 16_000
+"""Pixels of a PNG; longer ones are opened by few programs."""
+
+FONTS = Path(__file__).parent / "fonts"
+
+
+class RendererMissingError(ExportError):
+    """There is no Graphviz on this machine."""
+
+
+class LayoutLimitError(ExportError):
+    """The layout engine reached its time or memory limit."""
+
+
+def render(graph: Graph, options: PictureOptions | None = None, format: ImageFormat = "svg") -> bytes:
+    """`graph` as an image; where it cannot be laid out in time, with fewer containers open.
+
+    Raises:
+        RendererMissingError: there is no Graphviz.
+        ExportError: Graphviz failed, or not even the closed model could be laid out.
+    """
+    options = options or PictureOptions()
+    engine = find_engine()
+    picture = picture_of(graph, options)
+    image = _draw_in_time(picture, format, engine)
+    while image is None:
+        picture = picture_of(graph, replace(options, depth=picture.depth - 1))
+        image = _draw_in_time(picture, format, engine)
+    return image
+
+
+def _draw_in_time(picture: Picture, format: ImageFormat, engine: Engine) -> bytes | None:
+    """The image, or None where it reached a limit and the picture can be made coarser."""
+    try:
+        return draw(write_dot(picture), format, engine=engine, many=count_nodes(picture) > MANY_NODES)
+    except LayoutLimitError:
+        if picture.depth == 0:
+            raise
+        return None
+
+
+def draw(text: str, format: ImageFormat, *, engine: Engine | None = None, many: bool = False) -> bytes:
+    """The DOT text as an image; the same text gives the same bytes with one Graphviz.
+
+    Raises:
+        RendererMissingError: there is no Graphviz.
+        LayoutLimitError: it took longer than `TIME_LIMIT`, or more than `MEMORY_LIMIT`.
+        ExportError: Graphviz refused the text.
+    """
+    engine = engine or find_engine()
+    options = ["-Gnslimit=2", "-Gnslimit1=2"] if many else []
+    if format == "svg":
+        return tidy_svg(_run(engine, text, "svg", options))
+    if format == "pdf":
+        return undated_pdf(_run(engine, text, "pdf", options))
+    image = _run(engine, text, "png", [*options, f"-Gdpi={DPI}"])
+    if max(png_size(image)) <= LONGEST_SIDE:
+        return image
+    points = svg_size(_run(engine, text, "svg", options))
+    dpi = 72 * LONGEST_SIDE / max(points) * 0.998
+    return _run(engine, text, "png", [*options, f"-Gdpi={dpi:.3f}"])
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """A way to run Graphviz; `dot` is its program, or None for the library inside pygraphviz."""
+
+    dot: str | None
+
+
+def find_engine() -> Engine:
+    """The Graphviz of this machine: `MODGRAPH_DOT`, else `dot` on the PATH, else pygraphviz.
+
+    Raises:
+        RendererMissingError: there is none.
+    """
+    named = os.environ.get("MODGRAPH_DOT")
+    if named:
+        found = shutil.which(named)
+        if found is None:
+            raise RendererMissingError(f"MODGRAPH_DOT names {named!r}, which is no program that can be run")
+        return Engine(found)
+    program = shutil.which("dot")
+    if program is not None:
+        return Engine(program)
+    if importlib.util.find_spec("pygraphviz") is not None:
+        return Engine(None)
+    raise RendererMissingError("no Graphviz found", hint='pip install "modgraph[render]"')
+
+
+def count_nodes(picture: Picture) -> int:
+    """Nodes that the layout engine has to place."""
+    total = 0
+    pending = list(picture.items)
+    while pending:
+        item = pending.pop()
+        if isinstance(item, Frame):
+            pending.extend(item.items)
+        else:
+            total += 1
+    return total
+
+
+_CHILD = """
+import os, sys
+format, program, limit, options = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4:]
+try:
+    import resource
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+except (ImportError, ValueError, OSError):
+    pass
+if program:
+    os.execv(program, [program, "-T" + format, *options])
+import pygraphviz
+graph = pygraphviz.AGraph(string=sys.stdin.buffer.read().decode("utf-8"))
+image = graph.draw(format=format, prog="dot", args=" ".join(options))
+sys.stdout.buffer.write(image)
+"""
+"""Limits itself, then becomes `dot` or draws with pygraphviz. Windows has no `resource`: there only the time counts."""
+
+
+def _run(engine: Engine, text: str, format: str, options: list[str]) -> bytes:
+    with tempfile.TemporaryDirectory(prefix="modgraph-") as folder:
+        command = [sys.executable, "-c", _CHILD, format, engine.dot or "", str(MEMORY_LIMIT), *options]
+        if engine.dot is not None and os.name == "nt":
+            command = [engine.dot, f"-T{format}", *options]
+        try:
+            done = subprocess.run(
+                command,
+                input=text.encode("utf-8"),
+                capture_output=True,
+                timeout=TIME_LIMIT,
+                cwd=folder,
+                env=_environment(Path(folder)),
+                check=False,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise LayoutLimitError(f"Graphviz did not finish the {format.upper()} in {TIME_LIMIT:g} s") from error
+        except OSError as error:
+            raise ExportError(f"Graphviz could not be started: {error.strerror}") from error
+    if done.returncode == 0 and done.stdout:
+        return done.stdout
+    said = done.stderr.decode("utf-8", "replace").strip()
+    if done.returncode < 0 or "memory" in said.lower() or "MemoryError" in said:
+        raise LayoutLimitError(f"Graphviz ran out of memory or crashed while drawing the {format.upper()}")
+    lines = [line for line in said.splitlines() if "ontconfig" not in line]
+    raise ExportError(f"Graphviz could not draw the {format.upper()}: {lines[-1] if lines else 'no reason given'}")
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    """The child's: fonts of ours, no time zone or server mode that would change the output."""
+    environment = {key: value for key, value in os.environ.items() if key not in ("SERVER_NAME", "GV_FILE_PATH")}
+    configuration = folder / "fonts.conf"
+    configuration.write_text(font_configuration(_font_cache(folder)), encoding="utf-8")
+    environment["FONTCONFIG_FILE"] = str(configuration)
+    environment["TZ"] = "UTC"
+    return environment
+
+
+_FONT_FOLDERS = (
+    "/usr/share/fonts",
+    "/usr/local/share/fonts",
+    "/System/Library/Fonts",
+    "/Library/Fonts",
+    "WINDOWSFONTDIR",
+    "~/.fonts",
+)
+_FACES = {"Arial": ("Modgraph Sans", "Modgraph Marks"), "Courier New": ("Modgraph Mono", "Modgraph Marks")}
+
+
+def _font_cache(folder: Path) -> Path:
+    """Where modgraph's faces lie for fontconfig, which writes into font folders, so not in the package itself.
+
+    The user's cache, so that the system's fonts are read only once; `folder` where there is none.
+    """
+    home = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA") or str(Path.home() / ".cache")
+    return next((cache for cache in (Path(home) / "modgraph", folder) if _holds_fonts(cache)), FONTS.parent)
+
+
+def _holds_fonts(cache: Path) -> bool:
+    """Puts the faces there; False where that cannot be written."""
+    try:
+        for face in sorted(FONTS.glob("*.ttf")):
+            _copy_once(face, cache / "fonts" / face.name)
+    except OSError:
+        return False
+    return True
+
+
+def _copy_once(source: Path, target: Path) -> None:
+    """Copies a file unless it is there; whole or not at all, as other processes may do the same."""
+    content = source.read_bytes()
+    if target.is_file() and target.read_bytes() == content:
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as copy:
+        copy.write(content)
+    os.replace(copy.name, target)
+
+
+def font_configuration(cache: Path) -> str:
+    """A fontconfig file: the faces in `cache` for Arial and Courier New, the system's for scripts they do not have."""
+    folders = "\n".join(f"  <dir>{escape(folder)}</dir>" for folder in (str(cache / "fonts"), *_FONT_FOLDERS))
+    rules = []
+    for family, faces in _FACES.items():
+        names = "".join(f"<string>{face}</string>" for face in faces)
+        rules.append(
+            f'  <match target="pattern"><test name="family" qual="any"><string>{family}</string></test>'
+            f'<edit name="family" mode="assign" binding="strong">{names}</edit></match>'
+        )
+    return (
+        '<?xml version="1.0"?>\n<!DOCTYPE fontconfig SYSTEM "urn:fontconfig:fonts.dtd">\n<fontconfig>\n'
+        f'{folders}\n  <dir prefix="xdg">fonts</dir>\n  <cachedir>{escape(str(cache / "fontconfig"))}</cachedir>\n'
+        + "\n".join(rules)
+        + "\n</fontconfig>\n"
+    )
+
+
+_COMMENT = re.compile(rb"<!--.*?-->\n?", re.DOTALL)
+_FAMILIES = (
+    (b'font-family="Arial"', b"font-family=\"Arial, 'Liberation Sans', Helvetica, sans-serif\""),
+    (b'font-family="Courier New"', b"font-family=\"'Courier New', 'Liberation Mono', monospace\""),
+)
+
+
+def tidy_svg(svg: bytes) -> bytes:
+    """`svg` without Graphviz's comments (one holds its version), its fonts followed by what may stand in for them."""
+    svg = _COMMENT.sub(b"", svg)
+    for family, families in _FAMILIES:
+        svg = svg.replace(family, families)
+    return svg
+
+
+_DATE = re.compile(rb"(/CreationDate \(D:)(\d{14})")
+
+
+def undated_pdf(pdf: bytes) -> bytes:
+    """`pdf` with its date of creation overwritten by one of the same length."""
+    return _DATE.sub(rb"\g<1>20000101000000", pdf)
+
+
+def png_size(png: bytes) -> tuple[int, int]:
+    """Width and height in pixels. Source: PNG specification, chunk IHDR."""
+    return int.from_bytes(png[16:20], "big"), int.from_bytes(png[20:24], "big")
+
+
+def svg_size(svg: bytes) -> tuple[float, float]:
+    """Width and height in points, as Graphviz writes them."""
+    found = re.search(rb'<svg width="([\d.]+)pt" height="([\d.]+)pt"', svg)
+    if found is None:
+        raise ExportError("Graphviz wrote an SVG without a size")
+    return float(found[1]), float(found[2])

@@ -1,0 +1,92 @@
+"""Makes room: a card is wide enough for its rows' remarks, and for the titles of the frames that begin at it.
+
+The main edge enters a frame at the middle of its first card. A title that is longer than half of that card would be
+crossed by the edge, so the card is widened until the title ends before it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from modgraph.export.metrics import text_width
+from modgraph.export.parts import Arrow, Card, Frame, Item, Mark, Row
+from modgraph.export.style import CLASS_SIZE, DETAIL_SIZE, MARK_SIZE, STATES
+
+BAR = 6
+PADDING = 6
+COUNT_WIDTH = 40
+MARGIN = 10
+"""Of a frame, on each side."""
+BADGE = 34
+LEAST_GAP = 24
+MOST_WIDTH = 460
+
+
+def column_widths(rows: tuple[Row, ...]) -> tuple[float, float, float]:
+    """Points that the columns of a card need: class and arguments, path, parameters."""
+    first = max(
+        text_width(row.title, CLASS_SIZE, bold=True) + text_width(f" {row.detail} ", DETAIL_SIZE) + badge_width(row)
+        for row in rows
+    )
+    path = max(text_width(row.path, DETAIL_SIZE, mono=True) for row in rows)
+    count = max(text_width(row.count, DETAIL_SIZE) for row in rows)
+    return first + PADDING, path + PADDING, max(COUNT_WIDTH, count + PADDING)
+
+
+def badge_width(row: Row) -> float:
+    return text_width(f" ×{row.copies} ", CLASS_SIZE, bold=True) if row.copies > 1 else 0
+
+
+def natural_width(card: Card) -> float:
+    """Points that the rows of a card need, without what `Card.width` asks for."""
+    return BAR + sum(column_widths(card.rows))
+
+
+def mark_width(mark: Mark) -> float:
+    """Points that the row of a state needs."""
+    style = STATES[mark.state]
+    words = text_width(f"{style.sign} {style.words}", MARK_SIZE, bold=True)
+    return words + text_width(f"  {mark.note}", DETAIL_SIZE) + PADDING + 4
+
+
+def card_width(card: Card) -> float:
+    """Points that a card is wide."""
+    marks = [mark_width(mark) for mark in (*card.marks, *(mark for row in card.rows for mark in row.marks))]
+    return max([natural_width(card), card.width, *marks])
+
+
+def title_width(frame: Frame) -> float:
+    """Points of the longer of a frame's two lines."""
+    return max(text_width(frame.title, CLASS_SIZE, bold=True), text_width(frame.detail, DETAIL_SIZE))
+
+
+def roomy(items: tuple[Item, ...], arrows: tuple[Arrow, ...]) -> tuple[Item, ...]:
+    """`items`, with first cards wide enough for the titles above them, and room before the ×N badges."""
+    entered = {arrow.head for arrow in arrows if arrow.kind != "order"}
+    return tuple(_with_room(item, entered, ()) for item in items)
+
+
+def _with_room(item: Item, entered: set[str], above: tuple[Frame, ...]) -> Item:
+    """`above`: the frames, outermost first, whose first entered node `item` holds."""
+    if isinstance(item, Card):
+        needed = [
+            2 * (title_width(frame) + (14 if frame.copies > 1 else 8) - MARGIN * nesting)
+            for nesting, frame in enumerate(reversed(above))
+        ]
+        return replace(item, width=min(max([item.width, *needed]), MOST_WIDTH)) if needed else item
+    if not isinstance(item, Frame):
+        return item
+    entry = next((inner for inner in item.items if _is_entered(inner, entered)), None)
+    inside = tuple(_with_room(inner, entered, (*above, item) if inner is entry else ()) for inner in item.items)
+    framed = replace(item, items=inside)
+    first = next((inner for inner, was in zip(inside, item.items, strict=True) if was is entry), None)
+    if item.copies > 1 and isinstance(first, Card):
+        gap = 2 * (card_width(first) / 2 + 2 - title_width(item))
+        framed = replace(framed, gap=round(max(LEAST_GAP, gap), 1))
+    return framed
+
+
+def _is_entered(item: Item, entered: set[str]) -> bool:
+    if isinstance(item, Frame):
+        return any(_is_entered(inner, entered) for inner in item.items)
+    return item.id in entered

@@ -1,0 +1,350 @@
+"""Traces a target in a process of its own: whatever the user's code does there, this process gets what was seen of it.
+
+A fresh interpreter runs `worker.py`, in a process group of its own, without standard input, its output in a file. Its
+events come line by line over a pipe while they happen. A crash, a hang or the end of memory becomes a problem that
+names the module that was being called; before the model is run at all, it is an error.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+import modgraph
+from modgraph import errors
+from modgraph.errors import GraphError, ModgraphError, TraceError
+from modgraph.graph.build import GraphBuilder
+from modgraph.graph.events import DoneEvent, EnterEvent, ErrorEvent, Event, ExitEvent, StartEvent, replay
+from modgraph.graph.model import Graph, Problem
+from modgraph.options import TraceOptions
+from modgraph.source.inputs import InputSpec
+from modgraph.source.targets import Target
+from modgraph.source.wire import encode_fields
+
+_DRAIN_SECONDS = 10.0
+"""How long the pipe is read after the process has ended; only a grandchild that left its group can need it."""
+_MAX_OUTPUT = 64 * 1024
+"""Characters kept of what the user's code printed."""
+# The working directory, which Python puts first for -c and -m, may hold a types.py; the package's own directory is on
+# the path only until the package is found.
+_BOOTSTRAP = """
+import sys
+if sys.path[:1] == [""]: del sys.path[0]
+sys.path.insert(0, sys.argv[1])
+import modgraph
+del sys.path[0]
+from modgraph.worker import main
+main(sys.argv[2], sys.argv[3])
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class TraceResult:
+    """What came of a trace in a process of its own."""
+
+    graph: Graph
+    """Whole, or up to where it ended."""
+    output: str = ""
+    """What the user's code printed, and what Python said when it crashed."""
+    captured: Any = None
+    """What the capture returned; None where none was asked for, or it failed."""
+    captured_files: Mapping[str, bytes] = field(default_factory=dict)
+    """The files that it wrote."""
+    capture_error: str | None = None
+    """Why there is no capture."""
+
+
+def trace_in_process(
+    target: Target,
+    specs: Sequence[InputSpec],
+    options: TraceOptions,
+    *,
+    on_event: Callable[[Event], None] | None = None,
+    capture: str | None = None,
+) -> TraceResult:
+    """The graph of a real run of `target`, as far as it came.
+
+    Args:
+        specs: inputs that the user gave; the others are inferred.
+        on_event: is given each event as it comes, on another thread.
+        capture: "package.module:function", called in the worker after the trace as
+            `function(model, args, kwargs, directory)`; it writes files into `directory` and returns a JSON value.
+
+    Raises:
+        TargetError: there is no such object, or it is no model.
+        InputError: `forward` does not take an input that was given.
+        TraceError: nothing was run: the user's code raised, hung or crashed while it was imported or the model was
+            built, or PyTorch is not installed.
+    """
+    with tempfile.TemporaryDirectory(prefix="modgraph-", ignore_cleanup_errors=True) as name:
+        directory = Path(name)
+        request = {
+            "target": encode_fields(target),
+            "inputs": [encode_fields(spec) for spec in specs],
+            "options": encode_fields(options),
+            "capture": capture,
+        }
+        heard, end = _ask(request, directory, options.timeout, on_event)
+        output = _tail(directory / "output.txt")
+        files = _files_in(directory / "captured")
+    graph = _graph(heard, end, options, output)
+    done = heard.captured or {}
+    error = done.get("error")
+    if capture is not None and heard.captured is None and error is None:
+        error = end.text(options) or "the model did not run"
+    return TraceResult(graph, output, done.get("value"), files, error)
+
+
+def _ask(
+    request: dict[str, Any], directory: Path, timeout: float | None, on_event: Callable[[Event], None] | None
+) -> tuple[_Heard, _End]:
+    """What a worker says to `request`.
+
+    A forward that crashes or hangs does so already while inputs are tried out; then nothing is known of where. So
+    that gets one half of the time, and a second worker runs the first guess untried, under the recorder.
+    """
+    began = time.monotonic()
+    first = _ask_once({**request, "probe": True}, directory, timeout, on_event)
+    if first[0].ended or not first[0].probing:
+        return first
+    remaining = None if timeout is None else timeout - (time.monotonic() - began)
+    if remaining is not None and remaining <= 0:
+        return first
+    second = _ask_once({**request, "probe": False}, directory, remaining, on_event)
+    return second if second[0].events else first
+
+
+def _ask_once(
+    request: dict[str, Any], directory: Path, timeout: float | None, on_event: Callable[[Event], None] | None
+) -> tuple[_Heard, _End]:
+    (directory / "request.json").write_text(json.dumps(request), "utf-8")
+    heard = _Heard(on_event)
+    return heard, _run_worker(directory, timeout, heard)
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """How the process ended."""
+
+    status: int
+    """Exit status; negative for a signal."""
+    timed_out: bool
+
+    def text(self, options: TraceOptions) -> str:
+        """In words, as the end of a sentence about the process; "" for an orderly end."""
+        if self.timed_out:
+            return f"the time limit of {options.timeout:g} s was reached"
+        if self.status < 0:
+            return f"the process was killed by {_signal_name(-self.status)}"
+        return f"the process ended itself with exit status {self.status}"
+
+
+def _signal_name(number: int) -> str:
+    try:
+        name = signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+    meaning = {
+        "SIGSEGV": "a segmentation fault",
+        "SIGABRT": "it aborted",
+        "SIGKILL": "as the system does when memory runs out",
+        "SIGFPE": "an arithmetic error",
+        "SIGILL": "an instruction that this processor does not have",
+        "SIGBUS": "a bus error",
+    }.get(name)
+    return f"{name} ({meaning})" if meaning else name
+
+
+class _Heard:
+    """What the worker has said so far."""
+
+    def __init__(self, on_event: Callable[[Event], None] | None) -> None:
+        self.events: list[Event] = []
+        self.stage = "starting"
+        self.probing = False
+        self.error: ModgraphError | None = None
+        self.warnings: list[str] = []
+        self.captured: dict[str, Any] | None = None
+        self.ended = False
+        self._on_event = on_event
+
+    def line(self, text: str) -> None:
+        """Take in one line."""
+        try:
+            message = json.loads(text)
+        except ValueError:
+            return  # the last line of a process that died while it wrote
+        if "event" in message:
+            with contextlib.suppress(GraphError):
+                event = Event.from_json(text)
+                self.events.append(event)
+                if self._on_event is not None:
+                    self._on_event(event)
+        elif "stage" in message:
+            self.stage = message["stage"]
+            self.probing = message.get("probing", False)
+        elif "failed" in message:
+            self.error = _error_from(message["failed"])
+        elif "warning" in message:
+            self.warnings.append(message["warning"])
+        elif "captured" in message:
+            self.captured = message["captured"]
+        elif "end" in message:
+            self.ended = True
+
+
+def _error_from(fields: dict[str, Any]) -> ModgraphError:
+    kind = getattr(errors, fields.pop("kind"), TraceError)
+    if issubclass(kind, TraceError):
+        names: tuple[str, ...] = ("module", "file", "line", "hint")
+    else:
+        names = ("file", "line", "column", "text", "hint")
+    made: ModgraphError = kind(fields["message"], **{name: fields[name] for name in names})
+    return made
+
+
+def _run_worker(directory: Path, timeout: float | None, heard: _Heard) -> _End:
+    """Start the worker, listen until it has ended, and leave nothing of it behind."""
+    with (directory / "output.txt").open("wb") as output, _channel(directory) as (name, handed_down, reading):
+        root = str(Path(modgraph.__file__).resolve().parent.parent)
+        process = subprocess.Popen(
+            [sys.executable, "-c", _BOOTSTRAP, root, str(directory), name],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            pass_fds=handed_down,
+        )
+        for descriptor in handed_down:
+            os.close(descriptor)
+        listener = threading.Thread(target=_listen, args=(reading, heard), daemon=True)
+        if handed_down:
+            listener.start()
+        try:
+            timed_out = not _ends_in_time(process, timeout, heard)
+        finally:
+            _kill_group(process)
+        if not handed_down:
+            listener.start()
+        listener.join(_DRAIN_SECONDS)
+        return _End(process.returncode, timed_out)
+
+
+def _ends_in_time(process: subprocess.Popen[bytes], timeout: float | None, heard: _Heard) -> bool:
+    """Wait for the process; when half of its time is over, it must be through with trying out inputs."""
+    if timeout is None:
+        process.wait()
+        return True
+    return _ends_within(process, timeout / 2) or (not heard.probing and _ends_within(process, timeout / 2))
+
+
+def _ends_within(process: subprocess.Popen[bytes], seconds: float) -> bool:
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
+@contextlib.contextmanager
+def _channel(directory: Path) -> Iterator[tuple[str, tuple[int, ...], IO[bytes]]]:
+    """Its name for the worker, the descriptors to hand down, and the end to read: a pipe, or a file on Windows."""
+    if os.name == "posix":
+        reading, writing = os.pipe()
+        # Closed by the listener's end; a listener that still waits for a lost grandchild keeps it.
+        yield str(writing), (writing,), os.fdopen(reading, "rb")
+        return
+    path = directory / "events.jsonl"
+    path.touch()
+    with path.open("rb") as file:
+        yield str(path), (), file
+
+
+def _listen(reading: IO[bytes], heard: _Heard) -> None:
+    with reading:
+        for line in reading:
+            heard.line(line.decode("utf-8", "replace"))
+
+
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
+    """End the worker and everything it started, which might hold the pipe open."""
+    if os.name == "posix":
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+    elif process.poll() is None:
+        process.kill()
+    process.wait()
+
+
+def _graph(heard: _Heard, end: _End, options: TraceOptions, output: str) -> Graph:
+    events = list(heard.events)
+    if not events or not isinstance(events[0], StartEvent):
+        raise heard.error or _never_ran(heard, end, options, output)
+    finished = any(isinstance(event, DoneEvent) for event in events)
+    if not finished:
+        events.append(_broken_off(events, heard, end, options, output))
+    graph = replay(events)
+    if not heard.warnings or graph.complete:
+        return graph
+    builder = GraphBuilder.of(graph)
+    builder.problems.extend(Problem(stage="trace", message=message, module="") for message in heard.warnings)
+    return builder.build()
+
+
+def _never_ran(heard: _Heard, end: _End, options: TraceOptions, output: str) -> TraceError:
+    why = _why(end, options, output)
+    return TraceError(f"{why} while {heard.stage}", hint="use --static, which executes nothing of the file")
+
+
+def _broken_off(events: list[Event], heard: _Heard, end: _End, options: TraceOptions, output: str) -> ErrorEvent:
+    """What stopped the run, at the call that had begun last and not ended."""
+    if heard.error is not None:
+        why = heard.error.message
+    else:
+        why = _why(end, options, output)
+    ended = {event.call for event in events if isinstance(event, ExitEvent)}
+    begun = [event for event in events if isinstance(event, EnterEvent) and event.call not in ended]
+    if not begun:
+        return ErrorEvent(message=f"{why} while no module was being called", module="")
+    culprit = begun[-1]
+    where = f"{culprit.module} was being called" if culprit.module else "forward of the model was running"
+    source = culprit.source
+    return ErrorEvent(
+        message=f"{why} while {where}",
+        module=culprit.module,
+        file=source.file if source else None,
+        line=source.line if source else None,
+    )
+
+
+def _why(end: _End, options: TraceOptions, output: str) -> str:
+    text = end.text(options)
+    starved = any(word in output for word in ("bad_alloc", "MemoryError", "Cannot allocate memory", "out of memory"))
+    if starved and options.memory_limit is not None and not end.timed_out:
+        return f"{text}, out of memory (the limit is {options.memory_limit} bytes)"
+    return text
+
+
+def _tail(path: Path) -> str:
+    try:
+        return path.read_text("utf-8", "replace")[-_MAX_OUTPUT:]
+    except OSError:
+        return ""
+
+
+def _files_in(directory: Path) -> dict[str, bytes]:
+    if not directory.is_dir():
+        return {}
+    files = sorted(path for path in directory.rglob("*") if path.is_file())
+    return {path.relative_to(directory).as_posix(): path.read_bytes() for path in files}

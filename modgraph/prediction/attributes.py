@@ -1,0 +1,461 @@
+"""value.name, its assignment and deletion, by Python's order of look-up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from modgraph.prediction import classes, items, names, registration
+from modgraph.prediction.knowledge import registry
+from modgraph.prediction.knowledge.registry import Raised
+from modgraph.prediction.values import (
+    MODULE,
+    NONE,
+    Address,
+    BoundMethod,
+    Choice,
+    ClassMethod,
+    ClassObject,
+    ClassValue,
+    Constant,
+    DictObject,
+    EnumMember,
+    FunctionValue,
+    GeneratedMethod,
+    GenericAlias,
+    InstanceObject,
+    KnownClass,
+    KnownFunction,
+    ListObject,
+    ModuleObject,
+    ModuleReference,
+    PartialValue,
+    PropertyValue,
+    SetObject,
+    StaticMethod,
+    SuperValue,
+    TensorObject,
+    TupleValue,
+    Unknown,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from modgraph.prediction.machine import Interpreter
+
+_WITH_ATTRIBUTES = (InstanceObject, ModuleObject, ListObject, DictObject, SetObject, TensorObject)
+
+
+def get(machine: Interpreter, value: Value, name: str) -> Value:
+    """value.name.
+
+    Raises:
+        Raised: AttributeError.
+    """
+    found = find(machine, value, name)
+    if found is None:
+        owner = classes.short_name(classes.class_of(machine, value))
+        if isinstance(value, (ClassValue, KnownClass)):
+            owner = f"type object '{classes.short_name(value)}'"
+        elif isinstance(value, ModuleReference):
+            owner = f"module '{value.name}'"
+        else:
+            owner = f"'{owner}' object"
+        raise machine.raises("AttributeError", f"{owner} has no attribute '{name}'")
+    return found
+
+
+def find(machine: Interpreter, value: Value, name: str) -> Value | None:
+    """value.name; None where AttributeError would be raised."""
+    if isinstance(value, Unknown):
+        return value
+    if isinstance(value, Choice):
+        return machine.distribute(value, lambda each: get(machine, each, name))
+    finder = _FINDERS.get(type(value))
+    if finder is not None:
+        return finder(machine, value, name)
+    return _of_plain(machine, value, name)
+
+
+def bind(machine: Interpreter, found: Value, receiver: Value, cls: Value) -> Value:
+    """What a class attribute becomes when it is looked up through an instance."""
+    if isinstance(found, (FunctionValue, KnownFunction, GeneratedMethod)):
+        return BoundMethod(found, receiver)
+    if isinstance(found, StaticMethod):
+        return found.function
+    if isinstance(found, ClassMethod):
+        return BoundMethod(found.function, cls)
+    if isinstance(found, PropertyValue):
+        return machine.call(found.getter, (receiver,))
+    return found
+
+
+def _of_plain(machine: Interpreter, value: Value, name: str) -> Value | None:
+    cls = classes.class_of(machine, value)
+    if name == "__class__":
+        return cls
+    if isinstance(value, Constant) and name in ("real", "imag", "numerator", "denominator", "start", "stop", "step"):
+        found = getattr(value.value, name, None)
+        return Constant(found) if found is not None else None
+    attribute = classes.class_attribute(machine, cls, name)
+    return bind(machine, attribute, value, cls) if attribute is not None else None
+
+
+def _of_tuple(machine: Interpreter, value: TupleValue, name: str) -> Value | None:
+    if isinstance(value.cls, ClassValue):
+        for base in machine.mro(value.cls):
+            item = machine.state.read(base.address) if isinstance(base, ClassValue) else None
+            if isinstance(item, ClassObject) and item.fields is not None:
+                for (field, _), entry in zip(item.fields, value.items, strict=False):
+                    if field == name:
+                        return entry
+                if name == "_fields":
+                    return TupleValue(tuple(Constant(field) for field, _ in item.fields))
+                if name in ("_asdict", "_replace"):
+                    return BoundMethod(KnownFunction(f"collections.namedtuple.{name}"), value)
+    return _of_plain(machine, value, name)
+
+
+def _of_module(machine: Interpreter, value: ModuleReference, name: str) -> Value | None:
+    found = names.module_attribute(machine, value.name, name)
+    if found is not None:
+        return found
+    source = machine.finder.source(value.name)
+    if source is not None and "__getattr__" in source.index.names:
+        getter = names.global_name(machine, value.name, "__getattr__")
+        if getter is not None:
+            try:
+                return machine.call(getter, (Constant(name),))
+            except Raised:
+                pass  # a namespace may be filled in ways that the source does not show
+    return machine.unknown(f"{value.name}.{name} is not found in its source")
+
+
+def _of_class(machine: Interpreter, value: Any, name: str) -> Value | None:
+    special = _class_special(machine, value, name)
+    if special is not None:
+        return special
+    found = classes.class_attribute(machine, value, name)
+    if isinstance(found, StaticMethod):
+        return found.function
+    if isinstance(found, ClassMethod):
+        return BoundMethod(found.function, value)
+    if found is None and isinstance(value, ClassValue) and classes.is_enum(machine, value) and name == "__members__":
+        members = classes.enum_members(machine, value) or []
+        entries: dict[Value, Value] = {Constant(each.name): each for each in members if isinstance(each, EnumMember)}
+        return machine.allocate(DictObject(entries))
+    return found
+
+
+def _class_special(machine: Interpreter, value: Any, name: str) -> Value | None:
+    if name in ("__name__", "__qualname__"):
+        return Constant(classes.short_name(value))
+    if name == "__module__":
+        item = machine.state.find(value.address, ClassObject) if isinstance(value, ClassValue) else None
+        if item is not None and item.definition is not None:
+            return Constant(item.definition.module)
+        return Constant(value.name.rpartition(".")[0])
+    if name == "__mro__":
+        return TupleValue(machine.mro(value))
+    if name in ("__bases__", "__base__"):
+        item = machine.state.find(value.address, ClassObject) if isinstance(value, ClassValue) else None
+        bases = item.bases if item is not None else machine.mro(value)[1:2]
+        return TupleValue(bases) if name == "__bases__" else (bases or (classes.OBJECT,))[0]
+    if name == "__class__":
+        return KnownClass("builtins.type")
+    if name == "__dict__" and isinstance(value, ClassValue):
+        return _class_dict(machine, value)
+    if name in ("mro", "__subclasses__"):
+        return machine.unknown(f"{name}() is not modelled")
+    return None
+
+
+def _class_dict(machine: Interpreter, cls: ClassValue) -> Value:
+    """Its namespace, for looking at; functions that nothing has asked for yet stay unread."""
+    item = machine.state.read(cls.address)
+    assert isinstance(item, ClassObject)
+    statements = item.definition.statements if item.definition is not None else {}
+    entries: dict[Value, Value] = {}
+    for name in dict.fromkeys([*statements, *item.namespace]):
+        if name not in item.namespace and statements[name][-1].kind == "function":
+            entries[Constant(name)] = machine.unknown(f"{name} of {cls.name} is not read")
+            continue
+        value = classes.own_attribute(machine, cls, name)
+        if value is not None:
+            entries[Constant(name)] = value
+    return machine.allocate(DictObject(entries))
+
+
+def _of_super(machine: Interpreter, value: SuperValue, name: str) -> Value | None:
+    receiver = value.receiver
+    cls = receiver if isinstance(receiver, (ClassValue, KnownClass)) else classes.class_of(machine, receiver)
+    found = classes.class_attribute(machine, cls, name, value.cls)
+    if found is None:
+        return registry.lookup(f"builtins.object.{name}") or _object_default(name)
+    if name == "__new__":
+        return found.function if isinstance(found, StaticMethod) else found
+    if isinstance(receiver, (ClassValue, KnownClass)):
+        if isinstance(found, ClassMethod):
+            return BoundMethod(found.function, receiver)
+        return found.function if isinstance(found, StaticMethod) else found
+    if isinstance(found, Unknown):
+        # What an unknown base does with the instance is not known either.
+        return BoundMethod(found, receiver)
+    return bind(machine, found, receiver, cls)
+
+
+def _object_default(name: str) -> Value | None:
+    """What `object` has, and does nothing that matters here."""
+    return KnownFunction("builtins.object.<nothing>") if name in _OF_OBJECT else None
+
+
+_OF_OBJECT = ("__init__", "__init_subclass__")
+
+
+def _of_function(machine: Interpreter, value: FunctionValue, name: str) -> Value | None:
+    definition = value.definition
+    stored = machine.state.globals.get((f"<{definition.module}.{definition.qualname}>", name))
+    if stored is None:
+        stored = machine.base.globals.get((f"<{definition.module}.{definition.qualname}>", name))
+    if stored is not None:
+        return stored
+    if name == "__name__":
+        return Constant(definition.name)
+    if name == "__qualname__":
+        return Constant(definition.qualname)
+    if name == "__module__":
+        return Constant(definition.module)
+    if name == "__get__":
+        return machine.unknown("__get__ is not modelled")
+    return machine.unknown(f"{name} of a function is not modelled") if name.startswith("__") else None
+
+
+def _of_known_function(machine: Interpreter, value: KnownFunction, name: str) -> Value | None:
+    found = registry.lookup(f"{value.name}.{name}")
+    if found is None and name in ("__name__", "__qualname__"):
+        return Constant(value.name.rpartition(".")[2])
+    return found
+
+
+def _of_method(machine: Interpreter, value: BoundMethod, name: str) -> Value | None:
+    if name == "__func__":
+        return value.function
+    if name == "__self__":
+        return value.receiver
+    return find(machine, value.function, name)
+
+
+def _of_partial(machine: Interpreter, value: PartialValue, name: str) -> Value | None:
+    if name == "func":
+        return value.function
+    if name == "args":
+        return TupleValue(value.positional)
+    if name == "keywords":
+        return machine.allocate(DictObject({Constant(key): item for key, item in value.keywords}))
+    return None
+
+
+def _of_member(machine: Interpreter, value: EnumMember, name: str) -> Value | None:
+    if name in ("value", "_value_"):
+        return value.value
+    if name in ("name", "_name_"):
+        return Constant(value.name)
+    found = _of_plain(machine, value, name)
+    if found is None:
+        return find(machine, value.value, name)
+    return found
+
+
+def _of_property(machine: Interpreter, value: PropertyValue, name: str) -> Value | None:
+    if name in ("setter", "getter", "deleter"):
+        return BoundMethod(KnownFunction(f"builtins.property.{name}"), value)
+    return {"fget": value.getter, "fset": value.setter or NONE}.get(name)
+
+
+def _of_alias(machine: Interpreter, value: GenericAlias, name: str) -> Value | None:
+    if name == "__origin__":
+        return value.origin
+    return find(machine, value.origin, name)
+
+
+# ---- instances -------------------------------------------------------------------------------------------------------
+
+
+def _of_object(machine: Interpreter, value: Address, name: str) -> Value | None:
+    cls = classes.class_of(machine, value)
+    if isinstance(cls, ClassValue):
+        override = classes.class_attribute(machine, cls, "__getattribute__")
+        if isinstance(override, FunctionValue):
+            return machine.call(override, (value, Constant(name)))
+    return _with_fallback(machine, value, cls, name)
+
+
+def _with_fallback(machine: Interpreter, value: Address, cls: Value, name: str) -> Value | None:
+    found = raw(machine, value, name)
+    if found is not None:
+        return found
+    if name.startswith("__") and name.endswith("__") and name not in ("__dict__",):
+        return None
+    fallback = classes.class_attribute(machine, cls, "__getattr__")
+    if fallback is None or (isinstance(fallback, KnownFunction) and fallback.name == f"{MODULE}.__getattr__"):
+        return None
+    if isinstance(fallback, Unknown):
+        return fallback
+    return machine.call(fallback, (value, Constant(name)))
+
+
+def raw(machine: Interpreter, value: Address, name: str) -> Value | None:
+    """object.__getattribute__(value, name), and for a module its stores after that; None where it is not there."""
+    item = machine.state.read(value)
+    cls = classes.class_of(machine, value)
+    if name == "__class__":
+        return cls
+    if name == "__module__" and isinstance(cls, (ClassValue, KnownClass)):
+        return _class_special(machine, cls, name)
+    if name == "__dict__" and isinstance(item, _WITH_ATTRIBUTES):
+        return items.view(machine, value)
+    attribute = classes.class_attribute(machine, cls, name)
+    if isinstance(attribute, PropertyValue) and not _is_cached(item, name):
+        return machine.call(attribute.getter, (value,))
+    attributes = getattr(item, "attributes", None)
+    if attributes is not None and name in attributes:
+        found: Value = attributes[name]
+        return found
+    if attribute is not None and not isinstance(attribute, Unknown):
+        return bind(machine, attribute, value, cls)
+    if isinstance(item, ModuleObject):
+        stored = registration.lookup(machine, value, name)
+        if stored is not None:
+            return stored
+    if attribute is not None:
+        return attribute
+    return getattr(item, "open", None) if isinstance(item, (InstanceObject, ModuleObject)) else None
+
+
+def _is_cached(item: object, name: str) -> bool:
+    return name in getattr(item, "attributes", {})
+
+
+def assign(machine: Interpreter, value: Value, name: str, new: Value) -> None:
+    """value.name = new.
+
+    Raises:
+        Raised: AttributeError, TypeError.
+    """
+    if isinstance(value, Unknown):
+        return
+    if isinstance(value, Choice):
+        machine.expose([value], machine.unknown("which object is changed is not known", value))
+    elif isinstance(value, ClassValue):
+        machine.state.change(value.address, ClassObject).namespace[name] = new
+    elif isinstance(value, ModuleReference):
+        machine.state.globals[(value.name, name)] = new
+    elif isinstance(value, FunctionValue):
+        machine.state.globals[(f"<{value.definition.module}.{value.definition.qualname}>", name)] = new
+    elif isinstance(value, Address):
+        _assign_to_object(machine, value, name, new)
+
+
+def _assign_to_object(machine: Interpreter, value: Address, name: str, new: Value) -> None:
+    item = machine.state.read(value)
+    cls = classes.class_of(machine, value)
+    if name == "__class__" and isinstance(item, (InstanceObject, ModuleObject)):
+        machine.state.change(value, type(item)).cls = new
+        return
+    if isinstance(cls, ClassValue):
+        override = classes.class_attribute(machine, cls, "__setattr__")
+        if isinstance(override, FunctionValue):
+            machine.call(override, (value, Constant(name), new))
+            return
+    own_assign(machine, value, name, new)
+
+
+def own_assign(machine: Interpreter, value: Address, name: str, new: Value) -> None:
+    """What object.__setattr__, or for a module Module.__setattr__, does."""
+    item = machine.state.read(value)
+    cls = classes.class_of(machine, value)
+    is_module = isinstance(item, ModuleObject)
+    if not (is_module and _registers(machine, new)):
+        attribute = classes.class_attribute(machine, cls, name)
+        if isinstance(attribute, PropertyValue) and not isinstance(item, DictObject):
+            if attribute.setter is not None:
+                machine.call(attribute.setter, (value, new))
+                return
+            if not isinstance(attribute.getter, KnownFunction) and not _is_cached_property(attribute):
+                raise machine.raises("AttributeError", f"property '{name}' has no setter")
+    if is_module:
+        registration.assign(machine, value, name, new)
+        return
+    if name == "__dict__":
+        pairs = items.mapping_pairs(machine, new)
+        if not isinstance(pairs, Unknown) and isinstance(item, InstanceObject):
+            machine.state.change(value, InstanceObject).attributes = {
+                key.value: entry for key, entry in pairs[0] if isinstance(key, Constant)
+            }
+        return
+    if isinstance(item, _WITH_ATTRIBUTES):
+        changed = machine.state.write(value)
+        assert isinstance(changed, _WITH_ATTRIBUTES)
+        changed.attributes[name] = new
+
+
+def _is_cached_property(attribute: PropertyValue) -> bool:
+    return attribute.deleter == KnownFunction("functools.cached_property")
+
+
+def _registers(machine: Interpreter, new: Value) -> bool:
+    if not isinstance(new, Address):
+        return False
+    item = machine.state.read(new)
+    return isinstance(item, ModuleObject) or (isinstance(item, TensorObject) and item.is_parameter)
+
+
+def delete(machine: Interpreter, value: Value, name: str) -> None:
+    """del value.name."""
+    if isinstance(value, (Unknown, Choice)):
+        machine.expose([value], machine.unknown("which object is changed is not known", value))
+        return
+    if isinstance(value, ClassValue):
+        machine.state.change(value.address, ClassObject).namespace.pop(name, None)
+        return
+    if not isinstance(value, Address):
+        raise machine.raises("AttributeError", name)
+    cls = classes.class_of(machine, value)
+    override = classes.class_attribute(machine, cls, "__delattr__") if isinstance(cls, ClassValue) else None
+    if isinstance(override, FunctionValue):
+        machine.call(override, (value, Constant(name)))
+    else:
+        own_delete(machine, value, name)
+
+
+def own_delete(machine: Interpreter, value: Address, name: str) -> None:
+    """What object.__delattr__, or for a module Module.__delattr__, does."""
+    item = machine.state.read(value)
+    attribute = classes.class_attribute(machine, classes.class_of(machine, value), name)
+    if isinstance(attribute, PropertyValue) and attribute.deleter is not None and not _is_cached_property(attribute):
+        machine.call(attribute.deleter, (value,))
+    elif isinstance(item, ModuleObject):
+        registration.delete(machine, value, name)
+    elif isinstance(item, _WITH_ATTRIBUTES) and name in item.attributes:
+        changed = machine.state.write(value)
+        assert isinstance(changed, _WITH_ATTRIBUTES)
+        del changed.attributes[name]
+    elif getattr(item, "open", None) is None:
+        raise machine.raises("AttributeError", name)
+
+
+_FINDERS: dict[type[Value], Callable[[Any, Any, str], Value | None]] = {
+    TupleValue: _of_tuple,
+    ModuleReference: _of_module,
+    ClassValue: _of_class,
+    KnownClass: _of_class,
+    SuperValue: _of_super,
+    FunctionValue: _of_function,
+    KnownFunction: _of_known_function,
+    BoundMethod: _of_method,
+    PartialValue: _of_partial,
+    EnumMember: _of_member,
+    PropertyValue: _of_property,
+    GenericAlias: _of_alias,
+    Address: _of_object,
+}

@@ -1,0 +1,374 @@
+"""Calls: arguments bound as Python binds them, functions run, classes instantiated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import libcst as cst
+
+from modgraph.prediction import attributes, classes, control, data_classes, expressions, statements
+from modgraph.prediction.definitions import FunctionDefinition
+from modgraph.prediction.frames import Frame, LimitReached
+from modgraph.prediction.knowledge import registry
+from modgraph.prediction.knowledge.registry import Arguments, Raised
+from modgraph.prediction.limits import MAX_CALL_DEPTH
+from modgraph.prediction.values import (
+    MODULE,
+    NONE,
+    OPEN,
+    Address,
+    BoundMethod,
+    Choice,
+    ClassMethod,
+    ClassObject,
+    ClassValue,
+    Constant,
+    DictObject,
+    EnvironmentObject,
+    FunctionValue,
+    GeneratedMethod,
+    GenericAlias,
+    HeapObject,
+    InstanceObject,
+    IteratorObject,
+    KnownClass,
+    KnownFunction,
+    ListObject,
+    ModuleObject,
+    PartialValue,
+    SetObject,
+    StaticMethod,
+    TensorObject,
+    TupleValue,
+    Unknown,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from modgraph.prediction.machine import Interpreter
+
+
+def call(machine: Interpreter, function: Value, arguments: Arguments) -> Value:
+    """function(...); of a class, the new instance.
+
+    Raises:
+        Raised: what Python would certainly raise.
+    """
+    caller = _CALLERS.get(type(function))
+    if caller is not None:
+        return caller(machine, function, arguments)
+    method = machine.class_attribute(machine.class_of(function), "__call__")
+    if method is None:
+        name = classes.short_name(machine.class_of(function))
+        raise machine.raises("TypeError", f"'{name}' object is not callable")
+    bound = attributes.bind(machine, method, function, machine.class_of(function))
+    return call(machine, bound, arguments)
+
+
+def _with(arguments: Arguments, positional: tuple[Value, ...], function: str = "") -> Arguments:
+    return Arguments(
+        function or arguments.function, positional, arguments.keywords, arguments.where, arguments.open
+    )
+
+
+def _unknown(machine: Interpreter, function: Unknown, arguments: Arguments) -> Value:
+    if not function.inert:
+        why = Unknown(f"given to a call that is not known: {function.reason}", arguments.where or function.where)
+        machine.expose([*arguments.positional, *arguments.keywords.values()], why)
+    return function
+
+
+def _choice(machine: Interpreter, function: Choice, arguments: Arguments) -> Value:
+    return machine.distribute(function, lambda each: call(machine, each, arguments))
+
+
+def _method(machine: Interpreter, function: BoundMethod, arguments: Arguments) -> Value:
+    return call(machine, function.function, _with(arguments, (function.receiver, *arguments.positional)))
+
+
+def _partial(machine: Interpreter, function: PartialValue, arguments: Arguments) -> Value:
+    keywords = {**dict(function.keywords), **arguments.keywords}
+    positional = function.positional + arguments.positional
+    return call(
+        machine, function.function, Arguments(arguments.function, positional, keywords, arguments.where, arguments.open)
+    )
+
+
+def _wrapped(machine: Interpreter, function: StaticMethod | ClassMethod, arguments: Arguments) -> Value:
+    return call(machine, function.function, arguments)
+
+
+def _alias(machine: Interpreter, function: GenericAlias, arguments: Arguments) -> Value:
+    return call(machine, function.origin, arguments)
+
+
+def _known_function(machine: Interpreter, function: KnownFunction, arguments: Arguments) -> Value:
+    if function.name == "builtins.object.<nothing>":
+        return NONE
+    return _model(machine, function.name, arguments)
+
+
+def _model(machine: Interpreter, name: str, arguments: Arguments) -> Value:
+    """Runs what is registered for a name. A fault in it is an unknown result."""
+    model = registry.model(name)
+    if model is None:
+        return _unknown(machine, machine.unknown(f"{name} is not modelled"), arguments)
+    machine.step()
+    given = Arguments(
+        name.removeprefix("builtins."), arguments.positional, arguments.keywords, arguments.where, arguments.open
+    )
+    try:
+        return model(given, machine)
+    except (Raised, LimitReached):
+        raise
+    except Exception as error:  # a defect of one model must not take the prediction with it
+        if machine.strict:
+            raise
+        unknown = machine.unknown(f"internal error in {name}: {type(error).__name__}: {error}")
+        return _unknown(machine, unknown, arguments)
+
+
+# ---- functions -------------------------------------------------------------------------------------------------------
+
+
+def _function(machine: Interpreter, function: FunctionValue, arguments: Arguments) -> Value:
+    definition = function.definition
+    if machine.depth >= MAX_CALL_DEPTH:
+        reason = f"more than {MAX_CALL_DEPTH} calls inside each other, at {definition.qualname}"
+        return _unknown(machine, Unknown(reason, arguments.where), arguments)
+    if machine.undecided and _recurses(machine, definition):
+        reason = f"recursion of {definition.qualname} whose end is not known"
+        return _unknown(machine, Unknown(reason, arguments.where), arguments)
+    machine.step()
+    bound = bind(machine, function, arguments)
+    if definition.is_async:
+        return machine.unknown("a coroutine is not run")
+    environment = machine.allocate(EnvironmentObject(bound, function.closure))
+    receiver = arguments.positional[0] if arguments.positional else None
+    frame = Frame(definition.module, definition.parsed, environment, function, receiver, None, definition.statement)
+    frame.undecided = machine.undecided
+    machine.frames.append(frame)
+    machine.depth += 1
+    try:
+        return _run(machine, frame, definition)
+    finally:
+        machine.depth -= 1
+        machine.frames.pop()
+
+
+def _recurses(machine: Interpreter, definition: FunctionDefinition) -> bool:
+    """The function runs already, and whether it is called again depends on what is not known."""
+    return any(
+        frame.function is not None
+        and frame.function.definition is definition
+        and frame.undecided < machine.undecided
+        for frame in machine.frames
+    )
+
+
+def _run(machine: Interpreter, frame: Frame, definition: FunctionDefinition) -> Value:
+    node = definition.node
+    if isinstance(node, cst.Lambda):
+        return expressions.evaluate(machine, frame, node.body)
+    if definition.is_generator:
+        frame.yields = []
+    since = machine.base.next_index
+    outcome = statements.run_block(machine, frame, node.body)
+    value = frame.value
+    if outcome != "return" or frame.returns:
+        value = control.finish_returns(machine, frame, outcome, since)
+    if frame.yields is not None:
+        unknown = machine.unknown("what the generator yields is not known") if frame.yields_unknown else None
+        return machine.allocate(IteratorObject(frame.yields, 0, unknown))
+    return value
+
+
+def bind(machine: Interpreter, function: FunctionValue, arguments: Arguments) -> dict[str, Value]:
+    """Parameter names with their values.
+
+    Raises:
+        Raised: TypeError, as Python would for this call.
+    """
+    bound: dict[str, Value] = {}
+    defaults = dict(function.defaults)
+    keywords = dict(arguments.keywords)
+    positional = arguments.positional
+    place = 0
+    variadic = False
+    for parameter in function.definition.parameters:
+        name, kind = parameter.name, parameter.kind
+        if kind in ("positional", "normal"):
+            if place < len(positional):
+                bound[name] = positional[place]
+                place += 1
+                if kind == "normal" and name in keywords:
+                    raise machine.raises("TypeError", f"{_called(function)} got multiple values for argument '{name}'")
+            elif kind == "normal" and name in keywords:
+                bound[name] = keywords.pop(name)
+            else:
+                bound[name] = _missing(machine, function, name, defaults, arguments)
+        elif kind == "varargs":
+            rest = positional[place:]
+            bound[name] = TupleValue(rest) if arguments.open is None else arguments.open
+            place = len(positional)
+            variadic = True
+        elif kind == "keyword":
+            bound[name] = keywords.pop(name) if name in keywords else _missing(machine, function, name, defaults, arguments)
+        else:
+            entries: dict[Value, Value] = {Constant(key): value for key, value in keywords.items()}
+            bound[name] = machine.allocate(DictObject(entries, arguments.open))
+            keywords = {}
+    if place < len(positional) and not variadic:
+        count = len(function.definition.parameters)
+        raise machine.raises(
+            "TypeError", f"{_called(function)} takes {count} positional arguments but {len(positional)} were given"
+        )
+    if keywords:
+        name = next(iter(keywords))
+        raise machine.raises("TypeError", f"{_called(function)} got an unexpected keyword argument '{name}'")
+    return bound
+
+
+def _called(function: FunctionValue) -> str:
+    return f"{function.definition.qualname}()"
+
+
+def _missing(
+    machine: Interpreter, function: FunctionValue, name: str, defaults: dict[str, Value], arguments: Arguments
+) -> Value:
+    if arguments.open is not None:
+        return arguments.open
+    default = defaults.get(name)
+    if default is None:
+        raise machine.raises("TypeError", f"{_called(function)} missing a required argument: '{name}'")
+    return default
+
+
+# ---- classes ---------------------------------------------------------------------------------------------------------
+
+
+def _class(machine: Interpreter, cls: ClassValue, arguments: Arguments) -> Value:
+    """The new instance of a class with source."""
+    special = data_classes.construct(machine, cls, arguments)
+    if special is not None:
+        return special
+    known = registry.model(cls.name)
+    if known is not None:
+        return _model(machine, cls.name, arguments)
+    maker = machine.class_attribute(cls, "__new__")
+    if isinstance(maker, StaticMethod):
+        maker = maker.function
+    if isinstance(maker, FunctionValue):
+        made = call(machine, maker, _with(arguments, (cls, *arguments.positional)))
+        if machine.is_instance(made, cls) is not True:
+            return made
+        if isinstance(made, Address):
+            initialise(machine, made, cls, arguments)
+        return made
+    address = allocate_instance(machine, cls, arguments)
+    initialise(machine, address, cls, arguments)
+    return address
+
+
+def allocate_instance(machine: Interpreter, cls: Value, arguments: Arguments) -> Address:
+    """An empty instance, as `cls.__new__(cls)` gives."""
+    return machine.allocate(empty_instance(machine, cls, arguments))
+
+
+def empty_instance(machine: Interpreter, cls: Value, arguments: Arguments) -> HeapObject:
+    """The object of the kind that the MRO asks for."""
+    order = machine.mro(cls)
+    names = {base.name for base in order if isinstance(base, (ClassValue, KnownClass))}
+    unknown = next((base for base in order if isinstance(base, Unknown)), None)
+    where = arguments.where
+    if MODULE in names or (unknown is not None and machine.class_attribute(cls, "forward") not in (None, unknown)):
+        return ModuleObject(cls, where=where)
+    if "builtins.dict" in names:
+        return DictObject(cls=cls)
+    if "builtins.list" in names or "collections.deque" in names:
+        return ListObject(cls=cls)
+    if "builtins.set" in names or "builtins.frozenset" in names:
+        return SetObject(cls=cls)
+    if classes.TENSOR in names:
+        return TensorObject(shape=None, dtype=None, cls=cls, is_parameter=classes.PARAMETER in names)
+    item = InstanceObject(cls, where=where)
+    if "builtins.BaseException" in names:
+        item.attributes["args"] = TupleValue(arguments.positional)
+    item.open = unknown
+    return item
+
+
+def initialise(machine: Interpreter, address: Address, cls: Value, arguments: Arguments) -> None:
+    """Runs `__init__` on a new instance, and keeps the constructor's arguments with a module."""
+    init = machine.class_attribute(cls, "__init__")
+    item = machine.state.read(address)
+    if isinstance(item, ModuleObject) and init is not None:
+        machine.state.change(address, ModuleObject).arguments = named_arguments(init, arguments)
+    if init is None:
+        exceptional = isinstance(item, InstanceObject) and "args" in item.attributes
+        if (arguments.positional or arguments.keywords) and not exceptional and isinstance(item, InstanceObject):
+            raise machine.raises("TypeError", f"{classes.short_name(cls)}() takes no arguments")
+        return
+    try:
+        call(machine, init, _with(arguments, (address, *arguments.positional)))
+    except LimitReached as limit:
+        if isinstance(machine.state.read(address), ModuleObject):
+            machine.state.change(address, ModuleObject).modules[OPEN] = Unknown(str(limit), arguments.where)
+        raise
+
+
+def named_arguments(init: Value, arguments: Arguments) -> tuple[tuple[str, Value], ...]:
+    """The arguments by parameter name, as far as they have one."""
+    if not isinstance(init, FunctionValue):
+        return tuple(arguments.keywords.items())
+    names = [
+        parameter.name
+        for parameter in init.definition.parameters[1:]
+        if parameter.kind in ("positional", "normal")
+    ]
+    return (*zip(names, arguments.positional, strict=False), *arguments.keywords.items())
+
+
+def _known_class(machine: Interpreter, cls: KnownClass, arguments: Arguments) -> Value:
+    if registry.model(cls.name) is not None:
+        return _model(machine, cls.name, arguments)
+    names = {base.name for base in machine.mro(cls) if isinstance(base, KnownClass)}
+    address = machine.allocate(empty_instance(machine, cls, arguments))
+    if names & {MODULE, "builtins.BaseException"} or cls == classes.OBJECT:
+        if machine.class_attribute(cls, "__init__") is not None:
+            initialise(machine, address, cls, arguments)
+        return address
+    unknown = machine.unknown(f"{cls.name} is not modelled")
+    machine.expose([*arguments.positional, *arguments.keywords.values()], unknown)
+    item = machine.state.find(address, InstanceObject)
+    if item is None:
+        return unknown
+    machine.state.change(address, InstanceObject).open = unknown
+    return address
+
+
+def _generated(machine: Interpreter, function: GeneratedMethod, arguments: Arguments) -> Value:
+    return data_classes.call_generated(machine, function, arguments)
+
+
+def class_object(machine: Interpreter, cls: ClassValue) -> ClassObject:
+    item = machine.state.read(cls.address)
+    assert isinstance(item, ClassObject)
+    return item
+
+
+_CALLERS: dict[type[Value], Callable[[Any, Any, Arguments], Value]] = {
+    FunctionValue: _function,
+    BoundMethod: _method,
+    ClassValue: _class,
+    KnownFunction: _known_function,
+    KnownClass: _known_class,
+    PartialValue: _partial,
+    StaticMethod: _wrapped,
+    ClassMethod: _wrapped,
+    GenericAlias: _alias,
+    GeneratedMethod: _generated,
+    Unknown: _unknown,
+    Choice: _choice,
+}

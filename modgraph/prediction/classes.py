@@ -1,0 +1,347 @@
+"""Classes: type(value), MRO, what a class's namespace holds, isinstance."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from modgraph.prediction import functions
+from modgraph.prediction.knowledge import registry
+from modgraph.prediction.values import (
+    MODULE,
+    NONE,
+    Address,
+    BoundMethod,
+    Choice,
+    ClassObject,
+    ClassValue,
+    Constant,
+    Device,
+    DictObject,
+    Dtype,
+    EnumMember,
+    FunctionValue,
+    GeneratedMethod,
+    GenericAlias,
+    InstanceObject,
+    IteratorObject,
+    KnownClass,
+    KnownFunction,
+    ListObject,
+    ModuleObject,
+    ModuleReference,
+    PartialValue,
+    PropertyValue,
+    SetObject,
+    SliceValue,
+    TensorObject,
+    TupleValue,
+    Unknown,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from modgraph.prediction.machine import Interpreter
+
+OBJECT = KnownClass("builtins.object")
+TENSOR = "torch.Tensor"
+PARAMETER = "torch.nn.parameter.Parameter"
+
+_OF_VALUES: dict[type[Value], KnownClass] = {
+    SliceValue: KnownClass("builtins.slice"),
+    Dtype: KnownClass("torch.dtype"),
+    Device: KnownClass("torch.device"),
+    FunctionValue: KnownClass("builtins.function"),
+    GeneratedMethod: KnownClass("builtins.function"),
+    KnownFunction: KnownClass("builtins.builtin_function_or_method"),
+    BoundMethod: KnownClass("builtins.method"),
+    ClassValue: KnownClass("builtins.type"),
+    KnownClass: KnownClass("builtins.type"),
+    ModuleReference: KnownClass("builtins.module"),
+    PartialValue: KnownClass("functools.partial"),
+    PropertyValue: KnownClass("builtins.property"),
+    GenericAlias: KnownClass("types.GenericAlias"),
+}
+
+
+def class_of(machine: Interpreter, value: Value) -> Value:
+    """type(value): ClassValue, KnownClass, or Unknown."""
+    if isinstance(value, Constant):
+        return KnownClass(f"builtins.{type(value.value).__name__}")
+    if isinstance(value, TupleValue):
+        return value.cls or KnownClass("builtins.tuple")
+    if isinstance(value, EnumMember):
+        return value.cls
+    if isinstance(value, Unknown):
+        return value
+    if isinstance(value, Choice):
+        found = {class_of(machine, each) for each in value.alternatives}
+        only = found.pop()
+        return only if not found else Unknown(value.reason, value.where)
+    if isinstance(value, Address):
+        return _class_of_object(machine, value)
+    return _OF_VALUES.get(type(value)) or OBJECT
+
+
+def _class_of_object(machine: Interpreter, value: Address) -> Value:
+    item = machine.state.read(value)
+    if isinstance(item, (ListObject, DictObject, SetObject, InstanceObject, ModuleObject)):
+        return item.cls
+    if isinstance(item, TensorObject):
+        return item.cls or KnownClass(PARAMETER if item.is_parameter else TENSOR)
+    if isinstance(item, IteratorObject):
+        return KnownClass("builtins.generator")
+    return OBJECT
+
+
+def short_name(cls: Value) -> str:
+    return cls.name.rpartition(".")[2] if isinstance(cls, (ClassValue, KnownClass)) else "object"
+
+
+# ---- MRO -------------------------------------------------------------------------------------------------------------
+
+
+def mro(machine: Interpreter, cls: Value) -> tuple[Value, ...]:
+    """Of a class, itself first; an Unknown in it stands for bases that are not known."""
+    if isinstance(cls, ClassValue):
+        item = machine.state.read(cls.address)
+        assert isinstance(item, ClassObject)
+        return item.mro
+    if isinstance(cls, KnownClass):
+        return _known_mro(cls)
+    return (cls,)
+
+
+_known_mros: dict[str, tuple[Value, ...]] = {}
+
+
+def _known_mro(cls: KnownClass) -> tuple[Value, ...]:
+    found = _known_mros.get(cls.name)
+    if found is None:
+        facts = registry.class_facts(cls.name)
+        bases: list[Value] = [] if cls == OBJECT else [OBJECT]
+        if facts is not None and cls != OBJECT:
+            bases = [KnownClass(base) for base in facts.bases]
+        linear = linearize(cls, [(base, _known_mro(base)) for base in bases if isinstance(base, KnownClass)])
+        found = _known_mros[cls.name] = linear or (cls, *bases)
+    return found
+
+
+def linearize(cls: Value, bases: Sequence[tuple[Value, tuple[Value, ...]]]) -> tuple[Value, ...] | None:
+    """C3 of a class whose bases have these MROs; None where there is no consistent order."""
+    sequences = [list(order) for _, order in bases] + [[base for base, _ in bases]]
+    result: list[Value] = [cls]
+    while any(sequences):
+        sequences = [sequence for sequence in sequences if sequence]
+        for sequence in sequences:
+            head = sequence[0]
+            if not any(head in other[1:] for other in sequences):
+                break
+        else:
+            return None
+        result.append(head)
+        sequences = [[item for item in sequence if item != head] for sequence in sequences]
+    return tuple(result)
+
+
+def is_module_class(machine: Interpreter, cls: Value) -> bool:
+    return any(isinstance(base, (ClassValue, KnownClass)) and base.name == MODULE for base in mro(machine, cls))
+
+
+# ---- namespaces ------------------------------------------------------------------------------------------------------
+
+
+def own_attribute(machine: Interpreter, cls: ClassValue, name: str) -> Value | None:
+    """What the namespace of that class alone holds; known methods win over source."""
+    known = _registered(cls.name, name)
+    if known is not None:
+        return known
+    item = machine.state.read(cls.address)
+    assert isinstance(item, ClassObject)
+    found = item.namespace.get(name)
+    if found is not None or item.definition is None or name not in item.definition.statements:
+        return found
+    return functions.class_namespace_entry(machine, cls, item, name)
+
+
+def _registered(cls: str, name: str) -> Value | None:
+    getter = registry.lookup(f"{cls}.@{name}")
+    if getter is not None:
+        return PropertyValue(getter, registry.lookup(f"{cls}.@{name}="))
+    return registry.lookup(f"{cls}.{name}")
+
+
+def class_attribute(machine: Interpreter, cls: Value, name: str, after: Value | None = None) -> Value | None:
+    """What the namespaces of the MRO hold under `name`, unbound; None if none. Where an unknown base comes first, that
+    Unknown."""
+    order = mro(machine, cls)
+    if after is not None:
+        order = order[order.index(after) + 1 :] if after in order else ()
+    for base in order:
+        if isinstance(base, ClassValue):
+            found = own_attribute(machine, base, name)
+        elif isinstance(base, KnownClass):
+            found = known_attribute(machine, base, name)
+        else:
+            found = base
+        if found is not None:
+            return found
+    for base in order:
+        if isinstance(base, KnownClass):
+            missing = _of_python(machine, base, name)
+            if missing is not None:
+                return missing
+    return None
+
+
+def known_attribute(machine: Interpreter, cls: KnownClass, name: str) -> Value | None:
+    """What is known of an attribute of a known class; from its source, where that is there."""
+    found = _registered(cls.name, name)
+    if found is not None:
+        return found
+    if cls.name.startswith("builtins."):
+        return None
+    shadow = functions.shadow_class(machine, cls)
+    return own_attribute(machine, shadow, name) if shadow is not None else None
+
+
+def _of_python(machine: Interpreter, cls: KnownClass, name: str) -> Value | None:
+    """Python's own classes say which attributes they have, though not here what these do."""
+    if name.startswith("__"):
+        return None
+    module, _, last = cls.name.rpartition(".")
+    real = getattr(sys.modules.get(module), last, None)
+    if real is None:
+        if module.partition(".")[0] != "torch" or cls.name == MODULE:
+            return None
+        return machine.unknown(f"{cls.name}.{name} is not modelled")
+    return machine.unknown(f"{last}.{name} is not modelled") if name in vars(real) else None
+
+
+def enum_members(machine: Interpreter, cls: Value) -> list[Value] | None:
+    """Members of an Enum class in order of definition, aliases left out; None for another class."""
+    if not isinstance(cls, ClassValue) or not is_enum(machine, cls):
+        return None
+    item = machine.state.read(cls.address)
+    assert isinstance(item, ClassObject)
+    names = list(item.definition.statements) if item.definition is not None else list(item.namespace)
+    found: list[Value] = []
+    for name in names:
+        member = own_attribute(machine, cls, name)
+        if isinstance(member, EnumMember) and member.name == name and member not in found:
+            found.append(member)
+    return found
+
+
+def is_enum(machine: Interpreter, cls: Value) -> bool:
+    return any(
+        isinstance(base, KnownClass) and base.name in ("enum.Enum", "enum.IntEnum", "enum.StrEnum", "enum.Flag")
+        for base in mro(machine, cls)
+    )
+
+
+# ---- isinstance ------------------------------------------------------------------------------------------------------
+
+
+def is_instance(machine: Interpreter, value: Value, of: Value) -> bool | None:
+    """isinstance(value, of); `of` is a class, a tuple of them, or a union."""
+    if isinstance(value, Unknown):
+        return None
+    if isinstance(value, Choice):
+        answers = {is_instance(machine, each, of) for each in value.alternatives}
+        return answers.pop() if len(answers) == 1 else None
+    special = _abstract(machine, value, of)
+    if special is not None:
+        return special
+    return is_subclass(machine, class_of(machine, value), of)
+
+
+def is_subclass(machine: Interpreter, cls: Value, of: Value) -> bool | None:
+    """issubclass(cls, of)."""
+    if isinstance(of, TupleValue):
+        answers = [is_subclass(machine, cls, each) for each in of.items]
+        return True if True in answers else (None if None in answers else False)
+    if isinstance(of, GenericAlias):
+        return is_subclass(machine, cls, of.origin) or None
+    if isinstance(of, Constant) and of == NONE:
+        of = KnownClass("builtins.NoneType")
+    if not isinstance(of, (ClassValue, KnownClass)) or not isinstance(cls, (ClassValue, KnownClass)):
+        return None
+    order = mro(machine, cls)
+    if of in order or (isinstance(of, ClassValue) and _same_class(order, of)):
+        return True
+    if any(isinstance(base, Unknown) for base in order):
+        return None
+    return _abstract_subclass(order, of)
+
+
+def _same_class(order: tuple[Value, ...], of: ClassValue) -> bool:
+    return any(isinstance(base, ClassValue) and base.address == of.address for base in order)
+
+
+_ABSTRACT: dict[str, frozenset[str]] = {
+    "Sequence": frozenset({"list", "tuple", "str", "range", "bytes"}),
+    "MutableSequence": frozenset({"list"}),
+    "Mapping": frozenset({"dict"}),
+    "MutableMapping": frozenset({"dict"}),
+    "Set": frozenset({"set", "frozenset"}),
+    "Iterable": frozenset({"list", "tuple", "str", "range", "dict", "set", "frozenset", "generator", "bytes"}),
+    "Collection": frozenset({"list", "tuple", "str", "range", "dict", "set", "frozenset", "bytes"}),
+    "Sized": frozenset({"list", "tuple", "str", "range", "dict", "set", "frozenset", "bytes"}),
+    "Iterator": frozenset({"generator"}),
+    "Generator": frozenset({"generator"}),
+    "Hashable": frozenset({"str", "int", "float", "tuple", "bool", "NoneType", "bytes"}),
+    "Number": frozenset({"int", "float", "bool", "complex"}),
+    "Real": frozenset({"int", "float", "bool"}),
+    "Integral": frozenset({"int", "bool"}),
+    "List": frozenset({"list"}),
+    "Dict": frozenset({"dict"}),
+    "Tuple": frozenset({"tuple"}),
+}
+"""Abstract classes of collections.abc, numbers and typing, with the builtin types registered for them."""
+
+_ABSTRACT_MODULES = frozenset({"collections.abc", "numbers", "typing", "_collections_abc"})
+
+
+def _abstract_subclass(order: tuple[Value, ...], of: Value) -> bool | None:
+    if not isinstance(of, KnownClass):
+        return False
+    module, _, name = of.name.rpartition(".")
+    if module not in _ABSTRACT_MODULES:
+        return False
+    builtin = _ABSTRACT.get(name)
+    if builtin is None:
+        return None
+    names = {base.name.removeprefix("builtins.") for base in order if isinstance(base, KnownClass)}
+    if names & builtin:
+        return True
+    return None if any(isinstance(base, ClassValue) for base in order) else False
+
+
+def _abstract(machine: Interpreter, value: Value, of: Value) -> bool | None:
+    """Classes that are recognised by what a value can do."""
+    if not isinstance(of, KnownClass):
+        return None
+    module, _, name = of.name.rpartition(".")
+    if module in _ABSTRACT_MODULES and name == "Callable":
+        return is_callable(machine, value)
+    if of.name == "builtins.type":
+        return isinstance(value, (ClassValue, KnownClass))
+    if of.name in ("types.FunctionType", "types.LambdaType"):
+        return isinstance(value, FunctionValue)
+    return None
+
+
+def is_callable(machine: Interpreter, value: Value) -> bool | None:
+    """callable(value)."""
+    if isinstance(value, Unknown):
+        return None
+    if isinstance(value, Choice):
+        answers = {is_callable(machine, each) for each in value.alternatives}
+        return answers.pop() if len(answers) == 1 else None
+    callables = (FunctionValue, KnownFunction, BoundMethod, ClassValue, KnownClass, PartialValue, GeneratedMethod)
+    if isinstance(value, callables):
+        return True
+    method = class_attribute(machine, class_of(machine, value), "__call__")
+    return None if isinstance(method, Unknown) else method is not None

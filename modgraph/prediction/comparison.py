@@ -1,0 +1,323 @@
+"""Truth, equality, order, identity, membership."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import libcst as cst
+
+from modgraph.prediction.values import (
+    NONE,
+    Address,
+    Choice,
+    ClassObject,
+    ClassValue,
+    Constant,
+    DictObject,
+    EnumMember,
+    InstanceObject,
+    KnownClass,
+    ListObject,
+    ModuleObject,
+    SetObject,
+    TensorObject,
+    TupleValue,
+    Unknown,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from modgraph.prediction.machine import Interpreter
+
+_SYMBOLS: dict[type[cst.CSTNode], str] = {
+    cst.Equal: "==",
+    cst.NotEqual: "!=",
+    cst.LessThan: "<",
+    cst.LessThanEqual: "<=",
+    cst.GreaterThan: ">",
+    cst.GreaterThanEqual: ">=",
+    cst.Is: "is",
+    cst.IsNot: "is not",
+    cst.In: "in",
+    cst.NotIn: "not in",
+}
+
+_ORDER: dict[str, Callable[[Any, Any], Any]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_METHODS = {"<": "__lt__", "<=": "__le__", ">": "__gt__", ">=": "__ge__"}
+_MIRRORED = {"<": "__gt__", "<=": "__ge__", ">": "__lt__", ">=": "__le__"}
+
+
+def symbol(node: cst.BaseCompOp) -> str:
+    return _SYMBOLS[type(node)]
+
+
+def truth(machine: Interpreter, value: Value) -> bool | None:
+    """bool(value); None where it cannot be known."""
+    if isinstance(value, Constant):
+        return bool(value.value)
+    if isinstance(value, Unknown):
+        return None
+    if isinstance(value, Choice):
+        answers = {truth(machine, each) for each in value.alternatives}
+        return answers.pop() if len(answers) == 1 else None
+    if isinstance(value, TupleValue):
+        return bool(value.items)
+    if isinstance(value, EnumMember):
+        return truth(machine, value.value) if _is_plain_enum(machine, value) else True
+    if not isinstance(value, Address):
+        return True
+    item = machine.state.read(value)
+    if isinstance(item, ListObject):
+        return True if item.items else (None if item.open else False)
+    if isinstance(item, DictObject):
+        return True if item.entries else (None if item.open else False)
+    if isinstance(item, SetObject):
+        return True if item.items else (None if item.open else False)
+    if isinstance(item, TensorObject):
+        return bool(item.elements[0]) if item.elements is not None and len(item.elements) == 1 else None
+    if isinstance(item, (InstanceObject, ModuleObject)):
+        return _instance_truth(machine, value, item)
+    return True
+
+
+def _instance_truth(machine: Interpreter, value: Address, item: InstanceObject | ModuleObject) -> bool | None:
+    for name in ("__bool__", "__len__"):
+        method = machine.class_attribute(item.cls, name)
+        if isinstance(method, Unknown):
+            return None
+        if method is not None:
+            return truth(machine, machine.call(method, (value,)))
+    return True
+
+
+def _is_plain_enum(machine: Interpreter, value: EnumMember) -> bool:
+    names = {cls.name for cls in machine.mro(value.cls) if isinstance(cls, KnownClass)}
+    return bool(names & {"builtins.int", "builtins.str", "builtins.float", "enum.IntEnum", "enum.StrEnum"})
+
+
+def compare(machine: Interpreter, operator_: str, left: Value, right: Value) -> Value:
+    """left operator right."""
+    if operator_ in ("is", "is not"):
+        answer = identical(machine, left, right)
+    elif operator_ in ("==", "!="):
+        if _elementwise(machine, left) or _elementwise(machine, right):
+            return machine.unknown("a comparison of tensors")
+        answer = equal(machine, left, right)
+    elif operator_ in ("in", "not in"):
+        answer = contains(machine, right, left)
+    else:
+        return order(machine, operator_, left, right)
+    if answer is None:
+        return machine.unknown(f"{operator_} cannot be decided", left, right)
+    return Constant(answer if operator_ in ("is", "==", "in") else not answer)
+
+
+def _elementwise(machine: Interpreter, value: Value) -> bool:
+    return machine.state.find(value, TensorObject) is not None
+
+
+def _any_alternative(answers: list[bool | None]) -> bool | None:
+    return answers[0] if answers and all(answer is answers[0] for answer in answers) else None
+
+
+def identical(machine: Interpreter, left: Value, right: Value) -> bool | None:
+    """left is right."""
+    if isinstance(left, Choice):
+        return _any_alternative([identical(machine, each, right) for each in left.alternatives])
+    if isinstance(right, Choice):
+        return _any_alternative([identical(machine, left, each) for each in right.alternatives])
+    if isinstance(left, Unknown) or isinstance(right, Unknown):
+        return None
+    if isinstance(left, ClassValue) and isinstance(right, ClassValue):
+        return left.address == right.address
+    return left == right
+
+
+def equal(machine: Interpreter, left: Value, right: Value) -> bool | None:
+    """left == right."""
+    if isinstance(left, Choice):
+        return _any_alternative([equal(machine, each, right) for each in left.alternatives])
+    if isinstance(right, Choice):
+        return _any_alternative([equal(machine, left, each) for each in right.alternatives])
+    if isinstance(left, Unknown) or isinstance(right, Unknown):
+        return None
+    if isinstance(left, Constant) and isinstance(right, Constant):
+        return bool(left.value == right.value)
+    if isinstance(left, EnumMember) or isinstance(right, EnumMember):
+        return _equal_members(machine, left, right)
+    if isinstance(left, TupleValue) and isinstance(right, TupleValue):
+        return _equal_items(machine, list(left.items), list(right.items))
+    if isinstance(left, Address) and left != right:
+        return _equal_objects(machine, left, right)
+    if isinstance(right, Address) and left != right:
+        return _equal_objects(machine, right, left)
+    return left == right
+
+
+def _equal_members(machine: Interpreter, left: Value, right: Value) -> bool | None:
+    if isinstance(left, EnumMember) and isinstance(right, EnumMember):
+        return left == right
+    member, other = (left, right) if isinstance(left, EnumMember) else (right, left)
+    assert isinstance(member, EnumMember)
+    method = machine.class_attribute(member.cls, "__eq__")
+    if method is not None and not isinstance(method, Unknown) and _is_source(method):
+        return truth(machine, machine.call(method, (member, other)))
+    return equal(machine, member.value, other) if _is_plain_enum(machine, member) else False
+
+
+def _is_source(method: Value) -> bool:
+    return hasattr(method, "definition")
+
+
+def _equal_items(machine: Interpreter, left: list[Value], right: list[Value]) -> bool | None:
+    if len(left) != len(right):
+        return False
+    answers = [equal(machine, a, b) for a, b in zip(left, right, strict=True)]
+    return False if False in answers else (None if None in answers else True)
+
+
+def _equal_objects(machine: Interpreter, left: Address, right: Value) -> bool | None:
+    ours = machine.state.read(left)
+    theirs = machine.state.read(right) if isinstance(right, Address) else None
+    if isinstance(ours, ListObject) and isinstance(theirs, ListObject):
+        if ours.open is not None or theirs.open is not None:
+            return None
+        return _equal_items(machine, ours.items, theirs.items)
+    if isinstance(ours, DictObject) and isinstance(theirs, DictObject):
+        if ours.open is not None or theirs.open is not None:
+            return None
+        if ours.entries.keys() != theirs.entries.keys():
+            return False
+        keys = list(ours.entries)
+        return _equal_items(machine, [ours.entries[k] for k in keys], [theirs.entries[k] for k in keys])
+    if isinstance(ours, SetObject) and isinstance(theirs, SetObject):
+        return None if ours.open or theirs.open else ours.items.keys() == theirs.items.keys()
+    if isinstance(ours, TensorObject) or isinstance(theirs, TensorObject):
+        return None
+    if isinstance(ours, (InstanceObject, ModuleObject)):
+        return _equal_instances(machine, left, ours, right, theirs)
+    return False
+
+
+def _equal_instances(
+    machine: Interpreter, left: Address, ours: InstanceObject | ModuleObject, right: Value, theirs: object
+) -> bool | None:
+    method = machine.class_attribute(ours.cls, "__eq__")
+    if isinstance(method, Unknown):
+        return None
+    if method is not None and _is_source(method):
+        return truth(machine, machine.call(method, (left, right)))
+    if isinstance(theirs, InstanceObject) and theirs.cls == ours.cls and isinstance(ours.cls, ClassValue):
+        cls = machine.state.find(ours.cls.address, ClassObject)
+        if cls is not None and "__dataclass_fields__" in cls.namespace:
+            names = list(ours.attributes)
+            others = [theirs.attributes.get(name, NONE) for name in names]
+            return _equal_items(machine, [ours.attributes[name] for name in names], others)
+    return False
+
+
+def order(machine: Interpreter, operator_: str, left: Value, right: Value) -> Value:
+    """<, <=, >, >=."""
+    if isinstance(left, Choice):
+        return machine.choice([order(machine, operator_, each, right) for each in left.alternatives], left.reason)
+    if isinstance(right, Choice):
+        return machine.choice([order(machine, operator_, left, each) for each in right.alternatives], right.reason)
+    if isinstance(left, Unknown) or isinstance(right, Unknown):
+        return machine.unknown("an operand is not known", left, right)
+    if isinstance(left, EnumMember) and _is_plain_enum(machine, left):
+        left = left.value
+    if isinstance(right, EnumMember) and _is_plain_enum(machine, right):
+        right = right.value
+    if isinstance(left, Constant) and isinstance(right, Constant):
+        try:
+            return Constant(_ORDER[operator_](left.value, right.value))
+        except TypeError as error:
+            raise machine.raises("TypeError", str(error)) from None
+    sequences = [_sequence(machine, side) for side in (left, right)]
+    if sequences[0] is not None and sequences[1] is not None:
+        for a, b in zip(sequences[0], sequences[1], strict=False):
+            same = equal(machine, a, b)
+            if same is None:
+                return machine.unknown("an item is not known", a, b)
+            if not same:
+                return order(machine, operator_, a, b)
+        return Constant(_ORDER[operator_](len(sequences[0]), len(sequences[1])))
+    for receiver, other, name in ((left, right, _METHODS[operator_]), (right, left, _MIRRORED[operator_])):
+        cls = machine.class_of(receiver)
+        method = None if isinstance(cls, Unknown) else machine.class_attribute(cls, name)
+        if method is not None and not isinstance(method, Unknown):
+            return machine.call(method, (receiver, other))
+    return machine.unknown(f"{operator_} of these is not modelled")
+
+
+def _sequence(machine: Interpreter, value: Value) -> list[Value] | None:
+    if isinstance(value, TupleValue):
+        return list(value.items)
+    items = machine.state.find(value, ListObject)
+    return items.items if items is not None and items.open is None else None
+
+
+def contains(machine: Interpreter, container: Value, item: Value) -> bool | None:
+    """item in container."""
+    if isinstance(container, Choice):
+        return _any_alternative([contains(machine, each, item) for each in container.alternatives])
+    if isinstance(item, Choice):
+        return _any_alternative([contains(machine, container, each) for each in item.alternatives])
+    if isinstance(container, Unknown):
+        return None
+    if isinstance(container, Constant):
+        return _in_constant(machine, container, item)
+    found: list[Value] | None = None
+    open_ = False
+    target = machine.state.read(container) if isinstance(container, Address) else None
+    if isinstance(container, TupleValue):
+        found = list(container.items)
+    elif isinstance(target, ListObject):
+        found, open_ = target.items, target.open is not None
+    elif isinstance(target, DictObject):
+        found, open_ = list(target.entries), target.open is not None
+        if item in target.entries and not isinstance(target.entries[item], Unknown):
+            return True
+        if item in target.entries and getattr(target.entries[item], "optional", False):
+            return None
+    elif isinstance(target, SetObject):
+        found, open_ = list(target.items), target.open is not None
+    if found is not None:
+        answers = [equal(machine, each, item) for each in found]
+        return True if True in answers else (None if None in answers or open_ else False)
+    return _by_method(machine, container, item)
+
+
+def _in_constant(machine: Interpreter, container: Constant, item: Value) -> bool | None:
+    if isinstance(item, EnumMember) and _is_plain_enum(machine, item):
+        item = item.value
+    if not isinstance(item, Constant):
+        return None if isinstance(item, Unknown) else False
+    try:
+        return bool(item.value in container.value)
+    except TypeError as error:
+        raise machine.raises("TypeError", str(error)) from None
+
+
+def _by_method(machine: Interpreter, container: Value, item: Value) -> bool | None:
+    cls = machine.class_of(container)
+    if isinstance(cls, Unknown):
+        return None
+    method = machine.class_attribute(cls, "__contains__")
+    if isinstance(method, Unknown):
+        return None
+    if method is not None:
+        return truth(machine, machine.call(method, (container, item)))
+    found = machine.iterate(container)
+    if isinstance(found, Unknown):
+        return None
+    answers = [equal(machine, each, item) for each in found]
+    return True if True in answers else (None if None in answers else False)
+

@@ -1,0 +1,283 @@
+"""`if`, `for`, `while`, `with`: which way the code goes, on which states, and where paths meet again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from modgraph.graph.model import SourceLocation
+from modgraph.prediction import expressions, statements, targets
+from modgraph.prediction.frames import Frame, Loop, Outcome
+from modgraph.prediction.joining import join, widen
+from modgraph.prediction.knowledge.registry import Raised
+from modgraph.prediction.limits import MAX_LOOP_ITERATIONS, MAX_WIDENINGS
+from modgraph.prediction.state import State
+from modgraph.prediction.values import NONE, IteratorObject, Unknown, Value
+
+if TYPE_CHECKING:
+    from modgraph.prediction.machine import Interpreter
+
+Path = tuple[State, Callable[[], Outcome]]
+
+
+def run_paths(machine: Interpreter, frame: Frame, paths: Sequence[Path], reason: str, since: int) -> Outcome:
+    """Runs each path on its state. Those that fall through are joined and go on; returns, breaks and continues are kept
+    with the frame until the function or the loop ends; paths that raise are dropped, unless all do.
+
+    Raises:
+        Raised: every path raises; that of the first one.
+    """
+    where = machine.where
+    ended: list[tuple[Outcome, Value, State]] = []
+    raised: list[tuple[Raised, State]] = []
+    machine.undecided += 1
+    try:
+        for state, path in paths:
+            machine.state = state
+            try:
+                outcome = path()
+            except Raised as error:
+                raised.append((error, machine.state))
+            else:
+                ended.append((outcome, frame.value, machine.state))
+    finally:
+        machine.undecided -= 1
+    alive = [entry for entry in ended if entry[0] != "dead"]
+    if not ended:
+        machine.state = raised[0][1]
+        raise raised[0][0]
+    if raised and machine.guards:
+        machine.guards[-1].extend(raised)
+    if len(alive) == 1 and len(ended) == 1:
+        outcome, frame.value, machine.state = alive[0]
+        return outcome
+    fallen: list[State] = []
+    for outcome, value, state in alive:
+        if outcome == "return":
+            frame.returns.append((value, state))
+        elif outcome == "break":
+            frame.loops[-1].breaks.append(state)
+        elif outcome == "continue":
+            frame.loops[-1].continues.append(state)
+        else:
+            fallen.append(state)
+    if not fallen:
+        return "dead"
+    machine.state = join_states(fallen, reason, where, since)
+    return "normal"
+
+
+def join_states(states: Sequence[State], reason: str, where: SourceLocation | None, since: int) -> State:
+    """All of them in one; the first is changed."""
+    joined = states[0]
+    for other in states[1:]:
+        joined = join(joined, other, reason, where, since)
+    return joined
+
+
+def finish_returns(machine: Interpreter, frame: Frame, outcome: Outcome, since: int) -> Value:
+    """At the end of a function: the choice of what its paths returned, on their joined states."""
+    results = list(frame.returns)
+    if outcome == "return":
+        results.append((frame.value, machine.state))
+    elif outcome != "dead":
+        results.append((NONE, machine.state))
+    if not results:
+        return NONE
+    return machine.settle(results, [], "depends on which `return` is reached", machine.where, since)
+
+
+def execute_if(machine: Interpreter, frame: Frame, node: cst.If) -> Outcome:
+    current: cst.If = node
+    while True:
+        value = expressions.evaluate(machine, frame, current.test)
+        truth = machine.truth(value)
+        if truth is True:
+            return statements.run_block(machine, frame, current.body)
+        if truth is None:
+            return _fork_if(machine, frame, current, value)
+        if isinstance(current.orelse, cst.If):
+            current = current.orelse
+        elif current.orelse is not None:
+            return statements.run_block(machine, frame, current.orelse.body)
+        else:
+            return "normal"
+
+
+def _fork_if(machine: Interpreter, frame: Frame, node: cst.If, value: Value) -> Outcome:
+    since = machine.base.next_index
+    other = machine.state.fork()
+    reason = expressions.reason_of_test(machine, node.test, value)
+
+    def otherwise() -> Outcome:
+        if isinstance(node.orelse, cst.If):
+            return execute_if(machine, frame, node.orelse)
+        if node.orelse is not None:
+            return statements.run_block(machine, frame, node.orelse.body)
+        return "normal"
+
+    paths: list[Path] = [
+        (machine.state, lambda: statements.run_block(machine, frame, node.body)),
+        (other, otherwise),
+    ]
+    return run_paths(machine, frame, paths, reason, since)
+
+
+def execute_for(machine: Interpreter, frame: Frame, node: cst.For) -> Outcome:
+    iterable = expressions.evaluate(machine, frame, node.iter)
+    found = machine.iterate(iterable)
+    since = machine.base.next_index
+    frame.loops.append(Loop())
+    try:
+        if isinstance(found, Unknown):
+            def turn() -> Outcome:
+                targets.assign(machine, frame, node.target, found)
+                return statements.run_block(machine, frame, node.body)
+
+            outcome = _unknown_turns(machine, frame, turn, found.reason, since)
+        else:
+            outcome = _known_turns(machine, frame, node, found, since)
+    finally:
+        loop = frame.loops.pop()
+    return _leave(machine, frame, outcome, loop, node.orelse, since)
+
+
+def _known_turns(machine: Interpreter, frame: Frame, node: cst.For, found: Sequence[Value], since: int) -> Outcome:
+    for item in found:
+        machine.step()
+        targets.assign(machine, frame, node.target, item)
+        outcome = _end_turn(machine, frame, statements.run_block(machine, frame, node.body), since)
+        if outcome != "normal":
+            return outcome
+    return "normal"
+
+
+def _end_turn(machine: Interpreter, frame: Frame, outcome: Outcome, since: int) -> Outcome:
+    """Joins the paths that continue with the next turn."""
+    loop = frame.loops[-1]
+    going = [machine.state] if outcome in ("normal", "continue") else []
+    if loop.continues:
+        going += loop.continues
+        loop.continues = []
+        if outcome == "return":
+            frame.returns.append((frame.value, machine.state))
+        elif outcome == "break":
+            loop.breaks.append(machine.state)
+    if not going:
+        return outcome
+    if len(going) > 1 or outcome not in ("normal", "continue"):
+        machine.state = join_states(going, "depends on which `continue` is reached", machine.where, since)
+    return "normal"
+
+
+def _leave(
+    machine: Interpreter, frame: Frame, outcome: Outcome, loop: Loop, orelse: cst.Else | None, since: int
+) -> Outcome:
+    """After the last turn: `else`, and the paths that broke out before."""
+    if outcome == "normal" and orelse is not None:
+        outcome = statements.run_block(machine, frame, orelse.body)
+    elif outcome == "break":
+        outcome = "normal"
+    if not loop.breaks:
+        return outcome
+    left = list(loop.breaks)
+    if outcome == "normal":
+        left.append(machine.state)
+    elif outcome == "return":
+        frame.returns.append((frame.value, machine.state))
+    machine.state = join_states(left, "depends on which `break` is reached", machine.where, since)
+    return "normal"
+
+
+def execute_while(machine: Interpreter, frame: Frame, node: cst.While) -> Outcome:
+    since = machine.base.next_index
+    frame.loops.append(Loop())
+    outcome: Outcome = "normal"
+    try:
+        for _ in range(MAX_LOOP_ITERATIONS):
+            machine.step()
+            value = expressions.evaluate(machine, frame, node.test)
+            truth = machine.truth(value)
+            if truth is None:
+                reason = expressions.reason_of_test(machine, node.test, value)
+                outcome = _unknown_while(machine, frame, node, reason, since)
+                break
+            if truth is False:
+                break
+            outcome = _end_turn(machine, frame, statements.run_block(machine, frame, node.body), since)
+            if outcome != "normal":
+                break
+        else:
+            reason = f"a loop of more than {MAX_LOOP_ITERATIONS} turns"
+            machine.problem(reason)
+            outcome = _unknown_while(machine, frame, node, reason, since)
+    finally:
+        loop = frame.loops.pop()
+    return _leave(machine, frame, outcome, loop, node.orelse, since)
+
+
+def _unknown_while(machine: Interpreter, frame: Frame, node: cst.While, reason: str, since: int) -> Outcome:
+    def turn() -> Outcome:
+        expressions.evaluate(machine, frame, node.test)
+        return statements.run_block(machine, frame, node.body)
+
+    return _unknown_turns(machine, frame, turn, reason, since)
+
+
+def _unknown_turns(
+    machine: Interpreter, frame: Frame, turn: Callable[[], Outcome], reason: str, since: int
+) -> Outcome:
+    """Any number of turns: the body is run until another turn changes nothing any more that is not already open."""
+    where = machine.where
+    loop = frame.loops[-1]
+    for _ in range(MAX_WIDENINGS):
+        before = machine.state
+        machine.state = before.fork()
+        machine.undecided += 1
+        try:
+            outcome = turn()
+        except Raised as raised:
+            if machine.guards:
+                machine.guards[-1].append((raised, machine.state))
+            machine.state = before
+            return "normal"
+        finally:
+            machine.undecided -= 1
+        after = [machine.state] if outcome in ("normal", "continue", "break") else []
+        after += loop.continues + loop.breaks
+        loop.continues, loop.breaks = [], []
+        if outcome == "return":
+            frame.returns.append((frame.value, machine.state))
+        machine.state = before
+        changed = False
+        for state in after:
+            changed = widen(before, state, reason, where, since) or changed
+        if not changed:
+            break
+    return "normal"
+
+
+def execute_with(machine: Interpreter, frame: Frame, node: cst.With) -> Outcome:
+    for item in node.items:
+        manager = expressions.evaluate(machine, frame, item.item)
+        if item.asname is not None:
+            assert isinstance(item.asname.name, cst.BaseExpression)
+            targets.assign(machine, frame, item.asname.name, _entered(machine, manager))
+        else:
+            _entered(machine, manager)
+    return statements.run_block(machine, frame, node.body)
+
+
+def _entered(machine: Interpreter, manager: Value) -> Value:
+    """What `__enter__` gives; a generator function under @contextmanager, what it yields."""
+    iterator = machine.state.find(manager, IteratorObject)
+    if iterator is not None:
+        return iterator.items[0] if iterator.items else NONE
+    if isinstance(manager, Unknown):
+        return manager
+    enter = machine.find_attribute(manager, "__enter__")
+    if enter is None or isinstance(enter, Unknown):
+        return machine.unknown("what the context manager gives is not known", enter or NONE)
+    return machine.call(enter)

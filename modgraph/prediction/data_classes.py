@@ -1,0 +1,372 @@
+"""Dataclasses, named tuples and Enum look-up by value: classes whose constructors no source shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+import libcst as cst
+
+from modgraph.prediction import classes, expressions, functions
+from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
+from modgraph.prediction.values import (
+    FALSE,
+    NONE,
+    TRUE,
+    Address,
+    Choice,
+    ClassObject,
+    ClassValue,
+    Constant,
+    DictObject,
+    EnumMember,
+    GeneratedMethod,
+    InstanceObject,
+    KnownClass,
+    PartialValue,
+    KnownFunction,
+    ListObject,
+    TupleValue,
+    Unknown,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from modgraph.prediction.machine import Interpreter
+
+_MARK = "__dataclass_fields__"
+_FIELD = "dataclasses.Field"
+
+known_class(_FIELD)
+known_class("enum.auto")
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of a dataclass."""
+
+    name: str
+    default: Value | None
+    factory: Value | None
+    init: bool
+    keyword_only: bool
+    init_var: bool
+
+
+@models("dataclasses.dataclass")
+def decorate(arguments: Arguments, machine: Machine) -> Value:
+    """@dataclass and @dataclass(...)."""
+    cls = arguments.get(0, "cls", NONE)
+    if not isinstance(cls, ClassValue):
+        return PartialValue(KnownFunction("dataclasses.dataclass"), (), tuple(arguments.keywords.items()))
+    item = machine.state.change(cls.address, ClassObject)
+    options: dict[Value, Value] = {Constant(key): value for key, value in arguments.keywords.items()}
+    namespace = item.namespace
+    namespace[_MARK] = machine.allocate(DictObject(options))
+    defined = item.definition.statements if item.definition is not None else {}
+    wants_init = arguments.keywords.get("init", TRUE) != FALSE
+    if wants_init and "__init__" not in namespace and "__init__" not in defined:
+        item = machine.state.change(cls.address, ClassObject)
+        item.namespace["__init__"] = GeneratedMethod(cls, "__init__")
+    return cls
+
+
+@models("dataclasses.field")
+def field(arguments: Arguments, machine: Machine) -> Value:
+    return machine.allocate(InstanceObject(KnownClass(_FIELD), dict(arguments.keywords)))
+
+
+@models("dataclasses.is_dataclass")
+def is_dataclass(arguments: Arguments, machine: Machine) -> Value:
+    value = arguments.get(0, "obj", NONE)
+    if isinstance(value, (Unknown, Choice)):
+        return machine.unknown("its class is not known", value)
+    cls = value if isinstance(value, ClassValue) else machine.class_of(value)
+    return Constant(isinstance(cls, ClassValue) and machine.class_attribute(cls, _MARK) is not None)
+
+
+@models("dataclasses.fields")
+def fields_of(arguments: Arguments, machine: Machine) -> Value:
+    value = arguments.get(0, "class_or_instance", NONE)
+    cls = value if isinstance(value, ClassValue) else machine.class_of(value)
+    if not isinstance(cls, ClassValue):
+        return machine.unknown("the fields are not known", value)
+    found = [
+        machine.allocate(InstanceObject(KnownClass(_FIELD), {"name": Constant(each.name), "default": each.default or NONE}))
+        for each in dataclass_fields(cast("Interpreter", machine), cls)
+    ]
+    return TupleValue(tuple(found))
+
+
+@models("dataclasses.asdict")
+def asdict(arguments: Arguments, machine: Machine) -> Value:
+    value = arguments.get(0, "obj", NONE)
+    return _asdict(cast("Interpreter", machine), value)
+
+
+def _asdict(machine: Interpreter, value: Value) -> Value:
+    cls = machine.class_of(value)
+    instance = machine.state.find(value, InstanceObject)
+    if instance is not None and isinstance(cls, ClassValue) and machine.class_attribute(cls, _MARK) is not None:
+        entries: dict[Value, Value] = {
+            Constant(each.name): _asdict(machine, instance.attributes.get(each.name, NONE))
+            for each in dataclass_fields(machine, cls)
+            if not each.init_var
+        }
+        return machine.allocate(DictObject(entries, instance.open))
+    items = machine.state.find(value, ListObject)
+    if items is not None:
+        return machine.allocate(ListObject([_asdict(machine, item) for item in items.items], items.open))
+    mapping = machine.state.find(value, DictObject)
+    if mapping is not None:
+        copied = {key: _asdict(machine, item) for key, item in mapping.entries.items()}
+        return machine.allocate(DictObject(copied, mapping.open))
+    return value
+
+
+@models("dataclasses.replace")
+def replace(arguments: Arguments, machine: Machine) -> Value:
+    value = arguments.get(0, "obj", NONE)
+    instance = machine.state.find(value, InstanceObject)
+    cls = machine.class_of(value)
+    if instance is None or not isinstance(cls, ClassValue):
+        return machine.unknown("the dataclass is not known", value)
+    keywords = {
+        each.name: instance.attributes[each.name]
+        for each in dataclass_fields(cast("Interpreter", machine), cls)
+        if each.init and each.name in instance.attributes
+    }
+    return machine.call(cls, (), {**keywords, **arguments.keywords}, arguments.where)
+
+
+@models("enum.auto")
+def auto(arguments: Arguments, machine: Machine) -> Value:
+    return machine.allocate(InstanceObject(KnownClass("enum.auto")))
+
+
+# ---- dataclasses -----------------------------------------------------------------------------------------------------
+
+
+def dataclass_fields(machine: Interpreter, cls: ClassValue) -> list[Field]:
+    """All fields, those of bases first, each at the place of its first definition."""
+    found: dict[str, Field] = {}
+    for base in reversed(machine.mro(cls)):
+        if isinstance(base, ClassValue):
+            item = machine.state.read(base.address)
+            assert isinstance(item, ClassObject)
+            if _MARK in item.namespace:
+                for each in _own_fields(machine, base, item):
+                    found[each.name] = each
+    return list(found.values())
+
+
+def _own_fields(machine: Interpreter, cls: ClassValue, item: ClassObject) -> Iterator[Field]:
+    options = machine.state.find(item.namespace[_MARK], DictObject)
+    keyword_only = options is not None and options.entries.get(Constant("kw_only")) == TRUE
+    for name, annotation in _annotations(machine, item):
+        if "ClassVar" in annotation:
+            continue
+        if annotation.rpartition(".")[2] == "KW_ONLY":
+            keyword_only = True
+            continue
+        value = classes.own_attribute(machine, cls, name)
+        default, factory, init, only = value, None, True, keyword_only
+        details = machine.state.find(value, InstanceObject) if value is not None else None
+        if details is not None and details.cls == KnownClass(_FIELD):
+            default = details.attributes.get("default")
+            factory = details.attributes.get("default_factory")
+            init = details.attributes.get("init", TRUE) != FALSE
+            only = details.attributes.get("kw_only", Constant(keyword_only)) == TRUE
+        yield Field(name, default, factory, init, only, "InitVar" in annotation)
+
+
+def _annotations(machine: Interpreter, item: ClassObject) -> Iterator[tuple[str, str]]:
+    """Annotated names of a class body with the text of their annotations, in order."""
+    definition = item.definition
+    if definition is None:
+        return
+    if definition.entry is None:
+        nodes = list(definition.node.body.body)
+    else:
+        source = machine.finder.source(definition.module)
+        nodes = []
+        for statement in definition.entry.body:
+            if statement.kind in ("assign", "other") and source is not None:
+                nodes.extend(source.statement(statement).statements)
+    for node in nodes:
+        for small in node.body if isinstance(node, cst.SimpleStatementLine) else ():
+            if isinstance(small, cst.AnnAssign) and isinstance(small.target, cst.Name):
+                yield small.target.value, expressions.source_of(small.annotation.annotation)
+
+
+def call_generated(machine: Interpreter, function: GeneratedMethod, arguments: Arguments) -> Value:
+    """`__init__` of a dataclass: assigns the fields, then calls `__post_init__`."""
+    receiver, *rest = arguments.positional
+    keywords = dict(arguments.keywords)
+    passed_on: list[Value] = []
+    values: list[tuple[Field, Value]] = []
+    for each in dataclass_fields(machine, function.cls):
+        if not each.init:
+            value = machine.call(each.factory) if each.factory is not None else each.default
+            if value is not None:
+                values.append((each, value))
+            continue
+        if rest and not each.keyword_only:
+            value = rest.pop(0)
+        elif each.name in keywords:
+            value = keywords.pop(each.name)
+        elif arguments.open is not None:
+            value = arguments.open
+        elif each.factory is not None:
+            value = machine.call(each.factory)
+        elif each.default is not None:
+            value = each.default
+        else:
+            raise machine.raises("TypeError", f"__init__() missing a required argument: '{each.name}'")
+        values.append((each, value))
+    if rest or keywords:
+        extra = f"an unexpected keyword argument '{next(iter(keywords))}'" if keywords else "too many arguments"
+        raise machine.raises("TypeError", f"{classes.short_name(function.cls)}.__init__() got {extra}")
+    for each, value in values:
+        if each.init_var:
+            passed_on.append(value)
+        else:
+            _store(machine, receiver, each.name, value)
+    after = machine.class_attribute(machine.class_of(receiver), "__post_init__")
+    if after is not None:
+        machine.call(after, (receiver, *passed_on), {}, arguments.where)
+    return NONE
+
+
+def _store(machine: Interpreter, receiver: Value, name: str, value: Value) -> None:
+    """Frozen dataclasses set their fields past their own `__setattr__`."""
+    instance = machine.state.find(receiver, InstanceObject)
+    if instance is not None and isinstance(receiver, Address):
+        override = machine.class_attribute(instance.cls, "__setattr__")
+        if override is None or isinstance(override, (KnownFunction, GeneratedMethod)):
+            machine.state.change(receiver, InstanceObject).attributes[name] = value
+            return
+    machine.set_attribute(receiver, name, value)
+
+
+# ---- named tuples, Enum ----------------------------------------------------------------------------------------------
+
+
+def construct(machine: Interpreter, cls: ClassValue, arguments: Arguments) -> Value | None:
+    """The instance of a named tuple class, the member of an Enum class; None for other classes."""
+    order = machine.mro(cls)
+    for base in order:
+        if isinstance(base, ClassValue):
+            item = machine.state.read(base.address)
+            assert isinstance(item, ClassObject)
+            fields = item.fields or _named_tuple_fields(machine, base, item)
+            if fields is not None:
+                return _tuple_of(machine, cls, fields, arguments)
+    if classes.is_enum(machine, cls):
+        return _member(machine, cls, arguments)
+    if any(isinstance(base, KnownClass) and base.name == "builtins.tuple" for base in order):
+        return _tuple_subclass(machine, cls, arguments)
+    return None
+
+
+def _tuple_subclass(machine: Interpreter, cls: ClassValue, arguments: Arguments) -> Value | None:
+    if machine.class_attribute(cls, "__new__") is not None or len(arguments.positional) > 1:
+        return machine.unknown("a subclass of tuple with a constructor of its own")
+    items = machine.iterate(arguments.positional[0]) if arguments.positional else []
+    return items if isinstance(items, Unknown) else TupleValue(tuple(items), cls)
+
+
+def _named_tuple_fields(
+    machine: Interpreter, cls: ClassValue, item: ClassObject
+) -> tuple[tuple[str, Value | None], ...] | None:
+    if not any(isinstance(base, KnownClass) and base.name == "typing.NamedTuple" for base in item.bases):
+        return None
+    fields = tuple((name, classes.own_attribute(machine, cls, name)) for name, _ in _annotations(machine, item))
+    for target in (machine.state.read(cls.address), machine.base.objects.get(cls.address.index)):
+        if isinstance(target, ClassObject):
+            target.fields = fields
+    return fields
+
+
+def _tuple_of(
+    machine: Interpreter, cls: ClassValue, fields: tuple[tuple[str, Value | None], ...], arguments: Arguments
+) -> Value:
+    keywords = dict(arguments.keywords)
+    values: list[Value] = []
+    for place, (name, default) in enumerate(fields):
+        if place < len(arguments.positional):
+            values.append(arguments.positional[place])
+        elif name in keywords:
+            values.append(keywords.pop(name))
+        elif arguments.open is not None:
+            values.append(arguments.open)
+        elif default is not None:
+            values.append(default)
+        else:
+            raise machine.raises("TypeError", f"missing a required argument: '{name}'")
+    if keywords or len(arguments.positional) > len(fields):
+        raise machine.raises("TypeError", f"{classes.short_name(cls)}() got unexpected arguments")
+    return TupleValue(tuple(values), cls)
+
+
+def _member(machine: Interpreter, cls: ClassValue, arguments: Arguments) -> Value:
+    value = arguments.get(0, "value", NONE)
+    if isinstance(value, EnumMember) and value.cls == cls:
+        return value
+    if isinstance(value, (Unknown, Choice)):
+        return machine.unknown("which member it is is not known", value)
+    for member in classes.enum_members(machine, cls) or ():
+        if isinstance(member, EnumMember) and machine.equal(member.value, value):
+            return member
+    missing = machine.class_attribute(cls, "_missing_")
+    if missing is not None and not isinstance(missing, Unknown):
+        return machine.call(missing, (cls, value))
+    raise machine.raises("ValueError", f"{machine.string(value)} is not a valid {classes.short_name(cls)}")
+
+
+@models("collections.namedtuple", "typing.NamedTuple")
+def named_tuple(arguments: Arguments, machine: Machine) -> Value:
+    """namedtuple("Point", "x y"), NamedTuple("Point", [("x", int)])."""
+    name = arguments.get(0, "typename", NONE)
+    given = arguments.get(1, "field_names", NONE)
+    fields = given.value.replace(",", " ").split() if isinstance(given, Constant) and isinstance(given.value, str) else None
+    if fields is None:
+        items = machine.iterate(given)
+        if isinstance(items, Unknown):
+            return items
+        first = [item.items[0] if isinstance(item, TupleValue) else item for item in items]
+        fields = [item.value for item in first if isinstance(item, Constant)]
+    defaults: list[Value] = []
+    if "defaults" in arguments.keywords and arguments.keywords["defaults"] != NONE:
+        known = machine.iterate(arguments.keywords["defaults"])
+        if isinstance(known, Unknown):
+            return known
+        defaults = known
+    padded: list[Value | None] = [None] * (len(fields) - len(defaults)) + list(defaults)
+    title = name.value if isinstance(name, Constant) else "namedtuple"
+    cls = functions.make_class(cast("Interpreter", machine), str(title), (KnownClass("builtins.tuple"),))
+    machine.state.change(cls.address, ClassObject).fields = tuple(zip(fields, padded, strict=True))
+    return cls
+
+
+@models("collections.namedtuple._asdict")
+def named_tuple_asdict(arguments: Arguments, machine: Machine) -> Value:
+    value = arguments.positional[0]
+    fields = machine.get_attribute(value, "_fields")
+    assert isinstance(value, TupleValue)
+    assert isinstance(fields, TupleValue)
+    return machine.allocate(DictObject(dict(zip(fields.items, value.items, strict=True))))
+
+
+@models("collections.namedtuple._replace")
+def named_tuple_replace(arguments: Arguments, machine: Machine) -> Value:
+    value = arguments.positional[0]
+    fields = machine.get_attribute(value, "_fields")
+    assert isinstance(value, TupleValue)
+    assert isinstance(fields, TupleValue)
+    changed = [
+        arguments.keywords.get(field.value, item) if isinstance(field, Constant) else item
+        for field, item in zip(fields.items, value.items, strict=True)
+    ]
+    return TupleValue(tuple(changed), value.cls)

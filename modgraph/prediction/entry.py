@@ -1,0 +1,243 @@
+"""From a target to the root module's value: what is asked for is found, called, and what it leaves is returned."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from modgraph.errors import TargetError
+from modgraph.graph.model import SourceLocation
+from modgraph.prediction import calls, text
+from modgraph.prediction.frames import LimitReached
+from modgraph.prediction.knowledge.registry import Arguments, Raised
+from modgraph.prediction.machine import Interpreter
+from modgraph.prediction.values import (
+    OPEN,
+    Address,
+    BoundMethod,
+    ClassValue,
+    DictObject,
+    FunctionValue,
+    ListObject,
+    ModuleObject,
+    SetObject,
+    TupleValue,
+    Unknown,
+    Value,
+)
+from modgraph.source.modules import ModuleFinder, SourceModule
+from modgraph.source.targets import Ref, Target
+
+_STUBS = Path(__file__).parent / "knowledge" / "torch_stubs"
+_STACK = 512 * 1024 * 1024
+_RECURSION = 60_000
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What a call of a constructor or factory left."""
+
+    machine: Interpreter
+    root: Value
+    """Address of a ModuleObject where all is well; any other value otherwise."""
+    failure: Unknown | None = None
+    """Why it did not come to its end."""
+
+
+def interpreter(search_path: Sequence[str] = ()) -> Interpreter:
+    """A machine that finds modules on that path (by default Python's own), torch in the bundled source if not there."""
+    return Interpreter(ModuleFinder(search_path or sys.path, (str(_STUBS),)))
+
+
+def with_deep_stack(function: Callable[[], Result]) -> Result:
+    """Runs it where Python's stack is deep enough for any nesting that the limits allow."""
+    results: list[Result] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(function())
+        except BaseException as error:  # handed over to the thread that asked
+            errors.append(error)
+
+    outer_limit = sys.getrecursionlimit()
+    outer_size = threading.stack_size(_STACK)
+    try:
+        sys.setrecursionlimit(max(outer_limit, _RECURSION))
+        thread = threading.Thread(target=run, name="modgraph-prediction")
+        thread.start()
+    finally:
+        threading.stack_size(outer_size)
+    thread.join()
+    sys.setrecursionlimit(outer_limit)
+    if errors:
+        raise errors[0]
+    return results[0]
+
+
+def predict_target(target: Target) -> Prediction:
+    """Interprets what the target asks for.
+
+    Raises:
+        TargetError: the file or name is not there, or the file is no Python.
+    """
+    machine = interpreter(target.search_path)
+    if target.root is not None:
+        machine.finder = ModuleFinder([str(target.root), *(target.search_path or sys.path)], (str(_STUBS),))
+    source = load_target(machine, target)
+    return with_deep_stack(lambda: _predict(machine, source, target))
+
+
+def load_target(machine: Interpreter, target: Target) -> SourceModule:
+    """The module of a target, its index read.
+
+    Raises:
+        TargetError: it is not there, or is no Python.
+    """
+    source: SourceModule | None
+    if target.file is not None:
+        if not target.file.is_file():
+            raise TargetError(f"{target.place} does not exist")
+        source = SourceModule(target.module, target.file, target.relative_file, target.file.name == "__init__.py")
+        machine.finder.add(source)
+    else:
+        source = machine.finder.source(target.module)
+        if source is None:
+            raise TargetError(f"there is no Python source of module {target.module!r} on the search path")
+    assert source.index is not None  # reads the file, and says what is wrong with it
+    return source
+
+
+def _predict(machine: Interpreter, source: SourceModule, target: Target) -> Prediction:
+    value = find_name(machine, source, target.name)
+    if isinstance(value, (ClassValue, FunctionValue)) or target.called:
+        positional = [argument_value(machine, argument) for argument in target.arguments]
+        keywords = {name: argument_value(machine, argument) for name, argument in target.keywords}
+        if not target.called and isinstance(value, (ClassValue, FunctionValue)):
+            keywords.update(not_given(machine, value, len(positional), keywords))
+        return predict_value(machine, value, positional, keywords)
+    return Prediction(machine, value)
+
+
+def find_name(machine: Interpreter, source: SourceModule, name: str) -> Value:
+    """The value of a dotted name in a module.
+
+    Raises:
+        TargetError: there is no such name; says what is near.
+    """
+    first, *rest = name.split(".")
+    value = machine.find_attribute(machine.resolve(source.name), first)
+    if value is None or (isinstance(value, Unknown) and first not in source.index.names and _is_absent(value, first)):
+        raise _no_such_name(source, name)
+    for part in rest:
+        try:
+            value = machine.get_attribute(value, part)
+        except Raised:
+            raise _no_such_name(source, name) from None
+    return value
+
+
+def _is_absent(value: Unknown, name: str) -> bool:
+    return f".{name} is not found" in value.reason
+
+
+def _no_such_name(source: SourceModule, name: str) -> TargetError:
+    definitions = [key for key in source.index.definitions if "<locals>" not in key]
+    near = difflib.get_close_matches(name, [*definitions, *source.index.names], 1)
+    message = f"{source.file} has no class or function {name!r}."
+    if near and near[0] in source.index.definitions:
+        message += f" Did you mean {near[0]!r} (line {source.index.definitions[near[0]].line})?"
+    elif near:
+        message += f" Did you mean {near[0]!r}?"
+    elif definitions:
+        message += f" It has {', '.join(definitions[:10])}."
+    return TargetError(message, file=source.file)
+
+
+def argument_value(machine: Interpreter, argument: Any) -> Value:
+    """The value of a literal or a Ref, also inside containers."""
+    if isinstance(argument, Value):
+        return argument
+    if isinstance(argument, Ref):
+        return machine.resolve(argument.name)
+    if isinstance(argument, tuple):
+        return TupleValue(tuple(argument_value(machine, item) for item in argument))
+    if isinstance(argument, list):
+        return machine.allocate(ListObject([argument_value(machine, item) for item in argument]))
+    if isinstance(argument, (set, frozenset)):
+        items = sorted(argument, key=repr)
+        return machine.allocate(SetObject({argument_value(machine, item): None for item in items}))
+    if isinstance(argument, dict):
+        entries = {argument_value(machine, key): argument_value(machine, item) for key, item in argument.items()}
+        return machine.allocate(DictObject(entries))
+    return text.from_python(machine, argument)
+
+
+def not_given(
+    machine: Interpreter, function: ClassValue | FunctionValue, given: int, keywords: Mapping[str, Value]
+) -> dict[str, Value]:
+    """Unknowns for the required parameters that the target leaves out; each is a problem."""
+    init: Value | None = function
+    skip = 0
+    if isinstance(function, ClassValue):
+        init, skip = machine.class_attribute(function, "__init__"), 1
+    if not isinstance(init, FunctionValue):
+        return {}
+    found: dict[str, Value] = {}
+    for place, parameter in enumerate(init.definition.parameters[skip:]):
+        required = parameter.kind in ("normal", "keyword") and parameter.default is None
+        if required and place >= given and parameter.name not in keywords:
+            found[parameter.name] = Unknown(f"argument {parameter.name!r} is not given", _place(init))
+    return found
+
+
+def _place(function: FunctionValue) -> SourceLocation:
+    return function.definition.parsed.location(function.definition.statement)
+
+
+def predict_value(
+    machine: Interpreter, function: Value, positional: Sequence[Value] = (), keywords: Mapping[str, Value] | None = None
+) -> Prediction:
+    """Calls a class or factory with any values. Never raises for what the interpreted code does."""
+    where = _place(function) if isinstance(function, FunctionValue) else _class_place(machine, function)
+    arguments = Arguments("", tuple(positional), keywords or {}, where)
+    root: Value | None = None
+    try:
+        if isinstance(function, ClassValue) and machine.is_module_class(function) and not _makes_itself(machine, function):
+            root = calls.allocate_instance(machine, function, arguments)
+            calls.initialise(machine, root, function, arguments)  # type: ignore[arg-type]
+        else:
+            root = machine.invoke(function, arguments)
+        return Prediction(machine, root)
+    except Raised as raised:
+        failure = Unknown(f"raises {raised.name.removeprefix('builtins.')}: {raised.message}", raised.where)
+    except LimitReached as limit:
+        failure = Unknown(str(limit), where)
+    machine.frames.clear()
+    machine.problem(failure.reason, root if isinstance(root, Address) else None, failure.where)
+    if isinstance(root, Address) and machine.state.find(root, ModuleObject) is not None:
+        machine.state.change(root, ModuleObject).modules[OPEN] = failure
+    return Prediction(machine, root if root is not None else failure, failure)
+
+
+def _makes_itself(machine: Interpreter, cls: ClassValue) -> bool:
+    """It has a `__new__` of its own, or is modelled as a whole."""
+    maker = machine.class_attribute(cls, "__new__")
+    return maker is not None and not isinstance(maker, (Unknown, BoundMethod))
+
+
+def _class_place(machine: Interpreter, cls: Value) -> SourceLocation | None:
+    if not isinstance(cls, ClassValue):
+        return None
+    definition = calls.class_object(machine, cls).definition
+    if definition is None:
+        return None
+    line = definition.entry.line if definition.entry is not None else definition.parsed.line(definition.node)
+    return SourceLocation(definition.parsed.file, line)

@@ -1,0 +1,389 @@
+"""Definitions to values: functions with their defaults, classes with their bases, decorators applied."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from modgraph.prediction import classes, expressions, names, statements
+from modgraph.prediction.definitions import ClassDefinition, FunctionDefinition
+from modgraph.prediction.frames import Frame, LimitReached
+from modgraph.prediction.knowledge import registry
+from modgraph.prediction.knowledge.registry import Arguments, Raised
+from modgraph.prediction.limits import MAX_DECORATOR_STEPS
+from modgraph.prediction.values import (
+    Address,
+    BoundMethod,
+    ClassMethod,
+    ClassObject,
+    ClassValue,
+    Constant,
+    EnumMember,
+    EnvironmentObject,
+    FunctionValue,
+    GenericAlias,
+    InstanceObject,
+    KnownClass,
+    PartialValue,
+    PropertyValue,
+    StaticMethod,
+    Unknown,
+    Value,
+)
+from modgraph.source.index import Definition
+from modgraph.source.modules import Parsed, SourceError, SourceModule
+
+if TYPE_CHECKING:
+    from modgraph.prediction.machine import Interpreter
+
+_EVERY_CLASS = ("__init_subclass__", "__class_getitem__", "__new__")
+
+
+# ---- functions -------------------------------------------------------------------------------------------------------
+
+
+def define_function(machine: Interpreter, frame: Frame, node: cst.FunctionDef) -> Value:
+    """The value of a `def` statement, decorators applied."""
+    value: Value = _function_value(machine, frame, node, node.name.value)
+    if frame.class_scope is not None and node.name.value in _EVERY_CLASS:
+        value = StaticMethod(value) if node.name.value == "__new__" else ClassMethod(value)
+    return decorate(machine, frame, node.decorators, value)
+
+
+def define_lambda(machine: Interpreter, frame: Frame, node: cst.Lambda) -> Value:
+    return _function_value(machine, frame, node, "<lambda>")
+
+
+def _function_value(machine: Interpreter, frame: Frame, node: cst.FunctionDef | cst.Lambda, name: str) -> FunctionValue:
+    definition = machine.functions.get(id(node))
+    if definition is None:
+        qualname = _qualname(frame, name)
+        statement = node if isinstance(node, cst.FunctionDef) else frame.statement or node
+        definition = FunctionDefinition(name, qualname, frame.module, frame.parsed, node, statement)
+        machine.functions[id(node)] = definition
+    defaults = tuple(
+        (parameter.name, expressions.evaluate(machine, frame, parameter.default))
+        for parameter in definition.parameters
+        if parameter.default is not None
+    )
+    owner = frame.class_scope
+    if owner is None and frame.function is not None:
+        owner = frame.function.owner
+    return FunctionValue(definition, _closure(machine, frame), defaults, owner)
+
+
+def _qualname(frame: Frame, name: str) -> str:
+    if frame.class_scope is not None:
+        inside = frame.class_scope.name.removeprefix(f"{frame.module}.")
+        return f"{inside}.{name}"
+    if frame.function is not None:
+        return f"{frame.function.definition.qualname}.<locals>.{name}"
+    return name
+
+
+def _closure(machine: Interpreter, frame: Frame) -> Address | None:
+    """What names inside a function of this frame are looked up in, before the module's."""
+    if frame.class_scope is not None:
+        environment = machine.state.read(frame.environment)
+        assert isinstance(environment, EnvironmentObject)
+        return environment.parent
+    if frame.function is None:
+        environment = machine.state.read(frame.environment)
+        assert isinstance(environment, EnvironmentObject)
+        return frame.environment if environment.parent is not None else None
+    return frame.environment
+
+
+def decorate(machine: Interpreter, frame: Frame, decorators: Sequence[cst.Decorator], value: Value) -> Value:
+    """The decorators applied, innermost first. One that is not known leaves what it decorates as it is: most only
+    register or wrap it."""
+    for decorator in reversed(decorators):
+        result = _decorated(machine, frame, decorator, value)
+        if result is not None and not isinstance(result, Unknown) and result != Constant(None):
+            value = result
+    return value
+
+
+def _decorated(machine: Interpreter, frame: Frame, decorator: cst.Decorator, value: Value) -> Value | None:
+    """What a decorator gives; None where it raises or takes too long, and then it has changed nothing."""
+    before, limit = machine.state, machine.module_limit
+    machine.state = before.fork()
+    function: Value | None = None
+    machine.module_limit = min(limit, machine.steps + MAX_DECORATOR_STEPS)
+    try:
+        function = expressions.evaluate(machine, frame, decorator.decorator)
+        if isinstance(function, Unknown):
+            return None
+        if isinstance(function, FunctionValue) and function.definition in machine.too_long:
+            return None
+        return machine.invoke(function, Arguments("", (value,), {}, frame.location()))
+    except Raised:
+        machine.state = before
+        return None
+    except LimitReached:
+        if machine.exhausted or machine.steps > limit:
+            raise
+        machine.state = before
+        if isinstance(function, FunctionValue):
+            machine.too_long.add(function.definition)
+        return None
+    finally:
+        machine.module_limit = limit
+
+
+def signature(machine: Interpreter, function: Value) -> tuple[str, ...] | None:
+    """Parameter names of a function, method (without the receiver) or class; None where not known."""
+    if isinstance(function, FunctionValue):
+        return tuple(parameter.name for parameter in function.definition.parameters)
+    if isinstance(function, BoundMethod):
+        inner = signature(machine, function.function)
+        return inner[1:] if inner is not None else None
+    if isinstance(function, PartialValue):
+        inner = signature(machine, function.function)
+        if inner is None:
+            return None
+        used = {name for name, _ in function.keywords}
+        return tuple(name for name in inner[len(function.positional) :] if name not in used)
+    if isinstance(function, ClassValue):
+        init = machine.class_attribute(function, "__init__")
+        inner = signature(machine, init) if init is not None else ()
+        return inner[1:] if inner else inner
+    return None
+
+
+# ---- classes ---------------------------------------------------------------------------------------------------------
+
+
+def define_from_index(machine: Interpreter, source: SourceModule, definition: Definition) -> Value | None:
+    """The class or function that a definition of a module makes."""
+    known = registry.lookup(f"{source.name}.{definition.qualname}")
+    if known is not None:
+        return known
+    try:
+        return _from_index(machine, source, definition)
+    except SourceError as error:
+        return machine.unknown(error.message)
+
+
+def _from_index(machine: Interpreter, source: SourceModule, definition: Definition) -> Value | None:
+    if definition.kind == "class":
+        return _class_from_index(machine, source, definition)
+    parsed = source.definition(definition.qualname)
+    if not isinstance(parsed.statements[0], cst.FunctionDef):
+        return None
+    environment = machine.state.allocate(EnvironmentObject())
+    frame = Frame(source.name, parsed, environment, statement=parsed.statements[0])
+    machine.frames.append(frame)
+    try:
+        return define_function(machine, frame, parsed.statements[0])
+    finally:
+        machine.frames.pop()
+
+
+def _class_from_index(
+    machine: Interpreter,
+    source: SourceModule,
+    definition: Definition,
+    scope: ClassValue | None = None,
+    shadow: bool = False,
+) -> Value:
+    parsed = source.header(definition)
+    node = parsed.statements[0]
+    assert isinstance(node, cst.ClassDef)
+    environment = machine.state.allocate(EnvironmentObject())
+    frame = Frame(source.name, parsed, environment, class_scope=scope, statement=node)
+    machine.frames.append(frame)
+    try:
+        entry = None if definition.inline else definition
+        details = ClassDefinition(definition.name, definition.qualname, source.name, parsed, node, entry)
+        return _make(machine, frame, node, details, [] if shadow else node.decorators)
+    finally:
+        machine.frames.pop()
+
+
+def define_class(machine: Interpreter, frame: Frame, node: cst.ClassDef) -> Value:
+    """The value of a `class` statement whose body is at hand."""
+    qualname = _qualname(frame, node.name.value)
+    known = registry.lookup(f"{frame.module}.{qualname}")
+    if known is not None:
+        return known
+    details = ClassDefinition(node.name.value, qualname, frame.module, frame.parsed, node, None)
+    return _make(machine, frame, node, details, node.decorators)
+
+
+def _make(
+    machine: Interpreter,
+    frame: Frame,
+    node: cst.ClassDef,
+    definition: ClassDefinition,
+    decorators: Sequence[cst.Decorator],
+) -> Value:
+    bases = _bases(machine, frame, node)
+    name = f"{definition.module}.{definition.qualname}"
+    closure = _closure(machine, frame)
+    cls = make_class(machine, name, bases, definition, closure)
+    if definition.entry is None:
+        _run_body(machine, frame, node, cls, closure)
+    _init_subclass(machine, frame, node, cls)
+    return decorate(machine, frame, decorators, cls)
+
+
+def _bases(machine: Interpreter, frame: Frame, node: cst.ClassDef) -> tuple[Value, ...]:
+    found: list[Value] = []
+    for argument in node.bases:
+        value = expressions.evaluate(machine, frame, argument.value)
+        if argument.star == "*":
+            parts = machine.iterate(value)
+            found.extend([parts] if isinstance(parts, Unknown) else parts)
+            continue
+        if isinstance(value, GenericAlias):
+            value = value.origin
+        if isinstance(value, Unknown) and value.inert:
+            continue
+        if isinstance(value, (ClassValue, KnownClass)):
+            found.append(value)
+        elif isinstance(value, Unknown):
+            found.append(value)
+        else:
+            found.append(machine.unknown(f"base class {expressions.source_of(argument.value)} is not known", value))
+    return tuple(dict.fromkeys(found))
+
+
+def make_class(
+    machine: Interpreter,
+    name: str,
+    bases: tuple[Value, ...],
+    definition: ClassDefinition | None = None,
+    closure: Address | None = None,
+    namespace: dict[str, Value] | None = None,
+) -> ClassValue:
+    """A new class, its MRO by C3.
+
+    Raises:
+        Raised: TypeError, where the bases have no consistent order.
+    """
+    item = ClassObject(definition, bases, (), dict(namespace or {}), closure)
+    cls = ClassValue(name, machine.state.allocate(item))
+    if bases in ((), (classes.OBJECT,)):
+        item.mro = (cls, classes.OBJECT)
+        return cls
+    order = classes.linearize(cls, [(base, machine.mro(base)) for base in bases])
+    if order is None:
+        raise machine.raises("TypeError", f"cannot create a consistent method resolution order for {name}")
+    item.mro = order if classes.OBJECT in order else (*order, classes.OBJECT)
+    return cls
+
+
+def _run_body(machine: Interpreter, frame: Frame, node: cst.ClassDef, cls: ClassValue, closure: Address | None) -> None:
+    """Executes a class body at once: that of a local class, or of one on a single line."""
+    environment = machine.allocate(EnvironmentObject(parent=closure))
+    inner = Frame(frame.module, frame.parsed, environment, frame.function, None, cls, frame.statement)
+    machine.frames.append(inner)
+    try:
+        statements.run_block(machine, inner, node.body)
+    finally:
+        machine.frames.pop()
+    found = machine.state.read(environment)
+    assert isinstance(found, EnvironmentObject)
+    item = machine.state.change(cls.address, ClassObject)
+    for name, value in found.names.items():
+        item.namespace[name] = as_member(machine, cls, item, name, value)
+
+
+def _init_subclass(machine: Interpreter, frame: Frame, node: cst.ClassDef, cls: ClassValue) -> None:
+    """Calls `__init_subclass__` of a base written in source."""
+    hook = classes.class_attribute(machine, cls, "__init_subclass__", cls)
+    if not isinstance(hook, ClassMethod) or not isinstance(hook.function, FunctionValue):
+        return
+    keywords = {
+        argument.keyword.value: expressions.evaluate(machine, frame, argument.value)
+        for argument in node.keywords
+        if argument.keyword is not None and argument.keyword.value != "metaclass"
+    }
+    try:
+        machine.invoke(hook.function, Arguments("__init_subclass__", (cls,), keywords, frame.location()))
+    except Raised as raised:
+        machine.problem(f"__init_subclass__ of {cls.name} raises {raised}")
+
+
+def class_namespace_entry(machine: Interpreter, cls: ClassValue, item: ClassObject, name: str) -> Value | None:
+    """A name of a class body, by executing the statements that bind it or change it."""
+    key = (cls.address.index, name)
+    definition = item.definition
+    assert definition is not None
+    source = machine.finder.source(definition.module)
+    if source is None or key in machine.class_running:
+        return None
+    machine.class_running.add(key)
+    try:
+        with machine.at_module_level():
+            value = _run_class_entry(machine, source, cls, item, name)
+    finally:
+        machine.class_running.discard(key)
+    if value is not None:
+        value = as_member(machine, cls, item, name, value)
+        for target in (machine.state.read(cls.address), machine.base.objects.get(cls.address.index)):
+            if isinstance(target, ClassObject):
+                # Filling in what was there all along is no change of state.
+                target.namespace.setdefault(name, value)
+    return value
+
+
+def _run_class_entry(
+    machine: Interpreter, source: SourceModule, cls: ClassValue, item: ClassObject, name: str
+) -> Value | None:
+    assert item.definition is not None
+    environment = machine.state.allocate(EnvironmentObject(parent=item.closure))
+    frame = Frame(source.name, item.definition.parsed, environment, class_scope=cls)
+    value: Value | None = None
+    for statement in item.definition.statements[name]:
+        if name not in statement.names and not isinstance(value, Address):
+            continue
+        if statement.definition is not None and statement.definition.kind == "class":
+            value = _class_from_index(machine, source, statement.definition, cls)
+            machine.state.change(environment, EnvironmentObject).names[name] = value
+        elif statement.kind == "import":
+            for imported in statement.imports:
+                if imported.name == name:
+                    module = source.absolute(imported.module, imported.level)
+                    value = names.import_value(machine, module, imported)
+        else:
+            value = statements.run_class_statement(machine, source, statement, frame).get(name, value)
+    return value
+
+
+def as_member(machine: Interpreter, cls: ClassValue, item: ClassObject, name: str, value: Value) -> Value:
+    """What a name of a class body becomes in an Enum class: a member."""
+    if name.startswith("_") or not classes.is_enum(machine, cls):
+        return value
+    if isinstance(value, (FunctionValue, StaticMethod, ClassMethod, PropertyValue, EnumMember)):
+        return value
+    automatic = machine.state.find(value, InstanceObject)
+    if automatic is not None and automatic.cls == KnownClass("enum.auto"):
+        listed = list(item.definition.statements) if item.definition is not None else []
+        order = [each for each in listed if not each.startswith("_")] or list(item.namespace)
+        strings = any(isinstance(base, KnownClass) and base.name == "enum.StrEnum" for base in item.mro)
+        number = order.index(name) + 1 if name in order else len(order) + 1
+        value = Constant(name.lower() if strings else number)
+    return EnumMember(cls, name, value)
+
+
+def shadow_class(machine: Interpreter, known: KnownClass) -> ClassValue | None:
+    """The class as its source has it, of a known class; None where its source is not there."""
+    if known.name not in machine.shadows:
+        machine.shadows[known.name] = None
+        module, _, name = known.name.rpartition(".")
+        source = machine.finder.source(module)
+        if source is not None and not names.is_standard(source):
+            definition = source.index.definitions.get(name)
+            if definition is not None and definition.kind == "class":
+                with machine.at_module_level():
+                    made = _class_from_index(machine, source, definition, shadow=True)
+                machine.shadows[known.name] = made if isinstance(made, ClassValue) else None
+    return machine.shadows[known.name]
+
+
+def parsed_of(function: FunctionValue) -> Parsed:
+    return function.definition.parsed

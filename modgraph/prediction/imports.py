@@ -1,0 +1,72 @@
+"""Import statements inside functions, blocks and class bodies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from modgraph.prediction import names, targets
+from modgraph.prediction.frames import Frame, Outcome
+from modgraph.prediction.knowledge.registry import Raised
+from modgraph.prediction.values import Value
+
+if TYPE_CHECKING:
+    from modgraph.prediction.machine import Interpreter
+
+
+def import_modules(machine: Interpreter, frame: Frame, node: cst.Import) -> Outcome:
+    for alias in node.names:
+        module = _dotted(alias.name)
+        bound = alias.asname.name if alias.asname is not None else None
+        top = module.partition(".")[0]
+        name = bound.value if isinstance(bound, cst.Name) else top
+        value = _guarded(machine, module, None, name if bound is None else f"{name} ")
+        targets.assign(machine, frame, cst.Name(name), value)
+    return "normal"
+
+
+def import_names(machine: Interpreter, frame: Frame, node: cst.ImportFrom) -> Outcome:
+    module = _dotted(node.module) if node.module is not None else ""
+    source = machine.finder.source(frame.module)
+    absolute = source.absolute(module, len(node.relative)) if source is not None else module
+    if isinstance(node.names, cst.ImportStar):
+        _import_all(machine, frame, absolute)
+        return "normal"
+    for alias in node.names:
+        attribute = alias.name.value
+        assert isinstance(attribute, str)
+        bound = alias.asname.name if alias.asname is not None else alias.name
+        value = _guarded(machine, absolute, attribute, attribute)
+        assert isinstance(bound, cst.BaseExpression)
+        targets.assign(machine, frame, bound, value)
+    return "normal"
+
+
+def _guarded(machine: Interpreter, module: str, attribute: str | None, bound: str) -> Value:
+    """The imported value. A module that is not on the path raises only where code is prepared for that: elsewhere the
+    path given may just not be all of it."""
+    try:
+        return names.import_name(machine, module, attribute, bound)
+    except Raised as raised:
+        if machine.guards:
+            raise
+        return machine.unknown(raised.message)
+
+
+def _import_all(machine: Interpreter, frame: Frame, module: str) -> None:
+    source = machine.finder.source(module)
+    if source is None:
+        machine.problem(f"from {module} import *: its source is not there")
+        return
+    for name in source.index.public_names:
+        value = names.module_attribute(machine, module, name)
+        if value is not None:
+            names.bind(machine, frame, name, value)
+
+
+def _dotted(node: cst.BaseExpression) -> str:
+    if isinstance(node, cst.Attribute):
+        return f"{_dotted(node.value)}.{node.attr.value}"
+    assert isinstance(node, cst.Name)
+    return node.value

@@ -1,0 +1,351 @@
+"""value[key], its assignment and deletion; the entries of mappings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from modgraph.prediction import classes
+from modgraph.prediction.values import (
+    NONE,
+    Address,
+    Choice,
+    ClassValue,
+    Constant,
+    DictObject,
+    EnumMember,
+    GenericAlias,
+    InstanceObject,
+    KnownClass,
+    KnownFunction,
+    ListObject,
+    ModuleObject,
+    SliceValue,
+    TupleValue,
+    Unknown,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from modgraph.prediction.machine import Interpreter
+
+
+def get(machine: Interpreter, value: Value, key: Value) -> Value:
+    """value[key].
+
+    Raises:
+        Raised: KeyError, IndexError, TypeError.
+    """
+    if isinstance(value, Unknown):
+        return value
+    if isinstance(value, Choice):
+        return machine.distribute(value, lambda each: get(machine, each, key))
+    if isinstance(value, (ClassValue, KnownClass, GenericAlias, KnownFunction)):
+        return _subscript_class(machine, value, key)
+    if isinstance(key, Choice):
+        return machine.distribute(key, lambda each: get(machine, value, each))
+    if isinstance(value, TupleValue):
+        return _from_sequence(machine, list(value.items), None, key, "tuple")
+    if isinstance(value, Constant):
+        return _from_constant(machine, value, key)
+    item = machine.state.read(value) if isinstance(value, Address) else None
+    if isinstance(item, (ListObject, DictObject)) and isinstance(item.cls, KnownClass):
+        return own_item(machine, value, key)
+    cls = machine.class_of(value)
+    method = machine.class_attribute(cls, "__getitem__") if machine.is_class(cls) else cls
+    if isinstance(method, Unknown):
+        return method
+    if method is not None:
+        return machine.call(method, (value, key))
+    if isinstance(item, (ListObject, DictObject)):
+        return own_item(machine, value, key)
+    raise machine.raises("TypeError", f"'{classes.short_name(cls)}' object is not subscriptable")
+
+
+def own_item(machine: Interpreter, value: Value, key: Value) -> Value:
+    """list.__getitem__ and dict.__getitem__ themselves."""
+    item = machine.state.read(value) if isinstance(value, Address) else None
+    if isinstance(item, ListObject):
+        return _from_sequence(machine, item.items, item.open, key, "list")
+    if isinstance(item, DictObject):
+        return _from_dict(machine, value, item, key)
+    return machine.unknown("an item of something that is no list or dict", value)
+
+
+def _subscript_class(machine: Interpreter, value: Value, key: Value) -> Value:
+    if isinstance(value, ClassValue):
+        members = classes.enum_members(machine, value)
+        if members is not None and isinstance(key, Constant):
+            for member in members:
+                if isinstance(member, EnumMember) and member.name == key.value:
+                    return member
+            raise machine.raises("KeyError", repr(key.value))
+    origin = value.origin if isinstance(value, GenericAlias) else value
+    return GenericAlias(origin)
+
+
+def index_of(machine: Interpreter, key: Value) -> int | None:
+    """The integer that a key is, through __index__; None where it is not known."""
+    if isinstance(key, EnumMember):
+        key = key.value
+    if isinstance(key, Constant) and isinstance(key.value, int):
+        return int(key.value)
+    return None
+
+
+def slice_of(machine: Interpreter, key: SliceValue) -> slice | Unknown:
+    """The Python slice."""
+    parts: list[int | None] = []
+    for part in (key.lower, key.upper, key.step):
+        if part == NONE:
+            parts.append(None)
+            continue
+        index = index_of(machine, part)
+        if index is None:
+            return machine.unknown("a bound of the slice is not known", part)
+        parts.append(index)
+    return slice(*parts)
+
+
+def _from_sequence(machine: Interpreter, found: list[Value], open_: Unknown | None, key: Value, kind: str) -> Value:
+    if isinstance(key, SliceValue):
+        bounds = slice_of(machine, key)
+        if isinstance(bounds, Unknown) or open_ is not None:
+            reason = bounds if isinstance(bounds, Unknown) else open_
+            assert reason is not None
+            return machine.allocate(ListObject([], reason)) if kind == "list" else reason
+        part = found[bounds]
+        return TupleValue(tuple(part)) if kind == "tuple" else machine.allocate(ListObject(part))
+    index = index_of(machine, key)
+    if index is None:
+        if isinstance(key, Constant):
+            raise machine.raises("TypeError", f"{kind} indices must be integers or slices")
+        return machine.unknown("the index is not known", key)
+    if open_ is not None and not 0 <= index < len(found):
+        return open_
+    try:
+        return found[index]
+    except IndexError:
+        raise machine.raises("IndexError", f"{kind} index out of range") from None
+
+
+def _from_constant(machine: Interpreter, value: Constant, key: Value) -> Value:
+    python: Any = None
+    if isinstance(key, SliceValue):
+        python = slice_of(machine, key)
+    elif isinstance(key, Constant):
+        python = key.value
+    if python is None or isinstance(python, Unknown):
+        return machine.unknown("the index is not known", key)
+    try:
+        return Constant(value.value[python])
+    except (IndexError, TypeError, ValueError) as error:
+        raise machine.raises(type(error).__name__, str(error)) from None
+
+
+def find_entry(machine: Interpreter, mapping: DictObject, key: Value) -> Value | None:
+    """The entry of a key that is equal to `key`; None where none is found."""
+    found = mapping.entries.get(key)
+    if found is not None:
+        return found
+    if isinstance(key, Constant) and not isinstance(key.value, (bool, int, float)):
+        # Only members of enums can equal a string without being the same value.
+        for other, value in mapping.entries.items():
+            if isinstance(other, EnumMember) and machine.equal(other, key):
+                return value
+        return None
+    for other, value in mapping.entries.items():
+        if machine.equal(other, key):
+            return value
+    return None
+
+
+def key_in(machine: Interpreter, mapping: DictObject, key: Value) -> Value:
+    """The key under which an equal one already stands; else `key`."""
+    if key in mapping.entries or not isinstance(key, (Constant, EnumMember)):
+        return key
+    if isinstance(key, Constant) and isinstance(key.value, str):
+        return key
+    return next((other for other in mapping.entries if machine.equal(other, key)), key)
+
+
+def _from_dict(machine: Interpreter, address: Value, mapping: DictObject, key: Value) -> Value:
+    if isinstance(key, Unknown):
+        values = list(mapping.entries.values())
+        if mapping.open is None and values and mapping.default_factory is None:
+            return machine.choice(values, key.reason)
+        return key
+    found = find_entry(machine, mapping, key)
+    if found is not None:
+        return found
+    if mapping.open is not None:
+        return mapping.open
+    missing = machine.class_attribute(mapping.cls, "__missing__")
+    if missing is not None and not isinstance(missing, Unknown):
+        return machine.call(missing, (address, key))
+    if mapping.default_factory is not None and mapping.default_factory != NONE:
+        value = machine.call(mapping.default_factory)
+        assign(machine, address, key, value)
+        return value
+    raise machine.raises("KeyError", machine.string(key) or "...")
+
+
+def assign(machine: Interpreter, value: Value, key: Value, new: Value) -> None:
+    """value[key] = new."""
+    if isinstance(value, Unknown):
+        return
+    if isinstance(value, Choice):
+        machine.expose([value], machine.unknown("which object is changed is not known", value))
+        return
+    item = machine.state.read(value) if isinstance(value, Address) else None
+    if isinstance(item, (ListObject, DictObject)) and isinstance(item.cls, KnownClass):
+        own_assign(machine, value, key, new)
+        return
+    cls = machine.class_of(value)
+    method = machine.class_attribute(cls, "__setitem__") if machine.is_class(cls) else cls
+    if method is not None and not isinstance(method, Unknown):
+        machine.call(method, (value, key, new))
+    elif isinstance(item, (ListObject, DictObject)):
+        own_assign(machine, value, key, new)
+    elif method is None and not isinstance(item, (InstanceObject, ModuleObject)):
+        raise machine.raises("TypeError", f"'{classes.short_name(cls)}' object does not support item assignment")
+    else:
+        machine.expose([value], machine.unknown("item assignment is not modelled", method or NONE))
+
+
+def own_assign(machine: Interpreter, value: Value, key: Value, new: Value) -> None:
+    """list.__setitem__ and dict.__setitem__ themselves."""
+    assert isinstance(value, Address)
+    item = machine.state.write(value)
+    if isinstance(item, DictObject):
+        if isinstance(key, (Unknown, Choice)):
+            item.open = item.open or machine.unknown("a key is not known", key)
+        else:
+            item.entries[key_in(machine, item, key)] = new
+            _write_through(machine, item, key, new)
+        return
+    assert isinstance(item, ListObject)
+    if isinstance(key, SliceValue):
+        bounds, found = slice_of(machine, key), machine.iterate(new)
+        if isinstance(bounds, Unknown) or isinstance(found, Unknown):
+            item.open = item.open or machine.unknown("a slice is not known", *(v for v in (bounds, found) if isinstance(v, Unknown)))
+            item.items = []
+        else:
+            item.items[bounds] = found
+        return
+    index = index_of(machine, key)
+    if index is None or (item.open is not None and not 0 <= index < len(item.items)):
+        if item.open is None:
+            unknown = machine.unknown("an index is not known", key)
+            item.items = [unknown for _ in item.items]
+        return
+    try:
+        item.items[index] = new
+    except IndexError:
+        raise machine.raises("IndexError", "list assignment index out of range") from None
+
+
+def _write_through(machine: Interpreter, mapping: DictObject, key: Value, new: Value) -> None:
+    """A `__dict__` of an instance is a view: what is written to it is written to the instance."""
+    owner = mapping.attributes.get(VIEW_OF)
+    if isinstance(owner, Address) and isinstance(key, Constant):
+        target = machine.state.write(owner)
+        store = mapping.attributes.get(VIEW_STORE)
+        name = store.value if isinstance(store, Constant) else "attributes"
+        getattr(target, name)[key.value] = new
+
+
+def _delete_through(machine: Interpreter, mapping: DictObject, key: Value) -> None:
+    owner = mapping.attributes.get(VIEW_OF)
+    if isinstance(owner, Address) and isinstance(key, Constant):
+        target = machine.state.write(owner)
+        store = mapping.attributes.get(VIEW_STORE)
+        getattr(target, store.value if isinstance(store, Constant) else "attributes").pop(key.value, None)
+
+
+VIEW_OF = "<view of>"
+"""Attribute of a DictObject that is a view of an instance: the instance."""
+VIEW_STORE = "<store>"
+"""The dict of the instance that it shows: "attributes" (`__dict__`), "modules" (`_modules`), "parameters", "buffers"."""
+
+
+def view(machine: Interpreter, owner: Address, store: str = "attributes") -> Address:
+    """A dict that shows a store of an instance; what is assigned to its items goes to the instance."""
+    entries = {Constant(name): value for name, value in getattr(machine.state.read(owner), store).items()}
+    shown = DictObject(entries)
+    shown.attributes[VIEW_OF] = owner
+    shown.attributes[VIEW_STORE] = Constant(store)
+    shown.open = getattr(machine.state.read(owner), "open", None) if store == "attributes" else None
+    return machine.allocate(shown)
+
+
+def delete(machine: Interpreter, value: Value, key: Value) -> None:
+    """del value[key]."""
+    if isinstance(value, (Unknown, Choice)):
+        machine.expose([value], machine.unknown("which item is deleted is not known", value))
+        return
+    item = machine.state.read(value) if isinstance(value, Address) else None
+    if isinstance(item, (ListObject, DictObject)) and isinstance(item.cls, KnownClass):
+        own_delete(machine, value, key)
+        return
+    cls = machine.class_of(value)
+    method = machine.class_attribute(cls, "__delitem__") if machine.is_class(cls) else cls
+    if method is not None and not isinstance(method, Unknown):
+        machine.call(method, (value, key))
+    elif isinstance(item, (ListObject, DictObject)):
+        own_delete(machine, value, key)
+    else:
+        machine.expose([value], machine.unknown("item deletion is not modelled", method or NONE))
+
+
+def own_delete(machine: Interpreter, value: Value, key: Value) -> None:
+    """list.__delitem__ and dict.__delitem__ themselves."""
+    assert isinstance(value, Address)
+    item = machine.state.write(value)
+    if isinstance(item, DictObject):
+        key = key_in(machine, item, key)
+        if key in item.entries:
+            del item.entries[key]
+            _delete_through(machine, item, key)
+        elif isinstance(key, Unknown):
+            item.open, item.entries = item.open or key, {}
+        elif item.open is None:
+            raise machine.raises("KeyError", machine.string(key) or "...")
+        return
+    assert isinstance(item, ListObject)
+    bounds: slice | int | Unknown | None
+    bounds = slice_of(machine, key) if isinstance(key, SliceValue) else index_of(machine, key)
+    if bounds is None or isinstance(bounds, Unknown):
+        item.open, item.items = item.open or machine.unknown("an index is not known", key), []
+        return
+    try:
+        del item.items[bounds]
+    except IndexError:
+        raise machine.raises("IndexError", "list assignment index out of range") from None
+
+
+def mapping_pairs(machine: Interpreter, value: Value) -> tuple[list[tuple[Value, Value]], Unknown | None] | Unknown:
+    """The entries of a mapping, with the reason where there may be others; Unknown where none is known."""
+    mapping = machine.state.find(value, DictObject)
+    if mapping is not None:
+        return list(mapping.entries.items()), mapping.open
+    if isinstance(value, (Unknown, Choice)):
+        return machine.unknown("the mapping is not known", value)
+    keys = machine.find_attribute(value, "keys")
+    if keys is None or isinstance(keys, Unknown):
+        return machine.unknown("the mapping is not known", keys or NONE)
+    found = machine.iterate(machine.call(keys))
+    if isinstance(found, Unknown):
+        return found
+    return [(key, get(machine, value, key)) for key in found], None
+
+
+def merge_mapping(machine: Interpreter, address: Address, value: Value) -> None:
+    """{..., **value}."""
+    pairs = mapping_pairs(machine, value)
+    if isinstance(pairs, Unknown):
+        machine.state.change(address, DictObject).open = pairs
+        return
+    for key, item in pairs[0]:
+        assign(machine, address, key, item)
+    if pairs[1] is not None:
+        machine.state.change(address, DictObject).open = pairs[1]

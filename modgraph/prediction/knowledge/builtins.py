@@ -1,0 +1,477 @@
+"""Python's built-in functions and the constructors of its types; methods of str, list, dict, set stand in files beside.
+
+`isinstance`, `getattr`, `super`, `type` and kin, which look into the interpreter, are in `prediction/reflection.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import modgraph.prediction.knowledge.mappings
+import modgraph.prediction.knowledge.sequences
+import modgraph.prediction.knowledge.strings  # noqa: F401  registers what it knows
+from modgraph.prediction.knowledge.iteration import prefix_of
+from modgraph.prediction.knowledge.plain import number_unknown, plain
+from modgraph.prediction.knowledge.registry import Arguments, Machine, constant, known_class, models
+from modgraph.prediction.values import (
+    NONE,
+    TRUE,
+    Address,
+    Choice,
+    Constant,
+    DictObject,
+    IteratorObject,
+    KnownClass,
+    ListObject,
+    SetObject,
+    SliceValue,
+    TupleValue,
+    Unknown,
+    Value,
+)
+
+known_class("builtins.object", "")
+for _name in ("int", "float", "complex", "str", "bytes", "bytearray", "list", "dict", "tuple", "set", "frozenset"):
+    known_class(f"builtins.{_name}")
+for _name in ("range", "slice", "type", "property", "classmethod", "staticmethod", "super", "memoryview"):
+    known_class(f"builtins.{_name}")
+for _name in ("function", "method", "module", "NoneType", "ellipsis", "generator", "builtin_function_or_method"):
+    known_class(f"builtins.{_name}")
+for _name in ("list_iterator", "dict_keys", "dict_values", "dict_items"):
+    known_class(f"builtins.{_name}")
+known_class("builtins.bool", "builtins.int")
+
+_EXCEPTIONS = {
+    "BaseException": "object",
+    "Exception": "BaseException",
+    "SystemExit": "BaseException",
+    "KeyboardInterrupt": "BaseException",
+    "GeneratorExit": "BaseException",
+    "ArithmeticError": "Exception",
+    "ZeroDivisionError": "ArithmeticError",
+    "OverflowError": "ArithmeticError",
+    "FloatingPointError": "ArithmeticError",
+    "AssertionError": "Exception",
+    "AttributeError": "Exception",
+    "BufferError": "Exception",
+    "EOFError": "Exception",
+    "ImportError": "Exception",
+    "ModuleNotFoundError": "ImportError",
+    "LookupError": "Exception",
+    "IndexError": "LookupError",
+    "KeyError": "LookupError",
+    "MemoryError": "Exception",
+    "NameError": "Exception",
+    "UnboundLocalError": "NameError",
+    "OSError": "Exception",
+    "FileNotFoundError": "OSError",
+    "FileExistsError": "OSError",
+    "IsADirectoryError": "OSError",
+    "NotADirectoryError": "OSError",
+    "PermissionError": "OSError",
+    "ConnectionError": "OSError",
+    "TimeoutError": "OSError",
+    "ReferenceError": "Exception",
+    "RuntimeError": "Exception",
+    "NotImplementedError": "RuntimeError",
+    "RecursionError": "RuntimeError",
+    "StopIteration": "Exception",
+    "StopAsyncIteration": "Exception",
+    "SyntaxError": "Exception",
+    "IndentationError": "SyntaxError",
+    "SystemError": "Exception",
+    "TypeError": "Exception",
+    "ValueError": "Exception",
+    "UnicodeError": "ValueError",
+    "UnicodeDecodeError": "UnicodeError",
+    "UnicodeEncodeError": "UnicodeError",
+    "Warning": "Exception",
+    "UserWarning": "Warning",
+    "DeprecationWarning": "Warning",
+    "PendingDeprecationWarning": "Warning",
+    "FutureWarning": "Warning",
+    "RuntimeWarning": "Warning",
+    "ImportWarning": "Warning",
+    "ResourceWarning": "Warning",
+    "SyntaxWarning": "Warning",
+    "UnicodeWarning": "Warning",
+    "BytesWarning": "Warning",
+}
+for _name, _base in _EXCEPTIONS.items():
+    known_class(f"builtins.{_name}", f"builtins.{_base}")
+constant("builtins.IOError", KnownClass("builtins.OSError"))
+constant("builtins.EnvironmentError", KnownClass("builtins.OSError"))
+constant("builtins.NotImplemented", Constant(NotImplemented))
+constant("builtins.Ellipsis", Constant(...))
+constant("builtins.__debug__", TRUE)
+
+
+# ---- numbers ---------------------------------------------------------------------------------------------------------
+
+
+def _folded(function: Callable[..., Any], name: str) -> Callable[[Arguments, Machine], Value]:
+    """Python's own function, applied where every argument is a plain constant; otherwise a number not known."""
+
+    def fold(arguments: Arguments, machine: Machine) -> Value:
+        values = [plain(machine, value) for value in arguments.positional]
+        keywords = {key: plain(machine, value) for key, value in arguments.keywords.items()}
+        if arguments.open is not None or any(found is None for found in (*values, *keywords.values())):
+            return number_unknown(machine, f"{name} of something not known", *arguments.positional)
+        try:
+            given = [found[0] for found in values if found is not None]
+            result = function(*given, **{key: found[0] for key, found in keywords.items() if found is not None})
+        except Exception as error:  # what Python raises for these very arguments
+            raise machine.raises(type(error).__name__, str(error)) from None
+        return TupleValue(tuple(map(Constant, result))) if isinstance(result, tuple) else Constant(result)
+
+    return fold
+
+
+for _function in (divmod, pow, chr, ord, bin, hex, oct, ascii):
+    models(f"builtins.{_function.__name__}")(_folded(_function, _function.__name__))
+
+
+def _dunder(name: str) -> Callable[[Arguments, Machine], Value | None]:
+    """`x.__name__()` of an object that is no number itself; None where it has no such method."""
+
+    def call(arguments: Arguments, machine: Machine) -> Value | None:
+        receiver = arguments.positional[0]
+        if not isinstance(receiver, Address):
+            return None
+        method = machine.find_attribute(receiver, name)
+        if method is None:
+            return None
+        return method if isinstance(method, Unknown) else machine.call(method, arguments.positional[1:])
+
+    return call
+
+
+@models("builtins.abs")
+def absolute(arguments: Arguments, machine: Machine) -> Value:
+    return _dunder("__abs__")(arguments, machine) or _folded(abs, "abs")(arguments, machine)
+
+
+@models("builtins.round")
+def rounded(arguments: Arguments, machine: Machine) -> Value:
+    return _dunder("__round__")(arguments, machine) or _folded(round, "round")(arguments, machine)
+
+
+@models("builtins.int", "builtins.int.__new__")
+def integer(arguments: Arguments, machine: Machine) -> Value:
+    return _converted(arguments, machine, int, ("__int__", "__index__", "__trunc__"))
+
+
+@models("builtins.float", "builtins.float.__new__")
+def floating(arguments: Arguments, machine: Machine) -> Value:
+    return _converted(arguments, machine, float, ("__float__", "__index__"))
+
+
+@models("builtins.complex")
+def complex_number(arguments: Arguments, machine: Machine) -> Value:
+    return _converted(arguments, machine, complex, ("__complex__", "__float__"))
+
+
+def _converted(arguments: Arguments, machine: Machine, to: type, methods: tuple[str, ...]) -> Value:
+    if arguments.function.endswith("__new__"):
+        arguments = replace(arguments, positional=arguments.positional[1:])
+    if not arguments.positional and not arguments.keywords:
+        return Constant(to())
+    for method in methods:
+        found = _dunder(method)(arguments, machine) if arguments.positional else None
+        if isinstance(found, Constant):
+            return Constant(to(found.value))
+        if found is not None:
+            return number_unknown(machine, f"{to.__name__} of something not known", found)
+    return _folded(to, to.__name__)(arguments, machine)
+
+
+@models("builtins.bool")
+def boolean(arguments: Arguments, machine: Machine) -> Value:
+    if not arguments.positional:
+        return Constant(False)
+    truth = machine.truth(arguments.positional[0])
+    return (
+        number_unknown(machine, "it is not known whether this is true", *arguments.positional)
+        if truth is None
+        else Constant(truth)
+    )
+
+
+@models("builtins.int.bit_length", "builtins.int.__index__", "builtins.int.__int__", "builtins.int.conjugate")
+def integer_method(arguments: Arguments, machine: Machine) -> Value:
+    return _method(int, arguments, machine)
+
+
+@models("builtins.float.is_integer", "builtins.float.hex", "builtins.float.as_integer_ratio", "builtins.int.is_integer")
+def float_method(arguments: Arguments, machine: Machine) -> Value:
+    return _method(float, arguments, machine)
+
+
+def _method(cls: type, arguments: Arguments, machine: Machine) -> Value:
+    name = arguments.function.rpartition(".")[2]
+    return _folded(lambda receiver, *rest: getattr(receiver, name)(*rest), name)(arguments, machine)
+
+
+# ---- text ------------------------------------------------------------------------------------------------------------
+
+
+@models("builtins.str", "builtins.str.__new__")
+def string(arguments: Arguments, machine: Machine) -> Value:
+    values = arguments.positional[1:] if arguments.function.endswith("__new__") else arguments.positional
+    if not values:
+        return Constant("")
+    text = machine.string(values[0])
+    return number_unknown(machine, "text of something not known", values[0]) if text is None else Constant(text)
+
+
+@models("builtins.repr")
+def representation(arguments: Arguments, machine: Machine) -> Value:
+    found = plain(machine, arguments.positional[0])
+    if found is None:
+        return number_unknown(machine, "repr of something not known", arguments.positional[0])
+    return Constant(repr(found[0]))
+
+
+@models("builtins.format")
+def formatted(arguments: Arguments, machine: Machine) -> Value:
+    return _folded(format, "format")(arguments, machine)
+
+
+@models("builtins.bytes", "builtins.bytearray", "builtins.memoryview")
+def raw(arguments: Arguments, machine: Machine) -> Value:
+    return number_unknown(machine, "bytes are not interpreted")
+
+
+@models("builtins.print", "builtins.breakpoint")
+def prints(arguments: Arguments, machine: Machine) -> Value:
+    return NONE
+
+
+@models("builtins.input", "builtins.open", "builtins.eval", "builtins.exec", "builtins.compile")
+def outside(arguments: Arguments, machine: Machine) -> Value:
+    name = arguments.function.rpartition(".")[2]
+    if name == "input":
+        return number_unknown(machine, "depends on input()")
+    why = machine.unknown(f"depends on {name}()")
+    if name in ("eval", "exec"):
+        machine.expose(arguments.positional, why)
+    return why
+
+
+# ---- iteration -------------------------------------------------------------------------------------------------------
+
+
+@models("builtins.len")
+def length(arguments: Arguments, machine: Machine) -> Value:
+    size = machine.length(arguments.get(0, "obj", NONE))
+    return replace(size, inert=True) if isinstance(size, Unknown) else Constant(size)
+
+
+@models("builtins.range")
+def number_range(arguments: Arguments, machine: Machine) -> Value:
+    bounds = []
+    for value in arguments.positional:
+        if isinstance(value, Address):
+            value = _dunder("__index__")(Arguments("", (value,)), machine) or value
+        if not isinstance(value, Constant):
+            return machine.unknown("the length of a range is not known", value)
+        bounds.append(value.value)
+    try:
+        return Constant(range(*bounds))
+    except (TypeError, ValueError) as error:
+        raise machine.raises(type(error).__name__, str(error)) from None
+
+
+@models("builtins.slice")
+def slice_value(arguments: Arguments, machine: Machine) -> Value:
+    bounds = arguments.positional
+    if len(bounds) == 1:
+        return SliceValue(NONE, bounds[0], NONE)
+    return SliceValue(bounds[0], bounds[1], bounds[2] if len(bounds) > 2 else NONE)
+
+
+def _iterator(machine: Machine, items: list[Value], why: Unknown | None = None) -> Address:
+    iterator = IteratorObject(items)
+    iterator.open = why
+    return machine.allocate(iterator)
+
+
+@models("builtins.enumerate")
+def enumerated(arguments: Arguments, machine: Machine) -> Value:
+    first, why = prefix_of(machine, arguments.get(0, "iterable", NONE))
+    start = arguments.get(1, "start", Constant(0))
+    if not isinstance(start, Constant):
+        return machine.unknown("where the counting starts is not known", start)
+    return _iterator(machine, [TupleValue((Constant(start.value + i), item)) for i, item in enumerate(first)], why)
+
+
+@models("builtins.zip")
+def zipped(arguments: Arguments, machine: Machine) -> Value:
+    """As long as the shortest; with `strict=True` different lengths are a ValueError."""
+    columns = [prefix_of(machine, value) for value in arguments.positional]
+    known = [len(items) for items, why in columns if why is None]
+    length = min((len(items) for items, _ in columns), default=0)
+    open_columns = [
+        why for items, why in columns if why is not None and len(items) < min(known, default=len(items) + 1)
+    ]
+    strict = machine.truth(arguments.keywords.get("strict", NONE)) is True
+    if strict and not open_columns and arguments.open is None and len(set(known)) > 1:
+        raise machine.raises("ValueError", "zip() arguments have different lengths")
+    rows: list[Value] = [TupleValue(tuple(items[i] for items, _ in columns)) for i in range(length)]
+    why = arguments.open or (open_columns[0] if open_columns else None)
+    return _iterator(machine, [] if arguments.open is not None else rows, why)
+
+
+@models("builtins.map")
+def mapped(arguments: Arguments, machine: Machine) -> Value:
+    function, *iterables = arguments.positional
+    columns = [machine.iterate(value) for value in iterables]
+    unknown = next((column for column in columns if isinstance(column, Unknown)), None)
+    if unknown is not None:
+        return _iterator(machine, [], unknown)
+    rows = zip(*(column for column in columns if not isinstance(column, Unknown)), strict=False)
+    return _iterator(machine, [machine.call(function, row) for row in rows])
+
+
+@models("builtins.filter")
+def filtered(arguments: Arguments, machine: Machine) -> Value:
+    function, iterable = arguments.positional
+    items = machine.iterate(iterable)
+    if isinstance(items, Unknown):
+        return _iterator(machine, [], items)
+    kept: list[Value] = []
+    for item in items:
+        verdict = item if function == NONE else machine.call(function, (item,))
+        keeps = machine.truth(verdict)
+        if keeps is None:
+            return _iterator(machine, kept, machine.unknown("what a filter keeps is not known", verdict))
+        if keeps:
+            kept.append(item)
+    return _iterator(machine, kept)
+
+
+@models("builtins.reversed")
+def backwards(arguments: Arguments, machine: Machine) -> Value:
+    receiver = arguments.positional[0]
+    own = machine.find_attribute(receiver, "__reversed__") if isinstance(receiver, Address) else None
+    if own is not None and not isinstance(own, Unknown):
+        return machine.call(own)
+    items = machine.iterate(receiver)
+    return _iterator(machine, [], items) if isinstance(items, Unknown) else _iterator(machine, items[::-1])
+
+
+@models("builtins.sorted")
+def in_order(arguments: Arguments, machine: Machine) -> Value:
+    items = machine.iterate(arguments.positional[0])
+    if isinstance(items, Unknown):
+        return machine.allocate(ListObject([], items))
+    ordered = sort(machine, items, arguments)
+    return machine.allocate(ListObject([], ordered) if isinstance(ordered, Unknown) else ListObject(ordered))
+
+
+def sort(machine: Machine, items: list[Value], arguments: Arguments) -> list[Value] | Unknown:
+    """The items in order of `key`; Unknown where they cannot be compared."""
+    key = arguments.keywords.get("key", NONE)
+    backwards = machine.truth(arguments.keywords.get("reverse", NONE)) is True
+    keys = [plain(machine, item if key == NONE else machine.call(key, (item,))) for item in items]
+    if any(found is None for found in keys):
+        return machine.unknown("the order of what is not known", *items)
+    order = list(range(len(items)))
+    try:
+        order.sort(key=lambda i: keys[i][0], reverse=backwards)  # type: ignore[index]
+    except TypeError as error:
+        raise machine.raises("TypeError", str(error)) from None
+    return [items[i] for i in order]
+
+
+@models("builtins.min", "builtins.max")
+def extreme(arguments: Arguments, machine: Machine) -> Value:
+    name = arguments.function.rpartition(".")[2]
+    given = arguments.positional
+    items = machine.iterate(given[0]) if len(given) == 1 else list(given)
+    if isinstance(items, Unknown):
+        return number_unknown(machine, f"{name} of something not known", items)
+    if not items:
+        default = arguments.keywords.get("default")
+        if default is None:
+            raise machine.raises("ValueError", f"{name}() iterable argument is empty")
+        return default
+    key = arguments.keywords.get("key", NONE)
+    keys = [plain(machine, item if key == NONE else machine.call(key, (item,))) for item in items]
+    if any(found is None for found in keys):
+        return number_unknown(machine, f"{name} of something not known", *items)
+    pick = min if name == "min" else max
+    try:
+        return items[pick(range(len(items)), key=lambda i: keys[i][0])]  # type: ignore[index]
+    except TypeError as error:
+        raise machine.raises("TypeError", str(error)) from None
+
+
+@models("builtins.sum")
+def total(arguments: Arguments, machine: Machine) -> Value:
+    items = machine.iterate(arguments.positional[0])
+    if isinstance(items, Unknown):
+        return number_unknown(machine, "sum of something not known", items)
+    result = arguments.get(1, "start", Constant(0))
+    for item in items:
+        result = machine.binary("+", result, item)
+    return result
+
+
+@models("builtins.any", "builtins.all")
+def quantified(arguments: Arguments, machine: Machine) -> Value:
+    name = arguments.function.rpartition(".")[2]
+    items = machine.iterate(arguments.positional[0])
+    if isinstance(items, Unknown):
+        return number_unknown(machine, f"{name} of something not known", items)
+    truths = [machine.truth(item) for item in items]
+    decisive = name == "any"
+    if decisive in truths:
+        return Constant(decisive)
+    if None in truths:
+        return number_unknown(machine, f"{name} of something not known", *items)
+    return Constant(not decisive)
+
+
+# ---- containers ------------------------------------------------------------------------------------------------------
+
+
+@models("builtins.list")
+def new_list(arguments: Arguments, machine: Machine) -> Value:
+    if not arguments.positional:
+        return machine.allocate(ListObject([]))
+    first, why = prefix_of(machine, arguments.positional[0])
+    return machine.allocate(ListObject(first, why))
+
+
+@models("builtins.tuple", "builtins.tuple.__new__")
+def new_tuple(arguments: Arguments, machine: Machine) -> Value:
+    values = arguments.positional[1:] if arguments.function.endswith("__new__") else arguments.positional
+    if not values:
+        return TupleValue(())
+    items = machine.iterate(values[0])
+    return items if isinstance(items, Unknown) else TupleValue(tuple(items))
+
+
+@models("builtins.set", "builtins.frozenset")
+def new_set(arguments: Arguments, machine: Machine) -> Value:
+    first: list[Value] = []
+    why = None
+    if arguments.positional:
+        first, why = prefix_of(machine, arguments.positional[0])
+    if any(isinstance(item, (Unknown, Choice)) for item in first):
+        first, why = [], machine.unknown("an element of a set is not known", *first)
+    cls = KnownClass("builtins.frozenset" if "frozenset" in arguments.function else "builtins.set")
+    return machine.allocate(SetObject(dict.fromkeys(first), why, cls))
+
+
+@models("builtins.dict")
+def new_dict(arguments: Arguments, machine: Machine) -> Value:
+    address = machine.allocate(DictObject({}))
+    mappings.fill(machine, address, arguments.positional[:1], arguments.keywords, arguments.open)
+    return address
+
+
+from modgraph.prediction.knowledge import mappings  # noqa: E402  it registers the methods of what is made here

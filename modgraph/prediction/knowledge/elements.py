@@ -1,0 +1,141 @@
+"""Elements of small tensors: rounded to their dtype, broadcast, and kept only where they are few."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable, Iterable, Sequence
+
+Number = int | float | bool
+Shape = tuple[int | None, ...]
+
+MAX_ELEMENTS = 4096
+"""Tensors with more elements than this keep shape and dtype alone: none of a structure depends on their values."""
+
+INTEGERS = ("uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64")
+FLOATS = ("float16", "bfloat16", "float32", "float64")
+COMPLEX = ("complex32", "complex64", "complex128")
+
+
+def category(dtype: str) -> int:
+    """0 for bool, 1 for integers, 2 for floating point, 3 for complex: torch's order of promotion."""
+    return 0 if dtype == "bool" else 1 if dtype in INTEGERS else 3 if dtype in COMPLEX else 2
+
+
+_RANK = {name: position for position, name in enumerate(("bool", *INTEGERS, *FLOATS, *COMPLEX))}
+
+
+def promoted(left: str | None, right: str | None) -> str | None:
+    """Dtype of an operation on two tensors with dimensions. Source: "Type promotion" in torch's notes."""
+    if left is None or right is None:
+        return None
+    if left == right:
+        return left
+    if category(left) != category(right):
+        return left if category(left) > category(right) else right
+    if {left, right} == {"float16", "bfloat16"}:
+        return "float32"
+    if category(left) == 1 and "uint8" in (left, right):
+        return "int16" if "int8" in (left, right) else left if right == "uint8" else right
+    return max(left, right, key=lambda name: _RANK[name])
+
+
+def rounded(value: Number, dtype: str | None) -> Number | None:
+    """The number as a tensor of that dtype holds it; None where that is not modelled."""
+    if dtype == "bool":
+        return bool(value)
+    if dtype in INTEGERS:
+        return int(value)
+    if dtype == "float64":
+        return float(value)
+    if dtype == "float32":
+        return single(float(value))
+    return None
+
+
+def single(value: float) -> float:
+    """Rounded to IEEE single precision."""
+    try:
+        return float(struct.unpack("f", struct.pack("f", value))[0])
+    except OverflowError:
+        return math.copysign(math.inf, value)
+
+
+def kept(values: Iterable[Number], dtype: str | None) -> tuple[Number, ...] | None:
+    """The elements of a tensor of that dtype, if they are few and their rounding is known."""
+    result: list[Number] = []
+    for value in values:
+        number = rounded(value, dtype)
+        if number is None or len(result) >= MAX_ELEMENTS:
+            return None
+        result.append(number)
+    return tuple(result)
+
+
+def count(shape: Shape | None) -> int | None:
+    """Number of elements; None where a size is not known."""
+    if shape is None or any(size is None for size in shape):
+        return None
+    return math.prod(size for size in shape if size is not None)
+
+
+def broadcast(left: Shape | None, right: Shape | None) -> Shape | None:
+    """Shape of an elementwise operation; None where the number of dimensions is not known.
+
+    Raises:
+        ValueError: the shapes do not fit.
+    """
+    if left is None or right is None:
+        return None
+    longer, shorter = (left, right) if len(left) >= len(right) else (right, left)
+    padded = (1,) * (len(longer) - len(shorter)) + tuple(shorter)
+    sizes: list[int | None] = []
+    for first, second in zip(longer, padded, strict=True):
+        if first == second or second == 1:
+            sizes.append(first)
+        elif first == 1:
+            sizes.append(second)
+        elif first is None or second is None:
+            sizes.append(second if first is None else first)
+        else:
+            raise ValueError(f"The size of tensor a ({first}) must match the size of tensor b ({second})")
+    return tuple(sizes)
+
+
+def strides(shape: Sequence[int]) -> list[int]:
+    """Of a contiguous tensor, in elements."""
+    steps: list[int] = []
+    step = 1
+    for size in reversed(shape):
+        steps.append(step)
+        step *= size
+    return steps[::-1]
+
+
+def expanded(values: Sequence[Number], shape: Sequence[int], wanted: Sequence[int]) -> list[Number]:
+    """The elements of a tensor of `shape` broadcast to `wanted`."""
+    offset = len(wanted) - len(shape)
+    steps = [0] * offset + [0 if size == 1 else step for size, step in zip(shape, strides(shape), strict=True)]
+    return [values[sum(i * step for i, step in zip(index, steps, strict=True))] for index in indices(wanted)]
+
+
+def indices(shape: Sequence[int]) -> list[tuple[int, ...]]:
+    """Every index of a tensor, row by row."""
+    found: list[tuple[int, ...]] = [()]
+    for size in shape:
+        found = [(*index, i) for index in found for i in range(size)]
+    return found
+
+
+def combined(
+    operation: Callable[[Number, Number], Number],
+    left: tuple[Sequence[Number], Sequence[int]],
+    right: tuple[Sequence[Number], Sequence[int]],
+    wanted: Sequence[int],
+) -> list[Number] | None:
+    """The operation, elementwise; None where it cannot be done (a division by zero, an overflow)."""
+    first, second = expanded(*left, wanted), expanded(*right, wanted)
+    try:
+        return [operation(a, b) for a, b in zip(first, second, strict=True)]
+    except (ArithmeticError, TypeError, ValueError):
+        return None

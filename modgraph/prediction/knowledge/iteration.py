@@ -1,0 +1,88 @@
+"""What is certain of an index, a slice, an iterable or a mapping that was given as an argument."""
+
+from __future__ import annotations
+
+from modgraph.prediction.knowledge.registry import Machine
+from modgraph.prediction.values import (
+    OPEN,
+    Address,
+    Constant,
+    DictObject,
+    IteratorObject,
+    ListObject,
+    ModuleObject,
+    SliceValue,
+    TupleValue,
+    Unknown,
+    Value,
+)
+
+
+def openness(module: ModuleObject) -> Unknown | None:
+    """Why further children may stand in it; None where all are known."""
+    why = module.modules.get(OPEN)
+    return why if isinstance(why, Unknown) else None
+
+
+def own(machine: Machine, address: Value, method: str, *arguments: Value) -> Value:
+    """`self.method(...)`, which a subclass may have overridden."""
+    return machine.call(machine.get_attribute(address, method), arguments)
+
+
+def index_of(value: Value) -> int | None:
+    """A known index; None where it is not known."""
+    if isinstance(value, Constant) and isinstance(value.value, int):
+        return int(value.value)
+    return None
+
+
+def slice_of(value: SliceValue) -> slice | None:
+    """A Python slice; None where a bound is not known."""
+    bounds = (value.lower, value.upper, value.step)
+    if not all(isinstance(bound, Constant) for bound in bounds):
+        return None
+    return slice(*(bound.value for bound in bounds if isinstance(bound, Constant)))
+
+
+def certain_children(module: ModuleObject) -> list[Value]:
+    """Those that certainly stand first, up to where it is open."""
+    names = list(module.modules)
+    return [module.modules[name] for name in (names[: names.index(OPEN)] if OPEN in names else names)]
+
+
+def prefix_of(machine: Machine, value: Value) -> tuple[list[Value], Unknown | None]:
+    """The items that an iterable certainly gives first, and why further ones may follow."""
+    listed = machine.state.find(value, ListObject)
+    if listed is not None and listed.open is not None:
+        return list(listed.items), listed.open
+    module = machine.state.find(value, ModuleObject)
+    if module is not None and (why := openness(module)) is not None:
+        return certain_children(module), why
+    iterator = machine.state.find(value, IteratorObject)
+    if iterator is not None and iterator.open is not None and isinstance(value, Address):
+        rest = iterator.items[iterator.position :]
+        machine.state.change(value, IteratorObject).position = len(iterator.items)
+        return rest, iterator.open
+    items = machine.iterate(value)
+    return ([], items) if isinstance(items, Unknown) else (items, None)
+
+
+def pairs_of(machine: Machine, given: Value) -> tuple[list[tuple[Value, Value]], Unknown | None]:
+    """(key, value) of a mapping or of an iterable of pairs, and why there may be more."""
+    entries = machine.state.find(given, DictObject)
+    if entries is not None:
+        return list(entries.entries.items()), entries.open
+    if isinstance(given, Unknown):
+        return [], given
+    if machine.find_attribute(given, "items") is not None:
+        given = own(machine, given, "items")
+    first, why = prefix_of(machine, given)
+    pairs: list[tuple[Value, Value]] = []
+    for item in first:
+        pair = list(item.items) if isinstance(item, TupleValue) else machine.iterate(item)
+        if isinstance(pair, Unknown):
+            return pairs, pair
+        if len(pair) != 2:
+            raise machine.raises("ValueError", f"an element of the sequence has length {len(pair)}; 2 is required")
+        pairs.append((pair[0], pair[1]))
+    return pairs, why

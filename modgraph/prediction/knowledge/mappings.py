@@ -1,0 +1,258 @@
+"""Methods of dict, OrderedDict, defaultdict and Counter; keys keep the order of insertion."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from modgraph.prediction.knowledge.iteration import pairs_of, prefix_of
+from modgraph.prediction.knowledge.plain import number_unknown
+from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
+from modgraph.prediction.values import (
+    NONE,
+    TRUE,
+    Address,
+    Choice,
+    Constant,
+    DictObject,
+    IteratorObject,
+    KnownClass,
+    ListObject,
+    TupleValue,
+    Unknown,
+    Value,
+)
+
+DICT = "builtins.dict"
+ORDERED = "collections.OrderedDict"
+DEFAULT = "collections.defaultdict"
+COUNTER = "collections.Counter"
+for _name in (ORDERED, DEFAULT, COUNTER):
+    known_class(_name, DICT)
+
+
+def _dict(machine: Machine, arguments: Arguments) -> tuple[Address, DictObject]:
+    """The receiver, and its object to look at."""
+    address = arguments.positional[0]
+    assert isinstance(address, Address)
+    found = machine.state.find(address, DictObject)
+    assert found is not None
+    return address, found
+
+
+def fill(
+    machine: Machine,
+    address: Address,
+    given: Sequence[Value],
+    keywords: Mapping[str, Value],
+    open_arguments: Unknown | None = None,
+) -> None:
+    """What `dict(given, **keywords)` and `update` put into the dict at `address`."""
+    why = open_arguments
+    pairs: list[tuple[Value, Value]] = []
+    for mapping in given:
+        pairs, found = pairs_of(machine, mapping)
+        why = why or found
+    pairs = [*pairs, *((Constant(name), value) for name, value in keywords.items())]
+    target = machine.state.change(address, DictObject)
+    for key, value in pairs:
+        if isinstance(key, (Unknown, Choice)):
+            why = why or machine.unknown("a key is not known", key)
+        else:
+            target.entries[key] = value
+    if why is not None and target.open is None:
+        target.open = why
+
+
+@models(f"{DICT}.__init__", f"{DICT}.update", f"{DICT}.__ior__")
+def update(arguments: Arguments, machine: Machine) -> Value:
+    address, _ = _dict(machine, arguments)
+    fill(machine, address, arguments.positional[1:2], arguments.keywords, arguments.open)
+    return address if arguments.function.endswith("__ior__") else NONE
+
+
+@models(ORDERED)
+def ordered(arguments: Arguments, machine: Machine) -> Value:
+    address = machine.allocate(DictObject({}, cls=KnownClass(ORDERED)))
+    fill(machine, address, arguments.positional[:1], arguments.keywords, arguments.open)
+    return address
+
+
+@models(DEFAULT)
+def with_default(arguments: Arguments, machine: Machine) -> Value:
+    factory = arguments.get(0, "default_factory", NONE)
+    default = None if factory == NONE else factory
+    address = machine.allocate(DictObject({}, cls=KnownClass(DEFAULT), default_factory=default))
+    fill(machine, address, arguments.positional[1:2], arguments.keywords, arguments.open)
+    return address
+
+
+@models(f"{DEFAULT}.__init__")
+def initialise_default(arguments: Arguments, machine: Machine) -> Value:
+    address, _ = _dict(machine, arguments)
+    factory = arguments.get(1, "default_factory", NONE)
+    machine.state.change(address, DictObject).default_factory = None if factory == NONE else factory
+    fill(machine, address, arguments.positional[2:3], arguments.keywords, arguments.open)
+    return NONE
+
+
+@models(COUNTER, f"{COUNTER}.__init__", f"{COUNTER}.update")
+def counter(arguments: Arguments, machine: Machine) -> Value:
+    is_new = arguments.function.endswith("Counter")
+    rest = arguments.positional if is_new else arguments.positional[1:]
+    address = machine.allocate(DictObject({}, cls=KnownClass(COUNTER))) if is_new else arguments.positional[0]
+    assert isinstance(address, Address)
+    if rest and machine.state.find(rest[0], DictObject) is not None:
+        fill(machine, address, rest[:1], arguments.keywords)
+        return address if is_new else NONE
+    first, why = prefix_of(machine, rest[0]) if rest else ([], None)
+    target = machine.state.change(address, DictObject)
+    for item in first:
+        before = target.entries.get(item, Constant(0))
+        target.entries[item] = machine.binary("+", before, Constant(1))
+    if why is not None:
+        target.open = target.open or why
+    fill(machine, address, (), arguments.keywords)
+    return address if is_new else NONE
+
+
+@models(f"{DICT}.get")
+def get(arguments: Arguments, machine: Machine) -> Value:
+    _, held = _dict(machine, arguments)
+    key, default = arguments.get(1, "key", NONE), arguments.get(2, "default", NONE)
+    if isinstance(key, (Unknown, Choice)):
+        return _any_of(machine, held, key, default)
+    if key in held.entries:
+        return held.entries[key]
+    return default if held.open is None else held.open
+
+
+def _any_of(machine: Machine, held: DictObject, key: Value, *others: Value) -> Value:
+    """The value under a key that is not known: one of those there are."""
+    if held.open is not None or isinstance(key, Unknown):
+        return machine.unknown("a key is not known", key)
+    return machine.choice((*held.entries.values(), *others), "a key is not known")
+
+
+@models(f"{DICT}.setdefault")
+def set_default(arguments: Arguments, machine: Machine) -> Value:
+    address, held = _dict(machine, arguments)
+    key, default = arguments.get(1, "key", NONE), arguments.get(2, "default", NONE)
+    if isinstance(key, (Unknown, Choice)):
+        return _opened(machine, address, "a key is not known", key)
+    if key in held.entries:
+        return held.entries[key]
+    if held.open is not None:
+        return held.open
+    machine.state.change(address, DictObject).entries[key] = default
+    return default
+
+
+def _opened(machine: Machine, address: Address, reason: str, *causes: Value) -> Unknown:
+    why = machine.unknown(reason, *causes)
+    target = machine.state.change(address, DictObject)
+    target.open = target.open or why
+    return why
+
+
+@models(f"{DICT}.pop")
+def pop(arguments: Arguments, machine: Machine) -> Value:
+    address, held = _dict(machine, arguments)
+    key = arguments.get(1, "key", NONE)
+    default = arguments.positional[2] if len(arguments.positional) > 2 else arguments.keywords.get("default")
+    if isinstance(key, (Unknown, Choice)):
+        machine.state.change(address, DictObject).entries.clear()
+        return _opened(machine, address, "which key is removed is not known", key)
+    if key in held.entries:
+        return machine.state.change(address, DictObject).entries.pop(key)
+    if held.open is not None:
+        return held.open
+    if default is None:
+        raise machine.raises("KeyError", machine.string(key) or "key")
+    return default
+
+
+@models(f"{DICT}.popitem")
+def pop_item(arguments: Arguments, machine: Machine) -> Value:
+    """The last entry; of an OrderedDict with `last=False`, the first."""
+    address, held = _dict(machine, arguments)
+    if held.open is not None:
+        return held.open
+    if not held.entries:
+        raise machine.raises("KeyError", "dictionary is empty")
+    last = machine.truth(arguments.get(1, "last", TRUE)) is not False
+    key = list(held.entries)[-1 if last else 0]
+    return TupleValue((key, machine.state.change(address, DictObject).entries.pop(key)))
+
+
+@models(f"{ORDERED}.move_to_end")
+def move_to_end(arguments: Arguments, machine: Machine) -> Value:
+    address, _ = _dict(machine, arguments)
+    key, last = arguments.get(1, "key", NONE), machine.truth(arguments.get(2, "last", TRUE)) is not False
+    target = machine.state.change(address, DictObject)
+    if key not in target.entries:
+        if target.open is None and not isinstance(key, (Unknown, Choice)):
+            raise machine.raises("KeyError", machine.string(key) or "key")
+        return NONE
+    value = target.entries.pop(key)
+    target.entries = {**target.entries, key: value} if last else {key: value, **target.entries}
+    return NONE
+
+
+@models(f"{DICT}.clear")
+def clear(arguments: Arguments, machine: Machine) -> Value:
+    address, _ = _dict(machine, arguments)
+    target = machine.state.change(address, DictObject)
+    target.entries, target.open = {}, None
+    return NONE
+
+
+@models(f"{DICT}.copy", f"{DICT}.__copy__")
+def copy(arguments: Arguments, machine: Machine) -> Value:
+    _, held = _dict(machine, arguments)
+    cls = held.cls if isinstance(held.cls, KnownClass) else KnownClass(DICT)
+    return machine.allocate(DictObject(dict(held.entries), held.open, cls, {}, held.default_factory))
+
+
+@models(f"{DICT}.fromkeys", f"{ORDERED}.fromkeys")
+def from_keys(arguments: Arguments, machine: Machine) -> Value:
+    rest = arguments.positional
+    if rest and isinstance(rest[0], KnownClass):
+        rest = rest[1:]
+    first, why = prefix_of(machine, rest[0])
+    value = rest[1] if len(rest) > 1 else arguments.keywords.get("value", NONE)
+    cls = KnownClass(ORDERED if "OrderedDict" in arguments.function else DICT)
+    return machine.allocate(DictObject(dict.fromkeys(first, value), why, cls))
+
+
+@models(f"{DICT}.keys", f"{DICT}.values", f"{DICT}.items")
+def view(arguments: Arguments, machine: Machine) -> Value:
+    """A snapshot; a view of a dict that changes later is not followed."""
+    _, held = _dict(machine, arguments)
+    method = arguments.function.rpartition(".")[2]
+    items: list[Value] = list(held.entries)
+    if method == "values":
+        items = list(held.entries.values())
+    elif method == "items":
+        items = [TupleValue(pair) for pair in held.entries.items()]
+    return machine.allocate(ListObject(items, held.open, KnownClass(f"builtins.dict_{method}")))
+
+
+@models(f"{DICT}.__reversed__")
+def backwards(arguments: Arguments, machine: Machine) -> Value:
+    _, held = _dict(machine, arguments)
+    iterator = IteratorObject([] if held.open is not None else list(held.entries)[::-1])
+    iterator.open = held.open
+    return machine.allocate(iterator)
+
+
+@models(f"{COUNTER}.most_common")
+def most_common(arguments: Arguments, machine: Machine) -> Value:
+    _, held = _dict(machine, arguments)
+    counts = list(held.entries.values())
+    if held.open is not None or not all(isinstance(count, Constant) for count in counts):
+        return number_unknown(machine, "counts are not known", *counts)
+    ordered = sorted(held.entries.items(), key=lambda item: -item[1].value if isinstance(item[1], Constant) else 0)
+    limit = arguments.get(1, "n", NONE)
+    if isinstance(limit, Constant) and isinstance(limit.value, int):
+        ordered = ordered[: limit.value]
+    return machine.allocate(ListObject([TupleValue(pair) for pair in ordered]))

@@ -1,0 +1,146 @@
+"""numpy, as far as sizes and rates are computed with it: arrays are lists of numbers, what is random is unknown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from modgraph.prediction.knowledge.plain import lifted, number_unknown, plain
+from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, constant, known_class, models
+from modgraph.prediction.values import Constant, Value
+
+for _name in ("float32", "float64", "float16", "int64", "int32", "uint8", "bool_", "ndarray", "generic", "integer"):
+    known_class(f"numpy.{_name}")
+constant("numpy.pi", Constant(math.pi))
+constant("numpy.e", Constant(math.e))
+constant("numpy.inf", Constant(math.inf))
+constant("numpy.nan", Constant(math.nan))
+
+
+def _each(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The function of a number, or of each number in a nested list."""
+
+    def apply(value: Any) -> Any:
+        return [apply(item) for item in value] if isinstance(value, (list, tuple)) else function(value)
+
+    return apply
+
+
+def _flat(value: Any) -> list[Any]:
+    if not isinstance(value, (list, tuple)):
+        return [value]
+    return [number for item in value for number in _flat(item)]
+
+
+def _linspace(start: float, stop: float, num: int = 50, endpoint: bool = True) -> list[float]:
+    """numpy's own formula: start + i * step, and the end exactly."""
+    if num <= 0:
+        return []
+    parts = num - 1 if endpoint else num
+    step = (stop - start) / parts if parts else 0.0
+    numbers = [start + i * step for i in range(num)]
+    if endpoint and num > 1:
+        numbers[-1] = float(stop)
+    return [float(number) for number in numbers]
+
+
+def _arange(*bounds: float) -> list[float]:
+    start, stop, step = (0, *bounds, 1)[:3] if len(bounds) == 1 else (*bounds, 1)[:3]
+    count = max(0, math.ceil((stop - start) / step))
+    return [start + i * step for i in range(count)]
+
+
+def _cumulative(add: Callable[[Any, Any], Any]) -> Callable[[Any], list[Any]]:
+    def apply(value: Any) -> list[Any]:
+        totals: list[Any] = []
+        for number in _flat(value):
+            totals.append(add(totals[-1], number) if totals else number)
+        return totals
+
+    return apply
+
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "prod": lambda value: math.prod(_flat(value)),
+    "sum": lambda value: sum(_flat(value)),
+    "max": lambda value: max(_flat(value)),
+    "min": lambda value: min(_flat(value)),
+    "amax": lambda value: max(_flat(value)),
+    "amin": lambda value: min(_flat(value)),
+    "mean": lambda value: sum(_flat(value)) / len(_flat(value)),
+    "maximum": max,
+    "minimum": min,
+    "argmax": lambda value: _flat(value).index(max(_flat(value))),
+    "argmin": lambda value: _flat(value).index(min(_flat(value))),
+    "cumsum": _cumulative(lambda left, right: left + right),
+    "cumprod": _cumulative(lambda left, right: left * right),
+    "linspace": _linspace,
+    "arange": _arange,
+    "sqrt": _each(math.sqrt),
+    "exp": _each(math.exp),
+    "log": _each(math.log),
+    "log2": _each(math.log2),
+    "log10": _each(math.log10),
+    "ceil": _each(lambda number: float(math.ceil(number))),
+    "floor": _each(lambda number: float(math.floor(number))),
+    "abs": _each(abs),
+    "round": lambda value, decimals=0: _each(lambda number: float(round(number, decimals)))(value),
+    "rint": _each(lambda number: float(round(number))),
+    "power": lambda base, exponent: base**exponent,
+    "mod": lambda left, right: left % right,
+    "gcd": math.gcd,
+    "isscalar": lambda value: not isinstance(value, (list, tuple)),
+    "array": lambda value: value,
+    "asarray": lambda value: value,
+    "unique": lambda value: sorted(set(_flat(value))),
+    "sort": lambda value: sorted(_flat(value)),
+    "sin": _each(math.sin),
+    "cos": _each(math.cos),
+    "tanh": _each(math.tanh),
+    "int64": int,
+    "int32": int,
+    "float64": float,
+    "clip": lambda value, low, high: _each(lambda number: min(max(number, low), high))(value),
+}
+
+
+def _folded(name: str, function: Callable[..., Any]) -> Model:
+    """The function where every argument is known; unknown with options it is not modelled for (`axis`, `dtype`)."""
+
+    def fold(arguments: Arguments, machine: Machine) -> Value:
+        values = [plain(machine, value) for value in arguments.positional]
+        keywords = {key: plain(machine, value) for key, value in arguments.keywords.items() if key != "dtype"}
+        if arguments.open is not None or any(found is None for found in (*values, *keywords.values())):
+            return number_unknown(machine, f"numpy.{name} of something not known", *arguments.positional)
+        given = [found[0] for found in values if found is not None]
+        try:
+            result = function(*given, **{key: found[0] for key, found in keywords.items() if found is not None})
+        except (TypeError, ValueError, ZeroDivisionError, OverflowError):
+            return number_unknown(machine, f"numpy.{name} with these arguments is not interpreted")
+        return lifted(machine, result)
+
+    return fold
+
+
+for _name, _function in _FUNCTIONS.items():
+    models(f"numpy.{_name}")(_folded(_name, _function))
+
+
+def _random(name: str) -> Model:
+    def answer(arguments: Arguments, machine: Machine) -> Value:
+        return number_unknown(machine, f"depends on numpy.random.{name}")
+
+    return answer
+
+
+for _name in (
+    *("rand", "randn", "randint", "random", "uniform", "normal", "choice", "permutation"),
+    *("shuffle", "seed", "default_rng", "RandomState"),
+):
+    models(f"numpy.random.{_name}")(_random(_name))
+
+
+@models("numpy.zeros", "numpy.ones", "numpy.full", "numpy.eye", "numpy.empty", "numpy.meshgrid", "numpy.stack")
+def array(arguments: Arguments, machine: Machine) -> Value:
+    return number_unknown(machine, f"{arguments.function} is not interpreted")

@@ -1,0 +1,313 @@
+"""ParameterList and ParameterDict: tensors become parameters; what is no tensor is kept as a plain attribute.
+
+Source: torch/nn/modules/container.py.
+"""
+
+from __future__ import annotations
+
+from modgraph.prediction.knowledge.iteration import index_of, own, pairs_of, prefix_of, slice_of
+from modgraph.prediction.knowledge.modules import iterator, module_of
+from modgraph.prediction.knowledge.parameters import as_parameter
+from modgraph.prediction.knowledge.registry import Arguments, Machine, models
+from modgraph.prediction.registration import assign_unknown_name, initialise
+from modgraph.prediction.values import (
+    NONE,
+    OPEN,
+    Address,
+    Constant,
+    DictObject,
+    KnownClass,
+    ListObject,
+    ModuleObject,
+    SliceValue,
+    TensorObject,
+    TupleValue,
+    Unknown,
+    Value,
+)
+
+_FILE = "torch.nn.modules.container"
+LIST = f"{_FILE}.ParameterList"
+DICT = f"{_FILE}.ParameterDict"
+
+
+def _value_to_set(machine: Machine, value: Value) -> Value:
+    """A parameter in place of a plain tensor; anything else as it is."""
+    tensor = machine.state.find(value, TensorObject)
+    return as_parameter(machine, value) if tensor is not None and not tensor.is_parameter else value
+
+
+def _open(machine: Machine, address: Address, why: Unknown) -> None:
+    machine.state.change(address, ModuleObject).parameters.setdefault(OPEN, why)
+
+
+def _openness(module: ModuleObject) -> Unknown | None:
+    why = module.parameters.get(OPEN)
+    return why if isinstance(why, Unknown) else None
+
+
+# ---- ParameterList ---------------------------------------------------------------------------------------------------
+
+
+def _size(module: ModuleObject) -> int:
+    size = module.attributes.get("_size")
+    return size.value if isinstance(size, Constant) else 0
+
+
+@models(f"{LIST}.__init__")
+def parameter_list(arguments: Arguments, machine: Machine) -> Value:
+    address, values = arguments.positional[0], arguments.get(1, "values", NONE)
+    assert isinstance(address, Address)
+    initialise(Arguments("__init__", (address,)), machine)
+    machine.state.change(address, ModuleObject).attributes["_size"] = Constant(0)
+    if arguments.open is not None:
+        _open(machine, address, arguments.open)
+    elif values != NONE:
+        own(machine, address, "extend", values)
+    return NONE
+
+
+@models(f"{LIST}.__len__")
+def list_length(arguments: Arguments, machine: Machine) -> Value:
+    _, module = module_of(machine, arguments)
+    return _openness(module) or Constant(_size(module))
+
+
+@models(f"{LIST}.append")
+def append(arguments: Arguments, machine: Machine) -> Value:
+    address, module = module_of(machine, arguments)
+    if _openness(module) is None:
+        size = _size(module)
+        machine.state.change(address, ModuleObject).attributes["_size"] = Constant(size + 1)
+        value = _value_to_set(machine, arguments.get(1, "value", NONE))
+        machine.set_attribute(address, str(size), value)
+    return address
+
+
+@models(f"{LIST}.extend", f"{LIST}.__iadd__")
+def extend(arguments: Arguments, machine: Machine) -> Value:
+    address, _ = module_of(machine, arguments)
+    given = arguments.get(1, "values" if "values" in arguments.keywords else "parameters", NONE)
+    if machine.state.find(given, TensorObject) or (isinstance(given, Constant) and not isinstance(given.value, range)):
+        raise machine.raises("TypeError", "ParameterList.extend should be called with an iterable")
+    first, why = prefix_of(machine, given)
+    for value in first:
+        own(machine, address, "append", value)
+    if why is not None:
+        _open(machine, address, why)
+    return address
+
+
+@models(f"{LIST}.__getitem__")
+def list_item(arguments: Arguments, machine: Machine) -> Value:
+    address, module = module_of(machine, arguments)
+    key, size = arguments.get(1, "idx", NONE), _size(module)
+    if isinstance(key, SliceValue):
+        bounds = slice_of(key)
+        items = [machine.get_attribute(address, str(i)) for i in range(size)[bounds]] if bounds is not None else []
+        new = machine.call(machine.class_of(address), (machine.allocate(ListObject(items)),))
+        if isinstance(new, Address) and (bounds is None or _openness(module) is not None):
+            _open(machine, new, _openness(module) or machine.unknown("the bounds of a slice are not known"))
+        return new
+    index = index_of(key)
+    if index is None or (_openness(module) is not None and not 0 <= index < size):
+        return _openness(module) or machine.unknown("which parameter is taken is not known", key)
+    return machine.get_attribute(address, _checked(machine, index, size))
+
+
+def _checked(machine: Machine, index: int, size: int) -> str:
+    if not -size <= index < size:
+        raise machine.raises("IndexError", f"index {index} is out of range")
+    return str(index % size)
+
+
+@models(f"{LIST}.__setitem__")
+def set_list_item(arguments: Arguments, machine: Machine) -> Value:
+    address, module = module_of(machine, arguments)
+    index, size = index_of(arguments.get(1, "idx", NONE)), _size(module)
+    value = _value_to_set(machine, arguments.get(2, "param", NONE))
+    if index is None:
+        assign_unknown_name(machine, address, value, machine.unknown("which parameter is replaced is not known"))
+    elif _openness(module) is None or 0 <= index < size:
+        machine.set_attribute(address, _checked(machine, index, size), value)
+    return NONE
+
+
+@models(f"{LIST}.__iter__")
+def iterate_list(arguments: Arguments, machine: Machine) -> Value:
+    address, module = module_of(machine, arguments)
+    items = [machine.get_attribute(address, str(i)) for i in range(_size(module))]
+    why = _openness(module)
+    return iterator(machine, items if why is None else [*items, why])
+
+
+# ---- ParameterDict ---------------------------------------------------------------------------------------------------
+
+
+@models(f"{DICT}.__init__")
+def parameter_dict(arguments: Arguments, machine: Machine) -> Value:
+    address, given = arguments.positional[0], arguments.get(1, "parameters", NONE)
+    assert isinstance(address, Address)
+    initialise(Arguments("__init__", (address,)), machine)
+    machine.state.change(address, ModuleObject).attributes["_keys"] = machine.allocate(DictObject())
+    if arguments.open is not None:
+        _open(machine, address, arguments.open)
+    elif given != NONE:
+        own(machine, address, "update", given)
+    return NONE
+
+
+def _keys(machine: Machine, module: ModuleObject) -> tuple[Address, list[Value]]:
+    address = module.attributes["_keys"]
+    keys = machine.state.find(address, DictObject)
+    assert isinstance(address, Address)
+    assert keys is not None
+    return address, list(keys.entries)
+
+
+@models(f"{DICT}.update", f"{DICT}.__ior__")
+def update(arguments: Arguments, machine: Machine) -> Value:
+    """Of a plain dict, in the order of its sorted keys; of an OrderedDict or a ParameterDict, in theirs."""
+    address, _ = module_of(machine, arguments)
+    given = arguments.get(1, "parameters", NONE)
+    pairs, why = pairs_of(machine, given)
+    mapping = machine.state.find(given, DictObject)
+    if mapping is not None and machine.is_instance(given, KnownClass("collections.OrderedDict")) is not True:
+        pairs = sorted(pairs, key=lambda pair: str(pair[0].value) if isinstance(pair[0], Constant) else "")
+    for key, value in pairs:
+        machine.set_item(address, key, value)
+    if why is not None:
+        _open(machine, address, why)
+    return address if arguments.function.endswith("__ior__") else NONE
+
+
+@models(f"{DICT}.__setitem__")
+def set_entry(arguments: Arguments, machine: Machine) -> Value:
+    address, module = module_of(machine, arguments)
+    key, value = arguments.get(1, "key", NONE), _value_to_set(machine, arguments.get(2, "value", NONE))
+    if not isinstance(key, Constant):
+        assign_unknown_name(machine, address, value, machine.unknown("a key is not known", key))
+        return NONE
+    if not isinstance(key.value, str):
+        raise machine.raises("TypeError", "a key of a ParameterDict must be a string")
+    keys, _ = _keys(machine, module)
+    machine.state.change(keys, DictObject).entries[key] = NONE
+    machine.set_attribute(address, key.value, value)
+    return NONE
+
+
+def _entry(arguments: Arguments, machine: Machine) -> tuple[Address, Constant | None, Value | None]:
+    """The dict, the key where it is one of its own, and the value; None where there is no such key."""
+    address, module = module_of(machine, arguments)
+    key, (_, keys) = arguments.get(1, "key", NONE), _keys(machine, module)
+    if isinstance(key, Constant) and key in keys:
+        return address, key, machine.get_attribute(address, key.value)
+    if not isinstance(key, Constant):
+        return address, None, machine.unknown("a key is not known", key)
+    return address, None, _openness(module)
+
+
+@models(f"{DICT}.__getitem__", f"{DICT}.get", f"{DICT}.setdefault")
+def get_entry(arguments: Arguments, machine: Machine) -> Value:
+    address, _, value = _entry(arguments, machine)
+    method = arguments.function.rpartition(".")[2]
+    if value is not None:
+        return value
+    key, default = arguments.get(1, "key", NONE), arguments.get(2, "default", NONE)
+    if method == "get":
+        return default
+    if method == "setdefault":
+        machine.set_item(address, key, default)
+        return machine.get_item(address, key)
+    raise machine.raises("AttributeError", f"'ParameterDict' object has no attribute {machine.string(key)!r}")
+
+
+@models(f"{DICT}.__delitem__", f"{DICT}.pop")
+def remove_entry(arguments: Arguments, machine: Machine) -> Value:
+    address, key, value = _entry(arguments, machine)
+    if value is None:
+        raise machine.raises("KeyError", machine.string(arguments.get(1, "key", NONE)) or "key")
+    if key is None:
+        _open(machine, address, machine.unknown("which parameter is removed is not known", value))
+    else:
+        _remove(machine, address, key)
+    return value if arguments.function.endswith("pop") else NONE
+
+
+def _remove(machine: Machine, address: Address, key: Constant) -> None:
+    module = machine.state.find(address, ModuleObject)
+    assert module is not None
+    del machine.state.change(_keys(machine, module)[0], DictObject).entries[key]
+    machine.delete_attribute(address, key.value)
+
+
+@models(f"{DICT}.popitem")
+def pop_item(arguments: Arguments, machine: Machine) -> Value:
+    address, module = module_of(machine, arguments)
+    _, keys = _keys(machine, module)
+    if not keys:
+        raise machine.raises("KeyError", "dictionary is empty")
+    key = keys[-1]
+    assert isinstance(key, Constant)
+    value = machine.get_attribute(address, key.value)
+    _remove(machine, address, key)
+    return TupleValue((key, value))
+
+
+@models(f"{DICT}.clear")
+def clear(arguments: Arguments, machine: Machine) -> Value:
+    address, module = module_of(machine, arguments)
+    for key in _keys(machine, module)[1]:
+        if isinstance(key, Constant):
+            _remove(machine, address, key)
+    return NONE
+
+
+@models(f"{DICT}.__len__")
+def dict_length(arguments: Arguments, machine: Machine) -> Value:
+    _, module = module_of(machine, arguments)
+    return _openness(module) or Constant(len(_keys(machine, module)[1]))
+
+
+@models(f"{DICT}.__contains__")
+def contains(arguments: Arguments, machine: Machine) -> Value:
+    _, key, value = _entry(arguments, machine)
+    return value if key is None and value is not None else Constant(key is not None)
+
+
+@models(f"{DICT}.keys", f"{DICT}.values", f"{DICT}.items", f"{DICT}.__iter__", f"{DICT}.__reversed__")
+def contents(arguments: Arguments, machine: Machine) -> Value:
+    address, module = module_of(machine, arguments)
+    keys, method = _keys(machine, module)[1], arguments.function.rpartition(".")[2]
+    items: list[Value] = list(reversed(keys)) if method == "__reversed__" else keys
+    if method in ("values", "items"):
+        values = [machine.get_attribute(address, str(key.value)) for key in keys if isinstance(key, Constant)]
+        items = values if method == "values" else [TupleValue(pair) for pair in zip(keys, values, strict=True)]
+    why = _openness(module)
+    return iterator(machine, items if why is None else [*items, why])
+
+
+@models(f"{DICT}.copy", f"{DICT}.__or__", f"{DICT}.__ror__")
+def copy(arguments: Arguments, machine: Machine) -> Value:
+    operands = list(arguments.positional)
+    if arguments.function.endswith("__ror__"):
+        operands.reverse()
+    new = machine.call(machine.resolve("torch.nn.ParameterDict"))
+    for operand in operands:
+        pairs, why = pairs_of(machine, operand)
+        for key, value in pairs:
+            machine.set_item(new, key, value)
+        if why is not None and isinstance(new, Address):
+            _open(machine, new, why)
+    return new
+
+
+@models(f"{DICT}.fromkeys")
+def from_keys(arguments: Arguments, machine: Machine) -> Value:
+    new = machine.call(machine.resolve("torch.nn.ParameterDict"))
+    first, why = prefix_of(machine, arguments.get(1, "keys", NONE))
+    for key in first:
+        machine.set_item(new, key, arguments.get(2, "default", NONE))
+    if why is not None and isinstance(new, Address):
+        _open(machine, new, why)
+    return new

@@ -1,0 +1,104 @@
+"""Parameter, Buffer and their uninitialised kin: what a module registers when it is assigned one.
+
+Source: torch/nn/parameter.py.
+"""
+
+from __future__ import annotations
+
+from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
+from modgraph.prediction.values import (
+    FALSE,
+    NONE,
+    TRUE,
+    Address,
+    ClassValue,
+    Device,
+    Dtype,
+    TensorObject,
+    Unknown,
+    Value,
+)
+
+TENSOR = "torch.Tensor"
+PARAMETER = "torch.nn.parameter.Parameter"
+UNINITIALIZED = "torch.nn.parameter.UninitializedParameter"
+BUFFER = "torch.nn.parameter.Buffer"
+UNINITIALIZED_BUFFER = "torch.nn.parameter.UninitializedBuffer"
+
+known_class(TENSOR)
+known_class(PARAMETER, TENSOR)
+known_class("torch.nn.parameter.UninitializedTensorMixin")
+known_class(UNINITIALIZED, "torch.nn.parameter.UninitializedTensorMixin", PARAMETER)
+known_class(BUFFER, TENSOR)
+known_class(UNINITIALIZED_BUFFER, "torch.nn.parameter.UninitializedTensorMixin", TENSOR)
+
+
+def as_parameter(machine: Machine, data: Value, requires_grad: bool | None = True, cls: Value | None = None) -> Value:
+    """`Parameter(data)`: a tensor of its own, of the shape and dtype of `data`, without elements to compute with."""
+    tensor = machine.state.find(data, TensorObject)
+    if tensor is None:
+        new = TensorObject(shape=(0,) if data == NONE else None, dtype="float32" if data == NONE else None)
+    else:
+        new = tensor.copy()
+        new.attributes = {}
+    new.is_parameter, new.is_buffer, new.requires_grad, new.cls = True, False, requires_grad, cls
+    return machine.allocate(new)
+
+
+@models(PARAMETER, f"{PARAMETER}.__new__")
+def parameter(arguments: Arguments, machine: Machine) -> Value:
+    """Of data that is not known, a parameter whose shape is not known."""
+    cls, arguments = _without_class(arguments)
+    data = arguments.get(0, "data", NONE)
+    return as_parameter(machine, data, machine.truth(arguments.get(1, "requires_grad", TRUE)), cls)
+
+
+def _without_class(arguments: Arguments) -> tuple[Value | None, Arguments]:
+    """The class given to `__new__`, where it is a subclass with source, and the other arguments."""
+    if not arguments.function.endswith("__new__") or not arguments.positional:
+        return None, arguments
+    cls = arguments.positional[0]
+    rest = Arguments("Parameter", arguments.positional[1:], arguments.keywords, arguments.where, arguments.open)
+    return cls if isinstance(cls, ClassValue) else None, rest
+
+
+@models(BUFFER, f"{BUFFER}.__new__")
+def buffer(arguments: Arguments, machine: Machine) -> Value:
+    _, arguments = _without_class(arguments)
+    new = as_parameter(machine, arguments.get(0, "data", NONE), False)
+    assert isinstance(new, Address)
+    tensor = machine.state.change(new, TensorObject)
+    tensor.is_parameter, tensor.is_buffer = False, True
+    tensor.persistent = machine.truth(arguments.keywords.get("persistent", TRUE)) is not False
+    return new
+
+
+@models(UNINITIALIZED)
+def uninitialized_parameter(arguments: Arguments, machine: Machine) -> Value:
+    flag = machine.truth(arguments.get(0, "requires_grad", TRUE))
+    return machine.allocate(TensorObject(None, _dtype(arguments), is_parameter=True, requires_grad=flag, lazy=True))
+
+
+@models(UNINITIALIZED_BUFFER)
+def uninitialized_buffer(arguments: Arguments, machine: Machine) -> Value:
+    flag = machine.truth(arguments.get(0, "requires_grad", FALSE))
+    persistent = machine.truth(arguments.get(3, "persistent", TRUE)) is not False
+    tensor = TensorObject(None, _dtype(arguments), requires_grad=flag, lazy=True, is_buffer=True, persistent=persistent)
+    return machine.allocate(tensor)
+
+
+def _dtype(arguments: Arguments) -> str | None:
+    dtype = arguments.get(2, "dtype", NONE)
+    return dtype.name if isinstance(dtype, Dtype) else "float32" if dtype == NONE else None
+
+
+def device_of(value: Value) -> str | None:
+    """Name of a device argument: "cpu" where none is given, None where it is not known."""
+    if value == NONE:
+        return "cpu"
+    if isinstance(value, Device):
+        return value.name
+    if isinstance(value, Unknown):
+        return None
+    text = getattr(value, "value", None)
+    return text if isinstance(text, str) else None

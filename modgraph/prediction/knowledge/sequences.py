@@ -1,0 +1,328 @@
+"""Methods of list, tuple, range, deque, set and frozenset."""
+
+from __future__ import annotations
+
+from modgraph.prediction.knowledge.iteration import index_of, prefix_of
+from modgraph.prediction.knowledge.plain import number_unknown
+from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
+from modgraph.prediction.values import (
+    NONE,
+    Address,
+    Choice,
+    Constant,
+    IteratorObject,
+    KnownClass,
+    ListObject,
+    SetObject,
+    TupleValue,
+    Unknown,
+    Value,
+)
+
+DEQUE = "collections.deque"
+known_class(DEQUE)
+
+
+def _names(*methods: str, of: tuple[str, ...] = ("builtins.list", DEQUE)) -> tuple[str, ...]:
+    return tuple(f"{cls}.{method}" for cls in of for method in methods)
+
+
+def _list(machine: Machine, arguments: Arguments) -> tuple[Address, ListObject]:
+    """The receiver, and its object to change."""
+    address = arguments.positional[0]
+    assert isinstance(address, Address)
+    return address, machine.state.change(address, ListObject)
+
+
+def _opened(machine: Machine, address: Address, keep: int, reason: str, *causes: Value) -> None:
+    """From item `keep` on, the list is not known."""
+    items = machine.state.change(address, ListObject)
+    del items.items[keep:]
+    items.open = items.open or machine.unknown(reason, *causes)
+
+
+@models("builtins.list.__init__", f"{DEQUE}.__init__")
+def initialise(arguments: Arguments, machine: Machine) -> Value:
+    _, target = _list(machine, arguments)
+    if len(arguments.positional) > 1:
+        target.items, target.open = prefix_of(machine, arguments.positional[1])
+    return NONE
+
+
+@models(DEQUE)
+def deque(arguments: Arguments, machine: Machine) -> Value:
+    first, why = prefix_of(machine, arguments.positional[0]) if arguments.positional else ([], None)
+    longest = arguments.get(1, "maxlen", NONE)
+    if isinstance(longest, Constant) and isinstance(longest.value, int):
+        first = first[-longest.value :] if longest.value else []
+    return machine.allocate(ListObject(first, why, KnownClass(DEQUE)))
+
+
+@models(*_names("append"))
+def append(arguments: Arguments, machine: Machine) -> Value:
+    _, target = _list(machine, arguments)
+    if target.open is None:
+        target.items.append(arguments.positional[1])
+    return NONE
+
+
+@models(*_names("extend", "__iadd__"))
+def extend(arguments: Arguments, machine: Machine) -> Value:
+    first, why = prefix_of(machine, arguments.positional[1])
+    address, target = _list(machine, arguments)
+    if target.open is None:
+        target.items.extend(first)
+        target.open = why
+    return address if arguments.function.endswith("__iadd__") else NONE
+
+
+@models(f"{DEQUE}.appendleft", f"{DEQUE}.extendleft")
+def append_left(arguments: Arguments, machine: Machine) -> Value:
+    address, target = _list(machine, arguments)
+    if arguments.function.endswith("appendleft"):
+        target.items.insert(0, arguments.positional[1])
+        return NONE
+    first, why = prefix_of(machine, arguments.positional[1])
+    target.items[:0] = first[::-1]
+    if why is not None:
+        _opened(machine, address, 0, "a deque was extended by something not known", why)
+    return NONE
+
+
+@models(*_names("insert"))
+def insert(arguments: Arguments, machine: Machine) -> Value:
+    address, target = _list(machine, arguments)
+    index, item = index_of(arguments.positional[1]), arguments.positional[2]
+    if index is None or (index < 0 and target.open is not None):
+        _opened(machine, address, 0, "where an item is inserted is not known", arguments.positional[1])
+    elif target.open is None or index <= len(target.items):
+        target.items.insert(index, item)
+    return NONE
+
+
+@models(*_names("pop"), f"{DEQUE}.popleft")
+def pop(arguments: Arguments, machine: Machine) -> Value:
+    address, target = _list(machine, arguments)
+    key = arguments.get(1, "index", Constant(0 if arguments.function.endswith("popleft") else -1))
+    index = index_of(key)
+    if index is None or (target.open is not None and not 0 <= index < len(target.items)):
+        why = target.open or machine.unknown("which item is removed is not known", key)
+        _opened(machine, address, 0 if index is None else len(target.items), why.reason, why)
+        return why
+    if not -len(target.items) <= index < len(target.items):
+        raise machine.raises("IndexError", "pop index out of range" if target.items else "pop from empty list")
+    return target.items.pop(index)
+
+
+@models(*_names("remove"))
+def remove(arguments: Arguments, machine: Machine) -> Value:
+    address, target = _list(machine, arguments)
+    for position, item in enumerate(list(target.items)):
+        same = machine.equal(item, arguments.positional[1])
+        if same is None:
+            _opened(machine, address, position, "which item is removed is not known", item)
+            return NONE
+        if same:
+            del machine.state.change(address, ListObject).items[position]
+            return NONE
+    if target.open is None:
+        raise machine.raises("ValueError", "list.remove(x): x not in list")
+    return NONE
+
+
+@models(*_names("clear"))
+def clear(arguments: Arguments, machine: Machine) -> Value:
+    _, target = _list(machine, arguments)
+    target.items, target.open = [], None
+    return NONE
+
+
+@models(*_names("reverse"), f"{DEQUE}.rotate")
+def reverse(arguments: Arguments, machine: Machine) -> Value:
+    address, target = _list(machine, arguments)
+    if target.open is not None:
+        _opened(machine, address, 0, "", target.open)
+    elif arguments.function.endswith("rotate"):
+        steps = index_of(arguments.get(1, "n", Constant(1)))
+        if steps is None:
+            _opened(machine, address, 0, "how far a deque is rotated is not known", *arguments.positional[1:])
+        elif target.items:
+            steps %= len(target.items)
+            target.items = target.items[-steps:] + target.items[:-steps]
+    else:
+        target.items.reverse()
+    return NONE
+
+
+@models("builtins.list.sort")
+def sort(arguments: Arguments, machine: Machine) -> Value:
+    from modgraph.prediction.knowledge.builtins import sort as in_order
+
+    address, target = _list(machine, arguments)
+    ordered = in_order(machine, list(target.items), arguments) if target.open is None else target.open
+    if isinstance(ordered, Unknown):
+        _opened(machine, address, 0, ordered.reason, ordered)
+    else:
+        machine.state.change(address, ListObject).items = ordered
+    return NONE
+
+
+@models(*_names("copy", "__copy__"))
+def copy(arguments: Arguments, machine: Machine) -> Value:
+    _, source = _list(machine, arguments)
+    return machine.allocate(ListObject(list(source.items), source.open, source.cls))
+
+
+@models(*_names("index", "count", of=("builtins.list", DEQUE, "builtins.tuple", "builtins.range")))
+def find(arguments: Arguments, machine: Machine) -> Value:
+    receiver, wanted = arguments.positional[:2]
+    items = machine.iterate(receiver)
+    if isinstance(items, Unknown):
+        return number_unknown(machine, "a list is not known", items)
+    same = [machine.equal(item, wanted) for item in items]
+    if arguments.function.endswith("count"):
+        return number_unknown(machine, "a list is not known", *items) if None in same else Constant(same.count(True))
+    first = next((position for position, verdict in enumerate(same) if verdict is not False), None)
+    if first is None:
+        raise machine.raises("ValueError", f"{machine.string(wanted) or 'x'} is not in list")
+    return number_unknown(machine, "a list is not known", *items) if same[first] is None else Constant(first)
+
+
+# ---- sets ------------------------------------------------------------------------------------------------------------
+
+_SETS = ("builtins.set", "builtins.frozenset")
+
+
+def _set(machine: Machine, arguments: Arguments) -> SetObject:
+    address = arguments.positional[0]
+    assert isinstance(address, Address)
+    return machine.state.change(address, SetObject)
+
+
+@models("builtins.set.add")
+def add(arguments: Arguments, machine: Machine) -> Value:
+    target, item = _set(machine, arguments), arguments.positional[1]
+    if isinstance(item, (Unknown, Choice)):
+        target.open = target.open or machine.unknown("an element of a set is not known", item)
+    else:
+        target.items[item] = None
+    return NONE
+
+
+@models("builtins.set.discard", "builtins.set.remove")
+def discard(arguments: Arguments, machine: Machine) -> Value:
+    target, item = _set(machine, arguments), arguments.positional[1]
+    if isinstance(item, (Unknown, Choice)):
+        target.items, target.open = {}, target.open or machine.unknown("an element of a set is not known", item)
+    elif item in target.items:
+        del target.items[item]
+    elif arguments.function.endswith("remove") and target.open is None:
+        raise machine.raises("KeyError", machine.string(item) or "element")
+    return NONE
+
+
+@models("builtins.set.pop", "builtins.set.clear")
+def take(arguments: Arguments, machine: Machine) -> Value:
+    target = _set(machine, arguments)
+    if arguments.function.endswith("clear"):
+        target.items, target.open = {}, None
+        return NONE
+    if not target.items and target.open is None:
+        raise machine.raises("KeyError", "pop from an empty set")
+    why = machine.unknown("which element set.pop takes depends on hashes", *([target.open] if target.open else []))
+    if len(target.items) == 1 and target.open is None:
+        return target.items.popitem()[0]
+    target.items, target.open = {}, why
+    return why
+
+
+def _members(machine: Machine, value: Value) -> tuple[dict[Value, None], Unknown | None]:
+    held = machine.state.find(value, SetObject)
+    if held is not None:
+        return dict(held.items), held.open
+    first, why = prefix_of(machine, value)
+    return dict.fromkeys(first), why
+
+
+_BINARY = {"union": "|", "intersection": "&", "difference": "-", "symmetric_difference": "^"}
+_OPERATORS = {"__or__": "union", "__and__": "intersection", "__sub__": "difference", "__xor__": "symmetric_difference"}
+
+
+def _combined(machine: Machine, kind: str, left: Value, rights: tuple[Value, ...]) -> SetObject:
+    """The result of a set operation; open where an operand is."""
+    items, why = _members(machine, left)
+    for right in rights:
+        others, other_why = _members(machine, right)
+        why = why or other_why
+        if kind == "union":
+            items |= others
+        elif kind == "intersection":
+            items = {item: None for item in items if item in others}
+        elif kind == "difference":
+            items = {item: None for item in items if item not in others}
+        else:
+            items = {i: None for i in (*items, *others) if (i in items) != (i in others)}
+    return SetObject({} if why is not None and kind != "union" else items, why)
+
+
+@models(*_names(*_BINARY, *_OPERATORS, "copy", of=_SETS), *_names(*_OPERATORS, of=("builtins.dict_keys",)))
+def combine(arguments: Arguments, machine: Machine) -> Value:
+    name = arguments.function.rpartition(".")[2]
+    kind = _OPERATORS.get(name, name)
+    held = machine.state.find(arguments.positional[0], SetObject)
+    result = _combined(machine, "union" if kind == "copy" else kind, arguments.positional[0], arguments.positional[1:])
+    if held is not None:
+        result.cls = held.cls
+    return machine.allocate(result)
+
+
+_UPDATES = {
+    "update": "union",
+    "__ior__": "union",
+    "intersection_update": "intersection",
+    "__iand__": "intersection",
+    "difference_update": "difference",
+    "__isub__": "difference",
+    "symmetric_difference_update": "symmetric_difference",
+}
+
+
+@models(*_names(*_UPDATES, of=("builtins.set",)), "builtins.set.__init__")
+def update(arguments: Arguments, machine: Machine) -> Value:
+    name = arguments.function.rpartition(".")[2]
+    result = _combined(machine, _UPDATES.get(name, "union"), arguments.positional[0], arguments.positional[1:])
+    target = _set(machine, arguments)
+    target.items, target.open = result.items, result.open
+    return arguments.positional[0] if name.startswith("__i") and name != "__init__" else NONE
+
+
+@models(*_names("issubset", "issuperset", "isdisjoint", of=_SETS))
+def compare(arguments: Arguments, machine: Machine) -> Value:
+    left, why = _members(machine, arguments.positional[0])
+    right, other_why = _members(machine, arguments.positional[1])
+    if why or other_why:
+        return number_unknown(machine, "a set is not known", why or other_why or NONE)
+    name = arguments.function.rpartition(".")[2]
+    if name == "issubset":
+        return Constant(all(item in right for item in left))
+    if name == "issuperset":
+        return Constant(all(item in left for item in right))
+    return Constant(not any(item in right for item in left))
+
+
+@models("builtins.list_iterator.__iter__")
+def itself(arguments: Arguments, machine: Machine) -> Value:
+    return arguments.positional[0]
+
+
+@models("builtins.slice.indices")
+def indices(arguments: Arguments, machine: Machine) -> Value:
+    from modgraph.prediction.knowledge.plain import plain
+
+    bounds, length = plain(machine, arguments.positional[0]), plain(machine, arguments.positional[1])
+    if bounds is None or length is None:
+        return machine.unknown("the bounds of a slice are not known", *arguments.positional)
+    return TupleValue(tuple(Constant(bound) for bound in bounds[0].indices(length[0])))
+
+
+__all__ = ["IteratorObject", "copy", "deque"]

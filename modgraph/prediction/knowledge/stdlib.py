@@ -1,0 +1,502 @@
+"""The standard library, as far as constructors compute with it: math, operator, copy, functools, itertools and kin.
+
+What depends on the environment, on chance or on the file system is unknown; what only informs (logging, warnings) is
+inert.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import posixpath
+import re
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import modgraph.prediction.knowledge.iterators
+import modgraph.prediction.knowledge.numerics  # noqa: F401  registers what it knows
+from modgraph.prediction.knowledge.plain import lifted, number_unknown, plain
+from modgraph.prediction.knowledge.registry import (
+    Arguments,
+    Machine,
+    Model,
+    constant,
+    inert,
+    known_class,
+    models,
+)
+from modgraph.prediction.values import (
+    FALSE,
+    NONE,
+    TRUE,
+    Address,
+    Constant,
+    DictObject,
+    InstanceObject,
+    KnownClass,
+    KnownFunction,
+    ListObject,
+    ModuleReference,
+    PartialValue,
+    PropertyValue,
+    TupleValue,
+    Unknown,
+    Value,
+)
+
+
+def folded(function: Callable[..., Any], name: str) -> Model:
+    """A pure function of plain values, applied where every argument is one; a number not known otherwise."""
+
+    def fold(arguments: Arguments, machine: Machine) -> Value:
+        values = [plain(machine, value) for value in arguments.positional]
+        keywords = {key: plain(machine, value) for key, value in arguments.keywords.items()}
+        if arguments.open is not None or any(found is None for found in (*values, *keywords.values())):
+            return number_unknown(machine, f"{name} of something not known", *arguments.positional)
+        given = [found[0] for found in values if found is not None]
+        try:
+            result = function(*given, **{key: found[0] for key, found in keywords.items() if found is not None})
+        except Exception as error:  # what Python raises for these very arguments
+            raise machine.raises(type(error).__name__, str(error)) from None
+        return lifted(machine, result)
+
+    return fold
+
+
+# ---- math ------------------------------------------------------------------------------------------------------------
+
+for _name in dir(math):
+    _item = getattr(math, _name)
+    if isinstance(_item, float):
+        constant(f"math.{_name}", Constant(_item))
+    elif callable(_item) and not _name.startswith("_"):
+        models(f"math.{_name}")(folded(_item, f"math.{_name}"))
+
+
+# ---- operator --------------------------------------------------------------------------------------------------------
+
+_OPERATORS = {
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "truediv": "/",
+    "floordiv": "//",
+    "mod": "%",
+    "pow": "**",
+    "matmul": "@",
+    "and_": "&",
+    "or_": "|",
+    "xor": "^",
+    "lshift": "<<",
+    "rshift": ">>",
+    "concat": "+",
+}
+_COMPARISONS = {"lt": "<", "le": "<=", "eq": "==", "ne": "!=", "gt": ">", "ge": ">=", "is_": "is", "is_not": "is not"}
+
+
+def _binary(symbol: str, compare: bool) -> Model:
+    def apply(arguments: Arguments, machine: Machine) -> Value:
+        left, right = arguments.positional[:2]
+        return machine.compare(symbol, left, right) if compare else machine.binary(symbol, left, right)
+
+    return apply
+
+
+for _name, _symbol in (*_OPERATORS.items(), *_COMPARISONS.items()):
+    models(f"operator.{_name}", f"_operator.{_name}")(_binary(_symbol, _name in _COMPARISONS))
+
+
+@models("operator.index", "operator.abs", "operator.neg", "operator.pos", "operator.invert", "operator.inv")
+def unary(arguments: Arguments, machine: Machine) -> Value:
+    name = arguments.function.rpartition(".")[2]
+    value = arguments.positional[0]
+    if name == "neg":
+        return machine.binary("-", Constant(0), value)
+    if name in ("index", "pos") and not isinstance(value, Constant):
+        return value
+    return folded(getattr(operator, name), name)(arguments, machine)
+
+
+@models("operator.not_", "operator.truth")
+def truth(arguments: Arguments, machine: Machine) -> Value:
+    verdict = machine.truth(arguments.positional[0])
+    if verdict is None:
+        return number_unknown(machine, "it is not known whether this is true", arguments.positional[0])
+    return Constant(verdict is arguments.function.endswith("truth"))
+
+
+@models("operator.getitem", "operator.setitem", "operator.delitem", "operator.contains")
+def item(arguments: Arguments, machine: Machine) -> Value:
+    name, given = arguments.function.rpartition(".")[2], arguments.positional
+    if name == "getitem":
+        return machine.get_item(given[0], given[1])
+    if name == "contains":
+        return machine.compare("in", given[1], given[0])
+    if name == "setitem":
+        machine.set_item(given[0], given[1], given[2])
+    else:
+        machine.delete_item(given[0], given[1])
+    return NONE
+
+
+known_class("operator._getter")
+
+
+@models("operator.attrgetter", "operator.itemgetter")
+def getter(arguments: Arguments, machine: Machine) -> Value:
+    kind = Constant(arguments.function.rpartition(".")[2])
+    return PartialValue(KnownFunction("operator._getter.get"), (kind, TupleValue(arguments.positional)))
+
+
+@models("operator._getter.get")
+def get(arguments: Arguments, machine: Machine) -> Value:
+    kind, names, value = arguments.positional
+    assert isinstance(names, TupleValue)
+    found = []
+    for name in names.items:
+        each = value
+        if kind == Constant("itemgetter"):
+            each = machine.get_item(value, name)
+        elif isinstance(name, Constant):
+            for part in str(name.value).split("."):
+                each = machine.get_attribute(each, part)
+        found.append(each)
+    return found[0] if len(found) == 1 else TupleValue(tuple(found))
+
+
+@models("operator.methodcaller")
+def method_caller(arguments: Arguments, machine: Machine) -> Value:
+    return machine.unknown("operator.methodcaller is not interpreted")
+
+
+# ---- functools -------------------------------------------------------------------------------------------------------
+
+
+@models("functools.partial", "functools.partialmethod")
+def partial(arguments: Arguments, machine: Machine) -> Value:
+    function, *given = arguments.positional
+    if arguments.open is not None:
+        return machine.unknown("the arguments of a partial are not known", arguments.open)
+    if isinstance(function, PartialValue):
+        keywords = {**dict(function.keywords), **arguments.keywords}
+        return PartialValue(function.function, (*function.positional, *given), tuple(keywords.items()))
+    return PartialValue(function, tuple(given), tuple(arguments.keywords.items()))
+
+
+@models("functools.reduce", "_functools.reduce")
+def reduce(arguments: Arguments, machine: Machine) -> Value:
+    function, iterable, *initial = arguments.positional
+    items = machine.iterate(iterable)
+    if isinstance(items, Unknown):
+        return machine.unknown("what is reduced is not known", items)
+    values = [*initial, *items]
+    if not values:
+        raise machine.raises("TypeError", "reduce() of empty iterable with no initial value")
+    result = values[0]
+    for value in values[1:]:
+        result = machine.call(function, (result, value))
+    return result
+
+
+@models("functools.wraps")
+def wraps(arguments: Arguments, machine: Machine) -> Value:
+    """A decorator that gives the wrapper back: names and docstrings do not matter here."""
+    return KnownFunction("functools._same")
+
+
+@models("functools._same", "functools.update_wrapper", "functools.total_ordering", "functools.cache")
+def same(arguments: Arguments, machine: Machine) -> Value:
+    return arguments.positional[0]
+
+
+@models("functools.lru_cache")
+def cached(arguments: Arguments, machine: Machine) -> Value:
+    """With or without arguments: the function as it is, computed anew each time."""
+    given = arguments.positional
+    if given and not isinstance(given[0], Constant):
+        return given[0]
+    return KnownFunction("functools._same")
+
+
+@models("functools.cached_property")
+def cached_property(arguments: Arguments, machine: Machine) -> Value:
+    return PropertyValue(arguments.positional[0], KnownFunction("functools._keep"))
+
+
+@models("functools._keep")
+def keep(arguments: Arguments, machine: Machine) -> Value:
+    """Assignment over a cached property: an attribute of the instance."""
+    machine.call(KnownFunction("builtins.object.__setattr__"), arguments.positional)
+    return NONE
+
+
+@models("functools.singledispatch", "functools.singledispatchmethod")
+def single_dispatch(arguments: Arguments, machine: Machine) -> Value:
+    return machine.unknown("singledispatch is not interpreted")
+
+
+# ---- copy ------------------------------------------------------------------------------------------------------------
+
+
+@models("copy.deepcopy")
+def deep_copy(arguments: Arguments, machine: Machine) -> Value:
+    return machine.copy_deep(arguments.positional[0])
+
+
+@models("copy.copy")
+def shallow_copy(arguments: Arguments, machine: Machine) -> Value:
+    """A new object with the same contents. A module's stores are shared with the original by torch; here they are equal
+    at this point and go their own ways after."""
+    value = arguments.positional[0]
+    if not isinstance(value, Address):
+        return value
+    own = machine.find_attribute(value, "__copy__")
+    if own is not None and not isinstance(own, Unknown):
+        return machine.call(own)
+    return machine.allocate(machine.state.read(value).copy())
+
+
+# ---- the environment -------------------------------------------------------------------------------------------------
+
+constant("sys.maxsize", Constant(sys.maxsize))
+constant("sys.version_info", TupleValue(tuple(Constant(part) for part in sys.version_info)))
+constant("sys.byteorder", Constant(sys.byteorder))
+constant("os.sep", Constant("/"))
+constant("os.linesep", Constant("\n"))
+constant("typing.TYPE_CHECKING", FALSE)
+
+_UNKNOWN = {
+    "os": ("getenv", "getcwd", "listdir", "cpu_count", "getpid", "makedirs", "walk", "environb", "uname", "urandom"),
+    "os.path": ("exists", "isfile", "isdir", "expanduser", "abspath", "realpath", "getsize", "getmtime", "relpath"),
+    "time": ("time", "perf_counter", "monotonic", "strftime", "localtime", "process_time", "time_ns"),
+    "random": (
+        *("random", "uniform", "randint", "choice", "choices", "sample", "shuffle", "gauss", "normalvariate"),
+        *("randrange", "getrandbits", "seed", "betavariate"),
+    ),
+    "platform": ("system", "machine", "python_version", "platform", "processor", "node", "release"),
+    "socket": ("gethostname",),
+    "uuid": ("uuid4", "uuid1"),
+    "datetime.datetime": ("now", "today", "utcnow"),
+    "datetime.date": ("today",),
+    "shutil": ("which",),
+    "getpass": ("getuser",),
+}
+
+
+def _depends(name: str) -> Model:
+    def answer(arguments: Arguments, machine: Machine) -> Value:
+        return Unknown(f"depends on {name}", machine.where, inert=True)
+
+    return answer
+
+
+for _owner, _names in _UNKNOWN.items():
+    for _name in _names:
+        models(f"{_owner}.{_name}")(_depends(f"{_owner}.{_name}"))
+        if _owner == "os.path":
+            models(f"posixpath.{_name}")(_depends(f"{_owner}.{_name}"))
+constant("os.environ", Unknown("depends on os.environ", None, inert=True))
+constant("sys.argv", Unknown("depends on sys.argv", None, inert=True))
+constant("sys.platform", Unknown("depends on sys.platform", None, inert=True))
+constant("sys.path", Unknown("depends on sys.path", None, inert=True))
+constant("sys.modules", Unknown("depends on what is imported", None))
+constant("os.name", Unknown("depends on os.name", None, inert=True))
+
+
+constant("os.path", ModuleReference("posixpath"))
+
+
+@models(
+    *(f"{owner}.{name}" for owner in ("os.path", "posixpath") for name in ("join", "basename", "dirname", "splitext"))
+)
+def path_part(arguments: Arguments, machine: Machine) -> Value:
+    """Of a path given as text, with "/" between its parts."""
+    return folded(getattr(posixpath, arguments.function.rpartition(".")[2]), "a path")(arguments, machine)
+
+
+@models("importlib.util.find_spec")
+def find_spec(arguments: Arguments, machine: Machine) -> Value:
+    """None where the package is not on the path; else something that is not None."""
+    name = arguments.get(0, "name", NONE)
+    if not isinstance(name, Constant):
+        return machine.unknown("which package is looked for is not known", name)
+    finder: Any = getattr(machine, "finder", None)
+    if finder is None or finder.find(str(name.value)) is None:
+        return NONE
+    return machine.allocate(
+        InstanceObject(KnownClass("importlib.machinery.ModuleSpec"), {"name": name, "loader": NONE})
+    )
+
+
+known_class("importlib.machinery.ModuleSpec")
+
+
+@models("importlib.import_module")
+def import_module(arguments: Arguments, machine: Machine) -> Value:
+    name = arguments.get(0, "name", NONE)
+    if not isinstance(name, Constant) or str(name.value).startswith("."):
+        return machine.unknown("which module is imported is not known", name)
+    return machine.resolve(str(name.value))
+
+
+# ---- what only informs -----------------------------------------------------------------------------------------------
+
+inert(
+    "logging",
+    "warnings",
+    "traceback",
+    "pprint",
+    "textwrap",
+    "inspect",
+    "gc",
+    "atexit",
+    "threading",
+    "multiprocessing",
+    "subprocess",
+    "argparse",
+    "json",
+    "pickle",
+    "csv",
+    "tempfile",
+    "shutil",
+    "urllib",
+    "requests",
+    "tqdm",
+    "loguru",
+    "rich",
+    "time",
+    "datetime",
+    "hashlib",
+    "base64",
+    "io",
+    "signal",
+    "socket",
+    "matplotlib",
+    "PIL",
+    "cv2",
+    "wandb",
+    "tensorboard",
+    "termcolor",
+    "colorama",
+)
+
+
+@models("warnings.warn", "warnings.simplefilter", "warnings.filterwarnings", "warnings.warn_explicit")
+def warn(arguments: Arguments, machine: Machine) -> Value:
+    return NONE
+
+
+@models("typing_extensions.deprecated", "warnings.deprecated")
+def deprecated(arguments: Arguments, machine: Machine) -> Value:
+    return KnownFunction("functools._same")
+
+
+# ---- typing, abc, numbers --------------------------------------------------------------------------------------------
+
+for _owner in ("typing", "typing_extensions"):
+
+    @models(*(f"{_owner}.{name}" for name in ("overload", "final", "no_type_check", "runtime_checkable", "override")))
+    def transparent(arguments: Arguments, machine: Machine) -> Value:
+        return arguments.positional[0]
+
+    @models(f"{_owner}.cast")
+    def cast(arguments: Arguments, machine: Machine) -> Value:
+        return arguments.get(1, "val", NONE)
+
+    @models(f"{_owner}.TypeVar", f"{_owner}.ParamSpec", f"{_owner}.NewType", f"{_owner}.TypeVarTuple")
+    def type_variable(arguments: Arguments, machine: Machine) -> Value:
+        return Unknown("a type variable", machine.where, inert=True)
+
+    @models(f"{_owner}.dataclass_transform")
+    def transform(arguments: Arguments, machine: Machine) -> Value:
+        return KnownFunction("functools._same")
+
+
+@models("abc.abstractmethod", "abc.abstractproperty", "abc.abstractclassmethod", "atexit.register")
+def abstract(arguments: Arguments, machine: Machine) -> Value:
+    return arguments.positional[0]
+
+
+known_class("abc.ABC")
+known_class("abc.ABCMeta", "builtins.type")
+known_class("numbers.Number")
+known_class("numbers.Complex", "numbers.Number")
+known_class("numbers.Real", "numbers.Complex")
+known_class("numbers.Rational", "numbers.Real")
+known_class("numbers.Integral", "numbers.Rational")
+_ABSTRACT = {
+    "Hashable": (),
+    "Sized": (),
+    "Container": (),
+    "Callable": (),
+    "Iterable": (),
+    "Iterator": ("Iterable",),
+    "Generator": ("Iterator",),
+    "Reversible": ("Iterable",),
+    "Collection": ("Sized", "Iterable", "Container"),
+    "Sequence": ("Reversible", "Collection"),
+    "MutableSequence": ("Sequence",),
+    "Set": ("Collection",),
+    "MutableSet": ("Set",),
+    "Mapping": ("Collection",),
+    "MutableMapping": ("Mapping",),
+    "MappingView": ("Sized",),
+    "KeysView": ("MappingView", "Set"),
+    "ItemsView": ("MappingView", "Set"),
+    "ValuesView": ("MappingView", "Collection"),
+}
+for _name, _bases in _ABSTRACT.items():
+    known_class(f"collections.abc.{_name}", *(f"collections.abc.{base}" for base in _bases))
+
+
+@models("contextlib.contextmanager", "contextlib.nullcontext", "contextlib.suppress")
+def context(arguments: Arguments, machine: Machine) -> Value:
+    return Unknown("a context manager is not interpreted", machine.where, inert=True)
+
+
+@models("inspect.isclass")
+def is_class(arguments: Arguments, machine: Machine) -> Value:
+    verdict = machine.is_instance(arguments.positional[0], KnownClass("builtins.type"))
+    if verdict is None:
+        return number_unknown(machine, "it is not known whether this is a class", arguments.positional[0])
+    return TRUE if verdict else FALSE
+
+
+# ---- re --------------------------------------------------------------------------------------------------------------
+
+
+@models("re.sub", "re.split", "re.findall", "re.escape")
+def regular_expression(arguments: Arguments, machine: Machine) -> Value:
+    return folded(getattr(re, arguments.function.rpartition(".")[2]), arguments.function)(arguments, machine)
+
+
+@models("re.match", "re.search", "re.fullmatch")
+def matches(arguments: Arguments, machine: Machine) -> Value:
+    """None where nothing matches; else the groups, behind `group` and `groups`."""
+    given = [plain(machine, value) for value in arguments.positional]
+    if any(found is None for found in given):
+        return machine.unknown("a match of something not known", *arguments.positional)
+    function = getattr(re, arguments.function.rpartition(".")[2])
+    match = function(*(found[0] for found in given if found is not None))
+    if match is None:
+        return NONE
+    groups = lifted(machine, (match.group(0), *match.groups()))
+    return machine.allocate(InstanceObject(KnownClass("re.Match"), {"_groups": groups}))
+
+
+known_class("re.Match")
+
+
+@models("re.Match.group", "re.Match.groups", "re.Match.__getitem__")
+def match_group(arguments: Arguments, machine: Machine) -> Value:
+    match = machine.state.find(arguments.positional[0], InstanceObject)
+    groups = match.attributes["_groups"] if match is not None else NONE
+    if not isinstance(groups, TupleValue):
+        return machine.unknown("a match is not known")
+    if arguments.function.endswith("groups"):
+        return TupleValue(groups.items[1:])
+    wanted = arguments.get(1, "group", Constant(0))
+    if isinstance(wanted, Constant) and isinstance(wanted.value, int) and wanted.value < len(groups.items):
+        return groups.items[wanted.value]
+    return number_unknown(machine, "a named group is not interpreted")

@@ -1,0 +1,60 @@
+"""Methods of str, applied where the text and every argument is known."""
+
+from __future__ import annotations
+
+from modgraph.prediction.knowledge.plain import lifted, number_unknown, plain
+from modgraph.prediction.knowledge.registry import Arguments, Machine, models
+from modgraph.prediction.values import Constant, Unknown, Value
+
+_METHODS = """
+    capitalize casefold center count encode endswith expandtabs find index isalnum isalpha isascii isdecimal isdigit
+    isidentifier islower isnumeric isprintable isspace istitle isupper ljust lower lstrip maketrans partition
+    removeprefix removesuffix replace rfind rindex rjust rpartition rsplit rstrip split splitlines startswith strip
+    swapcase title translate upper zfill
+""".split()  # noqa: SIM905  a table of 38 names reads better as text
+
+
+@models(*(f"builtins.str.{name}" for name in _METHODS))
+def method(arguments: Arguments, machine: Machine) -> Value:
+    name = arguments.function.rpartition(".")[2]
+    values = [plain(machine, value) for value in arguments.positional]
+    keywords = {key: plain(machine, value) for key, value in arguments.keywords.items()}
+    if any(found is None for found in (*values, *keywords.values())):
+        return number_unknown(machine, f"str.{name} of something not known", *arguments.positional)
+    receiver, *given = [found[0] for found in values if found is not None]
+    try:
+        result = getattr(str, name)(receiver, *given, **{key: found[0] for key, found in keywords.items() if found})
+    except Exception as error:  # what Python raises for these very arguments
+        raise machine.raises(type(error).__name__, str(error)) from None
+    return lifted(machine, result)
+
+
+@models("builtins.str.join")
+def join(arguments: Arguments, machine: Machine) -> Value:
+    separator, items = arguments.positional[0], machine.iterate(arguments.positional[1])
+    if isinstance(items, Unknown):
+        return number_unknown(machine, "text of something not known", items)
+    if not isinstance(separator, Constant) or not all(isinstance(item, Constant) for item in items):
+        return number_unknown(machine, "text of something not known", *items)
+    try:
+        return Constant(separator.value.join([item.value for item in items if isinstance(item, Constant)]))
+    except TypeError as error:
+        raise machine.raises("TypeError", str(error)) from None
+
+
+@models("builtins.str.format", "builtins.str.format_map")
+def formatted(arguments: Arguments, machine: Machine) -> Value:
+    """Every argument as Python would print it; unknown where one is not known, or is an object with attributes."""
+    receiver, *rest = arguments.positional
+    values = [plain(machine, value) for value in rest]
+    keywords = {key: plain(machine, value) for key, value in arguments.keywords.items()}
+    if not isinstance(receiver, Constant) or arguments.open or any(v is None for v in (*values, *keywords.values())):
+        return number_unknown(machine, "text of something not known", *rest, *arguments.keywords.values())
+    given = [found[0] for found in values if found is not None]
+    named = {key: found[0] for key, found in keywords.items() if found is not None}
+    try:
+        if arguments.function.endswith("format_map"):
+            return Constant(receiver.value.format_map(*given))
+        return Constant(receiver.value.format(*given, **named))
+    except Exception as error:  # what Python raises for these very arguments
+        raise machine.raises(type(error).__name__, str(error)) from None

@@ -1,0 +1,96 @@
+"""Between tensors and the values around them: sizes as arguments, shapes as values, new tensors on the heap."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from modgraph.prediction.knowledge.elements import Number, Shape
+from modgraph.prediction.knowledge.plain import number_unknown
+from modgraph.prediction.knowledge.registry import Machine
+from modgraph.prediction.values import (
+    Address,
+    Choice,
+    Constant,
+    KnownClass,
+    TensorObject,
+    TupleValue,
+    Unknown,
+    Value,
+)
+
+SIZE = KnownClass("torch.Size")
+
+
+def tensor_of(machine: Machine, value: Value) -> TensorObject | None:
+    """The tensor behind a value, to look at; None where it is none."""
+    return machine.state.find(value, TensorObject)
+
+
+def made(
+    machine: Machine,
+    shape: Shape | None,
+    dtype: str | None,
+    elements: tuple[Number, ...] | None = None,
+    *,
+    device: str | None = "cpu",
+    requires_grad: bool | None = False,
+) -> Address:
+    """A new tensor."""
+    tensor = TensorObject(shape, dtype, requires_grad=requires_grad, elements=elements, device=device)
+    return machine.allocate(tensor)
+
+
+def size_of(value: Value) -> int | None:
+    """A size that is known; None where it is not."""
+    if isinstance(value, Constant) and isinstance(value.value, int):
+        return int(value.value)
+    return None
+
+
+def shape_argument(machine: Machine, values: Sequence[Value]) -> Shape | None:
+    """The shape that `f(2, 3)`, `f((2, 3))` or `f(x.shape)` asks for; None where not even its length is known.
+
+    Raises:
+        Raised: a size is negative, or no integer.
+    """
+    if len(values) == 1 and not isinstance(values[0], Constant):
+        if isinstance(values[0], (Unknown, Choice)):
+            # One size or a whole shape: an inert unknown is a number.
+            return (None,) if isinstance(values[0], Unknown) and values[0].inert else None
+        items = machine.iterate(values[0]) if tensor_of(machine, values[0]) is None else [values[0]]
+        if isinstance(items, Unknown):
+            return None
+        values = items
+    elif len(values) == 1 and isinstance(values[0], Constant) and isinstance(values[0].value, range):
+        values = [Constant(number) for number in values[0].value]
+    return tuple(_size(machine, value) for value in values)
+
+
+def _size(machine: Machine, value: Value) -> int | None:
+    if isinstance(value, Constant):
+        if not isinstance(value.value, int):
+            raise machine.raises("TypeError", f"a size must be an int, not {type(value.value).__name__}")
+        return int(value.value)
+    tensor = tensor_of(machine, value)
+    if tensor is not None and tensor.elements is not None and len(tensor.elements) == 1:
+        return int(tensor.elements[0])
+    return None
+
+
+def shape_value(shape: Shape | None, machine: Machine) -> Value:
+    """A torch.Size; sizes that are not known are unknown numbers."""
+    if shape is None:
+        return machine.unknown("the shape of a tensor is not known")
+    unknown = number_unknown(machine, "the size of a tensor is not known")
+    return TupleValue(tuple(unknown if size is None else Constant(size) for size in shape), SIZE)
+
+
+def dimension(machine: Machine, value: Value, rank: int, extra: int = 0) -> int | None:
+    """A dimension counted from the front, of `rank` (+ `extra` for a new one); None where it is not known."""
+    number = size_of(value)
+    if number is None:
+        return None
+    bound = max(rank + extra, 1)
+    if not -bound <= number < bound:
+        raise machine.raises("IndexError", f"Dimension out of range (got {number})")
+    return number % bound

@@ -1,0 +1,348 @@
+"""Making tensors: torch.empty, zeros, arange, tensor and kin; what is asked of one in Python: its shape, its numbers.
+
+Shape and dtype are exact or not given; elements are kept where they are few. Source: the reference of `torch`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import modgraph.prediction.knowledge.layers
+import modgraph.prediction.knowledge.tensor_math
+import modgraph.prediction.knowledge.tensor_shapes
+import modgraph.prediction.knowledge.torch_functions  # noqa: F401  registers what it knows
+from modgraph.prediction.knowledge.elements import MAX_ELEMENTS, Number, Shape, count, kept, single
+from modgraph.prediction.knowledge.parameters import PARAMETER, TENSOR, device_of
+from modgraph.prediction.knowledge.plain import number_unknown, plain
+from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, alias, known_class, models
+from modgraph.prediction.knowledge.tensor_values import made, shape_argument, shape_value, tensor_of
+from modgraph.prediction.values import (
+    FALSE,
+    NONE,
+    Address,
+    Constant,
+    Dtype,
+    ListObject,
+    TensorObject,
+    Unknown,
+    Value,
+)
+
+alias("torch._tensor.Tensor", TENSOR)
+alias("torch.nn.Parameter", PARAMETER)
+known_class("torch.Size", "builtins.tuple")
+
+
+def dtype_argument(arguments: Arguments, default: str | None = "float32", name: str = "dtype") -> str | None:
+    """torch's name of the `dtype=` argument; `default` where none is given, None where it is not known."""
+    value = arguments.keywords.get(name, NONE)
+    if value == NONE:
+        return default
+    return value.name if isinstance(value, Dtype) else None
+
+
+def options(machine: Machine, arguments: Arguments) -> dict[str, Any]:
+    """`device` and `requires_grad`, as `TensorObject` takes them."""
+    return {
+        "device": device_of(arguments.keywords.get("device", NONE)),
+        "requires_grad": machine.truth(arguments.keywords.get("requires_grad", FALSE)),
+    }
+
+
+def _default(machine: Machine) -> str | None:
+    """torch.get_default_dtype(): float32, as a constructor that sets it is not followed."""
+    return "float32"
+
+
+# ---- filled with something -------------------------------------------------------------------------------------------
+
+
+def _filled(value: Number | None) -> Model:
+    def make(arguments: Arguments, machine: Machine) -> Value:
+        shape = shape_argument(machine, _sizes(arguments))
+        dtype = dtype_argument(arguments, _default(machine))
+        return made(machine, shape, dtype, _repeated(value, shape, dtype), **options(machine, arguments))
+
+    return make
+
+
+def _sizes(arguments: Arguments) -> tuple[Value, ...]:
+    size = arguments.keywords.get("size")
+    return (size,) if size is not None else arguments.positional
+
+
+def _repeated(value: Number | None, shape: Shape | None, dtype: str | None) -> tuple[Number, ...] | None:
+    size = count(shape)
+    if value is None or size is None or size > MAX_ELEMENTS:
+        return None
+    return kept([value] * size, dtype)
+
+
+models("torch.zeros")(_filled(0))
+models("torch.ones")(_filled(1))
+for _name in ("empty", "rand", "randn", "empty_strided"):
+    models(f"torch.{_name}")(_filled(None))
+
+
+@models("torch.full")
+def full(arguments: Arguments, machine: Machine) -> Value:
+    shape = shape_argument(machine, (arguments.get(0, "size", NONE),))
+    value = arguments.get(1, "fill_value", NONE)
+    number = value.value if isinstance(value, Constant) else None
+    default = None if number is None else _dtype_of(number)
+    dtype = dtype_argument(arguments, default)
+    return made(machine, shape, dtype, _repeated(number, shape, dtype), **options(machine, arguments))
+
+
+def _dtype_of(number: Any) -> str | None:
+    """What torch infers from a Python number."""
+    kinds = {bool: "bool", int: "int64", float: "float32", complex: "complex64"}
+    return kinds.get(type(number))
+
+
+@models("torch.randint")
+def random_integers(arguments: Arguments, machine: Machine) -> Value:
+    size = arguments.keywords.get("size", arguments.positional[-1] if arguments.positional else NONE)
+    dtype = dtype_argument(arguments, "int64")
+    return made(machine, shape_argument(machine, (size,)), dtype, **options(machine, arguments))
+
+
+@models("torch.normal", "torch.bernoulli")
+def random_like(arguments: Arguments, machine: Machine) -> Value:
+    for value in (*arguments.positional, arguments.keywords.get("size", NONE)):
+        tensor = tensor_of(machine, value)
+        if tensor is not None:
+            return made(machine, tensor.shape, tensor.dtype)
+    size = arguments.get(2, "size", NONE)
+    return made(machine, shape_argument(machine, (size,)) if size != NONE else None, "float32")
+
+
+@models("torch.randperm")
+def permutation(arguments: Arguments, machine: Machine) -> Value:
+    return made(machine, shape_argument(machine, arguments.positional[:1]), dtype_argument(arguments, "int64"))
+
+
+@models("torch.eye")
+def identity(arguments: Arguments, machine: Machine) -> Value:
+    rows = arguments.get(0, "n", NONE)
+    columns = arguments.get(1, "m", NONE)
+    shape = shape_argument(machine, (rows, rows if columns == NONE else columns))
+    dtype, elements = dtype_argument(arguments), None
+    if shape is not None and (size := count(shape)) is not None and size <= MAX_ELEMENTS:
+        width = shape[1] or 1
+        elements = kept([int(i // width == i % width) for i in range(size)], dtype)
+    return made(machine, shape, dtype, elements, **options(machine, arguments))
+
+
+@models(*(f"torch.{name}_window" for name in ("hann", "hamming", "blackman", "bartlett", "kaiser")))
+def window(arguments: Arguments, machine: Machine) -> Value:
+    return made(machine, shape_argument(machine, arguments.positional[:1]), dtype_argument(arguments))
+
+
+@models(*(f"torch.{name}_like" for name in ("zeros", "ones", "empty", "full", "rand", "randn", "randint")))
+def like(arguments: Arguments, machine: Machine) -> Value:
+    source = tensor_of(machine, arguments.positional[0])
+    if source is None:
+        return made(machine, None, None)
+    name = arguments.function.rpartition(".")[2]
+    dtype = dtype_argument(arguments, source.dtype)
+    fill: Number | None = {"zeros_like": 0, "ones_like": 1}.get(name)
+    if name == "full_like":
+        given = arguments.get(1, "fill_value", NONE)
+        fill = given.value if isinstance(given, Constant) else None
+    return made(machine, source.shape, dtype, _repeated(fill, source.shape, dtype), **options(machine, arguments))
+
+
+@models(*(f"{TENSOR}.new_{name}" for name in ("zeros", "ones", "empty", "full", "tensor")), f"{TENSOR}.new")
+def new_of(arguments: Arguments, machine: Machine) -> Value:
+    source = tensor_of(machine, arguments.positional[0])
+    name = arguments.function.rpartition("new_")[2]
+    dtype = dtype_argument(arguments, source.dtype if source is not None else None)
+    rest = arguments.positional[1:]
+    if name == "tensor":
+        return made(machine, *_from_data(machine, rest[0], dtype)[:2])
+    if name == "full":
+        rest = rest[:1]
+    shape = shape_argument(machine, (arguments.keywords["size"],) if "size" in arguments.keywords else rest)
+    fill: Number | None = {"zeros": 0, "ones": 1}.get(name)
+    return made(machine, shape, dtype, _repeated(fill, shape, dtype), **options(machine, arguments))
+
+
+# ---- sequences of numbers --------------------------------------------------------------------------------------------
+
+
+def _numbers(values: Iterable[Value]) -> list[Any] | None:
+    numbers = [value.value for value in values if isinstance(value, Constant)]
+    return numbers if len(numbers) == len(list(values)) else None
+
+
+@models("torch.arange", "torch.range")
+def arange(arguments: Arguments, machine: Machine) -> Value:
+    """Integers give int64, a float among the bounds the default dtype."""
+    named = [arguments.keywords[name] for name in ("start", "end", "step") if name in arguments.keywords]
+    given = [*arguments.positional, *named]
+    dtype = dtype_argument(arguments, None)
+    bounds = [_scalar(machine, value) for value in given]
+    if any(bound is None for bound in bounds):
+        return made(machine, (None,), dtype, **options(machine, arguments))
+    numbers = [bound for bound in bounds if bound is not None]
+    if "dtype" not in arguments.keywords or arguments.keywords["dtype"] == NONE:
+        dtype = "float32" if any(isinstance(number, float) for number in numbers) else "int64"
+    start, stop, step = (0, numbers[0], 1) if len(numbers) == 1 else (*numbers, 1)[:3]
+    if step == 0:
+        raise machine.raises("RuntimeError", "step must be nonzero")
+    size = max(0, -int(-(stop - start) // step)) if isinstance(step, int) else _ceil((stop - start) / step)
+    elements = kept([start + i * step for i in range(size)], dtype) if size <= MAX_ELEMENTS else None
+    return made(machine, (size,), dtype, elements, **options(machine, arguments))
+
+
+def _ceil(number: float) -> int:
+    return max(0, -int(-number // 1))
+
+
+def _scalar(machine: Machine, value: Value) -> Any:
+    if isinstance(value, Constant):
+        return value.value
+    tensor = tensor_of(machine, value)
+    if tensor is not None and tensor.elements is not None and len(tensor.elements) == 1:
+        return tensor.elements[0]
+    return None
+
+
+@models("torch.linspace", "torch.logspace")
+def linspace(arguments: Arguments, machine: Machine) -> Value:
+    """From both ends towards the middle, in single precision, as torch computes it."""
+    start, stop = arguments.get(0, "start", NONE), arguments.get(1, "end", NONE)
+    steps, dtype = arguments.get(2, "steps", NONE), dtype_argument(arguments)
+    ends = (_scalar(machine, start), _scalar(machine, stop))
+    shape = shape_argument(machine, (steps,))
+    size = count(shape)
+    elements = None
+    is_linear = arguments.function.endswith("linspace")
+    if is_linear and None not in ends and size is not None and size <= MAX_ELEMENTS and dtype in ("float32", "float64"):
+        elements = tuple(_between(float(ends[0]), float(ends[1]), size, single if dtype == "float32" else float))
+    return made(machine, shape, dtype, elements, **options(machine, arguments))
+
+
+def _between(start: float, stop: float, size: int, cut: Callable[[float], float]) -> list[Number]:
+    if size == 1:
+        return [cut(start)]
+    start, stop = cut(start), cut(stop)
+    step = cut((stop - start) / (size - 1)) if size > 1 else 0.0
+    half = size // 2
+    return [cut(start + step * i) if i < half else cut(stop - step * (size - i - 1)) for i in range(size)]
+
+
+# ---- from data -------------------------------------------------------------------------------------------------------
+
+
+@models("torch.tensor", "torch.as_tensor", "torch.asarray", "torch.from_numpy", "torch.scalar_tensor")
+def from_data(arguments: Arguments, machine: Machine) -> Value:
+    data = arguments.get(0, "data", NONE)
+    dtype = arguments.keywords.get("dtype", arguments.positional[1] if len(arguments.positional) > 1 else NONE)
+    given = dtype.name if isinstance(dtype, Dtype) else None
+    shape, inferred, elements = _from_data(machine, data, given)
+    known = given or (inferred if dtype == NONE else None)
+    return made(machine, shape, known, elements, **options(machine, arguments))
+
+
+def _from_data(
+    machine: Machine, data: Value, dtype: str | None
+) -> tuple[Shape | None, str | None, tuple[Number, ...] | None]:
+    """Shape, dtype and elements of `torch.tensor(data)`; each None where it cannot be told."""
+    tensor = tensor_of(machine, data)
+    if tensor is not None:
+        elements = tensor.elements if dtype in (None, tensor.dtype) else kept(tensor.elements or (), dtype)
+        return tensor.shape, dtype or tensor.dtype, elements if tensor.elements is not None else None
+    found = plain(machine, data)
+    if found is None:
+        return _partial_shape(machine, data), dtype, None
+    shape, flat = _nested(found[0])
+    if shape is None:
+        return None, dtype, None
+    inferred = dtype or _common(flat)
+    return shape, inferred, kept(flat, inferred) if len(flat) <= MAX_ELEMENTS else None
+
+
+def _partial_shape(machine: Machine, data: Value) -> Shape | None:
+    """Of a list with items that are not known, the sizes that are certain."""
+    items = machine.iterate(data) if machine.state.find(data, ListObject) is not None else None
+    if items is None or isinstance(items, Unknown):
+        return None
+    if all(isinstance(item, (Constant, Unknown)) for item in items):
+        is_flat = any(isinstance(item, Constant) for item in items)
+        return (len(items),) if is_flat else None
+    return None
+
+
+def _nested(data: Any) -> tuple[Shape | None, list[Any]]:
+    if isinstance(data, (list, tuple, range)):
+        parts = [_nested(item) for item in data]
+        if not parts:
+            return (0,), []
+        if any(shape is None or shape != parts[0][0] for shape, _ in parts):
+            return None, []
+        assert parts[0][0] is not None
+        return (len(parts), *parts[0][0]), [number for _, flat in parts for number in flat]
+    if isinstance(data, (bool, int, float, complex)):
+        return (), [data]
+    return None, []
+
+
+def _common(numbers: Sequence[Any]) -> str:
+    if not numbers:
+        return "float32"
+    order = (bool, int, float, complex)
+    highest = max(order.index(type(number)) for number in numbers)
+    return ("bool", "int64", "float32", "complex64")[highest]
+
+
+_LEGACY = {
+    "FloatTensor": "float32",
+    "DoubleTensor": "float64",
+    "HalfTensor": "float16",
+    "BFloat16Tensor": "bfloat16",
+    "LongTensor": "int64",
+    "IntTensor": "int32",
+    "ShortTensor": "int16",
+    "CharTensor": "int8",
+    "ByteTensor": "uint8",
+    "BoolTensor": "bool",
+    "Tensor": "float32",
+}
+
+
+@models(*(f"torch.{name}" for name in _LEGACY), f"{TENSOR}.__new__")
+def legacy(arguments: Arguments, machine: Machine) -> Value:
+    """`torch.Tensor(2, 3)` is empty of that size, `torch.Tensor([2, 3])` holds these numbers."""
+    given = arguments.positional[1:] if arguments.function.endswith("__new__") else arguments.positional
+    dtype = _LEGACY.get(arguments.function.rpartition(".")[2], "float32")
+    if not given:
+        return made(machine, (0,), dtype, ())
+    if tensor_of(machine, given[0]) is not None or machine.state.find(given[0], ListObject) is not None:
+        shape, _, elements = _from_data(machine, given[0], dtype)
+        return made(machine, shape, dtype, elements)
+    return made(machine, shape_argument(machine, given), dtype)
+
+
+@models("torch.Size")
+def size_object(arguments: Arguments, machine: Machine) -> Value:
+    return shape_value(shape_argument(machine, arguments.positional), machine)
+
+
+@models("torch.numel", "torch.is_tensor", "torch.is_floating_point")
+def asked(arguments: Arguments, machine: Machine) -> Value:
+    tensor = tensor_of(machine, arguments.positional[0])
+    name = arguments.function.rpartition(".")[2]
+    if name == "is_tensor" and not isinstance(arguments.positional[0], Unknown):
+        return Constant(tensor is not None)
+    size = count(tensor.shape) if tensor is not None else None
+    if tensor is not None and name == "is_floating_point" and tensor.dtype is not None:
+        return Constant("float" in tensor.dtype)
+    if name == "numel" and size is not None:
+        return Constant(size)
+    return number_unknown(machine, "a tensor is not known", arguments.positional[0])
+
+
+__all__ = ["Address", "TensorObject", "options"]

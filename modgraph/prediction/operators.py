@@ -1,0 +1,303 @@
+"""Arithmetic and kin: on Python's own values directly, on everything else through its special methods."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import libcst as cst
+
+from modgraph.prediction import text
+from modgraph.prediction.limits import MAX_VALUE_SIZE
+from modgraph.prediction.values import (
+    Address,
+    Choice,
+    ClassValue,
+    Constant,
+    DictObject,
+    EnumMember,
+    GenericAlias,
+    KnownClass,
+    ListObject,
+    SetObject,
+    TupleValue,
+    Unknown,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from modgraph.prediction.machine import Interpreter
+
+BINARY: dict[type[cst.CSTNode], str] = {
+    cst.Add: "+",
+    cst.Subtract: "-",
+    cst.Multiply: "*",
+    cst.Divide: "/",
+    cst.FloorDivide: "//",
+    cst.Modulo: "%",
+    cst.Power: "**",
+    cst.MatrixMultiply: "@",
+    cst.LeftShift: "<<",
+    cst.RightShift: ">>",
+    cst.BitAnd: "&",
+    cst.BitOr: "|",
+    cst.BitXor: "^",
+}
+
+AUGMENTED: dict[type[cst.CSTNode], str] = {
+    cst.AddAssign: "+",
+    cst.SubtractAssign: "-",
+    cst.MultiplyAssign: "*",
+    cst.DivideAssign: "/",
+    cst.FloorDivideAssign: "//",
+    cst.ModuloAssign: "%",
+    cst.PowerAssign: "**",
+    cst.MatrixMultiplyAssign: "@",
+    cst.LeftShiftAssign: "<<",
+    cst.RightShiftAssign: ">>",
+    cst.BitAndAssign: "&",
+    cst.BitOrAssign: "|",
+    cst.BitXorAssign: "^",
+}
+
+_PYTHON: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "**": operator.pow,
+    "@": operator.matmul,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+}
+
+METHODS = {
+    "+": "add",
+    "-": "sub",
+    "*": "mul",
+    "/": "truediv",
+    "//": "floordiv",
+    "%": "mod",
+    "**": "pow",
+    "@": "matmul",
+    "<<": "lshift",
+    ">>": "rshift",
+    "&": "and",
+    "|": "or",
+    "^": "xor",
+}
+
+
+def binary(machine: Interpreter, symbol: str, left: Value, right: Value) -> Value:
+    """left symbol right."""
+    if isinstance(left, Constant) and isinstance(right, Constant):
+        return constants(machine, symbol, left.value, right.value)
+    if isinstance(left, Choice):
+        return machine.distribute(left, lambda each: binary(machine, symbol, each, right))
+    if isinstance(right, Choice):
+        return machine.distribute(right, lambda each: binary(machine, symbol, left, each))
+    if symbol == "%" and isinstance(left, Constant) and isinstance(left.value, str):
+        return text.percent(machine, left.value, right)
+    built_in = _sequences(machine, symbol, left, right)
+    if built_in is not None:
+        return built_in
+    if isinstance(left, EnumMember) or isinstance(right, EnumMember):
+        plain = [_plain_member(machine, side) for side in (left, right)]
+        if plain != [left, right]:
+            return binary(machine, symbol, plain[0], plain[1])
+    for receiver, other, name in (
+        (left, right, f"__{METHODS[symbol]}__"),
+        (right, left, f"__r{METHODS[symbol]}__"),
+    ):
+        method = _special(machine, receiver, name)
+        if method is not None:
+            result = machine.call(method, (receiver, other))
+            if result != Constant(NotImplemented):
+                return result
+    if isinstance(left, Unknown) or isinstance(right, Unknown):
+        return machine.unknown("an operand is not known", left, right)
+    if symbol == "|" and machine.is_class(left) or isinstance(left, GenericAlias):
+        return GenericAlias(left)
+    names = [_type_name(machine, side) for side in (left, right)]
+    if "?" in names:
+        return machine.unknown(f"{symbol} of {names[0]} and {names[1]} is not modelled")
+    raise machine.raises("TypeError", f"unsupported operand type(s) for {symbol}: '{names[0]}' and '{names[1]}'")
+
+
+def in_place(machine: Interpreter, symbol: str, left: Value, right: Value) -> Value:
+    """left symbol= right: a list is changed in place, an object by its own method."""
+    if isinstance(left, Address):
+        items = machine.state.find(left, ListObject)
+        if items is not None and symbol == "+" and isinstance(items.cls, KnownClass):
+            found = machine.iterate(right)
+            target = machine.state.change(left, ListObject)
+            if isinstance(found, Unknown):
+                target.open = target.open or found
+            elif target.open is None:
+                target.items.extend(found)
+            return left
+        mapping = machine.state.find(left, DictObject)
+        if mapping is not None and symbol == "|":
+            machine.call(machine.get_attribute(left, "update"), (right,))
+            return left
+        method = _special(machine, left, f"__i{METHODS[symbol]}__")
+        if method is not None:
+            return machine.call(method, (left, right))
+    return binary(machine, symbol, left, right)
+
+
+def constants(machine: Interpreter, symbol: str, left: Any, right: Any) -> Value:
+    """The operator on Python's own values; too large a result is Unknown."""
+    if not _bounded(symbol, left, right):
+        return machine.unknown(f"the result of {symbol} is larger than {MAX_VALUE_SIZE}")
+    if symbol == "%" and isinstance(left, str):
+        return text.percent(machine, left, Constant(right))
+    try:
+        return Constant(_PYTHON[symbol](left, right))
+    except (ArithmeticError, TypeError, ValueError) as error:
+        raise machine.raises(type(error).__name__, str(error)) from None
+
+
+def _bounded(symbol: str, left: Any, right: Any) -> bool:
+    if symbol == "*":
+        for one, other in ((left, right), (right, left)):
+            if isinstance(one, (str, bytes)) and isinstance(other, int):
+                return len(one) * other <= MAX_VALUE_SIZE
+        return not (isinstance(left, int) and isinstance(right, int)) or (
+            left.bit_length() + right.bit_length() <= MAX_VALUE_SIZE
+        )
+    if symbol == "**" and isinstance(left, int) and isinstance(right, int):
+        return right < 0 or left.bit_length() * right <= MAX_VALUE_SIZE
+    if symbol == "<<" and isinstance(left, int) and isinstance(right, int):
+        return right <= MAX_VALUE_SIZE
+    return True
+
+
+def _sequences(machine: Interpreter, symbol: str, left: Value, right: Value) -> Value | None:
+    """+ and * of tuples and lists, | & - ^ of sets, | of dicts."""
+    state = machine.state
+    if symbol == "*":
+        for sequence, count in ((left, right), (right, left)):
+            repeated = _repeat(machine, sequence, count)
+            if repeated is not None:
+                return repeated
+        return None
+    if symbol == "+":
+        if isinstance(left, TupleValue) and isinstance(right, TupleValue):
+            return TupleValue(left.items + right.items, left.cls if left.cls == right.cls else None)
+        first = state.find(left, ListObject)
+        second = state.find(right, ListObject)
+        if first is not None and second is not None:
+            if first.open is not None:
+                return machine.allocate(ListObject(list(first.items), first.open))
+            return machine.allocate(ListObject(first.items + second.items, second.open))
+        if first is not None and isinstance(right, Unknown):
+            return machine.allocate(ListObject(list(first.items), first.open or right))
+        return None
+    if symbol == "|":
+        ours, theirs = state.find(left, DictObject), state.find(right, DictObject)
+        if ours is not None and theirs is not None:
+            merged = DictObject({**ours.entries, **theirs.entries}, ours.open or theirs.open, ours.cls)
+            return machine.allocate(merged)
+    return _sets(machine, symbol, left, right)
+
+
+def _repeat(machine: Interpreter, sequence: Value, count: Value) -> Value | None:
+    items: list[Value] | None = None
+    if isinstance(sequence, TupleValue):
+        items = list(sequence.items)
+    source = machine.state.find(sequence, ListObject)
+    if source is not None:
+        if source.open is not None:
+            return machine.allocate(ListObject([], source.open))
+        items = source.items
+    if items is None:
+        return None
+    if isinstance(count, EnumMember):
+        count = _plain_member(machine, count)
+    if isinstance(count, Unknown):
+        return count if source is None else machine.allocate(ListObject([], count))
+    if not isinstance(count, Constant) or not isinstance(count.value, int):
+        return None
+    if len(items) * count.value > MAX_VALUE_SIZE:
+        return machine.unknown(f"a sequence of more than {MAX_VALUE_SIZE} items")
+    repeated = items * count.value
+    return TupleValue(tuple(repeated)) if source is None else machine.allocate(ListObject(repeated))
+
+
+def _sets(machine: Interpreter, symbol: str, left: Value, right: Value) -> Value | None:
+    first, second = machine.state.find(left, SetObject), machine.state.find(right, SetObject)
+    if first is None or second is None or symbol not in "|&-^":
+        return None
+    open_ = first.open or second.open
+    if symbol == "|":
+        items = {**first.items, **second.items}
+    elif symbol == "&":
+        items = {key: None for key in first.items if key in second.items}
+    elif symbol == "-":
+        items = {key: None for key in first.items if key not in second.items}
+    else:
+        items = {key: None for key in first.items if key not in second.items}
+        items.update({key: None for key in second.items if key not in first.items})
+    return machine.allocate(SetObject(items, open_, first.cls))
+
+
+def unary(machine: Interpreter, node: cst.BaseUnaryOp, value: Value) -> Value:
+    """-value, +value, ~value, not value."""
+    if isinstance(node, cst.Not):
+        truth = machine.truth(value)
+        return Constant(not truth) if truth is not None else machine.unknown("its truth is not known", value)
+    if isinstance(value, Choice):
+        return machine.distribute(value, lambda each: unary(machine, node, each))
+    if isinstance(value, Constant):
+        try:
+            if isinstance(node, cst.Minus):
+                return Constant(-value.value)
+            if isinstance(node, cst.Plus):
+                return Constant(+value.value)
+            return Constant(~value.value)
+        except TypeError as error:
+            raise machine.raises("TypeError", str(error)) from None
+    name = {cst.Minus: "__neg__", cst.Plus: "__pos__", cst.BitInvert: "__invert__"}[type(node)]
+    method = _special(machine, value, name)
+    if method is not None:
+        return machine.call(method, (value,))
+    return machine.unknown(f"{name} is not modelled", value)
+
+
+def _special(machine: Interpreter, receiver: Value, name: str) -> Value | None:
+    """A special method of the receiver's class, to be called with the receiver."""
+    if isinstance(receiver, Unknown):
+        return None
+    cls = machine.class_of(receiver)
+    if isinstance(cls, Unknown):
+        return None
+    method = machine.class_attribute(cls, name)
+    return None if isinstance(method, Unknown) else method
+
+
+def _plain_member(machine: Interpreter, value: Value) -> Value:
+    """The value of a member of an IntEnum, StrEnum or kin, which computes like its value."""
+    if isinstance(value, EnumMember):
+        names = {cls.name for cls in machine.mro(value.cls) if isinstance(cls, KnownClass)}
+        if names & {"builtins.int", "builtins.str", "builtins.float", "enum.IntEnum", "enum.StrEnum", "enum.IntFlag"}:
+            return value.value
+    return value
+
+
+def _type_name(machine: Interpreter, value: Value) -> str:
+    cls = machine.class_of(value)
+    if isinstance(cls, ClassValue):
+        unknown = any(isinstance(base, Unknown) for base in machine.mro(cls))
+        return "?" if unknown else cls.name.rpartition(".")[2]
+    if isinstance(cls, KnownClass):
+        # Of a known class not every method need be modelled; Python's own say themselves what they cannot do.
+        module, _, name = cls.name.rpartition(".")
+        return name if module == "builtins" else "?"
+    return "?"

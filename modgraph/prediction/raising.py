@@ -1,0 +1,161 @@
+"""`raise`, `assert`, `try`: exceptions that certainly occur, and those that some paths raise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from modgraph.prediction import control, expressions, names, statements
+from modgraph.prediction.frames import Frame, Outcome
+from modgraph.prediction.knowledge.registry import Raised
+from modgraph.prediction.state import State
+from modgraph.prediction.values import (
+    ClassValue,
+    Constant,
+    InstanceObject,
+    KnownClass,
+    TupleValue,
+    Unknown,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from modgraph.prediction.machine import Interpreter
+
+
+def execute_raise(machine: Interpreter, frame: Frame, node: cst.Raise) -> Outcome:
+    if node.exc is None:
+        if frame.handling is not None:
+            raise frame.handling
+        raise machine.raises("RuntimeError", "No active exception to reraise")
+    value = expressions.evaluate(machine, frame, node.exc)
+    raise raised_from(machine, value)
+
+
+def raised_from(machine: Interpreter, value: Value) -> Raised:
+    """The exception that `raise value` raises; a class is instantiated."""
+    if isinstance(value, (ClassValue, KnownClass)):
+        value = machine.call(value)
+    cls = machine.class_of(value)
+    name = cls.name if isinstance(cls, (ClassValue, KnownClass)) else "builtins.Exception"
+    return Raised(value, name, _message(machine, value), machine.where)
+
+
+def _message(machine: Interpreter, value: Value) -> str:
+    instance = machine.state.find(value, InstanceObject)
+    arguments = instance.attributes.get("args") if instance is not None else None
+    if isinstance(arguments, TupleValue):
+        return ", ".join(machine.string(item) or "..." for item in arguments.items)
+    return "..."
+
+
+def execute_assert(machine: Interpreter, frame: Frame, node: cst.Assert) -> Outcome:
+    value = expressions.evaluate(machine, frame, node.test)
+    if machine.truth(value) is False:
+        message = expressions.evaluate(machine, frame, node.msg) if node.msg is not None else Constant("")
+        raise machine.raises("AssertionError", machine.string(message) or expressions.source_of(node.test))
+    return "normal"
+
+
+def execute_try(machine: Interpreter, frame: Frame, node: cst.Try | cst.TryStar) -> Outcome:
+    since = machine.base.next_index
+    machine.guards.append([])
+    outcome: Outcome
+    certain: Raised | None = None
+    frames = len(machine.frames)
+    try:
+        outcome = statements.run_block(machine, frame, node.body)
+    except Raised as raised:
+        certain = raised
+        outcome = "dead"
+        del machine.frames[frames:]
+    finally:
+        partial = machine.guards.pop()
+    paths: list[control.Path] = []
+    unhandled: list[tuple[Raised, State]] = []
+    if certain is None:
+        orelse = node.orelse
+        ended = outcome
+
+        def go_on() -> Outcome:
+            if ended == "normal" and orelse is not None:
+                return statements.run_block(machine, frame, orelse.body)
+            return ended
+
+        paths.append((machine.state, go_on))
+    else:
+        partial = [(certain, machine.state), *partial]
+    for raised, state in partial:
+        machine.state = state
+        handler = _handler(machine, frame, node, raised)
+        if handler is None:
+            unhandled.append((raised, state))
+        else:
+            paths.append((state, _handling(machine, frame, handler, raised)))
+    return _finish(machine, frame, node, paths, unhandled, since)
+
+
+def _finish(
+    machine: Interpreter,
+    frame: Frame,
+    node: cst.Try | cst.TryStar,
+    paths: list[control.Path],
+    unhandled: list[tuple[Raised, State]],
+    since: int,
+) -> Outcome:
+    failure: Raised | None = None
+    outcome: Outcome = "dead"
+    if paths:
+        try:
+            outcome = control.run_paths(machine, frame, paths, "depends on whether an exception is raised", since)
+        except Raised as raised:
+            failure = raised
+        if unhandled and machine.guards:
+            machine.guards[-1].extend(unhandled)
+    else:
+        failure, machine.state = unhandled[0]
+    if node.finalbody is not None and outcome != "dead":
+        value = frame.value
+        final = statements.run_block(machine, frame, node.finalbody.body)
+        if final != "normal":
+            return final
+        frame.value = value
+    elif node.finalbody is not None and failure is not None:
+        final = statements.run_block(machine, frame, node.finalbody.body)
+        if final != "normal":
+            return final
+    if failure is not None:
+        raise failure
+    return outcome
+
+
+def _handler(
+    machine: Interpreter, frame: Frame, node: cst.Try | cst.TryStar, raised: Raised
+) -> cst.ExceptHandler | cst.ExceptStarHandler | None:
+    """The first handler that takes the exception; one whose class is not known is taken to."""
+    for handler in node.handlers:
+        if handler.type is None:
+            return handler
+        classes = expressions.evaluate(machine, frame, handler.type)
+        if isinstance(classes, Unknown):
+            continue
+        if machine.is_instance(raised.exception, classes) is not False:
+            return handler
+    return None
+
+
+def _handling(
+    machine: Interpreter, frame: Frame, handler: cst.ExceptHandler | cst.ExceptStarHandler, raised: Raised
+) -> Callable[[], Outcome]:
+    def handle() -> Outcome:
+        outer, frame.handling = frame.handling, raised
+        if handler.name is not None and isinstance(handler.name.name, cst.Name):
+            names.bind(machine, frame, handler.name.name.value, raised.exception)
+        try:
+            return statements.run_block(machine, frame, handler.body)
+        finally:
+            frame.handling = outer
+
+    return handle

@@ -1,0 +1,389 @@
+"""Builtins that look into the interpreter itself: getattr, isinstance, super, type, property and kin."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from modgraph.prediction import attributes, calls, classes, functions, items, names
+from modgraph.prediction.knowledge.registry import Arguments, Machine, Raised, models
+from modgraph.prediction.values import (
+    FALSE,
+    NONE,
+    TRUE,
+    Address,
+    Choice,
+    ClassMethod,
+    ClassValue,
+    Constant,
+    DictObject,
+    EnvironmentObject,
+    IteratorObject,
+    KnownClass,
+    PropertyValue,
+    StaticMethod,
+    SuperValue,
+    TupleValue,
+    Unknown,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from modgraph.prediction.machine import Interpreter
+
+
+def _interpreter(machine: Machine) -> Interpreter:
+    return cast("Interpreter", machine)
+
+
+def _answer(machine: Machine, answer: bool | None, value: Value) -> Value:
+    return machine.unknown("its class is not known", value) if answer is None else Constant(answer)
+
+
+@models("builtins.isinstance")
+def isinstance_(arguments: Arguments, machine: Machine) -> Value:
+    value, of = arguments.get(0, "obj", NONE), arguments.get(1, "class_or_tuple", NONE)
+    if isinstance(value, Choice):
+        return _interpreter(machine).distribute(
+            value, lambda each: _answer(machine, machine.is_instance(each, of), each)
+        )
+    return _answer(machine, machine.is_instance(value, of), value)
+
+
+@models("builtins.issubclass")
+def issubclass_(arguments: Arguments, machine: Machine) -> Value:
+    cls = arguments.get(0, "cls", NONE)
+    return _answer(machine, machine.is_subclass(cls, arguments.get(1, "class_or_tuple", NONE)), cls)
+
+
+@models("builtins.callable")
+def callable_(arguments: Arguments, machine: Machine) -> Value:
+    value = arguments.get(0, "obj", NONE)
+    return _answer(machine, classes.is_callable(_interpreter(machine), value), value)
+
+
+def _name(machine: Machine, value: Value) -> str | Unknown:
+    if isinstance(value, Constant) and isinstance(value.value, str):
+        return value.value
+    return machine.unknown("the name of the attribute is not known", value)
+
+
+@models("builtins.hasattr")
+def hasattr_(arguments: Arguments, machine: Machine) -> Value:
+    value, name = arguments.get(0, "obj", NONE), _name(machine, arguments.get(1, "name", NONE))
+    if isinstance(name, Unknown):
+        return name
+    if isinstance(value, Unknown):
+        return value
+    if isinstance(value, Choice):
+        return _interpreter(machine).distribute(
+            value, lambda each: hasattr_(Arguments("hasattr", (each, Constant(name))), machine)
+        )
+    found = _found(machine, value, name)
+    if found is None:
+        return FALSE
+    if isinstance(found, Unknown) and (found.optional or _may_be_missing(_interpreter(machine), value, name)):
+        return found
+    return TRUE
+
+
+def _found(machine: Machine, value: Value, name: str) -> Value | None:
+    """The attribute; None where a property or `__getattr__` raises AttributeError."""
+    try:
+        return machine.find_attribute(value, name)
+    except Raised as raised:
+        if raised.name != "builtins.AttributeError":
+            raise
+        return None
+
+
+def _may_be_missing(machine: Interpreter, value: Value, name: str) -> bool:
+    """An unknown attribute of which it is not known either whether it is there."""
+    if isinstance(value, Address):
+        item = machine.state.read(value)
+        for store in ("attributes", "modules", "parameters", "buffers"):
+            if name in getattr(item, store, {}):
+                return False
+    cls = classes.class_of(machine, value)
+    attribute = classes.class_attribute(machine, cls, name)
+    return attribute is None or isinstance(attribute, Unknown)
+
+
+@models("builtins.getattr")
+def getattr_(arguments: Arguments, machine: Machine) -> Value:
+    value, name = arguments.positional[0], _name(machine, arguments.get(1, "name", NONE))
+    if isinstance(name, Unknown):
+        return name
+    if len(arguments.positional) < 3:
+        return machine.get_attribute(value, name)
+    if isinstance(value, Choice):
+        return _interpreter(machine).distribute(
+            value, lambda each: getattr_(Arguments("getattr", (each, *arguments.positional[1:])), machine)
+        )
+    found = _found(machine, value, name)
+    return arguments.positional[2] if found is None else found
+
+
+@models("builtins.setattr")
+def setattr_(arguments: Arguments, machine: Machine) -> Value:
+    value, given, new = arguments.positional
+    name = _name(machine, given)
+    if isinstance(name, Unknown):
+        machine.expose([value], name)
+    else:
+        machine.set_attribute(value, name, new)
+    return NONE
+
+
+@models("builtins.delattr")
+def delattr_(arguments: Arguments, machine: Machine) -> Value:
+    value, given = arguments.positional
+    name = _name(machine, given)
+    if isinstance(name, Unknown):
+        machine.expose([value], name)
+    else:
+        machine.delete_attribute(value, name)
+    return NONE
+
+
+@models("builtins.super")
+def super_(arguments: Arguments, machine: Machine) -> Value:
+    if len(arguments.positional) == 2:
+        return SuperValue(*arguments.positional)
+    frame = _interpreter(machine).frames[-1]
+    owner = frame.function.owner if frame.function is not None else None
+    if owner is None or frame.receiver is None:
+        return machine.unknown("super() outside a method")
+    return SuperValue(owner, frame.receiver)
+
+
+@models("builtins.type")
+def type_(arguments: Arguments, machine: Machine) -> Value:
+    if len(arguments.positional) == 1:
+        return machine.class_of(arguments.positional[0])
+    if len(arguments.positional) != 3:
+        raise machine.raises("TypeError", "type() takes 1 or 3 arguments")
+    name, bases, namespace = arguments.positional
+    entries = machine.state.find(namespace, DictObject)
+    if not isinstance(name, Constant) or not isinstance(bases, TupleValue) or entries is None:
+        return machine.unknown("a class made at run time", name, bases)
+    given = {key.value: value for key, value in entries.entries.items() if isinstance(key, Constant)}
+    interpreter = _interpreter(machine)
+    module = interpreter.frames[-1].module if interpreter.frames else ""
+    return functions.make_class(interpreter, f"{module}.{name.value}", bases.items, None, None, given)
+
+
+@models("builtins.vars")
+def vars_(arguments: Arguments, machine: Machine) -> Value:
+    if not arguments.positional:
+        return locals_(arguments, machine)
+    return machine.get_attribute(arguments.positional[0], "__dict__")
+
+
+@models("builtins.locals")
+def locals_(arguments: Arguments, machine: Machine) -> Value:
+    frame = _interpreter(machine).frames[-1]
+    environment = machine.state.read(frame.environment)
+    assert isinstance(environment, EnvironmentObject)
+    return machine.allocate(DictObject({Constant(name): value for name, value in environment.names.items()}))
+
+
+@models("builtins.globals")
+def globals_(arguments: Arguments, machine: Machine) -> Value:
+    """The names of the module that have been asked for, and those its index has."""
+    interpreter = _interpreter(machine)
+    module = interpreter.frames[-1].module
+    source = interpreter.finder.source(module)
+    entries: dict[Value, Value] = {}
+    for name in source.index.names if source is not None else ():
+        if name in interpreter.namespaces.get(module, {}) or _cheap(interpreter, module, name):
+            value = names.global_name(interpreter, module, name)
+            if value is not None:
+                entries[Constant(name)] = value
+    return machine.allocate(DictObject(entries, machine.unknown("globals() may hold more")))
+
+
+def _cheap(machine: Interpreter, module: str, name: str) -> bool:
+    """A definition or import: its value follows without running the module's code."""
+    source = machine.finder.source(module)
+    statements = source.index.statements.get(name, []) if source is not None else []
+    running = any(key[0] == module for key in machine.running)
+    return not running and all(statement.kind in ("class", "function", "import", "assign") for statement in statements)
+
+
+@models("builtins.dir")
+def dir_(arguments: Arguments, machine: Machine) -> Value:
+    return machine.unknown("dir() is not modelled")
+
+
+@models("builtins.id")
+def id_(arguments: Arguments, machine: Machine) -> Value:
+    value = arguments.get(0, "obj", NONE)
+    return Constant(value.index) if isinstance(value, Address) else machine.unknown("id() is not known", value)
+
+
+@models("builtins.hash")
+def hash_(arguments: Arguments, machine: Machine) -> Value:
+    value = arguments.get(0, "obj", NONE)
+    if isinstance(value, Constant) and isinstance(value.value, int):
+        return Constant(hash(value.value))
+    return machine.unknown("hash() differs from run to run", value)
+
+
+@models("builtins.iter")
+def iter_(arguments: Arguments, machine: Machine) -> Value:
+    value = arguments.get(0, "iterable", NONE)
+    if len(arguments.positional) > 1:
+        return machine.unknown("iter() with a sentinel is not modelled")
+    if machine.state.find(value, IteratorObject) is not None:
+        return value
+    found = machine.iterate(value)
+    if isinstance(found, Unknown):
+        return machine.allocate(IteratorObject([], 0, found))
+    return machine.allocate(IteratorObject(found))
+
+
+@models("builtins.next", "builtins.generator.__next__")
+def next_(arguments: Arguments, machine: Machine) -> Value:
+    value = arguments.positional[0]
+    iterator = machine.state.find(value, IteratorObject)
+    if iterator is None:
+        method = None if isinstance(value, (Unknown, Choice)) else machine.find_attribute(value, "__next__")
+        if method is None:
+            return machine.unknown("what comes next is not known", value)
+        return machine.call(method)
+    assert isinstance(value, Address)
+    if iterator.position < len(iterator.items):
+        changed = machine.state.change(value, IteratorObject)
+        changed.position += 1
+        return changed.items[changed.position - 1]
+    if iterator.open is not None:
+        return iterator.open
+    if len(arguments.positional) > 1:
+        return arguments.positional[1]
+    raise machine.raises("StopIteration", "")
+
+
+@models("builtins.generator.__iter__")
+def generator_iter(arguments: Arguments, machine: Machine) -> Value:
+    return arguments.positional[0]
+
+
+@models("builtins.property")
+def property_(arguments: Arguments, machine: Machine) -> Value:
+    setter = arguments.get(1, "fset", NONE)
+    deleter = arguments.get(2, "fdel", NONE)
+    return PropertyValue(
+        arguments.get(0, "fget", NONE), None if setter == NONE else setter, None if deleter == NONE else deleter
+    )
+
+
+@models("builtins.property.setter")
+def property_setter(arguments: Arguments, machine: Machine) -> Value:
+    value, setter = arguments.positional
+    assert isinstance(value, PropertyValue)
+    return PropertyValue(value.getter, setter, value.deleter)
+
+
+@models("builtins.property.getter")
+def property_getter(arguments: Arguments, machine: Machine) -> Value:
+    value, getter = arguments.positional
+    assert isinstance(value, PropertyValue)
+    return PropertyValue(getter, value.setter, value.deleter)
+
+
+@models("builtins.property.deleter")
+def property_deleter(arguments: Arguments, machine: Machine) -> Value:
+    value, deleter = arguments.positional
+    assert isinstance(value, PropertyValue)
+    return PropertyValue(value.getter, value.setter, deleter)
+
+
+@models("builtins.staticmethod")
+def staticmethod_(arguments: Arguments, machine: Machine) -> Value:
+    return StaticMethod(arguments.positional[0])
+
+
+@models("builtins.classmethod")
+def classmethod_(arguments: Arguments, machine: Machine) -> Value:
+    return ClassMethod(arguments.positional[0])
+
+
+@models("builtins.object.__new__")
+def object_new(arguments: Arguments, machine: Machine) -> Value:
+    cls = arguments.positional[0]
+    if not isinstance(cls, (ClassValue, KnownClass)):
+        return machine.unknown("which class is instantiated is not known", cls)
+    return calls.allocate_instance(_interpreter(machine), cls, Arguments("object.__new__", (), {}, arguments.where))
+
+
+@models("builtins.object.__getattribute__")
+def object_getattribute(arguments: Arguments, machine: Machine) -> Value:
+    value, given = arguments.positional
+    name = _name(machine, given)
+    if isinstance(name, Unknown):
+        return name
+    interpreter = _interpreter(machine)
+    found = attributes.raw(interpreter, value, name) if isinstance(value, Address) else None
+    if found is not None:
+        return found
+    fallback = interpreter.class_attribute(interpreter.class_of(value), "__getattr__")
+    if fallback is not None:
+        return interpreter.call(fallback, (value, given))
+    owner = classes.short_name(interpreter.class_of(value))
+    raise machine.raises("AttributeError", f"'{owner}' object has no attribute '{name}'")
+
+
+@models("builtins.object.__delattr__")
+def object_delattr(arguments: Arguments, machine: Machine) -> Value:
+    value, given = arguments.positional
+    name = _name(machine, given)
+    if isinstance(value, Address) and not isinstance(name, Unknown):
+        attributes.own_delete(_interpreter(machine), value, name)
+    return NONE
+
+
+@models("builtins.object.__eq__")
+def object_eq(arguments: Arguments, machine: Machine) -> Value:
+    left, right = arguments.positional
+    return machine.compare("is", left, right)
+
+
+@models("builtins.list.__getitem__", "builtins.dict.__getitem__")
+def container_getitem(arguments: Arguments, machine: Machine) -> Value:
+    return items.own_item(_interpreter(machine), *arguments.positional)
+
+
+@models("builtins.list.__setitem__", "builtins.dict.__setitem__")
+def container_setitem(arguments: Arguments, machine: Machine) -> Value:
+    items.own_assign(_interpreter(machine), *arguments.positional)
+    return NONE
+
+
+@models("builtins.list.__delitem__", "builtins.dict.__delitem__")
+def container_delitem(arguments: Arguments, machine: Machine) -> Value:
+    items.own_delete(_interpreter(machine), *arguments.positional)
+    return NONE
+
+
+@models("builtins.list.__iter__", "builtins.dict.__iter__", "builtins.set.__iter__")
+def container_iter(arguments: Arguments, machine: Machine) -> Value:
+    item = machine.state.read(cast(Address, arguments.positional[0]))
+    found = list(item.entries) if isinstance(item, DictObject) else list(getattr(item, "items", []))
+    open_ = getattr(item, "open", None)
+    return machine.allocate(IteratorObject([] if open_ else found, 0, open_))
+
+
+@models("builtins.__import__")
+def import_module(arguments: Arguments, machine: Machine) -> Value:
+    name = _name(machine, arguments.get(0, "name", NONE))
+    if isinstance(name, Unknown):
+        return name
+    package = arguments.get(1, "package", NONE)
+    if name.startswith("."):
+        if not isinstance(package, Constant) or not isinstance(package.value, str):
+            return machine.unknown("which package it is relative to is not known", package)
+        level = len(name) - len(name.lstrip("."))
+        parts = package.value.split(".")
+        name = ".".join([*parts[: len(parts) - level + 1], name.lstrip(".")])
+    return names.import_name(_interpreter(machine), name, None, "")
+

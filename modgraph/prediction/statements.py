@@ -1,0 +1,220 @@
+"""execute(machine, frame, block) -> Outcome: simple statements here, compound ones in `control.py` and `matching.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import libcst as cst
+
+from modgraph.prediction import control, expressions, functions, imports, matching, operators, raising, targets
+from modgraph.prediction.frames import Frame, LimitReached, Outcome
+from modgraph.prediction.knowledge.registry import Raised
+from modgraph.prediction.values import NONE, Address, EnvironmentObject, Value
+from modgraph.source.index import Statement
+from modgraph.source.modules import SourceError, SourceModule
+
+if TYPE_CHECKING:
+    from modgraph.prediction.machine import Interpreter
+
+Executor = Callable[["Interpreter", Frame, Any], Outcome]
+
+
+def execute(machine: Interpreter, frame: Frame, block: Sequence[cst.CSTNode]) -> Outcome:
+    """Runs the statements in order until one of them leaves the block.
+
+    Raises:
+        Raised: what Python would certainly raise.
+    """
+    for statement in block:
+        if isinstance(statement, cst.SimpleStatementLine):
+            outcome = execute(machine, frame, statement.body)
+        else:
+            outcome = execute_one(machine, frame, statement)
+        if outcome != "normal":
+            return outcome
+    return "normal"
+
+
+def execute_one(machine: Interpreter, frame: Frame, statement: cst.CSTNode) -> Outcome:
+    """Runs one statement. A fault of the interpreter itself leaves what the statement binds unknown."""
+    machine.step()
+    outer, frame.statement = frame.statement, statement
+    executor = _EXECUTORS.get(type(statement))
+    try:
+        if executor is None:
+            machine.problem(f"{type(statement).__name__} is not interpreted")
+            return "normal"
+        return executor(machine, frame, statement)
+    except (Raised, LimitReached):
+        raise
+    except Exception as error:  # a defect here must not take the prediction with it
+        if machine.strict:
+            raise
+        _give_up(machine, frame, statement, error)
+        return "normal"
+    finally:
+        frame.statement = outer
+
+
+def _give_up(machine: Interpreter, frame: Frame, statement: cst.CSTNode, error: Exception) -> None:
+    unknown = machine.unknown(f"internal error of the interpreter: {type(error).__name__}: {error}")
+    machine.problem(unknown.reason, None, unknown.where)
+    written: list[cst.BaseExpression] = []
+    if isinstance(statement, cst.Assign):
+        written = [target.target for target in statement.targets]
+    elif isinstance(statement, (cst.AnnAssign, cst.AugAssign)):
+        written = [statement.target]
+    for target in written:
+        targets.assign(machine, frame, target, unknown)
+    if not written and frame.receiver is not None:
+        machine.expose([frame.receiver], unknown)
+
+
+def run_block(machine: Interpreter, frame: Frame, suite: cst.BaseSuite) -> Outcome:
+    return execute(machine, frame, suite.body)
+
+
+def run_module_statement(
+    machine: Interpreter, source: SourceModule, statement: Statement, environment: Address
+) -> dict[str, Value]:
+    """Executes a statement of a module's body; the names bound in the environment after it. What it raises or cannot
+    be parsed leaves them unknown."""
+    return _run_apart(machine, source, statement, Frame(source.name, _EMPTY, environment))
+
+
+def run_class_statement(machine: Interpreter, source: SourceModule, statement: Statement, frame: Frame) -> dict[str, Value]:
+    """The same for a statement of a class body; the frame says which class."""
+    return _run_apart(machine, source, statement, frame)
+
+
+def _run_apart(machine: Interpreter, source: SourceModule, statement: Statement, frame: Frame) -> dict[str, Value]:
+    try:
+        frame.parsed = source.statement(statement)
+    except SourceError as error:
+        return {name: machine.unknown(error.message) for name in statement.names}
+    machine.frames.append(frame)
+    failure: Value | None = None
+    try:
+        execute(machine, frame, frame.parsed.statements)
+    except Raised as raised:
+        failure = machine.unknown(f"raises {raised}")
+    finally:
+        machine.frames.pop()
+    found = machine.state.read(frame.environment)
+    assert isinstance(found, EnvironmentObject)
+    bound = dict(found.names)
+    if failure is not None:
+        for name in statement.names:
+            bound.setdefault(name, failure)
+    return bound
+
+
+class _NoSource:
+    """Stands in until the statement is parsed."""
+
+    file = ""
+    first_line = 1
+
+
+_EMPTY: Any = _NoSource()
+
+
+# ---- simple statements -----------------------------------------------------------------------------------------------
+
+
+def _expression(machine: Interpreter, frame: Frame, node: cst.Expr) -> Outcome:
+    if not isinstance(node.value, (cst.SimpleString, cst.ConcatenatedString)):
+        expressions.evaluate(machine, frame, node.value)
+    return "normal"
+
+
+def _assign(machine: Interpreter, frame: Frame, node: cst.Assign) -> Outcome:
+    value = expressions.evaluate(machine, frame, node.value)
+    for target in node.targets:
+        targets.assign(machine, frame, target.target, value)
+    return "normal"
+
+
+def _annotated(machine: Interpreter, frame: Frame, node: cst.AnnAssign) -> Outcome:
+    if node.value is not None:
+        targets.assign(machine, frame, node.target, expressions.evaluate(machine, frame, node.value))
+    return "normal"
+
+
+def _augmented(machine: Interpreter, frame: Frame, node: cst.AugAssign) -> Outcome:
+    current = expressions.evaluate(machine, frame, node.target)
+    value = expressions.evaluate(machine, frame, node.value)
+    result = operators.in_place(machine, operators.AUGMENTED[type(node.operator)], current, value)
+    targets.assign(machine, frame, node.target, result)
+    return "normal"
+
+
+def _delete(machine: Interpreter, frame: Frame, node: cst.Del) -> Outcome:
+    targets.delete(machine, frame, node.target)
+    return "normal"
+
+
+def _return(machine: Interpreter, frame: Frame, node: cst.Return) -> Outcome:
+    frame.value = expressions.evaluate(machine, frame, node.value) if node.value is not None else NONE
+    return "return"
+
+
+def _pass(machine: Interpreter, frame: Frame, node: cst.CSTNode) -> Outcome:
+    return "normal"
+
+
+def _break(machine: Interpreter, frame: Frame, node: cst.Break) -> Outcome:
+    return "break"
+
+
+def _continue(machine: Interpreter, frame: Frame, node: cst.Continue) -> Outcome:
+    return "continue"
+
+
+def _global(machine: Interpreter, frame: Frame, node: cst.Global) -> Outcome:
+    frame.global_names |= {item.name.value for item in node.names}
+    return "normal"
+
+
+def _nonlocal(machine: Interpreter, frame: Frame, node: cst.Nonlocal) -> Outcome:
+    frame.nonlocal_names |= {item.name.value for item in node.names}
+    return "normal"
+
+
+def _function(machine: Interpreter, frame: Frame, node: cst.FunctionDef) -> Outcome:
+    targets.assign(machine, frame, node.name, functions.define_function(machine, frame, node))
+    return "normal"
+
+
+def _class(machine: Interpreter, frame: Frame, node: cst.ClassDef) -> Outcome:
+    targets.assign(machine, frame, node.name, functions.define_class(machine, frame, node))
+    return "normal"
+
+
+_EXECUTORS: dict[type[cst.CSTNode], Executor] = {
+    cst.Expr: _expression,
+    cst.Assign: _assign,
+    cst.AnnAssign: _annotated,
+    cst.AugAssign: _augmented,
+    cst.Del: _delete,
+    cst.Return: _return,
+    cst.Pass: _pass,
+    cst.Break: _break,
+    cst.Continue: _continue,
+    cst.Global: _global,
+    cst.Nonlocal: _nonlocal,
+    cst.FunctionDef: _function,
+    cst.ClassDef: _class,
+    cst.Import: imports.import_modules,
+    cst.ImportFrom: imports.import_names,
+    cst.Assert: raising.execute_assert,
+    cst.Raise: raising.execute_raise,
+    cst.Try: raising.execute_try,
+    cst.TryStar: raising.execute_try,
+    cst.If: control.execute_if,
+    cst.For: control.execute_for,
+    cst.While: control.execute_while,
+    cst.With: control.execute_with,
+    cst.Match: matching.execute_match,
+}

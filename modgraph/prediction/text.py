@@ -1,0 +1,187 @@
+"""Strings: str(value), f-strings, %-formatting."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import libcst as cst
+
+from modgraph.prediction import expressions
+from modgraph.prediction.frames import Frame
+from modgraph.prediction.values import (
+    Address,
+    ClassValue,
+    Constant,
+    Device,
+    DictObject,
+    Dtype,
+    EnumMember,
+    InstanceObject,
+    KnownClass,
+    ListObject,
+    TupleValue,
+    Unknown,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from modgraph.prediction.machine import Interpreter
+
+
+class NotPlain(Exception):
+    """The value has no counterpart among Python's own literals, or is not known."""
+
+
+def to_python(machine: Interpreter, value: Value) -> Any:
+    """The value as a Python object, through lists, tuples and dicts.
+
+    Raises:
+        NotPlain: some part is no literal.
+    """
+    if isinstance(value, Constant):
+        return value.value
+    if isinstance(value, TupleValue):
+        return tuple(to_python(machine, item) for item in value.items)
+    if isinstance(value, EnumMember):
+        cls = {base.name for base in machine.mro(value.cls) if isinstance(base, KnownClass)}
+        if cls & {"builtins.int", "builtins.str", "enum.IntEnum", "enum.StrEnum"}:
+            return to_python(machine, value.value)
+    items = machine.state.find(value, ListObject)
+    if items is not None and items.open is None:
+        return [to_python(machine, item) for item in items.items]
+    mapping = machine.state.find(value, DictObject)
+    if mapping is not None and mapping.open is None:
+        return {to_python(machine, key): to_python(machine, item) for key, item in mapping.entries.items()}
+    raise NotPlain
+
+
+def from_python(machine: Interpreter, value: Any) -> Value:
+    """The value of a Python literal, lists and dicts on the heap."""
+    if isinstance(value, tuple):
+        return TupleValue(tuple(from_python(machine, item) for item in value))
+    if isinstance(value, list):
+        return machine.allocate(ListObject([from_python(machine, item) for item in value]))
+    if isinstance(value, dict):
+        entries = {from_python(machine, key): from_python(machine, item) for key, item in value.items()}
+        return machine.allocate(DictObject(entries))
+    return Constant(value)
+
+
+def string(machine: Interpreter, value: Value) -> str | None:
+    """str(value); None where it cannot be known."""
+    if isinstance(value, Constant):
+        return str(value.value)
+    if isinstance(value, Dtype):
+        return f"torch.{value.name}"
+    if isinstance(value, Device):
+        return value.name
+    if isinstance(value, EnumMember):
+        return _member(machine, value)
+    if isinstance(value, (ClassValue, KnownClass)):
+        return f"<class '{value.name.removeprefix('builtins.')}'>"
+    if isinstance(value, Address) and isinstance(machine.state.read(value), InstanceObject):
+        return _instance(machine, value)
+    try:
+        return str(to_python(machine, value))
+    except (NotPlain, TypeError):
+        return None
+
+
+def _member(machine: Interpreter, value: EnumMember) -> str | None:
+    method = machine.class_attribute(value.cls, "__str__")
+    if hasattr(method, "definition"):
+        result = machine.call(method, (value,)) if method is not None else None
+        return result.value if isinstance(result, Constant) and isinstance(result.value, str) else None
+    names = {base.name for base in machine.mro(value.cls) if isinstance(base, KnownClass)}
+    if names & {"enum.StrEnum", "enum.IntEnum"}:
+        return string(machine, value.value)
+    return f"{value.cls.name.rpartition('.')[2]}.{value.name}"
+
+
+def _instance(machine: Interpreter, value: Address) -> str | None:
+    item = machine.state.read(value)
+    assert isinstance(item, InstanceObject)
+    for name in ("__str__", "__repr__"):
+        method = machine.class_attribute(item.cls, name)
+        if method is not None and not isinstance(method, Unknown) and hasattr(method, "definition"):
+            result = machine.call(method, (value,))
+            return result.value if isinstance(result, Constant) and isinstance(result.value, str) else None
+    arguments = item.attributes.get("args")
+    if isinstance(arguments, TupleValue) and len(arguments.items) == 1:
+        return string(machine, arguments.items[0])
+    return None
+
+
+def concatenated(machine: Interpreter, frame: Frame, node: cst.ConcatenatedString) -> Value:
+    left = expressions.evaluate(machine, frame, node.left)
+    return machine.binary("+", left, expressions.evaluate(machine, frame, node.right))
+
+
+def formatted(machine: Interpreter, frame: Frame, node: cst.FormattedString) -> Value:
+    """An f-string."""
+    return _parts(machine, frame, node.parts, "r" in node.start.lower())
+
+
+def _parts(machine: Interpreter, frame: Frame, parts: Any, raw: bool) -> Value:
+    texts: list[str] = []
+    unknown: Value | None = None
+    for part in parts:
+        if isinstance(part, cst.FormattedStringText):
+            text = part.value.replace("{{", "{").replace("}}", "}")
+            texts.append(text if raw or "\\" not in text else _unescaped(text))
+            continue
+        value = _replacement(machine, frame, part)
+        if isinstance(value, Constant):
+            texts.append(str(value.value))
+        else:
+            unknown = unknown or value
+    if unknown is not None:
+        return machine.unknown("a part of the string is not known", unknown)
+    return Constant("".join(texts))
+
+
+def _unescaped(text: str) -> str:
+    try:
+        return str(cst.SimpleString('"""' + text.replace('"', '\\"') + '"""').evaluated_value)
+    except (ValueError, SyntaxError, cst.CSTValidationError):
+        return text
+
+
+def _replacement(machine: Interpreter, frame: Frame, part: cst.FormattedStringExpression) -> Value:
+    value = expressions.evaluate(machine, frame, part.expression)
+    spec: Value = Constant("")
+    if part.format_spec:
+        spec = _parts(machine, frame, part.format_spec, False)
+    prefix = f"{expressions.source_of(part.expression)}=" if part.equal is not None else ""
+    rendered = format_value(machine, value, part.conversion or ("r" if prefix and not part.format_spec else None), spec)
+    if prefix and isinstance(rendered, Constant):
+        return Constant(prefix + rendered.value)
+    return rendered
+
+
+def format_value(machine: Interpreter, value: Value, conversion: str | None, spec: Value) -> Value:
+    """format(value, spec), after str or repr where asked for."""
+    if not isinstance(spec, Constant):
+        return spec
+    if isinstance(value, Constant):
+        try:
+            plain = repr(value.value) if conversion in ("r", "a") else value.value
+            return Constant(format(str(plain) if conversion == "s" else plain, spec.value))
+        except (TypeError, ValueError) as error:
+            raise machine.raises(type(error).__name__, str(error)) from None
+    text = string(machine, value)
+    if text is None:
+        return machine.unknown("its text is not known", value)
+    return Constant(format(text, spec.value))
+
+
+def percent(machine: Interpreter, template: str, value: Value) -> Value:
+    """template % value."""
+    try:
+        python = to_python(machine, value)
+    except NotPlain:
+        return machine.unknown("a part of the string is not known", value)
+    try:
+        return Constant(template % python)
+    except (TypeError, ValueError, KeyError) as error:
+        raise machine.raises(type(error).__name__, str(error)) from None

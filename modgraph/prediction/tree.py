@@ -1,0 +1,357 @@
+"""The final heap -> Graph: the registered tree depth first, then what its modules hide, each in registration order.
+
+What is not known stands in the graph as such, with its problem: a child that exists with an unknown class, and one
+place ".?" per module under which further children may stand. Every walk iterates: a tree may be thousands deep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from modgraph.errors import TargetError
+from modgraph.graph.build import GraphBuilder
+from modgraph.graph.model import BufferInfo, Graph, ModelInfo, ModuleNode, ParameterInfo, Problem, SourceLocation
+from modgraph.prediction.argument_literals import arguments_of
+from modgraph.prediction.held import HeldModules
+from modgraph.prediction.values import (
+    NONE,
+    OPEN,
+    Address,
+    Choice,
+    ClassValue,
+    KnownClass,
+    ModuleObject,
+    TensorObject,
+    Unknown,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from modgraph.prediction.entry import Prediction
+    from modgraph.source.targets import Target
+
+MAX_ALIASES = 20_000
+"""Nodes listed under a second name; a few modules that share each other can have exponentially many."""
+
+
+def build_graph(prediction: Prediction, target: Target) -> Graph:
+    """The graph of what a prediction left, `predicted=True` throughout.
+
+    Raises:
+        TargetError: what was asked for is certainly no module.
+    """
+    root = prediction.root
+    if prediction.failure is None and not _may_be_module(prediction, root):
+        kind = getattr(prediction.machine.class_of(root), "name", "a plain value")
+        raise TargetError(f"{target.text} gives {kind.removeprefix('builtins.')}, not an nn.Module")
+    tree = _Tree(prediction)
+    tree.grow(root)
+    tree.add_troubles()
+    name = target.name.rpartition(".")[2]
+    totals = _Totals.of(tree)
+    info = ModelInfo(
+        name=name,
+        class_name=tree.nodes[0].class_name,
+        target=target.text,
+        parameters=totals.parameters,
+        trainable_parameters=totals.trainable,
+        buffers=totals.buffers,
+    )
+    builder = GraphBuilder(info)
+    builder.modules.extend(tree.nodes)
+    builder.problems.extend(tree.problems)
+    return builder.build()
+
+
+def _may_be_module(prediction: Prediction, value: Value) -> bool:
+    if isinstance(value, (Unknown, Choice)):
+        return not (isinstance(value, Unknown) and value.inert)
+    return prediction.machine.state.find(value, ModuleObject) is not None
+
+
+@dataclass
+class _Entry:
+    """One place still to be added."""
+
+    value: Value
+    path: str
+    registered: bool
+    parent: str | None
+    above: tuple[Address, ...] = ()
+    """Modules between the first alias and here; one of them below itself ends the walk."""
+
+
+@dataclass
+class _Tree:
+    """Nodes and problems, as they are found."""
+
+    prediction: Prediction
+    nodes: list[ModuleNode] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    first_paths: dict[Address, str] = field(default_factory=dict)
+    registered: list[Address] = field(default_factory=list)
+    """Modules of the registered tree, each once: what the totals count."""
+
+    def __post_init__(self) -> None:
+        self.state = self.prediction.machine.state
+        self.held = HeldModules(self.prediction.machine)
+        self.tensor_paths: dict[Address, str] = {}
+        self.taken: set[str] = set()
+        self.unregistered: set[str] = set()
+        self.n_aliases = 0
+
+    def grow(self, root: Value) -> None:
+        """Add the root, all that is registered below it, and what these hide."""
+        holders = self._add_subtree(_Entry(root, "", True, None))
+        self.registered = list(holders)
+        for holder in holders:  # grows while it is read: a hidden module may hide others
+            above = self.first_paths[holder]
+            for place, held in list(self.held.of(holder)):
+                where = f"{above}.{place}" if above else place
+                known = self.first_paths.get(held)
+                if known is None:
+                    holders += self._add_subtree(_Entry(held, where, False, above))
+                elif known in self.unregistered and known != where:
+                    self._add_subtree(_Entry(held, where, False, above))
+
+    def _add_subtree(self, top: _Entry) -> list[Address]:
+        """Add a module and its registered descendants, depth first; those that were not known are returned."""
+        added: list[Address] = []
+        pending = [top]
+        while pending:
+            entry = pending.pop()
+            if isinstance(entry.value, Unknown) and (entry.value.optional or entry.path.endswith(OPEN)):
+                self._add_open(entry)
+                continue
+            entry.path = self._unique(entry.path)
+            module = self.state.find(entry.value, ModuleObject)
+            if module is None or not isinstance(entry.value, Address):
+                self._add_unknown(entry)
+                continue
+            first = self.first_paths.get(entry.value)
+            if first is None:
+                self.first_paths[entry.value] = entry.path
+                added.append(entry.value)
+                if not entry.registered:
+                    self.unregistered.add(entry.path)
+            elif self._is_one_too_many():
+                continue
+            self._add_module(entry, module, first)
+            if entry.value in entry.above or (first is not None and _is_above(entry.path, first)):
+                continue  # a module below itself
+            above = (*entry.above, entry.value) if first is not None or entry.above else ()
+            pending.extend(reversed(list(self._children(module, entry.path, above))))
+        return added
+
+    def _children(self, module: ModuleObject, path: str, above: tuple[Address, ...]) -> Iterator[_Entry]:
+        for name, child in module.modules.items():
+            yield _Entry(child, f"{path}.{name}" if path else name, True, path, above)
+
+    def _is_one_too_many(self) -> bool:
+        self.n_aliases += 1
+        return self.n_aliases > MAX_ALIASES
+
+    def _unique(self, path: str) -> str:
+        while path in self.taken:
+            path += "'"
+        self.taken.add(path)
+        return path
+
+    # ---- nodes -----------------------------------------------------------------------------------------------------
+
+    def _add_module(self, entry: _Entry, module: ModuleObject, first: str | None) -> None:
+        name = module.cls.name if isinstance(module.cls, (ClassValue, KnownClass)) else None
+        node = ModuleNode(
+            path=entry.path,
+            class_name=name,
+            predicted=True,
+            registered=entry.registered,
+            alias_of=first,
+            parameters=tuple(self._parameters(module, entry.path)),
+            buffers=tuple(self._buffers(module, entry.path)),
+            arguments=arguments_of(self.prediction.machine, module),
+            source=module.where,
+        )
+        self.nodes.append(node)
+        if first is not None:
+            return
+        if name is None and isinstance(module.cls, Unknown):
+            self._problem(
+                f"the class of {_shown(entry.path)} is not known: {module.cls.reason}", entry.path, module.cls
+            )
+        self._add_tensor_problems(node, module)
+
+    def _add_unknown(self, entry: _Entry) -> None:
+        """A child that exists, but is None or not known."""
+        if entry.value == NONE:
+            node = ModuleNode(path=entry.path, class_name="NoneType", predicted=True, registered=entry.registered)
+            self.nodes.append(node)
+            return
+        why = entry.value if isinstance(entry.value, (Unknown, Choice)) else Unknown("it is no module")
+        self.nodes.append(
+            ModuleNode(path=entry.path, class_name=None, predicted=True, registered=entry.registered, source=why.where)
+        )
+        names = self._alternatives(why)
+        what = f"{_shown(entry.path)} is {names}" if names else f"what {_shown(entry.path)} is, is not known"
+        self._problem(f"{what}: {why.reason}", entry.path, why)
+
+    def _alternatives(self, value: Unknown | Choice) -> str:
+        if not isinstance(value, Choice):
+            return ""
+        names = []
+        for alternative in value.alternatives:
+            cls = self.prediction.machine.class_of(alternative)
+            names.append(str(getattr(cls, "name", "?")).rpartition(".")[2])
+        return " or ".join(dict.fromkeys(names))
+
+    def _add_open(self, entry: _Entry) -> None:
+        """The place under which further children may stand, once per module."""
+        assert isinstance(entry.value, Unknown)
+        parent = entry.parent or ""
+        path = f"{parent}.{OPEN}" if parent else OPEN
+        if path not in self.taken:
+            self.taken.add(path)
+            self.nodes.append(
+                ModuleNode(path=path, class_name=None, predicted=True, source=entry.value.where, registered=True)
+            )
+        name = entry.path[len(parent) + 1 :] if parent else entry.path
+        if name == OPEN:
+            self._problem(f"{_shown(parent)} may have further children: {entry.value.reason}", parent, entry.value)
+        else:
+            self._problem(f"{_shown(parent)} may have a child {name!r}: {entry.value.reason}", parent, entry.value)
+
+    # ---- tensors ---------------------------------------------------------------------------------------------------
+
+    def _parameters(self, module: ModuleObject, path: str) -> Iterator[ParameterInfo]:
+        for name, value in module.parameters.items():
+            if value == NONE or name == OPEN or (isinstance(value, Unknown) and value.optional):
+                continue
+            tensor = self.state.find(value, TensorObject) or TensorObject(None, None, requires_grad=None)
+            alias_of = self._tensor_alias(value, path, name)
+            shape = None if tensor.lazy else tensor.shape
+            yield ParameterInfo(
+                name=name, shape=shape, dtype=tensor.dtype, trainable=tensor.requires_grad, alias_of=alias_of
+            )
+
+    def _buffers(self, module: ModuleObject, path: str) -> Iterator[BufferInfo]:
+        for name, value in module.buffers.items():
+            if value == NONE or name == OPEN or (isinstance(value, Unknown) and value.optional):
+                continue
+            tensor = self.state.find(value, TensorObject) or TensorObject(None, None)
+            transient = module.non_persistent.get(name, False)
+            yield BufferInfo(
+                name=name,
+                shape=None if tensor.lazy else tensor.shape,
+                dtype=tensor.dtype,
+                persistent=None if transient is None else not transient,
+                alias_of=self._tensor_alias(value, path, name),
+            )
+
+    def _tensor_alias(self, value: Value, path: str, name: str) -> str | None:
+        full = f"{path}.{name}" if path else name
+        if not isinstance(value, Address):
+            return None
+        first = self.tensor_paths.setdefault(value, full)
+        return None if first == full else first
+
+    def _add_tensor_problems(self, node: ModuleNode, module: ModuleObject) -> None:
+        """One problem for each store of a module in which something is not known."""
+        for kind, store in (("parameter", module.parameters), ("buffer", module.buffers)):
+            for name, value in store.items():
+                if isinstance(value, (Unknown, Choice)):
+                    what = f"further {kind}s" if name == OPEN else f"{kind} {name!r}"
+                    message = f"what {_shown(node.path)} has as {what} is not known: {value.reason}"
+                    self._problem(message, node.path, value)
+                    break
+                tensor = self.state.find(value, TensorObject)
+                if tensor is not None and not tensor.lazy and (tensor.shape is None or None in tensor.shape):
+                    message = f"the shape of {kind} {name!r} of {_shown(node.path)} is not known"
+                    self._problem(message, node.path, Unknown(message, module.where))
+                    break
+
+    # ---- problems --------------------------------------------------------------------------------------------------
+
+    def add_troubles(self) -> None:
+        """What the interpretation itself recorded, where it concerns a module of the tree or all of it."""
+        told = {(problem.message.rpartition(": ")[2], problem.line) for problem in self.problems}
+        for trouble in self.state.problems:
+            path = self.first_paths.get(trouble.address) if trouble.address is not None else None
+            if trouble.address is not None and path is None:
+                continue
+            line = trouble.where.line if trouble.where is not None else None
+            if (trouble.reason, line) not in told and not any(
+                p.message.endswith(trouble.reason) for p in self.problems
+            ):
+                self._problem(trouble.reason, path, Unknown(trouble.reason, trouble.where))
+
+    def _problem(self, message: str, module: str | None, why: Unknown | Choice) -> None:
+        where: SourceLocation | None = why.where
+        problem = Problem(
+            stage="predict",
+            message=message,
+            module=module,
+            file=where.file if where is not None else None,
+            line=where.line if where is not None else None,
+        )
+        if problem not in self.problems:
+            self.problems.append(problem)
+
+
+def _is_above(path: str, first: str) -> bool:
+    """Whether `first` is the path of something above `path`."""
+    return first == "" or path.startswith((f"{first}.", f"{first}["))
+
+
+def _shown(path: str) -> str:
+    return repr(path) if path else "the model"
+
+
+@dataclass
+class _Totals:
+    """Numbers of elements of all registered tensors, each counted once; None where one is not known."""
+
+    parameters: int | None = 0
+    trainable: int | None = 0
+    buffers: int | None = 0
+
+    @classmethod
+    def of(cls, tree: _Tree) -> _Totals:
+        totals = cls()
+        if any(node.class_name is None and node.registered for node in tree.nodes):
+            return cls(None, None, None)
+        counted: set[Value] = set()
+        for address in tree.registered:
+            module = tree.state.find(address, ModuleObject)
+            assert module is not None
+            for value in module.parameters.values():
+                if value != NONE and value not in counted:
+                    counted.add(value)
+                    totals._count_parameter(tree.state.find(value, TensorObject))
+            for value in module.buffers.values():
+                buffer = tree.state.find(value, TensorObject)
+                if value != NONE and value not in counted and not (buffer is not None and buffer.lazy):
+                    counted.add(value)
+                    size = _size(buffer)
+                    totals.buffers = None if totals.buffers is None or size is None else totals.buffers + size
+        return totals
+
+    def _count_parameter(self, tensor: TensorObject | None) -> None:
+        size = _size(tensor)
+        self.parameters = None if self.parameters is None or size is None else self.parameters + size
+        if tensor is None or tensor.requires_grad is None or size is None or self.trainable is None:
+            self.trainable = None
+        elif tensor.requires_grad:
+            self.trainable += size
+
+
+def _size(tensor: TensorObject | None) -> int | None:
+    if tensor is None or tensor.shape is None or tensor.lazy:
+        return None
+    total = 1
+    for size in tensor.shape:
+        if size is None:
+            return None
+        total *= size
+    return total

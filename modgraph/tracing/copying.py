@@ -1,0 +1,60 @@
+"""A copy of a live model to try things on: the same classes and structure, no state shared where that is possible."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import nn
+
+
+def copied(model: nn.Module, memo: dict[int, Any] | None = None) -> nn.Module:
+    """A copy of `model` and of every module that it holds, registered or not.
+
+    `copy.deepcopy` gives up as a whole for one attribute that cannot be copied (a generator, a lock, a file, a tensor
+    with a history); here that attribute alone is shared with the original.
+
+    Args:
+        memo: what to put in place of objects, by their `id`, as for `copy.deepcopy`.
+    """
+    memo = {} if memo is None else memo
+    modules = list(every_module(model))
+    plain = [module for module in modules if not hasattr(type(module), "__deepcopy__")]
+    for module in plain:
+        memo[id(module)] = object.__new__(type(module))
+    for module in plain:
+        made = memo[id(module)]
+        for name, value in vars(module).items():
+            made.__dict__[name] = _attribute(value, memo)
+    return memo[id(model)] if id(model) in memo else copy.deepcopy(model, memo)
+
+
+def _attribute(value: Any, memo: dict[int, Any]) -> Any:
+    known = len(memo)
+    try:
+        return copy.deepcopy(value, memo)
+    except Exception:
+        # What a half-made copy left behind must not be taken for a whole one.
+        for key in list(memo)[known:]:
+            del memo[key]
+        if isinstance(value, torch.Tensor):
+            return value.detach().clone()
+        return value
+
+
+def every_module(model: nn.Module) -> Iterator[nn.Module]:
+    """The modules of the tree, and those held in lists, tuples, dicts and attributes beside it; depth first."""
+    seen: set[int] = set()
+    waiting: list[Any] = [model]
+    while waiting:
+        value = waiting.pop()
+        if not isinstance(value, nn.Module | list | tuple | dict | set) or id(value) in seen:
+            continue
+        seen.add(id(value))
+        if isinstance(value, nn.Module):
+            yield value
+            waiting.extend(reversed([*value._modules.values(), *vars(value).values()]))
+        else:
+            waiting.extend(reversed(list(value.values()) if isinstance(value, dict) else list(value)))

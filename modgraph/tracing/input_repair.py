@@ -1,0 +1,499 @@
+"""What to try next after a run that failed: candidates, the most promising first.
+
+The strongest rule needs no wording: the first layer that received an input says what it wants of it. The others look at
+the shapes that met where the run failed, at what the forward last asked of an input, and, last, at numbers in the
+message.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from modgraph.tracing.input_guesses import STEPS, Guesser, name_class
+from modgraph.tracing.input_mismatch import Mismatch, mismatches, numbers_said
+from modgraph.tracing.input_probe import Outcome, Use
+from modgraph.tracing.input_specs import Candidate, GroupSpec, LiteralSpec, Place, Spec, TensorSpec
+
+Repairs = Iterator[Candidate]
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A candidate and what came of it."""
+
+    candidate: Candidate
+    outcome: Outcome
+
+
+def repairs(attempt: Attempt, guesser: Guesser) -> Repairs:
+    """Candidates that may get further than this one."""
+    error = attempt.outcome.error
+    yield from wishes(attempt, guesser)
+    yield from _structure(attempt, guesser, error)
+    yield from _arguments(attempt, guesser, error)
+    yield from _dtypes(attempt, guesser, error)
+    yield from _shapes_said(attempt, error)
+    yield from _joined(attempt, guesser)
+    yield from _sizes(attempt)
+    yield from _dimensions(attempt, guesser, error)
+    yield from _larger(attempt, error)
+    yield from _numbers(attempt, error)
+    yield from _by_name(attempt, guesser)
+
+
+def _name(place: Place) -> str:
+    return str(place[0]) + "".join(f"[{part!r}]" for part in place[1:])
+
+
+def wishes(attempt: Attempt, guesser: Guesser) -> Repairs:
+    """Every input as the first layer that received it wants it: all at once, then one by one."""
+    tensors = attempt.candidate.tensors()
+    wanted: dict[Place, tuple[list[TensorSpec], str]] = {}
+    for place, use in attempt.outcome.uses.items():
+        options = _satisfying(tensors[place], use, guesser) if place in tensors else []
+        if options:
+            wanted[place] = (options, f"{_name(place)}: {use.layer or 'the first layer'} receives it")
+    if len(wanted) > 1:
+        rule = "; ".join(rule for _, rule in wanted.values())
+        yield attempt.candidate.replaced({place: options[0] for place, (options, _) in wanted.items()}, rule)
+    for place, (options, rule) in wanted.items():
+        for option in options[:4]:
+            yield attempt.candidate.replaced({place: option}, rule)
+
+
+def _satisfying(spec: TensorSpec, use: Use, guesser: Guesser) -> list[TensorSpec]:
+    wish, seen = use.wish, use.seen
+    if wish.met_by(seen.shape, seen.integral):
+        return []
+    if wish.integral and not spec.integral:
+        shape = spec.shape if len(spec.shape) <= 2 and max(spec.shape, default=1) <= 64 else (guesser.batch, STEPS)
+        whole = TensorSpec(shape, "int64", high=wish.bound)
+        return [whole, replace(whole, shape=shape[:1])] if len(shape) > 1 else [whole]
+    same = seen.origin is not None and seen.origin.same
+    typed = spec
+    if wish.integral is False and seen.integral and spec.integral:
+        typed = TensorSpec(spec.shape, guesser.dtype)
+    missing = (wish.ndim - len(seen.shape)) if wish.ndim is not None else 0
+    if same:
+        ndim = len(spec.shape) + missing
+        needed = max((dim + 1 if dim >= 0 else -dim for dim in wish.sizes), default=0)
+        if missing or needed > ndim:
+            return [replace(typed, shape=guesser.shape(max(ndim, needed), wish.sizes))]
+        if (
+            wish.ndim is None
+            and len(spec.shape) >= 4
+            and spec.shape == guesser.shape(len(spec.shape), {1: spec.shape[1]})
+        ):
+            # It was taken for an image because the first layer of the model takes one; this layer takes rows.
+            usual = [guesser.shape(2, wish.sizes), guesser.shape(3, wish.sizes)]
+            return [replace(typed, shape=shape) for shape in (usual[::-1] if guesser.sequential else usual)]
+        sizes = list(spec.shape)
+        for dim, (size, _) in wish.unmet_sizes(spec.shape).items():
+            sizes[dim] = size
+        return [replace(typed, shape=tuple(sizes))]
+    if missing:
+        return [replace(typed, shape=shape) for shape in _other_ndim(spec.shape, len(spec.shape) + missing, guesser)]
+    unmet = wish.unmet_sizes(seen.shape)
+    options = [spec.shape]
+    for wanted, got in unmet.values():
+        options = [changed for shape in options for changed in resized(shape, wanted, got)]
+    return [replace(typed, shape=shape) for shape in options if shape != spec.shape or typed is not spec]
+
+
+def _other_ndim(shape: tuple[int, ...], ndim: int, guesser: Guesser) -> list[tuple[int, ...]]:
+    if ndim < 0 or ndim > 6:
+        return []
+    options = []
+    if 0 < len(shape) - ndim < len(shape):
+        dropped = shape[:1] + shape[1 + len(shape) - ndim :]
+        options.append(dropped)
+    elif ndim == len(shape) + 1 and len(shape) > 1:
+        options.append((shape[0], STEPS, *shape[1:]))
+    return list(dict.fromkeys([*options, guesser.shape(ndim)]))
+
+
+def resized(shape: tuple[int, ...], wanted: int, got: int) -> list[tuple[int, ...]]:
+    """Shapes in which what was `got` may become `wanted`: a size itself, a flattened image, a multiple, a sum."""
+    options: list[tuple[int, ...]] = []
+
+    def with_size(dim: int, size: int) -> None:
+        if 0 < size <= 1 << 20:
+            options.append((*shape[:dim], size, *shape[dim + 1 :]))
+
+    inner = [*range(len(shape) - 1, 0, -1), 0] if shape else []
+    for dim in inner:
+        if shape[dim] == got:
+            options += [_swapped(shape, dim, other) for other in inner if other and dim and shape[other] == wanted]
+    for dim in inner:
+        if shape[dim] == got:
+            with_size(dim, wanted)
+    if len(shape) > 2 and math.prod(shape[1:]) == got:
+        options += flattened_images(shape, wanted)
+        options.append((shape[0], wanted))
+    for dim in inner:
+        if shape[dim] > 1 and got % shape[dim] == 0 and got != shape[dim] and wanted % (got // shape[dim]) == 0:
+            with_size(dim, wanted // (got // shape[dim]))
+    for dim in inner[:-1] or inner:
+        if shape[dim] != got:
+            with_size(dim, shape[dim] + wanted - got)
+    return list(dict.fromkeys(option for option in options if option != shape))
+
+
+def _swapped(shape: tuple[int, ...], one: int, other: int) -> tuple[int, ...]:
+    sizes = list(shape)
+    sizes[one], sizes[other] = sizes[other], sizes[one]
+    return tuple(sizes)
+
+
+def flattened_images(shape: tuple[int, ...], elements: int) -> list[tuple[int, ...]]:
+    """Square images (or equal steps) of this many elements: with the channels of `shape`, 1, or 3."""
+    options: list[tuple[int, ...]] = []
+    for channels in dict.fromkeys((1, 3, shape[1])):
+        side = math.isqrt(elements // channels) if elements % channels == 0 else 0
+        if len(shape) == 4 and side and side * side * channels == elements:
+            options.append((shape[0], channels, side, side))
+    if len(shape) == 3 and elements % shape[1] == 0:
+        options.append((shape[0], shape[1], elements // shape[1]))
+    if len(shape) == 3 and math.isqrt(elements) ** 2 == elements:
+        options.append((shape[0], math.isqrt(elements), math.isqrt(elements)))
+    return options
+
+
+def _structure(attempt: Attempt, guesser: Guesser, error: BaseException | None) -> Repairs:
+    """An input that is no lone tensor: a mapping, an object with attributes, a tuple or list of tensors."""
+    text = str(error)
+    tensors = attempt.candidate.tensors()
+    keyed = _indexed_by_text(attempt)
+    attribute = re.search(r"'\w*(?:Tensor|Parameter)' object has no attribute '(\w+)'", text)
+    for place, spec in tensors.items():
+        name = _name(place)
+        if keyed or (attribute and attribute[1] in ("keys", "items", "values", "get", "pop")):
+            yield attempt.candidate.replaced({place: GroupSpec("dict")}, f"{name}: a mapping")
+        elif attribute:
+            yield attempt.candidate.replaced({place: GroupSpec("object")}, f"{name}: an object with attributes")
+        count = _unpacked(text)
+        iterated = attempt.outcome.looked == ("iterated", place)
+        if count and iterated and count <= 8:
+            for kind in ("tuple", "list"):
+                group = GroupSpec(kind, tuple((index, _item(spec, guesser, place)) for index in range(count)))
+                yield attempt.candidate.replaced({place: group}, f"{name}: unpacked into {count}")
+        beyond = re.search(r"index (\d+)(?: is)? out of (?:bounds|range)", text)
+        if beyond and _indexed_by_number(attempt) and int(beyond[1]) < 16 and spec.shape and spec.shape[0] <= 2:
+            yield attempt.candidate.replaced({place: _list_of(spec, int(beyond[1]) + 1)}, f"{name}: a list")
+        if iterated and not count:
+            for length in (4, 3, 2):
+                items = _list_of(_item(spec, guesser, place), length)
+                yield attempt.candidate.replaced({place: items}, f"{name}: iterated over")
+    yield from _longer_groups(attempt, text)
+    count, looked = _unpacked(text), attempt.outcome.looked
+    if count and looked and looked[0] == "shape" and looked[1] in tensors:
+        yield from _with_ndim(attempt, guesser, looked[1], count, f"its shape is unpacked into {count}")
+
+
+def _list_of(item: Spec, length: int) -> GroupSpec:
+    return GroupSpec("list", tuple((index, item) for index in range(length)))
+
+
+def _item(spec: TensorSpec, guesser: Guesser, place: Place) -> Spec:
+    made, _ = guesser.tensor(str(place[-1]))
+    return made if isinstance(made, TensorSpec) else spec
+
+
+def _longer_groups(attempt: Attempt, text: str) -> Repairs:
+    count = _unpacked(text)
+    if not count and "index out of range" not in text:
+        return
+    for name, entry in attempt.candidate.entries:
+        if isinstance(entry, GroupSpec) and entry.kind in ("tuple", "list") and entry.items:
+            length = count or len(entry.items) + 1
+            items = tuple((index, entry.items[min(index, len(entry.items) - 1)][1]) for index in range(length))
+            if length != len(entry.items) and length <= 16:
+                yield attempt.candidate.replaced({(name,): GroupSpec(entry.kind, items)}, f"{name}: {length} items")
+
+
+def _indexed_by_text(attempt: Attempt) -> bool:
+    failures = attempt.outcome.failures
+    return bool(failures) and failures[0].name == "__getitem__" and any(isinstance(v, str) for v in failures[0].other)
+
+
+def _indexed_by_number(attempt: Attempt) -> bool:
+    failures = attempt.outcome.failures
+    return bool(failures) and failures[0].name == "__getitem__" and any(type(v) is int for v in failures[0].other)
+
+
+def _unpacked(text: str) -> int | None:
+    """How many values an unpacking wanted, by Python's own message."""
+    match = re.search(r"(?:not enough|too many) values to unpack \(expected (?:at least )?(\d+)", text)
+    return int(match[1]) if match else None
+
+
+def _arguments(attempt: Attempt, guesser: Guesser, error: BaseException | None) -> Repairs:
+    """A parameter that must be given after all, or must not."""
+    text = str(error)
+    given = {name for name, _ in attempt.candidate.entries}
+    signature = guesser.signature
+    for name in re.findall(r"missing \d+ required (?:positional|keyword-only) arguments?: (.*)", text)[:1]:
+        yield from _added(attempt, guesser, re.findall(r"'(\w+)'", name), "required further inside")
+    absent = [name for name in signature.optional if name not in given]
+    told = [name for name in absent if re.search(rf"\b{re.escape(name)}\b", text)]
+    for name in told:
+        yield from _added(attempt, guesser, [name], "named by the message")
+    if "NoneType" in text or "None" in text:
+        for name in absent[:8]:
+            if signature.parameters[name].default is None:
+                yield from _added(attempt, guesser, [name], "None does not do")
+    unwanted = re.search(r"unexpected keyword argument '(\w+)'", text)
+    if unwanted and unwanted[1] in given:
+        yield attempt.candidate.without(unwanted[1], f"{unwanted[1]}: not taken")
+
+
+def _added(attempt: Attempt, guesser: Guesser, names: list[str], why: str) -> Repairs:
+    signature = guesser.signature
+    changes: dict[Place, Spec] = {}
+    for name in names:
+        spec, _ = guesser.guess(name)
+        if name in signature.parameters or signature.takes_any_keyword:
+            changes[(name,)] = spec
+        elif signature.takes_more_positional:
+            changes[(f"args[{len(attempt.candidate.entries) + len(changes)}]",)] = spec
+    if changes:
+        yield attempt.candidate.replaced(changes, f"{', '.join(names)}: {why}")
+
+
+_WANTS_INDICES = re.compile(
+    r"ndices|index tensor|Long|long|tensors used as ind|scalar types?: .*(Int|Byte)|integer|an index", re.DOTALL
+)
+
+
+def _dtypes(attempt: Attempt, guesser: Guesser, error: BaseException | None) -> Repairs:
+    """An input of another kind where the failing function got one of the inputs."""
+    text = str(error)
+    tensors = attempt.candidate.tensors()
+    failing = {
+        place
+        for failure in attempt.outcome.failures[:1]
+        for seen in failure.seen
+        if seen.origin is not None and seen.origin.direct
+        for place in seen.origin.places
+    }
+    for place in sorted(failing & tensors.keys(), key=str):
+        spec, name = tensors[place], _name(place)
+        if not spec.integral and spec.dtype != "bool" and _WANTS_INDICES.search(text):
+            shape = spec.shape if len(spec.shape) <= 2 else (guesser.batch, STEPS)
+            yield attempt.candidate.replaced({place: TensorSpec(shape, "int64")}, f"{name}: used as indices")
+        elif spec.integral and re.search(r"dtype|scalar type|float|Float|Half|Double", text):
+            yield attempt.candidate.replaced({place: TensorSpec(spec.shape, guesser.dtype)}, f"{name}: not an index")
+        if spec.dtype == "bool" and re.search(r"bool|Bool|dtype", text):
+            for dtype in ("int64", guesser.dtype):
+                yield attempt.candidate.replaced({place: replace(spec, dtype=dtype, low=1)}, f"{name}: a number")
+        elif name_class(str(place[-1])) == "mask" and re.search(r"bool|Bool|dtype", text):
+            yield attempt.candidate.replaced({place: TensorSpec(spec.shape, "bool")}, f"{name}: a mask")
+    beyond = re.search(r"index (\d+) is out of bounds for dimension (\d+) with size (\d+)", text)
+    index, dim, size = (int(number) for number in beyond.groups()) if beyond else (0, 0, -1)
+    for place, spec in tensors.items():
+        if dim < len(spec.shape) and spec.shape[dim] == size and not _indexed_by_number(attempt):
+            shape = (*spec.shape[:dim], max(index + 1, STEPS), *spec.shape[dim + 1 :])
+            yield attempt.candidate.replaced({place: replace(spec, shape=shape)}, f"{_name(place)}: indexed by another")
+    if re.search(r"index out of range|out of bounds|device-side assert", text):
+        zeros = {place: replace(spec, low=0, high=1) for place, spec in tensors.items() if spec.integral}
+        if zeros and any(attempt.candidate.tensors()[place] != spec for place, spec in zeros.items()):
+            yield attempt.candidate.replaced(dict(zeros), "indices all zero")
+
+
+def _dimensions(attempt: Attempt, guesser: Guesser, error: BaseException | None) -> Repairs:
+    """Another number of dimensions: as an unpacked shape wants, or as an index that does not exist."""
+    text = str(error)
+    tensors = attempt.candidate.tensors()
+    looked = attempt.outcome.looked
+    direction = _too_few_or_many(text)
+    if not direction:
+        return
+    suspects = [looked[1]] if looked and looked[0] == "shape" and "tuple index" in text else []
+    for failure in attempt.outcome.failures[:1]:
+        suspects += [p for seen in failure.seen if seen.origin for p in sorted(seen.origin.places, key=str)]
+    for place in dict.fromkeys([*suspects, *tensors]):
+        if place in tensors:
+            ndim = len(tensors[place].shape)
+            for step in direction:
+                yield from _with_ndim(attempt, guesser, place, ndim + step, f"{abs(step)} dimension(s) more or less")
+
+
+def _joined(attempt: Attempt, guesser: Guesser) -> Repairs:
+    """Inputs that are joined have as many dimensions as each other, and are of one kind."""
+    tensors = attempt.candidate.tensors()
+    for failure in attempt.outcome.failures[:1]:
+        if failure.name not in ("cat", "concat", "concatenate"):
+            continue
+        ndim = max((len(seen.shape) for seen in failure.seen), default=0)
+        for seen in failure.seen:
+            places = (
+                seen.origin.places if seen.origin and seen.origin.direct and len(seen.shape) < ndim else frozenset()
+            )
+            for place in sorted(places & tensors.keys(), key=str):
+                shape = tensors[place].shape + (1,) * (ndim - len(seen.shape))
+                changed = TensorSpec(shape, guesser.dtype)
+                yield attempt.candidate.replaced({place: changed}, f"{_name(place)}: joined with the others")
+
+
+def _too_few_or_many(text: str) -> tuple[int, ...]:
+    """Steps by which the number of dimensions may be wrong, by what torch and Python say of it."""
+    expected = re.search(r"[Ee]xpected (\d)-?D.{0,60}?(?:got|shape).{0,20}?(\d)-?D", text)
+    if expected:
+        return (int(expected[1]) - int(expected[2]),)
+    wanted = re.search(r"input\.dim\(\) = (\d+).{0,60}len\(dims\) = (\d+)", text)
+    if wanted:
+        return (int(wanted[2]) - int(wanted[1]),)
+    if re.search(r"tuple index out of range|Dimension out of range|too many indices", text):
+        return (1, 2)
+    if re.search(r"\b\d-?D\b|[Dd]imension|\bdims?\b|dim\(\)|einsum|subscript|rank", text):
+        return (1, -1, 2)
+    return ()
+
+
+def _with_ndim(attempt: Attempt, guesser: Guesser, place: Place, ndim: int, why: str) -> Repairs:
+    spec = attempt.candidate.tensors()[place]
+    if ndim < 0 or ndim == len(spec.shape):
+        return
+    shapes = [guesser.shape(ndim)]
+    use = attempt.outcome.uses.get(place)
+    if use is not None and use.seen.origin is not None and use.seen.origin.same:
+        shapes.insert(0, guesser.shape(ndim, {d: s for d, s in use.wish.sizes.items() if d < ndim}))
+    if ndim > len(spec.shape) and len(spec.shape) == 2:
+        shapes.insert(0, (spec.shape[0], STEPS, *spec.shape[1:])[:ndim] if ndim == 3 else guesser.shape(ndim))
+    if 0 < ndim < len(spec.shape):
+        shapes.append(spec.shape[:1] + spec.shape[1 + len(spec.shape) - ndim :])
+    for shape in dict.fromkeys(shapes):
+        yield attempt.candidate.replaced({place: replace(spec, shape=shape)}, f"{_name(place)}: {why}")
+
+
+def _shapes_said(attempt: Attempt, error: BaseException | None) -> Repairs:
+    """A whole shape that the message names beside the one that the input has."""
+    said = [
+        tuple(int(size) for size in re.findall(r"\d+", text))
+        for text in re.findall(r"[(\[]((?:\d+, ?)*\d+),?[)\]]", str(error)[:1000])
+    ]
+    for place, spec in attempt.candidate.tensors().items():
+        if spec.shape not in said:
+            continue
+        for shape in dict.fromkeys(said):
+            if shape != spec.shape and len(shape) == len(spec.shape) and all(shape):
+                rule = f"{_name(place)}: the shape that the message names"
+                yield attempt.candidate.replaced({place: replace(spec, shape=shape)}, rule)
+
+
+def _shared_sum(tensors: dict[Place, TensorSpec], miss: Mismatch) -> dict[Place, Spec]:
+    """Inputs that are joined along their last dimension, each with an equal share of what is wanted."""
+    joined = [place for place in tensors if place in miss.places and tensors[place].shape]
+    if len(joined) < 2 or sum(tensors[p].shape[-1] for p in joined) != miss.got or miss.wanted < len(joined):
+        return {}
+    share, rest = divmod(miss.wanted, len(joined))
+    return {
+        place: replace(tensors[place], shape=(*tensors[place].shape[:-1], share + (index < rest)))
+        for index, place in enumerate(joined)
+    }
+
+
+def _sizes(attempt: Attempt) -> Repairs:
+    """A size that differed from another at the place of failure, put right in one input or in all alike."""
+    tensors = attempt.candidate.tensors()
+    for miss in sorted(mismatches(attempt.outcome), key=lambda miss: not miss.direct):
+        places = [place for place in tensors if place in miss.places]
+        rule = f"{miss.where} wants {miss.wanted} instead of {miss.got}"
+        shared = _shared_sum(tensors, miss) if miss.direct else {}
+        if shared:
+            yield attempt.candidate.replaced(shared, rule)
+        options = {place: resized(tensors[place].shape, miss.wanted, miss.got) for place in places}
+        for place in places:
+            limit = 6 if miss.direct else 4
+            for shape in options[place][:limit]:
+                yield attempt.candidate.replaced({place: replace(tensors[place], shape=shape)}, rule)
+        alike = [place for place in places if options[place]]
+        if len(alike) > 1:
+            changes = {place: replace(tensors[place], shape=options[place][0]) for place in alike}
+            yield attempt.candidate.replaced(dict(changes), rule)
+        yield from _like_another(attempt, miss)
+
+
+def _like_another(attempt: Attempt, miss: Mismatch) -> Repairs:
+    """Inputs that meet must often be alike: the shape of one for the other."""
+    tensors = attempt.candidate.tensors()
+    for place in tensors:
+        for other, spec in tensors.items():
+            if place in miss.places and other not in miss.places and spec.dtype == tensors[place].dtype:
+                rule = f"{_name(place)}: like {_name(other)}"
+                yield attempt.candidate.replaced({place: replace(tensors[place], shape=spec.shape)}, rule)
+
+
+_TOO_SMALL = re.compile(
+    r"[Kk]ernel size can't be greater|too small|[Pp]adding size should be less|out of range|out of bounds|"
+    r"smaller than|must be greater|negative dimension|should be greater|non-?zero|larger than|at least|"
+    r"Expected more than 1 value|selected number"
+)
+
+
+def _larger(attempt: Attempt, error: BaseException | None) -> Repairs:
+    """More steps, points or pixels, where there were too few."""
+    if not _TOO_SMALL.search(str(error)):
+        return
+    tensors = attempt.candidate.tensors()
+    for place, spec in tensors.items():
+        for factor in (4, 16, 64, 256):
+            for dim in range(len(spec.shape) - 1, 0, -1):
+                size = spec.shape[dim] * factor
+                if spec.shape[dim] >= 4 and size <= 65536 and not (len(spec.shape) >= 4 and dim == 1):
+                    shape = (*spec.shape[:dim], size, *spec.shape[dim + 1 :])
+                    if len(spec.shape) >= 4:
+                        shape = (*spec.shape[:2], *(side * factor for side in spec.shape[2:]))
+                    rule = f"{_name(place)}: larger"
+                    yield attempt.candidate.replaced({place: replace(spec, shape=shape)}, rule)
+
+
+def _numbers(attempt: Attempt, error: BaseException | None) -> Repairs:
+    """A size that the message or the failing line names in place of the one it has."""
+    if error is None:
+        return
+    numbers = numbers_said(error)
+    tensors = attempt.candidate.tensors()
+    for wanted in [number for number in numbers if 0 < number <= 65536][:8]:
+        for place, spec in tensors.items():
+            rule = f"{_name(place)}: {wanted} is named where it failed"
+            said = [dim for dim in range(1, len(spec.shape)) if spec.shape[dim] in numbers]
+            if len(spec.shape) >= 4 and wanted >= 4:
+                square = (*spec.shape[:2], *[wanted] * (len(spec.shape) - 2))
+                yield attempt.candidate.replaced({place: replace(spec, shape=square)}, rule)
+            for dim in said or range(len(spec.shape) - 1, 0, -1):
+                if spec.shape[dim] != wanted:
+                    shape = (*spec.shape[:dim], wanted, *spec.shape[dim + 1 :])
+                    yield attempt.candidate.replaced({place: replace(spec, shape=shape)}, rule)
+                    up = -(-spec.shape[dim] // wanted) * wanted
+                    if up not in (spec.shape[dim], wanted):
+                        shape = (*spec.shape[:dim], up, *spec.shape[dim + 1 :])
+                        yield attempt.candidate.replaced({place: replace(spec, shape=shape)}, rule)
+
+
+def _by_name(attempt: Attempt, guesser: Guesser) -> Repairs:
+    """The usual other forms of an input, whatever the error was."""
+    batch, dtype = guesser.batch, guesser.dtype
+    for place, spec in attempt.candidate.tensors().items():
+        kind, name = name_class(str(place[-1])), _name(place)
+        others: list[Spec] = []
+        if kind == "mask":
+            shapes = [(batch, STEPS), (STEPS, STEPS), (batch, 1, STEPS), (batch, 1, 1, STEPS), (batch, 1, STEPS, STEPS)]
+            others = [TensorSpec(shape, spec.dtype, low=spec.low) for shape in shapes]
+        elif spec.integral:
+            others = [replace(spec, shape=(batch,)), replace(spec, shape=(batch, STEPS)), LiteralSpec(1)]
+            others += [TensorSpec((batch,), dtype), TensorSpec((batch, 1), dtype), TensorSpec((batch, STEPS), dtype)]
+        elif kind in ("step", "label", "lengths"):
+            others = [TensorSpec((batch,), "int64"), LiteralSpec(1)]
+        elif kind == "state":
+            others = [LiteralSpec(None)]
+        else:
+            ndims = [n for n in (3, 4, 2, 5, 1) if n != len(spec.shape)]
+            others = [TensorSpec(guesser.shape(n), dtype) for n in ndims]
+            others += [TensorSpec((batch, STEPS), "int64"), TensorSpec((batch,), "int64")]
+        for other in others:
+            if other != spec:
+                yield attempt.candidate.replaced({place: other}, f"{name}: another usual form")

@@ -1,0 +1,213 @@
+"""The search for inputs that `forward` accepts: the best attempt so far is repaired first, within a number of tries."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from modgraph.tracing.failures import describe, raised_by_user
+from modgraph.tracing.input_guesses import Guesser
+from modgraph.tracing.input_probe import Outcome, Prober
+from modgraph.tracing.input_repair import Attempt, repairs, wishes
+from modgraph.tracing.input_sides import search_sides, usual_sizes
+from modgraph.tracing.input_specs import Candidate, Place, Spec
+
+MAX_TRIES = 60
+"""Runs of the forward that a search may cost."""
+PATIENCE = 3
+"""Repairs in a row that may bring no progress before others are tried."""
+MAX_ELEMENTS = 1 << 24
+"""Elements of all inputs together, beyond which a candidate is not tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The end of a search."""
+
+    candidate: Candidate
+    """The one that ran; else the one that got furthest."""
+    outcome: Outcome
+    tries: int
+    accepted: bool
+    own_error: bool = False
+    """No run got anywhere, and always for the same reason that has nothing to do with the inputs' form."""
+
+
+class Search:
+    """One search, over the candidates of one model."""
+
+    def __init__(self, prober: Prober, guesser: Guesser) -> None:
+        self.prober = prober
+        self.guesser = guesser
+        self.visited: set[Any] = set()
+        self.attempts: list[Attempt] = []
+
+    def find(self, first: Candidate) -> Found:
+        """The first candidate that runs, beginning with `first`."""
+        start = self._for_real(self.attempt(first))
+        if start.outcome.error is None:
+            return self._accepted(start)
+        counter = 0
+        queue: list[tuple[int, int, int, int, Iterator[Attempt]]] = [
+            (-start.outcome.progress, 0, 0, 0, self._next(start))
+        ]
+        while queue and self.prober.tries < MAX_TRIES:
+            best, _, _, stale, following = queue[0]
+            attempt = next(following, None)
+            if attempt is None:
+                heapq.heappop(queue)
+                continue
+            attempt = self._for_real(attempt)
+            if attempt.outcome.error is None:
+                return self._accepted(attempt)
+            counter -= 1
+            stale = 0 if -attempt.outcome.progress < best else stale + 1
+            # Depth first, but after some steps that led nowhere, rather from further back.
+            heapq.heappush(queue, (-attempt.outcome.progress, stale // PATIENCE, counter, stale, self._next(attempt)))
+        return self._given_up()
+
+    def _for_real(self, attempt: Attempt) -> Attempt:
+        """The same attempt in a real run, where it came through with fake tensors but may depend on values."""
+        candidate = with_bounds(attempt.candidate, attempt.outcome)
+        if attempt.outcome.error is not None or not self.prober.can_be_real or not _value_dependent(candidate):
+            return attempt
+        self.prober.be_real()
+        return self.attempt(candidate)
+
+    def attempt(self, candidate: Candidate) -> Attempt:
+        """One run; what `forward` asked of a mapping or object is part of the candidate from then on."""
+        self.visited.add(candidate.entries)
+        outcome = self.prober.run(candidate, lambda key: self.guesser.tensor(key)[0])
+        if outcome.asked:
+            keys = ", ".join(str(place[-1]) for place in outcome.asked)
+            candidate = candidate.replaced(outcome.asked, f"{keys}: asked for by forward")
+        made = Attempt(candidate, outcome)
+        self.attempts.append(made)
+        return made
+
+    def run(self, candidate: Candidate) -> Outcome:
+        """What comes of one run."""
+        return self.attempt(candidate).outcome
+
+    def _next(self, attempt: Attempt) -> Iterator[Attempt]:
+        """Attempts that follow from this one, run as they are asked for."""
+        sought = False
+        for candidate in self._with_usual(attempt):
+            if isinstance(candidate, _Sides):
+                if not sought:
+                    sought = True
+                    yield from (Attempt(*found) for found in search_sides(attempt, self.run))
+                continue
+            if candidate.entries in self.visited or elements(candidate) > MAX_ELEMENTS:
+                continue
+            if self.prober.tries >= MAX_TRIES:
+                return
+            yield self.attempt(candidate)
+
+    def _with_usual(self, attempt: Attempt) -> Iterator[Candidate | _Sides]:
+        yield from wishes(attempt, self.guesser)
+        if not any(
+            use.seen.origin and not use.wish.met_by(use.seen.shape, use.seen.integral)
+            for use in attempt.outcome.uses.values()
+        ):
+            yield _Sides()
+        yield from repairs(attempt, self.guesser)
+        yield from usual_sizes(attempt)
+
+    def _accepted(self, attempt: Attempt) -> Found:
+        better = self._preferred(attempt)
+        return Found(better.candidate, better.outcome, self.prober.tries, accepted=True)
+
+    def _preferred(self, attempt: Attempt) -> Attempt:
+        """The same model on a likelier input, where this one ran but is not what its layers are made for."""
+        for candidate in wishes(attempt, self.guesser):
+            if candidate.entries not in self.visited and self.prober.tries < MAX_TRIES:
+                outcome = self.run(candidate)
+                if outcome.error is None:
+                    return Attempt(candidate, outcome)
+        for candidate in (*_columns_alone(attempt), *_sequences_alike(attempt)):
+            outcome = self.run(candidate)
+            if outcome.error is None:
+                attempt = Attempt(candidate, outcome)
+        if attempt.outcome.rebatched is not None and self._batch_grew(attempt.outcome):
+            for candidate, outcome in search_sides(attempt, self.run):
+                if outcome.error is None and not self._batch_grew(outcome):
+                    return Attempt(candidate, outcome)
+        return attempt
+
+    def _batch_grew(self, outcome: Outcome) -> bool:
+        """Every output has more rows than the batch had: a view folded pixels into it."""
+        rows = [leaf.shape[0] for leaf in pytree.tree_leaves(outcome.output) if _has_rows(leaf)]
+        return bool(rows) and all(count != self.prober.batch for count in rows)
+
+    def _given_up(self) -> Found:
+        best = max(self.attempts, key=lambda attempt: attempt.outcome.progress)
+        if best.outcome.progress == self.attempts[0].outcome.progress:
+            best = self.attempts[0]
+        first = self.attempts[0].outcome.error
+        again = [
+            a for a in self.attempts[1:] if a.outcome.error and first and describe(a.outcome.error) == describe(first)
+        ]
+        own = best is self.attempts[0] and raised_by_user(first) and bool(again or len(self.attempts) == 1)
+        return Found(best.candidate, best.outcome, self.prober.tries, accepted=False, own_error=own)
+
+
+class _Sides:
+    """A place in the order of repairs: here the side is searched."""
+
+
+def elements(candidate: Candidate) -> int:
+    """Elements of all tensors of a candidate."""
+    return sum(math.prod(spec.shape) for spec in candidate.tensors().values())
+
+
+def _has_rows(leaf: Any) -> bool:
+    return isinstance(leaf, torch.Tensor) and leaf.dim() > 0
+
+
+def _value_dependent(candidate: Candidate) -> bool:
+    """Indices and masks: fake tensors do not check them."""
+    return any(spec.integral or spec.dtype == "bool" for spec in candidate.tensors().values())
+
+
+def with_bounds(candidate: Candidate, outcome: Outcome) -> Candidate:
+    """Indices within the table that they are looked up in."""
+    changes: dict[Place, Spec] = {}
+    for place, spec in candidate.tensors().items():
+        bound = min(outcome.bounds.get(place, 1 << 30), spec.high or 1 << 30)
+        if spec.integral and bound < 1 << 30:
+            changes[place] = replace(spec, low=min(spec.low, bound - 1), high=min(bound, spec.low + 16))
+    return Candidate(candidate.replaced(changes, "").entries, candidate.rules)
+
+
+def _sequences_alike(attempt: Attempt) -> Iterator[Candidate]:
+    """Every input of a linear layer as a sequence, where one of them is."""
+    tensors = attempt.candidate.tensors()
+    uses = {place: use for place, use in attempt.outcome.uses.items() if place in tensors and use.seen.origin}
+    floats = {place: tensors[place] for place, use in uses.items() if use.wish.integral is False}
+    steps = next((spec.shape[1] for spec in floats.values() if len(spec.shape) == 3), None)
+    changes: dict[Place, Spec] = {
+        place: replace(spec, shape=(spec.shape[0], steps, spec.shape[1]))
+        for place, spec in floats.items()
+        if steps is not None and len(spec.shape) == 2 and uses[place].wish.ndim is None
+    }
+    if changes:
+        yield attempt.candidate.replaced(changes, "sequences, like the other inputs")
+
+
+def _columns_alone(attempt: Attempt) -> Iterator[Candidate]:
+    """Only the columns that are read, of an input of which every column is read by itself."""
+    tensors = attempt.candidate.tensors()
+    changes: dict[Place, Spec] = {
+        place: replace(tensors[place], shape=(tensors[place].shape[0], columns))
+        for place, columns in attempt.outcome.columns.items()
+        if place in tensors and len(tensors[place].shape) == 2 and columns < tensors[place].shape[1]
+    }
+    if changes:
+        yield attempt.candidate.replaced(changes, "as many columns as forward reads")

@@ -1,0 +1,162 @@
+"""The side of an image (or the length of a signal) that a fixed layer further down wants.
+
+`Linear(in_features)` after a flatten fixes the side, but nobody wrote it down. What the layer got is some
+`(a * side + b) ** n` times its channels, so the side is found by interpolating the n-th root, and then rounded to one
+that is in use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from modgraph.tracing.input_mismatch import mismatches
+from modgraph.tracing.input_probe import Outcome
+from modgraph.tracing.input_repair import Attempt
+from modgraph.tracing.input_specs import Candidate, Place, TensorSpec
+
+KNOWN_SIDES = (224, 32, 28, 64, 256, 128, 96, 299, 227, 512, 84, 48, 112, 160, 192, 384, 100, 150, 16, 40, 80, 200)
+KNOWN_LENGTHS = (64, 128, 256, 1024, 16000, 512, 100, 1000, 200, 300, 187, 3000, 32, 2048, 4096, 8000)
+KNOWN_VOLUMES = ((16, 112, 112), (16, 224, 224), (16, 64, 64), (8, 224, 224), (32, 32, 32), (64, 64, 64), (32, 64, 64))
+_MAX_STEPS = 14
+_MAX_SIDE = {1: 1 << 17, 2: 1 << 11, 3: 1 << 7}
+"""Largest side that is tried, by the number of spatial dimensions."""
+
+Run = Callable[[Candidate], Outcome]
+Miss = tuple[int, int]
+"""(wanted, got)."""
+
+
+def miss_of(outcome: Outcome) -> Miss | None:
+    """What the place of failure wanted of a tensor that layers had already worked on, and what it got."""
+    if outcome.error is None:
+        return outcome.rebatched
+    indirect = [miss for miss in mismatches(outcome) if not miss.direct or len(outcome.failures) > 0]
+    return (indirect[0].wanted, indirect[0].got) if indirect else None
+
+
+def search_sides(attempt: Attempt, run: Run) -> Iterator[tuple[Candidate, Outcome]]:
+    """Runs that got past the place where `attempt` failed; each of its runs costs a try."""
+    spatial = {place: spec for place, spec in attempt.candidate.tensors().items() if _is_spatial(spec)}
+    miss = miss_of(attempt.outcome)
+    if not spatial or miss is None:
+        return
+    found = _Search(attempt, spatial, miss, run).find()
+    if found is not None:
+        yield found
+
+
+def _is_spatial(spec: TensorSpec) -> bool:
+    return len(spec.shape) >= 3 and not spec.integral
+
+
+class _Search:
+    def __init__(self, attempt: Attempt, spatial: dict[Place, TensorSpec], miss: Miss, run: Run) -> None:
+        self.attempt = attempt
+        self.spatial = spatial
+        self.wanted, self.got = miss
+        self.run = run
+        self.ndim = max(len(spec.shape) for spec in spatial.values()) - 2
+        self.known = KNOWN_SIDES if self.ndim > 1 else KNOWN_LENGTHS
+        self.start = next(iter(spatial.values())).shape[-1]
+        self.limit = _MAX_SIDE.get(self.ndim, 1 << 7)
+        self.steps = 0
+        self.seen: dict[int, tuple[int, Candidate, Outcome]] = {}
+
+    def candidate(self, side: int) -> Candidate:
+        changes = {
+            place: replace(spec, shape=(*spec.shape[:2], *[side] * (len(spec.shape) - 2)))
+            for place, spec in self.spatial.items()
+        }
+        what = "side" if self.ndim > 1 else "length"
+        return self.attempt.candidate.replaced(dict(changes), f"{what} {side}: {self.wanted} features wanted")
+
+    def measure(self, side: int) -> int:
+        """Features that this side gives; the wanted number if the place was passed, 0 if the side is too small."""
+        if side not in self.seen:
+            self.steps += 1
+            candidate = self.candidate(side)
+            outcome = self.run(candidate)
+            self.seen[side] = (self._features(outcome), candidate, outcome)
+        return self.seen[side][0]
+
+    def _features(self, outcome: Outcome) -> int:
+        before = self.attempt.outcome
+        miss = miss_of(outcome)
+        if miss is not None and miss[0] == self.wanted:
+            return miss[1]
+        if outcome.error is None or outcome.progress > before.progress:
+            return self.wanted
+        return 0
+
+    def find(self) -> tuple[Candidate, Outcome] | None:
+        side = self._by_root()
+        if side is None:
+            return None
+        near = [known for known in self.known if abs(known - side) <= max(4, side // 6)]
+        for known in near[:4]:  # the most usual first
+            if known == side or self.measure(known) == self.wanted:
+                side = known
+                break
+        _, candidate, outcome = self.seen[side]
+        return candidate, outcome
+
+    def _by_root(self) -> int | None:
+        power = 1 / self.ndim
+        target = self.wanted**power
+        points: dict[int, float] = {self.start: self.got**power}
+        side = self._rounded(max(1, round(self.start * target / max(points[self.start], 1e-9))))
+        low, high = 0, self.limit
+        while self.steps < _MAX_STEPS:
+            if side in points and points[side] != target:
+                side = self._untried(points, low, high)
+            if side <= 0 or side > self.limit:
+                return None
+            features = self.measure(side)
+            if features == self.wanted:
+                return side
+            points[side] = features**power
+            if features < self.wanted:
+                low = max(low, side)
+            else:
+                high = min(high, side)
+            if high - low <= 1:
+                return None
+            side = self._interpolated(points, target, low, high)
+        return None
+
+    def _rounded(self, side: int) -> int:
+        """A side in use, if there is one within an eighth."""
+        near = min(self.known, key=lambda known: abs(known - side))
+        return near if abs(near - side) <= side / 8 else side
+
+    def _interpolated(self, points: dict[int, float], target: float, low: int, high: int) -> int:
+        measured = sorted((abs(value - target), side) for side, value in points.items() if value > 0)
+        if len(measured) >= 2:
+            (_, a), (_, b) = measured[:2]
+            if points[a] != points[b]:
+                side = round(a + (target - points[a]) * (b - a) / (points[b] - points[a]))
+                if low < side < high:
+                    return side
+        return (low + min(high, max(2 * low, 8))) // 2 if high == self.limit else (low + high) // 2
+
+    def _untried(self, points: dict[int, float], low: int, high: int) -> int:
+        middle = (low + high) // 2 if high < self.limit else 2 * max(low, 1)
+        return next((s for s in (middle, middle + 1, middle - 1) if s not in points and low < s < high), 0)
+
+
+def usual_sizes(attempt: Attempt) -> Iterator[Candidate]:
+    """Other sizes that images, signals and videos usually have, for all spatial inputs alike."""
+    spatial = {place: spec for place, spec in attempt.candidate.tensors().items() if _is_spatial(spec)}
+    if not spatial:
+        return
+    ndim = max(len(spec.shape) for spec in spatial.values()) - 2
+    sizes: list[tuple[int, ...]] = [(side,) * ndim for side in (KNOWN_SIDES if ndim > 1 else KNOWN_LENGTHS)[:8]]
+    if ndim == 3:
+        sizes = [*KNOWN_VOLUMES]
+    for size in sizes:
+        changes = {
+            place: replace(spec, shape=(*spec.shape[:2], *size[-(len(spec.shape) - 2) :]))
+            for place, spec in spatial.items()
+        }
+        yield attempt.candidate.replaced(dict(changes), f"a usual size, {'x'.join(map(str, size))}")

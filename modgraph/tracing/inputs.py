@@ -1,0 +1,275 @@
+"""The arguments that `forward` is run with: as the user gave them, as they stand beside the model, or inferred."""
+
+from __future__ import annotations
+
+import difflib
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import torch
+from torch import nn
+from torch.utils import _pytree as pytree
+
+from modgraph.errors import InputError
+from modgraph.graph.model import ModelInput, TensorInfo
+from modgraph.options import TraceOptions
+from modgraph.source.inputs import InputSpec
+from modgraph.tracing import fake
+from modgraph.tracing.failures import describe
+from modgraph.tracing.forward_signature import ForwardSignature
+from modgraph.tracing.input_guesses import Guesser
+from modgraph.tracing.input_probe import Outcome, Prober, decides_by_values
+from modgraph.tracing.input_search import Found, Search, with_bounds
+from modgraph.tracing.input_specs import Candidate, LiteralSpec, Place, Spec, TensorSpec, make_tensor, make_value
+from modgraph.tracing.loading import Example
+
+Origin = Literal["given", "example_inputs", "inferred"]
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """Arguments of one run, and what is recorded of them."""
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    infos: tuple[ModelInput, ...]
+    warning: str | None = None
+    """Inputs were inferred, and no run of them came through; says what was tried and what to do."""
+    tries: int = 0
+    """Runs that the inference took; 0 where nothing was inferred."""
+
+
+def make_inputs(
+    model: nn.Module,
+    specs: Sequence[InputSpec],
+    example: Example | None,
+    options: TraceOptions,
+    *,
+    fake_mode: Any = None,
+    probe: bool = True,
+) -> Inputs:
+    """The arguments to run `model` with.
+
+    Inputs that the user gave come first, then `example_inputs`, then inference; required parameters that the user
+    left out are inferred beside the given ones. The model is left as it was.
+
+    Args:
+        fake_mode: the mode that the model's tensors belong to, where it has no weights.
+        probe: run candidates; without it, the first guess is taken untried.
+
+    Raises:
+        InputError: `forward` does not take an input that was given.
+    """
+    signature = ForwardSignature.of(model)
+    if not specs and example is not None:
+        args, kwargs = fake.arguments_to_fake(example.args, example.kwargs, fake_mode)
+        device = _device_of(model)
+        if device.type != "cpu":
+            args, kwargs = pytree.tree_map(lambda leaf: _moved(leaf, device), (args, kwargs))
+        return Inputs(args, kwargs, describe_arguments(signature, args, kwargs, "example_inputs"))
+    given = bind_specs(specs, signature)
+    return _infer(model, signature, given, options, fake_mode, probe)
+
+
+def describe_arguments(
+    signature: ForwardSignature, args: Sequence[Any], kwargs: dict[str, Any], origin: Origin
+) -> tuple[ModelInput, ...]:
+    """What is recorded of arguments that exist."""
+    names = signature.positional
+    extra = len(args) - len(names)
+    names = [*names, *(f"args[{index}]" for index in range(max(0, extra)))]
+    values = [*zip(names, args, strict=False), *kwargs.items()]
+    return tuple(_model_input(name, value, origin, ()) for name, value in values)
+
+
+def bind_specs(specs: Sequence[InputSpec], signature: ForwardSignature) -> dict[str, InputSpec]:
+    """Each spec under the parameter that it is for.
+
+    Raises:
+        InputError: `forward` has no such parameter, has it twice, or takes fewer.
+    """
+    bound: dict[str, InputSpec] = {}
+    named = {spec.name for spec in specs if spec.name is not None}
+    free = [name for name in signature.positional if name not in named]
+    for position, spec in enumerate(spec for spec in specs if spec.name is None):
+        if position < len(free):
+            bound[free[position]] = spec
+        elif signature.takes_more_positional:
+            bound[f"args[{position - len(free)}]"] = spec
+        else:
+            raise InputError(
+                f"--input {spec.text} is one too many: the model takes {signature.text()}", hint=_accepted(signature)
+            )
+    for spec in specs:
+        if spec.name is None:
+            continue
+        if spec.name in bound:
+            raise InputError(f"--input {spec.text}: {spec.name} is given twice", hint=_accepted(signature))
+        if spec.name not in signature.parameters and not signature.takes_any_keyword:
+            near = difflib.get_close_matches(spec.name, signature.parameters, n=1)
+            told = f"; did you mean {near[0]}?" if near else ""
+            raise InputError(
+                f"--input {spec.text}: the model has no input {spec.name!r}{told} It takes {signature.text()}"
+                if near
+                else f"--input {spec.text}: the model has no input {spec.name!r}, it takes {signature.text()}",
+                hint=_accepted(signature),
+            )
+        bound[spec.name] = spec
+    return bound
+
+
+def _accepted(signature: ForwardSignature) -> str | None:
+    names = [name for name in signature.parameters if name not in ("args", "kwargs")]
+    return f"name one of its inputs: {', '.join(f'--input {name}=...' for name in names[:6])}" if names else None
+
+
+def _infer(
+    model: nn.Module,
+    signature: ForwardSignature,
+    given: dict[str, InputSpec],
+    options: TraceOptions,
+    mode: Any,
+    probe: bool,
+) -> Inputs:
+    state = random.getstate(), torch.get_rng_state()
+    try:
+        prober = Prober(model, training=options.mode == "train", mode=mode)
+        leading = {spec.shape[0] for spec in given.values() if spec.shape}
+        if len(leading) == 1:
+            (prober.batch,) = leading
+        guesser = Guesser(model, signature, batch=prober.batch, dtype=prober.dtype)
+        fixed: dict[str, Spec] = {name: _of_given(spec, prober.dtype) for name, spec in given.items()}
+        first = _with_given(guesser.first(), fixed, signature)
+        if not probe:
+            found = Found(first, Outcome(), 0, accepted=True)
+        elif given and len(fixed) == len(first.entries):
+            found = _only_look(prober, first, given)
+        else:
+            open_dtypes = {name for name, spec in given.items() if spec.dtype is None}
+            found = _Fixed(prober, guesser, fixed, open_dtypes).find(first)
+    finally:
+        random.setstate(state[0])
+        torch.set_rng_state(state[1])
+    return _made(found, signature, set(given), prober, mode)
+
+
+class _Fixed(Search):
+    """A search that leaves what the user gave alone."""
+
+    def __init__(self, prober: Prober, guesser: Guesser, fixed: dict[str, Spec], open_dtypes: set[str]) -> None:
+        super().__init__(prober, guesser)
+        self.fixed = fixed
+        self.open = open_dtypes
+
+    def _with_usual(self, attempt: Any) -> Any:
+        for candidate in super()._with_usual(attempt):
+            yield self._kept(candidate) if isinstance(candidate, Candidate) else candidate
+
+    def _kept(self, candidate: Candidate) -> Candidate:
+        """The same with what was given put back; a dtype that was left open may have changed."""
+        entries = []
+        for name, spec in candidate.entries:
+            fixed = self.fixed.get(name, spec)
+            if name in self.open and isinstance(spec, TensorSpec) and isinstance(fixed, TensorSpec):
+                fixed = replace(spec, shape=fixed.shape)
+            entries.append((name, fixed))
+        return Candidate(tuple(entries), candidate.rules)
+
+
+def _of_given(spec: InputSpec, dtype: str) -> Spec:
+    if spec.shape is None:
+        return LiteralSpec(spec.literal)
+    return TensorSpec(spec.shape, spec.dtype or dtype)
+
+
+def _with_given(first: Candidate, fixed: dict[str, Spec], signature: ForwardSignature) -> Candidate:
+    entries = [(name, spec) for name, spec in first.entries if name in signature.required or not fixed]
+    kept = [(name, fixed.get(name, spec)) for name, spec in entries]
+    present = {name for name, _ in kept}
+    kept += [(name, spec) for name, spec in fixed.items() if name not in present]
+    order = {name: index for index, name in enumerate(signature.parameters)}
+    return Candidate(tuple(sorted(kept, key=lambda entry: order.get(entry[0], len(order)))), first.rules)
+
+
+def _only_look(prober: Prober, candidate: Candidate, given: dict[str, InputSpec]) -> Found:
+    """One run, to learn which indices are valid and whether a dtype that was left open must be integer."""
+    outcome = prober.run(candidate)
+    changes: dict[Place, Spec] = {}
+    for place, spec in candidate.tensors().items():
+        use = outcome.uses.get(place)
+        if use and use.wish.integral and given[str(place[0])].dtype is None:
+            changes[place] = TensorSpec(spec.shape, "int64", high=use.wish.bound)
+    if changes:
+        candidate = candidate.replaced(changes, "its layer takes indices")
+        outcome = prober.run(candidate)
+    return Found(candidate, outcome, prober.tries, accepted=True)
+
+
+def _made(found: Found, signature: ForwardSignature, given: set[str], prober: Prober, mode: Any) -> Inputs:
+    candidate = with_bounds(found.candidate, found.outcome)
+    counter = iter(range(1 << 20))
+
+    def tensor(_: Place, spec: TensorSpec) -> torch.Tensor:
+        return make_tensor(spec, prober.device, seed=next(counter), fake=mode is not None)
+
+    with fake.running(mode):
+        values = {name: make_value(spec, (name,), tensor) for name, spec in candidate.entries}
+    infos = []
+    for name, value in values.items():
+        rules = tuple(r for r in candidate.rules if r.startswith((f"{name}:", f"{name}[")) or not _names_one(r, values))
+        origin: Origin = "given" if name in given else "inferred"
+        infos.append(_model_input(name, value, origin, rules if origin == "inferred" else ()))
+    args, kwargs = signature.split(values)
+    return Inputs(args, kwargs, tuple(infos), _warning(found, signature, given), found.tries)
+
+
+def _names_one(rule: str, values: dict[str, Any]) -> bool:
+    return any(rule.startswith((f"{name}:", f"{name}[")) for name in values)
+
+
+def _warning(found: Found, signature: ForwardSignature, given: set[str]) -> str | None:
+    error = found.outcome.error
+    if found.accepted or found.own_error or error is None or decides_by_values(error):
+        return None
+    inferred = [name for name, _ in found.candidate.entries if name not in given]
+    if not inferred:
+        return None
+    return (
+        f"inputs were inferred, and {signature.text()} ran with none of {found.tries} tries; the nearest was"
+        f" {found.candidate.text()}, which ended with {describe(error).splitlines()[0]};"
+        f" give them as --input {inferred[0]}=1x3x224x224"
+    )
+
+
+def _model_input(name: str, value: Any, origin: Origin, rules: tuple[str, ...]) -> ModelInput:
+    tensors = [
+        TensorInfo(
+            name=name + _key_text(path),
+            shape=tuple(int(size) for size in leaf.shape),
+            dtype=str(leaf.dtype).removeprefix("torch."),
+            device=str(leaf.device.type),
+        )
+        for path, leaf in _paths(value)
+    ]
+    literal = None if tensors else repr(value)[:200]
+    return ModelInput(name=name, tensors=tuple(tensors), literal=literal, origin=origin, rules=rules)
+
+
+def _paths(value: Any) -> list[tuple[tuple[Any, ...], torch.Tensor]]:
+    inside = vars(value) if type(value).__name__ == "Bag" else value
+    leaves, _ = pytree.tree_flatten_with_path(inside)
+    return [(path, leaf) for path, leaf in leaves if isinstance(leaf, torch.Tensor)]
+
+
+def _key_text(path: tuple[Any, ...]) -> str:
+    return "".join(f"[{getattr(key, 'key', getattr(key, 'idx', getattr(key, 'name', '')))!r}]" for key in path)
+
+
+def _device_of(model: nn.Module) -> torch.device:
+    return next((tensor.device for tensor in [*model.parameters(), *model.buffers()]), torch.device("cpu"))
+
+
+def _moved(leaf: Any, device: torch.device) -> Any:
+    return leaf.to(device) if isinstance(leaf, torch.Tensor) else leaf

@@ -1,0 +1,76 @@
+"""A live model of the caller's, traced in the caller's process."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from torch import nn
+
+from modgraph.errors import InputError
+from modgraph.graph.model import Graph, ModelInfo
+from modgraph.options import TraceOptions
+from modgraph.tracing import fake
+from modgraph.tracing.forward_signature import ForwardSignature
+from modgraph.tracing.inputs import describe_arguments, make_inputs
+from modgraph.tracing.loading import check_device, example_beside
+from modgraph.tracing.run import trace
+
+
+def trace_live(model: nn.Module, args: Any, kwargs: Mapping[str, Any] | None, options: TraceOptions) -> Graph:
+    """The graph of one run of `model`, which is left as it was.
+
+    Args:
+        args: positional arguments of `forward`: a tuple or list of them, or the only one. Without any argument,
+            `example_inputs` beside the model's class are taken, else inputs are inferred.
+        kwargs: keyword arguments of `forward`.
+
+    Raises:
+        InputError: `model` is no module.
+        ModgraphError: the device is not there.
+    """
+    if not isinstance(model, nn.Module):
+        raise InputError(
+            f"a live model is a torch.nn.Module, not {type(model).__name__}",
+            hint="a class or function is analyzed by its target: modgraph.analyze('model.py:Net')",
+        )
+    check_device(options)
+    mode = None
+    if options.device == "fake":
+        mode = fake.new_mode()
+        model = fake.fake_copy(model, mode)
+    elif options.device == "cuda":
+        _require_on_cuda(model)
+    given, named = _as_tuple(args), dict(kwargs or {})
+    if given or named:
+        signature = ForwardSignature.of(model)
+        given, named = fake.arguments_to_fake(given, named, mode)
+        infos = describe_arguments(signature, given, named, "given")
+    else:
+        inputs = make_inputs(model, (), example_beside(model, sys.modules[type(model).__module__]), options, fake_mode=mode)
+        given, named, infos = inputs.args, inputs.kwargs, inputs.infos
+    kind = type(model)
+    info = ModelInfo(
+        name=kind.__name__, class_name=f"{kind.__module__}.{kind.__qualname__}", target=None, inputs=infos
+    )
+    with fake.running(mode):
+        return trace(model, given, named, options, info=info)
+
+
+def _as_tuple(args: Any) -> tuple[Any, ...]:
+    """A lone tensor, and whatever else is no tuple or list of arguments, is a tuple of one."""
+    if isinstance(args, tuple | list):
+        return tuple(args)
+    return (args,)
+
+
+def _require_on_cuda(model: nn.Module) -> None:
+    """The model is the caller's: moving it would change it."""
+    for tensor in (*model.parameters(), *model.buffers()):
+        if tensor.device.type != "cuda":
+            raise InputError(
+                f'device="cuda" was asked for, and the model is on {tensor.device}',
+                hint='move it first: model.to("cuda"), and its inputs',
+            )
+        return

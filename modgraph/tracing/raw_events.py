@@ -1,0 +1,68 @@
+"""Events as tuples, cheap to keep while a model runs, and what becomes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from modgraph.graph.events import (
+    EnterEvent,
+    Event,
+    ExitEvent,
+    Flow,
+    GapEvent,
+    GradientEvent,
+    ModuleEvent,
+    OperationEvent,
+    OutputEvent,
+)
+from modgraph.graph.model import SourceLocation, Statistics
+from modgraph.tracing.dataflow import Producers
+from modgraph.tracing.sites import Site
+from modgraph.tracing.tensors import Facts, described
+
+Taken = tuple[str, Producers, Facts, "Statistics | None"]
+"""A tensor that arrived: where, and who made it; before it is a `Flow` for each of them."""
+Seen = tuple[str, Facts, "Statistics | None"]
+"""A tensor that left."""
+Raw = tuple[Any, ...]
+"""An event before it is one: its kind, then its contents."""
+
+
+def as_event(raw: Raw, place: Callable[[Site | None], SourceLocation | None]) -> Event:
+    """The event that `raw` stands for."""
+    match raw:
+        case ("op", index, name, call, flows, site):
+            return OperationEvent(index=index, name=name, call=call, flows=_flows(flows), source=place(site))
+        case ("enter", index, path, parent, flows, site, direct, recomputed):
+            return EnterEvent(
+                call=index,
+                module=path,
+                parent=parent,
+                inputs=tuple(described(name, facts, statistics) for name, _, facts, statistics in flows),
+                flows=_flows(flows),
+                source=place(site),
+                direct=direct,
+                recomputed=recomputed,
+            )
+        case ("exit", index, outputs, error):
+            return ExitEvent(call=index, outputs=tuple(described(*seen) for seen in outputs), error=error)
+        case ("gap", kind, call, site):
+            return GapEvent(kind=kind, call=call, source=place(site))
+        case ("output", name, flows):
+            return OutputEvent(name=name, flows=_flows(flows))
+        case ("grad", call, side, taken):
+            return GradientEvent(call=call, side=side, tensor=described(*taken))
+        case ("module", nodes):
+            return ModuleEvent(modules=tuple(nodes))
+    event: Event = raw[1]
+    return event
+
+
+def _flows(taken: list[Taken]) -> tuple[Flow, ...]:
+    return tuple(
+        Flow(producer=producer, tensor=tensor)
+        for name, producers, facts, statistics in taken
+        for tensor in (described(name, facts, statistics),)
+        for producer in producers
+    )

@@ -1,0 +1,173 @@
+"""One traced run, from the first look at the model to the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import nn
+
+from modgraph.graph.events import DoneEvent, Event, StartEvent, replay
+from modgraph.graph.model import Graph, ModelInfo, ModelInput
+from modgraph.options import TraceOptions
+from modgraph.tracing.arguments import Names
+from modgraph.tracing.backward import GradientHooks, loss_of
+from modgraph.tracing.calls import recorded_calls
+from modgraph.tracing.hooks import global_hooks, has_global_forward_hooks
+from modgraph.tracing.recorder import Recorder
+from modgraph.tracing.restore import Snapshot
+from modgraph.tracing.sites import stop_at
+from modgraph.tracing.tensors import described, facts_of, quietly, tensors_in
+from modgraph.tracing.tree import Tree
+
+
+def trace(
+    model: nn.Module,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    options: TraceOptions,
+    *,
+    info: ModelInfo | None = None,
+    emit: Callable[[Event], None] | None = None,
+) -> Graph:
+    """See `modgraph.tracing.trace_graph`."""
+    events: list[Event] = []
+
+    def pass_on(event: Event) -> None:
+        events.append(event)
+        if emit is not None:
+            emit(event)
+
+    tree = Tree(model)
+    pass_on(StartEvent(model=_model_info(model, args, kwargs, options, tree, info), modules=tuple(tree.nodes)))
+    gradients = GradientHooks() if options.backward else None
+    recorder = Recorder(
+        tree,
+        statistics=options.stats,
+        emit=None if emit is None else pass_on,
+        on_exit=gradients.watch if gradients is not None else None,
+    )
+    recorder.observes_hooks = has_global_forward_hooks()
+    snapshot = Snapshot((module for module, _ in tree.modules()), (args, kwargs))
+    recorder.before_write = snapshot.before_write
+    try:
+        _run(model, args, kwargs, options, recorder, snapshot, gradients)
+    finally:
+        if gradients is not None:
+            gradients.remove()
+        snapshot.restore()
+        with quietly():
+            recorder.dataflow.release()
+    events.extend(recorder.events())
+    pass_on(DoneEvent())
+    return replay(events)
+
+
+def _run(
+    model: nn.Module,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    options: TraceOptions,
+    recorder: Recorder,
+    snapshot: Snapshot,
+    gradients: GradientHooks | None,
+) -> None:
+    """Run the model in its mode; what it raises is recorded, except `KeyboardInterrupt`."""
+    grad = torch.enable_grad() if options.backward else torch.no_grad()
+    try:
+        with recorded_calls(recorder), grad:
+            _set_mode(model, options, recorder.tree)
+            with quietly():
+                recorder.register_parameters()
+                _name_inputs(model, args, kwargs, recorder)
+            with recorder.mode:
+                result = model(*args, **kwargs)
+            with quietly():
+                recorder.outputs(result)
+            if gradients is not None:
+                snapshot.set_gradients_aside()
+                _run_backward(result, recorder, gradients)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # the door to the user's code: SystemExit too is a result of the run
+        recorder.failed(error)
+
+
+stop_at.add(id(_run.__code__))
+
+
+def _set_mode(model: nn.Module, options: TraceOptions, tree: Tree) -> None:
+    """Eval or train by the model's own method, which may keep parts as they are; nothing where it is so already."""
+    training = options.mode == "train"
+    registered = tree.registered_modules()
+    if training is model.training and (training or not any(module.training for module in registered)):
+        return
+    try:
+        model.train(training)
+    except Exception:  # an own `train`, or modules without a hash: the flags say the same
+        for module in registered:
+            module.training = training
+
+
+def _run_backward(result: Any, recorder: Recorder, gradients: GradientHooks) -> None:
+    with quietly():
+        loss = loss_of(result)
+        if loss is None:
+            return
+        gradients.complete(result)
+        gradients.observe = recorder.gradient
+    recorder.in_backward = True
+    try:
+        loss.backward()
+    finally:
+        recorder.in_backward = False
+
+
+def _name_inputs(model: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], recorder: Recorder) -> None:
+    named: dict[int, tuple[torch.Tensor, str]] = {}
+    for name, value in _named_arguments(model, args, kwargs):
+        for place, tensor in tensors_in(value, name):
+            named.setdefault(id(tensor), (tensor, place))
+    for tensor, place in named.values():
+        recorder.dataflow.bind(tensor, (f"input:{place}",))
+
+
+def _named_arguments(model: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterable[tuple[str, Any]]:
+    names = Names(model)
+    yield from ((names.of(position), value) for position, value in enumerate(args))
+    yield from kwargs.items()
+
+
+def _model_info(
+    model: nn.Module,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    options: TraceOptions,
+    tree: Tree,
+    info: ModelInfo | None,
+) -> ModelInfo:
+    kind = type(model)
+    with quietly():
+        inputs = tuple(_model_input(name, value) for name, value in _named_arguments(model, args, kwargs))
+        totals = tree.totals()
+    if info is None:
+        info = ModelInfo(name=kind.__name__, class_name=f"{kind.__module__}.{kind.__qualname__}", target=None)
+    return replace(
+        info,
+        class_name=info.class_name or f"{kind.__module__}.{kind.__qualname__}",
+        parameters=totals.parameters,
+        trainable_parameters=totals.trainable,
+        buffers=totals.buffers,
+        inputs=info.inputs or inputs,
+        hooks=global_hooks(),
+        mode=options.mode,
+        device=options.device,
+    )
+
+
+def _model_input(name: str, value: Any) -> ModelInput:
+    tensors = tuple(described(place, facts_of(tensor)) for place, tensor in tensors_in(value, name))
+    literal = repr(value) if value is None or isinstance(value, bool | int | float | str) else None
+    return ModelInput(name=name, tensors=tensors, literal=literal)

@@ -1,0 +1,265 @@
+"""A live module -> its `ModuleNode`s: the registered tree, the modules hidden from it, and those met during the run.
+
+Every walk iterates, as a tree may be thousands deep, and compares modules by `is`: some have no hash, some are falsy.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import torch
+from torch import nn
+from torch.nn.parameter import is_lazy
+
+from modgraph.graph.model import BufferInfo, ModuleNode, ParameterInfo, SourceLocation
+from modgraph.tracing.hidden import held_modules
+from modgraph.tracing.hooks import hooks_of
+from modgraph.tracing.sites import class_location
+from modgraph.tracing.tensors import dtype_name, quietly, shape_of
+
+MAX_ALIASES = 20_000
+"""Nodes listed under a second name; a few modules that share each other can have exponentially many."""
+MAX_LITERAL = 64
+"""Elements of a constructor argument that is a list or dict."""
+
+
+class Totals(NamedTuple):
+    """Numbers of elements; None where a lazy parameter has no size yet."""
+
+    parameters: int | None
+    trainable: int | None
+    buffers: int
+
+
+class Tree:
+    """The modules of one model, by identity; holds a reference to each, so that none's `id` is used again."""
+
+    def __init__(self, model: nn.Module) -> None:
+        self.nodes: list[ModuleNode] = []
+        self.known: dict[int, tuple[nn.Module, str]] = {}
+        """Each module met, with its first path, by `id`."""
+        self._taken: set[str] = set()
+        self._unregistered: set[str] = set()
+        self._tensor_paths: dict[int, tuple[torch.Tensor, str]] = {}
+        self._fresh_tensors: list[tuple[str, torch.Tensor]] = []
+        self._constructors: dict[type, Mapping[str, inspect.Parameter]] = {}
+        self._classes: dict[type, SourceLocation | None] = {}
+        self._fresh_classes: list[type] = []
+        self._n_made: dict[str, int] = {}
+        self._n_aliases = 0
+        self._n_registered = 0
+        with quietly():
+            self._grow(model, "", registered=True)
+
+    def path_of(self, module: nn.Module) -> str | None:
+        """First path of a known module."""
+        known = self.known.get(id(module))
+        return known[1] if known is not None else None
+
+    def modules(self) -> list[tuple[nn.Module, str]]:
+        """Every module known by now, once, with its first path."""
+        return list(self.known.values())
+
+    def registered_modules(self) -> list[nn.Module]:
+        """The modules of the registered tree, each once."""
+        return [module for module, _ in self.modules()[: self._n_registered]]
+
+    def discover(self, module: nn.Module, below: str) -> list[ModuleNode]:
+        """The nodes of a module that stood in no known place, named by class and order: "encoder.<Linear>[0]"."""
+        name = f"<{type(module).__name__}>"
+        base = f"{below}.{name}" if below else name
+        number = self._n_made[base] = self._n_made.get(base, -1) + 1
+        start = len(self.nodes)
+        with quietly():
+            self._grow(module, f"{base}[{number}]", registered=False)
+        return self.nodes[start:]
+
+    def totals(self) -> Totals:
+        """Elements of all registered tensors, as `parameters()` gives them: each once, however many names it has."""
+        parameters = trainable = buffers = 0
+        known = True
+        counted: set[int] = set()
+        modules = self.registered_modules()
+        held = [(tensor, True) for module in modules for tensor in _store(module, "_parameters").values()]
+        held += [(tensor, False) for module in modules for tensor in _store(module, "_buffers").values()]
+        for tensor, is_parameter in held:
+            if tensor is None or id(tensor) in counted:
+                continue
+            counted.add(id(tensor))
+            if is_lazy(tensor):
+                known = known and not is_parameter
+            elif is_parameter:
+                parameters += tensor.numel()
+                trainable += tensor.numel() if tensor.requires_grad else 0
+            else:
+                buffers += tensor.numel()
+        return Totals(parameters, trainable, buffers) if known else Totals(None, None, buffers)
+
+    def new_classes(self) -> list[type]:
+        """Classes of modules met since the last time this was asked."""
+        fresh, self._fresh_classes = self._fresh_classes, []
+        return fresh
+
+    def new_tensors(self) -> list[tuple[str, torch.Tensor]]:
+        """Parameters and buffers, each by its first path, met since the last time this was asked."""
+        fresh, self._fresh_tensors = self._fresh_tensors, []
+        return fresh
+
+    def _grow(self, module: nn.Module, path: str, *, registered: bool) -> None:
+        """Add `module`, all that is registered below it, and what these hide."""
+        added = self._add_subtree(module, path, registered)
+        self._n_registered = self._n_registered or len(added)
+        for holder, holder_path in added:  # grows while it is read: a hidden module may hide others
+            for place, held in held_modules(holder):
+                where = f"{holder_path}.{place}" if holder_path else place
+                known = self.path_of(held)
+                if known is None:
+                    added += self._add_subtree(held, where, registered=False)
+                elif known in self._unregistered and known != where:
+                    self._add_subtree(held, where, registered=False)
+
+    def _add_subtree(self, module: nn.Module, path: str, registered: bool) -> list[tuple[nn.Module, str]]:
+        """Add the module and its registered descendants, depth first; those that were not known are returned."""
+        added: list[tuple[nn.Module, str]] = []
+        pending: list[tuple[nn.Module | None, str, bool, frozenset[int] | None]] = [(module, path, registered, None)]
+        while pending:
+            child, where, is_registered, aliased = pending.pop()
+            where = self._unique(where)
+            if child is None:
+                self.nodes.append(
+                    ModuleNode(path=where, class_name="NoneType", observed=True, registered=is_registered)
+                )
+                continue
+            first = self.path_of(child)
+            if first is None:
+                self.known[id(child)] = (child, where)
+                added.append((child, where))
+                if not is_registered:
+                    self._unregistered.add(where)
+            else:
+                self._n_aliases += 1
+                if self._n_aliases > MAX_ALIASES:
+                    continue
+            self.nodes.append(self._node(child, where, is_registered, first))
+            if aliased is not None and id(child) in aliased:
+                continue  # a module below itself
+            below = None if first is None and aliased is None else (aliased or frozenset()) | {id(child)}
+            if first is not None and self._is_above(where, first):
+                continue
+            children = list(_store(child, "_modules").items())
+            pending.extend(
+                (grandchild, f"{where}.{name}" if where else str(name), True, below)
+                for name, grandchild in reversed(children)
+            )
+        return added
+
+    @staticmethod
+    def _is_above(path: str, first: str) -> bool:
+        """Whether `first` is the path of something above `path`."""
+        return first == "" or path.startswith((f"{first}.", f"{first}["))
+
+    def _unique(self, path: str) -> str:
+        while path in self._taken:
+            path += "'"
+        self._taken.add(path)
+        return path
+
+    def _node(self, module: nn.Module, path: str, registered: bool, alias_of: str | None) -> ModuleNode:
+        kind = type(module)
+        if kind not in self._classes:
+            self._classes[kind] = class_location(kind)
+            self._constructors[kind] = _constructor_parameters(kind)
+            self._fresh_classes.append(kind)
+        return ModuleNode(
+            path=path,
+            class_name=f"{kind.__module__}.{kind.__qualname__}",
+            observed=True,
+            registered=registered,
+            alias_of=alias_of,
+            parameters=tuple(self._parameters(module, path)),
+            buffers=tuple(self._buffers(module, path)),
+            hooks=hooks_of(module),
+            arguments=constructor_arguments(module, self._constructors[kind]),
+            source=self._classes[kind],
+        )
+
+    def _parameters(self, module: nn.Module, path: str) -> Iterator[ParameterInfo]:
+        for name, parameter in _store(module, "_parameters").items():
+            if parameter is not None:
+                shape, dtype, alias_of = self._describe(parameter, path, name)
+                trainable = parameter.requires_grad
+                yield ParameterInfo(name=name, shape=shape, dtype=dtype, trainable=trainable, alias_of=alias_of)
+
+    def _buffers(self, module: nn.Module, path: str) -> Iterator[BufferInfo]:
+        transient = module.__dict__.get("_non_persistent_buffers_set", ())
+        for name, buffer in _store(module, "_buffers").items():
+            if buffer is not None:
+                shape, dtype, alias_of = self._describe(buffer, path, name)
+                persistent = name not in transient
+                yield BufferInfo(name=name, shape=shape, dtype=dtype, persistent=persistent, alias_of=alias_of)
+
+    def _describe(self, tensor: torch.Tensor, path: str, name: str) -> tuple[Any, str, str | None]:
+        full = f"{path}.{name}" if path else name
+        first = self._tensor_paths.setdefault(id(tensor), (tensor, full))[1]
+        if first == full:
+            self._fresh_tensors.append((full, tensor))
+        shape = None if is_lazy(tensor) or tensor.is_nested else shape_of(tensor.shape)
+        return shape, dtype_name(tensor.dtype), None if first == full else first
+
+
+def _store(module: nn.Module, name: str) -> Any:
+    """The mapping `_modules`, `_parameters` or `_buffers`; empty where `Module.__init__` has not run."""
+    return module.__dict__.get(name) or {}
+
+
+def constructor_arguments(module: nn.Module, parameters: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
+    """Arguments of `__init__` that the instance still shows: attributes of the same name that hold plain literals.
+
+    `parameters` are those of `__init__`. A flag that is named for a tensor (`bias`) is told by whether there is one.
+    """
+    state = module.__dict__
+    tensors = state.get("_parameters")
+    found: dict[str, Any] = {}
+    for name, parameter in parameters.items():
+        if name in state and name not in _MODULE_STATE:
+            literal = _literal(state[name])
+            if literal is not _NOT_LITERAL:
+                found[name] = literal
+        elif isinstance(parameter.default, bool) and isinstance(tensors, dict) and name in tensors:
+            found[name] = tensors[name] is not None
+    return found
+
+
+def _constructor_parameters(kind: type) -> Mapping[str, inspect.Parameter]:
+    try:
+        return inspect.signature(kind.__init__).parameters  # type: ignore[misc]
+    except (ValueError, TypeError):
+        return {}
+
+
+_NOT_LITERAL = object()
+_MODULE_STATE = frozenset(vars(nn.Module()))
+
+
+def _literal(value: Any, depth: int = 0) -> Any:
+    """`value` as a JSON value, or `_NOT_LITERAL`."""
+    if value is None or type(value) in (bool, int, str):
+        return value
+    if type(value) is float:
+        return value if math.isfinite(value) else {"$repr": repr(value)}
+    if isinstance(value, torch.dtype | torch.device):
+        return {"$repr": str(value)}
+    if isinstance(value, type) or inspect.isfunction(value) or inspect.isbuiltin(value):
+        return {"$ref": f"{value.__module__}.{value.__qualname__}"}
+    if depth > 3:
+        return _NOT_LITERAL
+    if type(value) in (list, tuple, torch.Size) and len(value) <= MAX_LITERAL:
+        items = [_literal(item, depth + 1) for item in value]
+        return _NOT_LITERAL if any(item is _NOT_LITERAL for item in items) else items
+    if type(value) is dict and len(value) <= MAX_LITERAL and all(type(key) is str for key in value):
+        entries = {key: _literal(item, depth + 1) for key, item in value.items()}
+        return _NOT_LITERAL if any(item is _NOT_LITERAL for item in entries.values()) else entries
+    return _NOT_LITERAL

@@ -1,0 +1,174 @@
+"""The process in which the user's code runs: loads the target, finds inputs, traces, and says everything at once.
+
+Started by `isolation.py`, never imported by it. What it says goes line by line, each in one write, to a channel that
+the user's code does not know of, so that whatever that code does to this process, all that was said before stays said.
+A line is an event of the trace (`graph/events.py`) or an object with one key:
+
+- `stage`: what is being done from now on, in words, for a death that comes before the first event; with it `probing`,
+  where `forward` is tried out.
+- `failed`: an error of ours, by its fields.
+- `warning`: something that a failed run should be read with.
+- `captured`: what came of the capture that was asked for.
+- `end`: everything was said.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import json
+import os
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from modgraph.errors import ModgraphError, TraceError
+from modgraph.options import TraceOptions
+from modgraph.source.wire import decode_input, decode_options, decode_target
+
+
+class Channel:
+    """Where the worker says things; for threads, one line at a time."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._lock = threading.Lock()
+        # A program that the user's code starts must not hold the channel open.
+        os.set_inheritable(descriptor, False)
+
+    def line(self, text: str) -> None:
+        """Say one line, at once."""
+        data = text.encode("utf-8", "surrogatepass") + b"\n"
+        with self._lock:
+            while data:
+                data = data[os.write(self._descriptor, data) :]
+
+    def say(self, **message: Any) -> None:
+        """Say one object."""
+        self.line(json.dumps(message, ensure_ascii=False, separators=(",", ":")))
+
+    def failed(self, error: ModgraphError) -> None:
+        """Say an error of ours, with all its fields."""
+        names = ("message", "file", "line", "column", "text", "hint", "module")
+        fields = {name: getattr(error, name, None) for name in names}
+        self.say(failed={"kind": type(error).__name__, **fields})
+
+
+def main(directory: str, channel: str) -> None:
+    """Do what `request.json` in `directory` asks for, say it on `channel`, and end the process.
+
+    Args:
+        channel: a file descriptor, or the path of a file where descriptors cannot be handed down.
+    """
+    descriptor = int(channel) if channel.isdecimal() else os.open(channel, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    out = Channel(descriptor)
+    with contextlib.suppress(OSError, ValueError):
+        faulthandler.enable()
+    _no_core_file()
+    try:
+        request = json.loads((Path(directory) / "request.json").read_text("utf-8"))
+        _serve(request, Path(directory), out)
+    except ModgraphError as error:
+        out.failed(error)
+    except BaseException as error:  # a defect of ours: its traceback is in the output, for --debug
+        traceback.print_exc()
+        out.failed(TraceError(f"modgraph itself failed: {type(error).__name__}: {error}"))
+    out.say(end=True)
+    # Not sys.exit: what the user's code registered for the end, or left running, could hang or crash.
+    os._exit(0)
+
+
+def _serve(request: dict[str, Any], directory: Path, out: Channel) -> None:
+    target, options = decode_target(request["target"]), decode_options(request["options"])
+    specs = [decode_input(fields) for fields in request["inputs"]]
+    out.say(stage="importing torch")
+    _import_torch()
+    _limit_memory(options)
+    sys.argv[:] = [str(target.file or target.module)]
+
+    from modgraph.tracing import fake, trace_graph
+    from modgraph.tracing.inputs import make_inputs
+    from modgraph.tracing.loading import load_model
+
+    out.say(stage=f"importing {target.place} and building {target.name}")
+    loaded = load_model(target, options)
+    out.say(stage="finding inputs for forward", probing=request["probe"])
+    inputs = make_inputs(
+        loaded.model, specs, loaded.example, options, fake_mode=loaded.fake_mode, probe=request["probe"]
+    )
+    if inputs.warning is not None:
+        out.say(warning=inputs.warning)
+    out.say(stage="running the model")
+    info = replace(loaded.info, inputs=inputs.infos)
+    with fake.running(loaded.fake_mode):
+        trace_graph(
+            loaded.model, inputs.args, inputs.kwargs, options, info=info, emit=lambda event: out.line(event.to_json())
+        )
+    if request["capture"] is not None:
+        out.say(stage="exporting the live model")
+        _capture(request["capture"], loaded.model, inputs.args, inputs.kwargs, directory / "captured", out)
+
+
+def _import_torch() -> None:
+    try:
+        import torch
+    except ImportError as error:
+        if error.name not in (None, "torch"):
+            raise TraceError(f"PyTorch cannot be imported: {error}", hint="repair it, or use --static") from error
+        raise TraceError(
+            'tracing needs PyTorch (pip install "modgraph[trace]"), or use --static', cause=error
+        ) from error
+    del torch
+
+
+def _capture(
+    name: str, model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], directory: Path, out: Channel
+) -> None:
+    """Call the function `name` ("package.module:function") with the live model; it writes files into `directory`."""
+    import importlib
+
+    module, _, function = name.partition(":")
+    directory.mkdir()
+    try:
+        capture: Callable[..., Any] = getattr(importlib.import_module(module), function)
+        out.say(captured={"value": capture(model, args, kwargs, directory)})
+    except Exception as error:  # an exporter of torch may raise anything; the trace is told already
+        out.say(captured={"error": f"{type(error).__name__}: {error}"})
+
+
+def _no_core_file() -> None:
+    # Windows has no `resource`; elsewhere a limit may be refused.
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _limit_memory(options: TraceOptions) -> None:
+    """At most `memory_limit` bytes beyond what torch itself takes, so it must be imported before."""
+    if options.memory_limit is None:
+        return
+    if options.device == "cuda":
+        import torch
+
+        if torch.cuda.is_available():
+            total = torch.cuda.get_device_properties(0).total_memory
+            torch.cuda.set_per_process_memory_fraction(min(1.0, options.memory_limit / total))
+        return
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_DATA, (_data_size() + options.memory_limit,) * 2)
+
+
+def _data_size() -> int:
+    """Bytes of data that this process has now; 0 where the system does not tell."""
+    try:
+        lines = Path("/proc/self/status").read_text("ascii", "replace").splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("VmData:")), 0)

@@ -1,0 +1,420 @@
+"""Graph -> Picture: cards, frames, folds, states, tags, labels, cuts; without drawing anything."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from modgraph.export.arguments import argument_text
+from modgraph.export.kinds import class_kind, operation_kind
+from modgraph.export.labels import clean, count_text, cut, number_text, shape_text
+from modgraph.export.metrics import text_width
+from modgraph.export.parts import Card, Frame, Join, Pill, Tag
+from modgraph.export.picture import FEW_CARDS, MOST_CARDS, MOST_EDGES, PictureOptions, count_cards, picture_of
+from modgraph.export.widths import card_width, mark_width, title_width
+from modgraph.graph.model import ModuleNode, ParameterInfo
+
+
+def everything(items):
+    """Every item, those in frames included, outermost first."""
+    for item in items:
+        yield item
+        if isinstance(item, Frame):
+            yield from everything(item.items)
+
+
+def of_kind(picture, kind):
+    return [item for item in everything(picture.items) if isinstance(item, kind)]
+
+
+def rows(picture):
+    return [row for card in of_kind(picture, Card) for row in card.rows]
+
+
+def card_with(picture, path):
+    return next(card for card in of_kind(picture, Card) if any(row.path == path for row in card.rows))
+
+
+def test_a_run_of_leaves_shares_a_card_a_join_is_a_circle_and_a_fold_a_blue_frame(nets):
+    picture = picture_of(nets["residual"](3).graph())
+    assert [frame.title for frame in of_kind(picture, Frame)] == ["blocks", "blocks.0 – 2"]
+    assert [frame.copies for frame in of_kind(picture, Frame)] == [1, 3]
+    assert [[row.path for row in card.rows] for card in of_kind(picture, Card)] == [
+        ["stem"],
+        ["fc1", "act", "fc2"],
+        ["head"],
+    ]
+    assert [join.sign for join in of_kind(picture, Join)] == ["+"]
+    assert [pill.title for pill in of_kind(picture, Pill)] == ["input", "output"]
+    assert picture.legend.repeated
+
+
+def test_the_arrows_of_a_fold_are_those_into_the_first_and_out_of_the_last_block(nets):
+    picture = picture_of(nets["residual"](3).graph())
+    pairs = {(arrow.tail, arrow.head) for arrow in picture.arrows}
+    assert pairs == {
+        ("input:x", "stem"),
+        ("stem", "blocks.0.fc1"),
+        ("stem", "blocks.0.add"),
+        ("blocks.0.fc1", "blocks.0.add"),
+        ("blocks.0.add", "head"),
+        ("head", "output:0"),
+    }
+
+
+def test_the_main_path_runs_through_the_rows_and_skips_are_not_on_it(nets):
+    picture = picture_of(nets["residual"](2).graph())
+    assert {(a.tail, a.head) for a in picture.arrows if not a.main} == {("stem", "blocks.0.add")}
+
+
+def test_without_folding_every_block_is_drawn(nets):
+    picture = picture_of(nets["residual"](3).graph(), PictureOptions(fold=False))
+    assert [frame.title for frame in of_kind(picture, Frame)] == ["blocks", "blocks.0", "blocks.1", "blocks.2"]
+    assert not picture.legend.repeated
+
+
+def test_a_block_that_differs_is_drawn_apart(nets):
+    picture = picture_of(nets["residual"](5, broken=2).graph())
+    assert [frame.title for frame in of_kind(picture, Frame)] == ["blocks", "blocks.0 – 1", "blocks.2", "blocks.3 – 4"]
+
+
+def test_a_fork_ends_a_run_and_a_ninth_row_begins_the_next_card(sketch):
+    net = sketch()
+    net.modules(*[f"fc{number} Linear" for number in range(12)])
+    for number in range(12):
+        net.nodes[f"fc{number}"] = dataclasses.replace(
+            net.nodes[f"fc{number}"], parameters=(ParameterInfo(name="weight", shape=(4 + number, 4), dtype="float32"),)
+        )
+    x = net.chain(" ".join(f"fc{number}" for number in range(10)), "input:x")
+    net.output(net.op("torch.mul", net.call("fc10", x), net.call("fc11", x)))
+    sizes = [len(card.rows) for card in of_kind(picture_of(net.graph()), Card)]
+    assert sizes == [8, 2, 1, 1]
+
+
+def test_views_are_left_out_and_their_data_goes_on(sketch):
+    net = sketch()
+    net.modules("a Linear *", "b LayerNorm")
+    x = net.call("a", "input:x", shape=(1, 4, 4))
+    net.output(net.call("b", net.op("torch.Tensor.view", x, shape=(1, 16))))
+    assert [row.title for row in rows(picture_of(net.graph()))] == ["Linear", "LayerNorm"]
+    shown = rows(picture_of(net.graph(), PictureOptions(views=True)))
+    assert [row.title for row in shown] == ["Linear", "view", "LayerNorm"]
+
+
+def test_an_operation_whose_result_is_only_looked_at_is_not_drawn(sketch):
+    net = sketch()
+    net.modules("a Linear *")
+    x = net.call("a", "input:x")
+    net.op("torch.Tensor.any", net.op("torch.eq", x))
+    net.output(x)
+    assert [row.title for row in rows(picture_of(net.graph()))] == ["Linear"]
+
+
+def test_an_add_of_a_number_is_a_row_since_nothing_joins(sketch):
+    net = sketch()
+    net.modules("a Linear *")
+    net.output(net.op("torch.Tensor.__iadd__", net.call("a", "input:x")))
+    picture = picture_of(net.graph())
+    assert [row.title for row in rows(picture)] == ["Linear", "add"]
+    assert of_kind(picture, Join) == []
+
+
+def test_a_plain_container_that_is_one_card_has_no_frame_but_a_named_class_has(sketch):
+    net = sketch()
+    net.modules("net Sequential", "net.0 Linear *", "net.1 ReLU")
+    net.module("mlp", "model.Mlp")
+    net.modules("mlp.fc Linear *")
+    net.enter("net")
+    x = net.chain("net.0 net.1", "input:x")
+    net.leave()
+    net.enter("mlp")
+    net.output(net.call("mlp.fc", x))
+    net.leave()
+    picture = picture_of(net.graph())
+    assert [frame.title for frame in of_kind(picture, Frame)] == ["mlp"]
+    assert [row.path for row in rows(picture)] == ["net.0", "net.1", "fc"]
+
+
+def test_a_container_in_a_container_keeps_one_frame_with_the_longer_path(sketch):
+    net = sketch()
+    for path in ("outer", "outer.inner"):
+        net.module(path, "model.Part")
+    net.modules("outer.inner.a Linear *", "outer.inner.b Linear *")
+    net.enter("outer")
+    net.enter("outer.inner")
+    x = net.op("torch.mul", net.call("outer.inner.a", "input:x"), net.call("outer.inner.b", "input:x"))
+    net.output(x)
+    (frame,) = of_kind(picture_of(net.graph()), Frame)
+    assert frame.title == "outer.inner"
+    assert frame.level == 0
+
+
+def test_every_state_is_said_once_and_the_first_sets_the_frame(nets):
+    picture = picture_of(nets["states"]().graph())
+    states = {card.rows[0].path: card.state for card in of_kind(picture, Card)}
+    assert states["1"] == "static only"
+    assert states["2"] == "never called"
+    assert states["head"] == "runtime only"
+    assert states["layers[0]"] == "unregistered"
+    assert states["unsure"] == "unknown"
+    assert states["again"] is None
+    assert [mark.state for mark in card_with(picture, "again").rows[0].marks] == ["shared"]
+    said = [mark.note for row in rows(picture) for mark in row.marks]
+    assert "kept in a plain list" in said
+    assert set(picture.legend.states) == {"unregistered", "runtime only", "static only", "never called", "unknown"}
+    assert [arrow.kind for arrow in picture.arrows if arrow.head == "head"] == ["runtime"]
+
+
+def test_modules_that_no_data_reaches_are_placed_by_arrows_that_are_not_drawn(nets):
+    picture = picture_of(nets["states"]().graph())
+    drawn = {end for arrow in picture.arrows if arrow.kind != "order" for end in (arrow.tail, arrow.head)}
+    placed = {arrow.head for arrow in picture.arrows if arrow.kind == "order"}
+    nodes = {item.id for item in everything(picture.items) if not isinstance(item, Frame)}
+    assert nodes == drawn | placed
+
+
+def test_when_only_one_half_ran_its_state_is_ordinary_and_the_title_says_which(nets, sketch):
+    foretold = picture_of(nets["foretold"]().graph())
+    assert foretold.subtitle.endswith("predicted")
+    assert foretold.legend.states == ("unknown",)
+    net = sketch(predicted=None)
+    net.modules("a Linear *")
+    net.output(net.call("a", "input:x"))
+    traced = picture_of(net.graph())
+    assert traced.subtitle.endswith("traced")
+    assert traced.legend.states == ()
+
+
+def test_a_tree_without_a_run_has_no_invented_arrows(nets):
+    picture = picture_of(nets["foretold"]().graph())
+    assert {arrow.kind for arrow in picture.arrows} == {"order"}
+    assert [frame.title for frame in of_kind(picture, Frame)] == ["blocks", "blocks.0 – 2", "heads"]
+    assert [row.path for row in card_with(picture, "stem.0").rows] == ["stem.0", "stem.1", "stem.2"]
+
+
+def test_the_call_that_failed_is_marked_and_those_it_passed_through_are_not(sketch):
+    net = sketch()
+    net.module("block", "model.Block")
+    net.modules("block.a Linear *", "block.b ReLU", "later Linear *")
+    net.builder.calls[0] = dataclasses.replace(net.builder.calls[0], error="RuntimeError: no")
+    net.enter("block", error="RuntimeError: no")
+    net.call("block.b", net.call("block.a", "input:x"), error="RuntimeError: no")
+    net.problem("RuntimeError: no", "block.b")
+    picture = picture_of(net.graph())
+    assert card_with(picture, "b").state == "failed"
+    assert [frame.state for frame in of_kind(picture, Frame)] == [None]
+    assert [mark.note for mark in card_with(picture, "later").rows[0].marks] == ["the run failed before"]
+    assert picture.notes == ("partial: RuntimeError: no",)
+
+
+def test_a_second_call_of_something_with_weights_is_said_but_not_that_of_a_relu(sketch):
+    net = sketch()
+    net.modules("fc Linear *", "act ReLU")
+    net.output(net.chain("fc act act", net.op("torch.neg", net.chain("fc act", "input:x"))))
+    said = [(row.path, mark.state, mark.note) for row in rows(picture_of(net.graph())) for mark in row.marks]
+    assert said == [("fc", "again", "2 of 2")]
+
+
+def test_a_source_used_in_many_containers_is_named_by_tags(nets):
+    picture = picture_of(nets["masked"](6).graph())
+    assert [tag.text for tag in of_kind(picture, Tag)] == ["full"] * 6
+    assert all(arrow.tail != "full" for arrow in picture.arrows)
+    few = picture_of(nets["masked"](4).graph())
+    assert of_kind(few, Tag) == []
+    assert sum(arrow.tail == "full" for arrow in few.arrows) == 4
+
+
+def test_a_shape_is_written_where_it_changes_without_the_batch(nets):
+    picture = picture_of(nets["states"]().graph())
+    labels = {(arrow.tail, arrow.head): arrow.label for arrow in picture.arrows if arrow.label}
+    assert labels == {
+        ("conv", "blocks.0"): "16×32×32",
+        ("blocks.0", "head"): "16×32×32",
+        ("head", "layers[0]"): "16",
+    }
+
+
+def unlike_blocks(sketch, count, width=2):
+    """Blocks of `width` parallel layers, all of different sizes."""
+    net = sketch("Wide")
+    net.modules("blocks ModuleList")
+    x = "input:x"
+    for number in range(count):
+        net.module(f"blocks.{number}", "model.Block")
+        net.enter(f"blocks.{number}")
+        ends = []
+        for branch in range(width):
+            net.module(f"blocks.{number}.fc{branch}", "Linear", (5 + number, 4 + branch))
+            ends.append(net.call(f"blocks.{number}.fc{branch}", x))
+        x = net.op("torch.cat", *ends)
+        net.leave()
+    net.output(x)
+    return net.graph()
+
+
+def test_the_automatic_depth_keeps_a_picture_small_and_says_what_was_cut(sketch):
+    picture = picture_of(unlike_blocks(sketch, 90))
+    assert count_cards(picture.items) <= MOST_CARDS
+    assert len(picture.arrows) <= MOST_EDGES
+    assert picture.notes
+    assert picture.legend.collapsed or count_cards(picture.items) > FEW_CARDS
+    whole = picture_of(unlike_blocks(sketch, 90), PictureOptions(depth=9))
+    assert count_cards(whole.items) == 180
+    assert whole.notes == ()
+
+
+def test_a_depth_of_zero_shows_closed_rows_with_what_is_inside(nets):
+    picture = picture_of(nets["residual"](3).graph(), PictureOptions(depth=0))
+    (row,) = [row for row in rows(picture) if row.collapsed]
+    assert (row.title, row.detail, row.path, row.count) == ("▸ Sequential", "3 × Block", "blocks", "96")
+    assert picture.notes == ("drawn to depth 0 of 2",)
+
+
+def test_a_closed_container_counts_what_it_hides(sketch):
+    net = sketch()
+    net.module("part", "model.Part")
+    net.modules("part.a Linear *", "part.unused Linear *")
+    net.module("part.extra[0]", "Linear", (2, 2), registered=False)
+    net.enter("part")
+    net.output(net.call("part.extra[0]", net.call("part.a", "input:x")))
+    (row,) = rows(picture_of(net.graph(), PictureOptions(depth=0)))
+    assert [mark.note for mark in row.marks] == ["▲ 1 · ✕ 1"]
+
+
+def test_of_containers_alike_but_for_sizes_one_is_open_and_a_problem_opens_another(sketch):
+    graph = unlike_blocks(sketch, 8, width=4)
+    titles = [frame.title for frame in of_kind(picture_of(graph), Frame)]
+    assert titles == ["blocks", "blocks.0"]
+    modules = [
+        dataclasses.replace(node, predicted=False) if node.path == "blocks.5.fc2" else node for node in graph.modules
+    ]
+    marked = picture_of(dataclasses.replace(graph, modules=tuple(modules)))
+    assert [frame.title for frame in of_kind(marked, Frame)] == ["blocks", "blocks.0", "blocks.5"]
+
+
+def test_long_rows_of_containers_alike_but_for_sizes_are_one_row(sketch):
+    picture = picture_of(unlike_blocks(sketch, 40, width=4))
+    (row,) = [row for row in rows(picture) if row.collapsed]
+    assert (row.detail, row.path, row.copies) == ("39 like those above", "1 – 39", 1)
+
+
+def test_ids_are_unique_and_every_arrow_ends_at_one(nets, sketch):
+    for graph in (*(net().graph() for net in nets.values()), unlike_blocks(sketch, 20)):
+        picture = picture_of(graph)
+        ids = [item.id for item in everything(picture.items)] + [arrow.id for arrow in picture.arrows]
+        assert len(ids) == len(set(ids))
+        assert {end for arrow in picture.arrows for end in (arrow.tail, arrow.head)} <= set(ids)
+
+
+def test_a_first_card_leaves_room_for_the_title_and_for_its_remarks(nets):
+    picture = picture_of(nets["residual"](3).graph())
+    fold = next(frame for frame in of_kind(picture, Frame) if frame.copies > 1)
+    assert card_width(fold.items[0]) / 2 > title_width(fold)
+    for card in of_kind(picture_of(nets["states"]().graph()), Card):
+        assert all(card_width(card) >= mark_width(mark) for row in card.rows for mark in row.marks)
+
+
+@pytest.mark.parametrize(
+    ("class_name", "arguments", "expected"),
+    [
+        ("conv.Conv2d", {"kernel_size": 7, "stride": 2, "out_channels": 64}, "7×7 /2 → 64"),
+        ("conv.Conv2d", {"kernel_size": [3, 5], "stride": [1, 1], "out_channels": 8}, "3×5 → 8"),
+        ("conv.Conv2d", {"kernel_size": 3, "in_channels": 8, "out_channels": 8, "groups": 8}, "3×3 → 8 · depthwise"),
+        ("conv.ConvTranspose2d", {"kernel_size": 2, "stride": 2, "out_channels": 4}, "2×2 ↑2 → 4"),
+        ("linear.Linear", {"in_features": 512, "out_features": 1000}, "512 → 1000"),
+        ("activation.MultiheadAttention", {"embed_dim": 512, "num_heads": 8}, "8 heads · 512"),
+        ("dropout.Dropout", {"p": 0.1}, "p 0.1"),
+        ("dropout.Dropout", {"p": 0.5}, ""),
+        ("pooling.MaxPool2d", {"kernel_size": 3, "stride": 2}, "3×3 /2"),
+        ("pooling.MaxPool2d", {"kernel_size": 2, "stride": 2}, "2×2"),
+        ("pooling.AdaptiveAvgPool2d", {"output_size": [1, 1]}, "1×1"),
+        ("activation.ReLU", {"inplace": True}, ""),
+        ("flatten.Flatten", {"start_dim": 2}, "dim 2"),
+        ("upsampling.Upsample", {"scale_factor": 2.0}, "×2"),
+        ("rnn.LSTM", {"input_size": 64, "hidden_size": 128, "num_layers": 2}, "64 → 128 · 2 layers"),
+    ],
+)
+def test_arguments_are_short_and_leave_out_defaults(class_name, arguments, expected):
+    node = ModuleNode(path="x", class_name=f"torch.nn.modules.{class_name}", arguments=arguments)
+    assert argument_text(node) == expected
+
+
+def test_arguments_that_are_not_known_are_read_off_the_parameters():
+    weight = ParameterInfo(name="weight", shape=(64, 3, 7, 7), dtype="float32")
+    node = ModuleNode(path="x", class_name="torch.nn.modules.conv.Conv2d", parameters=(weight,))
+    assert argument_text(node) == "7×7 → 64"
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=6,
+)
+argument_names = st.sampled_from(["kernel_size", "stride", "out_channels", "groups", "p", "size", "num_heads", "dim"])
+
+
+@given(
+    st.sampled_from(["conv.Conv1d", "linear.Linear", "pooling.MaxPool3d", "rnn.GRU", "dropout.Dropout", "my.Own"]),
+    st.dictionaries(argument_names, json_values),
+)
+def test_no_argument_breaks_the_text(class_name, arguments):
+    node = ModuleNode(path="x", class_name=f"torch.nn.modules.{class_name}", arguments=arguments)
+    assert len(argument_text(node)) <= 28
+
+
+@given(st.text())
+def test_cleaned_text_is_one_line_that_xml_and_terminals_take(text):
+    cleaned = clean(text)
+    assert not set(cleaned) & set("\n\r\t\x00\x1b\u202e\u2028")
+    cleaned.encode("utf-8")
+    assert len(cut(text)) <= 28
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(0, "0"), (999, "999"), (1000, "1.00 K"), (9408, "9.41 K"), (147584, "148 K"), (999_500, "1.00 M"),
+     (2_099_712, "2.10 M"), (7_000_000_000, "7.00 B"), (12_345_678_901_234_567, "12346 T")],
+)  # fmt: skip
+def test_numbers_have_three_significant_digits(number, text):
+    assert number_text(number) == text
+
+
+def test_tied_parameters_count_once_and_unknown_ones_are_said():
+    known = ParameterInfo(name="a", shape=(10, 10), dtype="float32")
+    tied = ParameterInfo(name="b", shape=(10, 10), dtype="float32", alias_of="x.a")
+    lazy = ParameterInfo(name="c", shape=None, dtype=None)
+    assert count_text([known, tied]) == "100"
+    assert count_text([known, lazy]) == "≥ 100"
+    assert count_text([]) == ""
+
+
+def test_shapes_keep_symbols_and_drop_only_the_batch():
+    assert shape_text((1, 64, 56, 56), 1) == "64×56×56"
+    assert shape_text(("B", "T", 768), "B") == "T×768"
+    assert shape_text((7, 2, 5), 2) == "7×2×5"
+    assert shape_text((4,), 4) == "scalar"
+    assert shape_text((None, 3), None) == "?×3"
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("Conv2d", "weights"), ("Linear", "weights"), ("LSTM", "weights"), ("BatchNorm2d", "norm"), ("RMSNorm", "norm"),
+     ("GELU", "activation"), ("Dropout", "activation"), ("Softmax", "activation"), ("AdaptiveAvgPool2d", "shape"),
+     ("Flatten", "shape"), ("Upsample", "shape"), ("MultiheadAttention", "attention"), ("MyBlock", "other")],
+)  # fmt: skip
+def test_kinds_of_classes(name, kind):
+    assert class_kind(name) == kind
+
+
+def test_kinds_of_operations():
+    words = ("matmul", "layer_norm", "relu", "max_pool2d", "conv2d", "flatten", "topk")
+    kinds = ["attention", "norm", "activation", "shape", "weights", "shape", "other"]
+    assert [operation_kind(word) for word in words] == kinds
+
+
+def test_bold_text_is_wider_and_width_grows_with_size():
+    assert text_width("Conv2d", 12, bold=True) > text_width("Conv2d", 12) > text_width("Conv2d", 10)
+    assert text_width("conv1", 10, mono=True) == pytest.approx(30)

@@ -1,0 +1,106 @@
+"""Source text in, prediction out; and the same text run by the installed torch, described alike."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from modgraph.graph.model import Graph
+from modgraph.prediction import predict_graph
+from modgraph.source.targets import Target
+
+PRELUDE = "import torch\nfrom torch import nn\nimport torch.nn.functional as F\n"
+
+
+@pytest.fixture
+def predict_source(tmp_path: Path) -> Callable[..., Graph]:
+    """predict_source(text, name="Net", with_torch=True): the graph; without torch, layers come from the bundled source."""
+
+    def predict(text: str, name: str = "Net", *, with_torch: bool = True) -> Graph:
+        file = tmp_path / "net.py"
+        file.write_text(PRELUDE + textwrap.dedent(text), encoding="utf-8")
+        path = () if with_torch else (str(tmp_path),)
+        target = Target(text=f"net.py:{name}", module="net", name=name, file=file, root=tmp_path, search_path=path)
+        return predict_graph(target)
+
+    return predict
+
+
+@pytest.fixture
+def described() -> Callable[[Graph], list[tuple[Any, ...]]]:
+    """Path, class, aliases, parameters and buffers of every module of a graph."""
+
+    def describe(graph: Graph) -> list[tuple[Any, ...]]:
+        return [
+            (
+                node.path,
+                node.class_name,
+                node.alias_of,
+                node.registered,
+                [(p.name, p.shape, p.dtype, p.trainable, p.alias_of) for p in node.parameters],
+                [(b.name, b.shape, b.dtype, b.persistent, b.alias_of) for b in node.buffers],
+            )
+            for node in graph.modules
+        ]
+
+    return describe
+
+
+@pytest.fixture
+def agrees(
+    predict_source: Callable[..., Graph], described: Callable[[Graph], list[tuple[Any, ...]]]
+) -> Callable[[str], Graph]:
+    """agrees(text): runs `Net()` of the text in torch, and fails unless it is predicted exactly, from either source."""
+    pytest.importorskip("torch")
+    from modgraph.tracing.tree import Tree
+
+    def compare(text: str) -> Graph:
+        namespace: dict[str, Any] = {"__name__": "net"}
+        exec(compile(PRELUDE + textwrap.dedent(text), "net.py", "exec"), namespace)
+        tree = Tree(namespace["Net"]())
+        observed = described(_Nodes(tree.nodes))  # type: ignore[arg-type]
+        totals = tuple(tree.totals())
+        for with_torch in (True, False):
+            graph = predict_source(text, with_torch=with_torch)
+            assert graph.problems == ()
+            assert described(graph) == observed
+            assert (graph.model.parameters, graph.model.trainable_parameters, graph.model.buffers) == totals
+        return graph
+
+    return compare
+
+
+class _Nodes:
+    """Live nodes in a graph's clothes."""
+
+    def __init__(self, modules: list[Any]) -> None:
+        self.modules = modules
+
+
+UNKNOWN = object()
+"""What `evaluated` gives for a value that the interpreter does not know."""
+
+
+@pytest.fixture
+def evaluated(tmp_path: Path) -> Callable[[str], Any]:
+    """evaluated(text): the interpreter's value of the name RESULT, as Python's own; UNKNOWN where it is not known."""
+    from modgraph.prediction.entry import interpreter, with_deep_stack
+    from modgraph.prediction.knowledge.plain import plain
+
+    def run(text: str) -> Any:
+        (tmp_path / "code.py").write_text(textwrap.dedent(text), encoding="utf-8")
+        machine = interpreter([str(tmp_path), *sys.path])
+
+        def value() -> tuple[Any] | None:
+            return plain(machine, machine.get_attribute(machine.resolve("code"), "RESULT"))
+
+        found = with_deep_stack(value)
+        return UNKNOWN if found is None else found[0]
+
+    run.UNKNOWN = UNKNOWN  # type: ignore[attr-defined]
+    return run

@@ -1,0 +1,277 @@
+"""However the worker process dies, what was seen of the run is kept, and the problem says what happened and where."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+from modgraph.errors import InputError, TargetError, TraceError
+from modgraph.graph.events import DoneEvent, EnterEvent, Event, StartEvent
+from modgraph.isolation import TraceResult, trace_in_process
+from modgraph.options import TraceOptions
+from modgraph.source.inputs import parse_input
+from modgraph.source.targets import parse_target
+
+pytestmark = [pytest.mark.needs_torch, pytest.mark.skipif(os.name != "posix", reason="process groups and signals")]
+
+MODEL = """
+import ctypes, os, signal, sys, time
+import torch
+from torch import nn
+
+class Culprit(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.never = nn.Linear(4, 4)
+
+    def forward(self, x):
+{death}
+        return x
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.before = nn.Linear(4, 4)
+        self.middle = nn.Sequential(Culprit())
+        self.after = nn.Linear(4, 4)
+
+    def forward(self, x):
+        return self.after(self.middle(self.before(x)))
+"""
+
+
+def traced(directory: Path, source: str, name: str = "Net", **options: object) -> TraceResult:
+    (directory / "model.py").write_text(textwrap.dedent(source), "utf-8")
+    target = parse_target(f"model.py:{name}", cwd=directory)
+    return trace_in_process(target, [parse_input("1x4")], TraceOptions(**options))  # type: ignore[arg-type]
+
+
+def death(directory: Path, statements: str, **options: object) -> TraceResult:
+    return traced(directory, MODEL.format(death=textwrap.indent(textwrap.dedent(statements), " " * 8)), **options)
+
+
+def called(result: TraceResult) -> list[str]:
+    return [call.module for call in result.graph.calls]
+
+
+KILLED = {
+    "segfault": ("ctypes.string_at(0)", "SIGSEGV"),
+    "abort": ("os.abort()", "SIGABRT"),
+    "killed": ("os.kill(os.getpid(), signal.SIGKILL)", "SIGKILL"),
+    "os_exit": ("os._exit(4)", "exit status 4"),
+}
+
+
+@pytest.mark.parametrize("kind", KILLED)
+def test_a_death_keeps_the_calls_and_names_the_module_and_its_line(tmp_path: Path, kind: str) -> None:
+    statements, said = KILLED[kind]
+    result = death(tmp_path, statements)
+
+    assert called(result) == ["", "before", "middle", "middle.0"]
+    assert result.graph.calls[1].outputs[0].shape == (1, 4)
+    (problem,) = result.graph.problems
+    assert said in problem.message
+    assert (problem.stage, problem.module) == ("trace", "middle.0")
+    assert problem.file is not None
+    assert {node.path for node in result.graph.modules} >= {"after", "middle.0.never"}
+
+
+def test_a_segmentation_fault_leaves_the_text_of_faulthandler(tmp_path: Path) -> None:
+    assert "Fatal Python error: Segmentation fault" in death(tmp_path, "ctypes.string_at(0)").output
+
+
+LOOPS = {
+    "python": "while True: pass",
+    "compiled": "ctypes.CDLL(None).sleep(1000)",
+}
+
+
+@pytest.mark.parametrize("kind", LOOPS)
+def test_a_hang_ends_with_the_time_limit(tmp_path: Path, kind: str) -> None:
+    began = time.monotonic()
+    result = death(tmp_path, LOOPS[kind], timeout=12)
+
+    assert 12 <= time.monotonic() - began < 20
+    assert called(result) == ["", "before", "middle", "middle.0"]
+    (problem,) = result.graph.problems
+    assert "time limit of 12 s" in problem.message
+    assert problem.module == "middle.0"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="RLIMIT_DATA bounds memory on Linux alone")
+def test_out_of_memory_is_an_error_of_the_module(tmp_path: Path) -> None:
+    result = death(tmp_path, "x = torch.ones(2**31)", memory_limit=512 * 2**20)
+
+    assert called(result) == ["", "before", "middle", "middle.0"]
+    (problem,) = result.graph.problems
+    assert problem.module == "middle.0"
+    assert "alloc" in problem.message or "memory" in problem.message.lower()
+
+
+RAISED = {
+    "sys_exit": ("sys.exit(3)", "SystemExit"),
+    "exception": ("raise ValueError('not like this')", "ValueError: not like this"),
+    "recursion": ("return self(x)", "RecursionError"),
+}
+
+
+@pytest.mark.parametrize("kind", RAISED)
+def test_what_forward_raises_is_a_problem_of_the_module(tmp_path: Path, kind: str) -> None:
+    statements, said = RAISED[kind]
+    result = death(tmp_path, statements)
+
+    assert called(result)[:4] == ["", "before", "middle", "middle.0"]
+    (problem,) = result.graph.problems
+    assert said in problem.message
+    assert problem.module == "middle.0"
+    assert problem.file == "model.py"
+
+
+HARMLESS = {
+    "closes_its_descriptors": "os.closerange(0, 3)",
+    "prints_rubbish": "print('{' * 9000); os.write(1, bytes(range(256)) * 500); os.write(2, b'\\n{\"end\": true}\\n')",
+    "leaves_a_child": "os.fork() or time.sleep(1000)",
+    "leaves_a_program": "__import__('subprocess').Popen(['sleep', '1000'])",
+}
+
+
+@pytest.mark.parametrize("kind", HARMLESS)
+def test_what_does_not_concern_the_events_leaves_the_graph_complete(tmp_path: Path, kind: str) -> None:
+    began = time.monotonic()
+    result = death(tmp_path, HARMLESS[kind])
+
+    assert result.graph.complete, result.graph.problems
+    assert called(result) == ["", "before", "middle", "middle.0", "after"]
+    assert time.monotonic() - began < 30
+
+
+def test_a_crash_while_inputs_are_tried_out_is_found_in_a_second_run(tmp_path: Path) -> None:
+    source = MODEL.format(death="        ctypes.string_at(0)")
+    (tmp_path / "model.py").write_text(source, "utf-8")
+    result = trace_in_process(parse_target("model.py:Net", cwd=tmp_path), [], TraceOptions())
+
+    assert called(result) == ["", "before", "middle", "middle.0"]
+    assert result.graph.problems[0].module == "middle.0"
+
+
+def test_events_come_while_it_runs_and_are_the_same_every_time(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text(MODEL.format(death="        pass"), "utf-8")
+    streams: list[list[Event]] = []
+    for _ in range(2):
+        events: list[Event] = []
+        trace_in_process(parse_target("model.py:Net", cwd=tmp_path), [], TraceOptions(), on_event=events.append)
+        streams.append(events)
+
+    assert isinstance(streams[0][0], StartEvent)
+    assert isinstance(streams[0][-1], DoneEvent)
+    assert sum(isinstance(event, EnterEvent) for event in streams[0]) == 5
+    assert [event.to_json() for event in streams[0]] == [event.to_json() for event in streams[1]]
+
+
+def test_what_the_model_prints_is_kept_apart(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    result = death(tmp_path, "print('from forward')")
+
+    assert "from forward" in result.output
+    assert capfd.readouterr().out == ""
+
+
+BEFORE_THE_RUN = {
+    "import_raises": ("import torch\nraise KeyError('no key')\nclass Net: pass", TraceError, "KeyError"),
+    "import_exits": ("import sys\nsys.exit('bye')", TraceError, "sys.exit('bye')"),
+    "import_dies": ("import os\nos._exit(7)", TraceError, "exit status 7"),
+    "missing_package": ("import nonexistent_package_of_tests", TraceError, "nonexistent_package_of_tests"),
+    "unknown_name": ("class Nett: pass", TargetError, "has no 'Net'"),
+    "constructor_raises": (
+        "from torch import nn\nclass Net(nn.Module):\n    def __init__(self):\n        raise OSError('no file')",
+        TraceError,
+        "OSError: no file",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", BEFORE_THE_RUN)
+def test_what_goes_wrong_before_the_run_is_one_error(tmp_path: Path, kind: str) -> None:
+    source, expected, said = BEFORE_THE_RUN[kind]
+    with pytest.raises(expected) as caught:
+        traced(tmp_path, source)
+    assert said in caught.value.message
+    if kind in ("import_raises", "constructor_raises", "missing_package"):
+        assert caught.value.file == "model.py"
+        assert caught.value.line == {"import_raises": 2, "constructor_raises": 4, "missing_package": 1}[kind]
+
+
+def test_a_wrong_input_says_what_forward_accepts(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text(MODEL.format(death="        pass"), "utf-8")
+    target = parse_target("model.py:Net", cwd=tmp_path)
+    with pytest.raises(InputError, match=r"forward\(x\)"):
+        trace_in_process(target, [parse_input("image=1x4")], TraceOptions())
+
+
+def test_without_torch_one_message_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "torch.py").write_text("raise ImportError('hidden by the test', name='torch')", "utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with pytest.raises(TraceError, match=r"tracing needs PyTorch \(pip install"):
+        traced(tmp_path, "")
+
+
+def test_a_module_of_the_standard_library_in_the_working_directory_is_not_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "random.py").write_text("raise RuntimeError('shadowed')", "utf-8")
+    (tmp_path / "types.py").write_text("raise RuntimeError('shadowed')", "utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert death(tmp_path, "pass").graph.complete
+
+
+def test_the_parent_never_imports_torch(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text(MODEL.format(death="        pass"), "utf-8")
+    script = (
+        "import sys\n"
+        "from modgraph.isolation import trace_in_process\n"
+        "from modgraph.options import TraceOptions\n"
+        "from modgraph.source.targets import parse_target\n"
+        "print(trace_in_process(parse_target('model.py:Net'), [], TraceOptions()).graph.complete, 'torch' in sys.modules)"
+    )
+    root = Path(__file__).resolve().parent.parent
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(root)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == ["True", "False"]
+
+
+def test_a_capture_reaches_the_live_model_and_its_files_come_back(tmp_path: Path) -> None:
+    source = MODEL.format(death="        pass") + textwrap.dedent(
+        """
+        def capture(model, args, kwargs, directory):
+            (directory / "weights.txt").write_text(str(sum(p.numel() for p in model.parameters())))
+            return {"inputs": len(args)}
+        """
+    )
+    (tmp_path / "model.py").write_text(source, "utf-8")
+    result = trace_in_process(parse_target("model.py:Net", cwd=tmp_path), [], TraceOptions(), capture="model:capture")
+
+    assert result.captured == {"inputs": 1}
+    assert dict(result.captured_files) == {"weights.txt": b"60"}
+    assert result.capture_error is None
+
+
+def test_a_capture_that_fails_leaves_the_trace_complete(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text(MODEL.format(death="        pass"), "utf-8")
+    target = parse_target("model.py:Net", cwd=tmp_path)
+    result = trace_in_process(target, [], TraceOptions(), capture="model:nothing_of_that_name")
+
+    assert result.graph.complete
+    assert result.captured is None
+    assert result.capture_error is not None
+    assert "nothing_of_that_name" in result.capture_error

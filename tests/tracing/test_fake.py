@@ -1,0 +1,159 @@
+"""A model without weights has the shapes of the real one, and costs no memory."""
+
+from __future__ import annotations
+
+import itertools
+import resource
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from torch._subclasses.fake_tensor import FakeTensor
+
+from modgraph.options import TraceOptions
+from modgraph.source.targets import parse_target
+from modgraph.tracing import fake, trace_graph
+from modgraph.tracing.inputs import make_inputs
+from modgraph.tracing.loading import load_model
+
+pytestmark = pytest.mark.needs_torch
+
+
+class Tied(nn.Module):
+    def __init__(self, width: int = 8) -> None:
+        super().__init__()
+        self.embed = nn.Embedding(20, width)
+        self.block = nn.TransformerEncoderLayer(width, 2, 16, batch_first=True)
+        self.head = nn.Linear(width, 20, bias=False)
+        self.head.weight = self.embed.weight
+        self.register_buffer("scale", torch.ones(width))
+        self.plain = torch.arange(4)
+        self.hidden = [nn.Linear(width, width)]
+        self.table = {"shift": torch.zeros(width)}
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        x = self.embed(ids) * self.scale + self.table["shift"]
+        return self.head(self.hidden[0](self.block(x)))
+
+
+class ReadsValues(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        widths = [int(w.item()) for w in torch.linspace(2, 8, 4)]
+        self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in itertools.pairwise(widths))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+def tensors_of(model: nn.Module) -> list[torch.Tensor]:
+    return [*model.parameters(), *model.buffers()]
+
+
+@pytest.mark.parametrize("kind", [Tied, ReadsValues])
+def test_a_built_model_has_only_fake_tensors_and_keeps_names_and_ties(kind: type[nn.Module]) -> None:
+    real = kind()
+    mode = fake.new_mode()
+    model = fake.build(kind, mode)
+
+    assert all(isinstance(tensor, FakeTensor) for tensor in tensors_of(model))
+    assert all(isinstance(parameter, nn.Parameter) for parameter in model.parameters())
+    assert {name: (p.shape, p.dtype, p.device, p.requires_grad) for name, p in model.named_parameters()} == {
+        name: (p.shape, p.dtype, p.device, p.requires_grad) for name, p in real.named_parameters()
+    }
+    if isinstance(model, Tied):
+        assert model.head.weight is model.embed.weight
+        assert isinstance(model.hidden[0].weight, FakeTensor)
+        assert isinstance(model.plain, FakeTensor)
+        assert isinstance(model.table["shift"], FakeTensor)
+
+
+@pytest.mark.parametrize(
+    ("kind", "real_input"), [(Tied, torch.ones(1, 8, dtype=torch.int64)), (ReadsValues, torch.zeros(1, 2))]
+)
+def test_calls_and_shapes_are_those_of_the_real_run(kind: type[nn.Module], real_input: torch.Tensor) -> None:
+    options = TraceOptions(device="fake")
+    mode = fake.new_mode()
+    model = fake.build(kind, mode)
+    inputs = make_inputs(model, [], None, options, fake_mode=mode)
+    assert all(isinstance(argument, FakeTensor) for argument in inputs.args)
+    with fake.running(mode):
+        without = trace_graph(model, inputs.args, inputs.kwargs, options)
+    real = trace_graph(kind(), (real_input,), {}, TraceOptions())
+
+    assert without.problems == ()
+
+    def seen(graph: Any) -> list[Any]:
+        return [(call.module, [(t.shape, t.dtype) for t in call.outputs]) for call in graph.calls]
+
+    def edges(graph: Any) -> list[Any]:
+        named = {operation.id: (operation.name, operation.call) for operation in graph.operations}
+        return sorted(str((named.get(e.producer, e.producer), named.get(e.consumer, e.consumer))) for e in graph.edges)
+
+    assert seen(without) == seen(real)
+    assert edges(without) == edges(real)
+
+
+def test_a_fake_copy_leaves_the_model_alone() -> None:
+    model = Tied()
+    before = {id(tensor) for tensor in tensors_of(model)}
+    mode = fake.new_mode()
+    copied = fake.fake_copy(model, mode)
+
+    assert {id(tensor) for tensor in tensors_of(model)} == before
+    assert not any(isinstance(tensor, FakeTensor) for tensor in [*tensors_of(model), model.plain])
+    assert copied.head.weight is copied.embed.weight
+    assert copied.hidden[0] is not model.hidden[0]
+
+
+def test_a_model_larger_than_memory_is_built_and_traced(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text(
+        "from torch import nn\n"
+        "def build():\n"
+        "    return nn.Sequential(*[nn.Linear(2**16, 2**16, bias=False) for _ in range(40)])\n",
+        "utf-8",
+    )
+    options = TraceOptions(device="fake")
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    path = list(sys.path)
+    try:
+        loaded = load_model(parse_target("model.py:build", cwd=tmp_path, path=[]), options)
+    finally:
+        sys.path[:] = path
+    inputs = make_inputs(loaded.model, [], None, options, fake_mode=loaded.fake_mode)
+    with fake.running(loaded.fake_mode):
+        graph = trace_graph(loaded.model, inputs.args, inputs.kwargs, options, info=loaded.info)
+
+    assert graph.complete
+    assert graph.model.parameters == 40 * 2**32
+    assert len(graph.calls) == 41
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 500_000
+
+
+def test_initialisation_is_back_after_a_build() -> None:
+    before = nn.init.kaiming_uniform_
+    fake.build(ReadsValues, fake.new_mode())
+    assert nn.init.kaiming_uniform_ is before
+
+
+def test_what_a_constructor_raises_comes_through() -> None:
+    class Broken(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            raise LookupError("no such layer")
+
+    with pytest.raises(LookupError, match="no such layer"):
+        fake.build(Broken, fake.new_mode())
+
+
+def test_sizes_that_depend_on_values_are_unknown_not_an_error() -> None:
+    mode = fake.new_mode()
+    with fake.running(mode):
+        found = torch.ones(4).nonzero()
+    assert not isinstance(found.shape[0], int) or found.shape[0] >= 0
+    assert found.shape[1] == 1

@@ -1,0 +1,282 @@
+"""Inputs are inferred for models nobody told us about; torch itself says whether they are accepted."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from modgraph.errors import InputError
+from modgraph.options import TraceOptions
+from modgraph.source.inputs import parse_input
+from modgraph.tracing.forward_signature import ForwardSignature
+from modgraph.tracing.input_search import MAX_TRIES
+from modgraph.tracing.inputs import Inputs, make_inputs
+from modgraph.tracing.loading import Example
+
+pytestmark = pytest.mark.needs_torch
+
+CPU = TraceOptions()
+
+
+def _models() -> Iterator[Any]:
+    for file in sorted((Path(__file__).parent / "models_inputs").glob("*.py")):
+        name = f"models_inputs_{file.stem}"
+        spec = importlib.util.spec_from_file_location(name, file)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        spec.loader.exec_module(module)
+        for kind in module.MODELS:
+            yield pytest.param(kind, module.INTENDED.get(kind.__name__, {}), id=kind.__name__)
+
+
+def inferred(model: nn.Module, *specs: str, options: TraceOptions = CPU) -> Inputs:
+    return make_inputs(model, [parse_input(text) for text in specs], None, options)
+
+
+def shapes(inputs: Inputs) -> dict[str, Any]:
+    return {info.name: info.tensors[0].shape for info in inputs.infos if info.tensors}
+
+
+@pytest.mark.parametrize(("kind", "intended"), list(_models()))
+def test_a_model_as_people_write_them_gets_inputs_that_it_accepts(
+    kind: type[nn.Module], intended: dict[str, Any]
+) -> None:
+    torch.manual_seed(0)
+    model = kind()
+    inputs = inferred(model)
+
+    assert inputs.warning is None
+    assert inputs.tries <= MAX_TRIES
+    assert {info.origin for info in inputs.infos} <= {"inferred"}
+    assert all(info.rules for info in inputs.infos)
+    with torch.no_grad():
+        model.eval()(*inputs.args, **inputs.kwargs)
+    assert {name: shape for name, shape in shapes(inputs).items() if name in intended} == intended
+
+
+def test_the_model_and_the_random_state_are_left_as_they_were() -> None:
+    class Stateful(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.bn = nn.BatchNorm1d(4)
+            self.frozen = nn.Linear(4, 4).eval()
+            self.count = 0
+            self.seen: list[Any] = []
+            self.register_buffer("steps", torch.zeros(()))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            self.count += 1
+            self.seen.append(x)
+            self.steps += 1
+            return self.frozen(self.bn(x)) + torch.rand(1)
+
+    model = Stateful()
+    before = {name: (value, value.clone()) for name, value in model.state_dict(keep_vars=True).items()}
+    modes = [module.training for module in model.modules()]
+    state = torch.get_rng_state()
+    inferred(model)
+
+    for name, value in model.state_dict(keep_vars=True).items():
+        assert value is before[name][0]
+        assert torch.equal(value, before[name][1])
+    assert [module.training for module in model.modules()] == modes
+    assert (model.count, model.seen) == (0, [])
+    assert torch.equal(torch.get_rng_state(), state)
+    assert "__call__" not in vars(nn.Module) or nn.Module.__call__ is nn.Module._wrapped_call_impl
+
+
+class Attend(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = nn.Embedding(5, 4)
+
+    def forward(self, ids: torch.Tensor, scale: torch.Tensor, flag: bool = False) -> torch.Tensor:
+        return self.table(ids) * scale if not flag else self.table(ids)
+
+
+def test_given_inputs_are_taken_and_the_missing_ones_inferred_beside_them() -> None:
+    inputs = inferred(Attend(), "ids=2x7")
+
+    assert shapes(inputs)["ids"] == (2, 7)
+    assert [(info.name, info.origin) for info in inputs.infos] == [("ids", "given"), ("scale", "inferred")]
+    Attend()(*inputs.args, **inputs.kwargs)
+
+
+def test_indices_that_are_given_by_shape_alone_are_integers_within_the_table() -> None:
+    inputs = inferred(Attend(), "3x9", "scale=1")
+
+    ids = inputs.args[0]
+    assert ids.dtype == torch.int64
+    assert int(ids.max()) < 5
+    assert inputs.args[1] == 1
+
+
+def test_the_dtype_that_is_given_is_kept() -> None:
+    inputs = inferred(nn.Linear(4, 2).double(), "2x4:float64")
+    assert inputs.args[0].dtype == torch.float64
+
+
+@pytest.mark.parametrize(
+    ("specs", "said"),
+    [
+        (["x=1x4"], "no input 'x'"),
+        (["idx=1x4"], "did you mean ids?"),
+        (["1x4", "1x4", "flag=True", "1x4"], "one too many"),
+        (["ids=1x4", "ids=1x4"], "given twice"),
+    ],
+)
+def test_a_wrong_input_is_one_message_with_the_signature_or_the_names(specs: list[str], said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        inferred(Attend(), *specs)
+    assert said in caught.value.message
+    assert "\n" not in caught.value.message
+    assert "ids" in caught.value.message + str(caught.value.hint)
+
+
+def test_keyword_inputs_reach_a_forward_that_takes_anything() -> None:
+    class Open(nn.Module):
+        def forward(self, **batch: torch.Tensor) -> torch.Tensor:
+            return batch["left"] + batch["right"]
+
+    inputs = inferred(Open(), "left=2x3", "right=2x3")
+    assert inputs.args == ()
+    assert sorted(inputs.kwargs) == ["left", "right"]
+
+
+def test_example_inputs_come_before_inference() -> None:
+    example = Example((torch.zeros(3, 4),), {})
+    inputs = make_inputs(nn.Linear(4, 2), [], example, CPU)
+
+    assert inputs.args[0] is example.args[0]
+    assert [(info.name, info.origin, info.tensors[0].shape) for info in inputs.infos] == [
+        ("input", "example_inputs", (3, 4))
+    ]
+
+
+def test_given_inputs_come_before_example_inputs() -> None:
+    inputs = make_inputs(nn.Linear(4, 2), [parse_input("7x4")], Example((torch.zeros(3, 4),), {}), CPU)
+    assert shapes(inputs) == {"input": (7, 4)}
+
+
+def test_a_forward_that_always_raises_its_own_error_is_left_to_the_trace() -> None:
+    class Unwritten(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Linear(6, 2)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            raise RuntimeError("not implemented yet")
+
+    inputs = inferred(Unwritten())
+    assert inputs.warning is None
+    assert shapes(inputs) == {"x": (1, 6)}
+
+
+def test_a_model_that_no_input_fits_runs_with_the_first_guess_and_a_warning() -> None:
+    class Broken(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first = nn.Linear(6, 5)
+            self.second = nn.Linear(7, 2)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.second(self.first(x))
+
+    inputs = inferred(Broken())
+    assert inputs.args[0].shape[-1] == 6
+    assert inputs.warning is not None
+    assert "--input x=" in inputs.warning
+
+
+def test_training_takes_a_batch_that_batch_normalisation_accepts() -> None:
+    model = nn.Sequential(nn.Linear(4, 3), nn.BatchNorm1d(3))
+    inputs = inferred(model, options=TraceOptions(mode="train"))
+    assert inputs.args[0].shape == (2, 4)
+    model.train()(*inputs.args)
+
+
+def test_the_same_model_gets_the_same_values() -> None:
+    first, second = (inferred(nn.Linear(4, 2)).args[0] for _ in range(2))
+    assert torch.equal(first, second)
+    assert not torch.equal(first, torch.zeros_like(first))
+
+
+def test_a_model_that_cannot_be_copied_still_gets_inputs() -> None:
+    class Uncopied(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Conv2d(2, 3, 3)
+            self.generator = (n for n in range(3))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.layer(x)
+
+    model = Uncopied()
+    weight = model.layer.weight
+    inputs = inferred(model)
+    assert inputs.args[0].shape[1] == 2
+    assert model.layer.weight is weight
+    model(*inputs.args)
+
+
+def test_signatures_that_cannot_be_read_take_one_input() -> None:
+    class Compiled(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Linear(3, 2)
+            self.forward = _Opaque(self.layer)
+
+    inputs = inferred(Compiled())
+    assert inputs.args[0].shape == (1, 3)
+
+
+class _Opaque:
+    __signature__ = "not a signature"
+
+    def __init__(self, layer: nn.Module) -> None:
+        self.layer = layer
+
+    def __call__(self, *args: Any) -> Any:
+        return self.layer(*args)
+
+
+def test_values_reach_positional_only_and_keyword_only_parameters() -> None:
+    class Kinds(nn.Module):
+        def forward(self, a: Any, /, b: Any, *rest: Any, c: Any, **more: Any) -> None: ...
+
+    signature = ForwardSignature.of(Kinds())
+    args, kwargs = signature.split({"a": 1, "b": 2, "c": 3, "rest[0]": 4, "d": 5})
+    assert (args, kwargs) == ((1, 2, 4), {"c": 3, "d": 5})
+    assert signature.required == ["a", "b", "c"]
+
+
+def test_a_vision_model_of_the_shelf_gets_a_usual_image(torchvision_models: Any) -> None:
+    for name, side in (("squeezenet1_1", 224), ("shufflenet_v2_x0_5", 224), ("vit_b_16", 224), ("mnasnet0_5", 224)):
+        inputs = make_inputs(torchvision_models.get_model(name, weights=None), [], None, CPU)
+        assert inputs.tries == 1
+        assert inputs.args[0].shape == (1, 3, side, side)
+
+
+@pytest.fixture(scope="module")
+def torchvision_models() -> Any:
+    """torchvision's models, also where its compiled extension cannot be loaded: the operators need only exist."""
+    library = torch.library.Library("torchvision", "DEF")
+    try:
+        for name, signature in _TORCHVISION_OPERATORS.items():
+            library.define(f"{name}{signature}")
+    except RuntimeError:
+        pass  # a working extension has defined them
+    return pytest.importorskip("torchvision").models
+
+
+_BOXES = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
+_TORCHVISION_OPERATORS = {"nms": _BOXES, "qnms": _BOXES}
