@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -223,9 +224,11 @@ def _the_target(text: str, path: Sequence[str] | None) -> Target:
 def _analyze_live(
     model: torch.nn.Module, args: Any, kwargs: Mapping[str, Any] | None, *, static: bool, options: TraceOptions
 ) -> Graph:
-    from modgraph.prediction import predict_live_class
+    from modgraph.prediction.live import predict_live
 
-    predicted = predict_live_class(type(model).__module__, type(model).__qualname__)
+    kind = type(model)
+    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    predicted = predict_live(kind.__module__, kind.__qualname__, Path(file) if file else None)
     if static:
         return _with_repeats(predicted)
     return _with_repeats(_merged(predicted, _trace_live(model, args, kwargs, options)))

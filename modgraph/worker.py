@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from modgraph.errors import ModgraphError, TraceError
+from modgraph.graph.events import ErrorEvent, Event, ExitEvent
 from modgraph.options import TraceOptions
 from modgraph.source.wire import decode_input, decode_options, decode_target
 
@@ -91,6 +92,7 @@ def _serve(request: dict[str, Any], directory: Path, out: Channel) -> None:
     sys.argv[:] = [str(target.file or target.module)]
 
     from modgraph.tracing import fake, trace_graph
+    from modgraph.tracing.input_probe import MAX_REAL_PARAMETERS, count_parameters
     from modgraph.tracing.inputs import make_inputs
     from modgraph.tracing.loading import load_model
 
@@ -100,17 +102,38 @@ def _serve(request: dict[str, Any], directory: Path, out: Channel) -> None:
     inputs = make_inputs(
         loaded.model, specs, loaded.example, options, fake_mode=loaded.fake_mode, probe=request["probe"]
     )
+    if inputs.by_values and count_parameters(loaded.model) <= MAX_REAL_PARAMETERS:
+        # Only values can tell how the run goes on, and the weights are small.
+        options = replace(options, device="cpu")
+        loaded = load_model(target, options)
+        inputs = make_inputs(loaded.model, specs, loaded.example, options, probe=request["probe"])
     if inputs.warning is not None:
         out.say(warning=inputs.warning)
     out.say(stage="running the model")
     info = replace(loaded.info, inputs=inputs.infos)
     with fake.running(loaded.fake_mode):
-        trace_graph(
-            loaded.model, inputs.args, inputs.kwargs, options, info=info, emit=lambda event: out.line(event.to_json())
-        )
+        trace_graph(loaded.model, inputs.args, inputs.kwargs, options, info=info, emit=lambda event: _emit(event, out))
     if request["capture"] is not None:
         out.say(stage="exporting the live model")
         _capture(request["capture"], loaded.model, inputs.args, inputs.kwargs, directory / "captured", out)
+
+
+def _emit(event: Event, out: Channel) -> None:
+    if isinstance(event, ErrorEvent | ExitEvent):
+        event = _in_our_words(event)
+    out.line(event.to_json())
+
+
+def _in_our_words(event: ErrorEvent | ExitEvent) -> ErrorEvent | ExitEvent:
+    """What torch says of a run without values names its own files and switches, which are of no use here."""
+    from modgraph.tracing.input_probe import DECIDES_BY_VALUES
+
+    said = "forward decides by values, which a run without weights does not have"
+    if isinstance(event, ErrorEvent) and any(name in event.message for name in DECIDES_BY_VALUES):
+        return replace(event, message=f"{said}; use --device cpu")
+    if isinstance(event, ExitEvent) and event.error and any(name in event.error for name in DECIDES_BY_VALUES):
+        return replace(event, error=said)
+    return event
 
 
 def _import_torch() -> None:

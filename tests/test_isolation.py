@@ -49,7 +49,7 @@ class Net(nn.Module):
 def traced(directory: Path, source: str, name: str = "Net", **options: object) -> TraceResult:
     (directory / "model.py").write_text(textwrap.dedent(source), "utf-8")
     target = parse_target(f"model.py:{name}", cwd=directory)
-    return trace_in_process(target, [parse_input("1x4")], TraceOptions(**options))  # type: ignore[arg-type]
+    return trace_in_process(target, [parse_input("1x4:float32")], TraceOptions(**options))  # type: ignore[arg-type]
 
 
 def death(directory: Path, statements: str, **options: object) -> TraceResult:
@@ -275,3 +275,38 @@ def test_a_capture_that_fails_leaves_the_trace_complete(tmp_path: Path) -> None:
     assert result.captured is None
     assert result.capture_error is not None
     assert "nothing_of_that_name" in result.capture_error
+
+
+EXPERTS = """
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self, width=4):
+        super().__init__()
+        self.gate = nn.Linear(width, width)
+        self.expert = nn.Linear(width, width)
+
+    def forward(self, x):
+        chosen = self.gate(x) > 0
+        if chosen.any():
+            return self.expert(x)
+        return x
+"""
+
+
+def test_without_weights_a_small_model_that_decides_by_values_is_run_with_them(tmp_path: Path) -> None:
+    result = traced(tmp_path, EXPERTS, device="fake")
+    assert result.graph.complete, result.graph.problems
+    assert result.graph.model.device == "cpu"
+
+
+def test_without_weights_a_large_one_stops_there_and_says_so(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text(EXPERTS, "utf-8")
+    target = parse_target("model.py:Net(100000)", cwd=tmp_path)
+    result = trace_in_process(target, [], TraceOptions(device="fake"))
+
+    assert called(result) == ["", "gate"]
+    (problem,) = result.graph.problems
+    assert problem.message == "forward decides by values, which a run without weights does not have; use --device cpu"
+    assert (problem.file, problem.line) == ("model.py", 13)

@@ -154,6 +154,11 @@ class _Composer:
     def _is_pill(unit: Unit) -> bool:
         return (unit.occurrence.end or "").partition(":")[0] in ("input", "output")
 
+    @staticmethod
+    def _says_its_shape(unit: Unit) -> bool:
+        """Whether the node itself shows the shape of its data: inputs, outputs, parameters and constants do."""
+        return unit.occurrence.operation is None and not unit.occurrence.is_module
+
     # --- arrows --------------------------------------------------------------------------------------------------
 
     def _wire(self) -> Wiring:
@@ -189,7 +194,7 @@ class _Composer:
             outermost=outermost,
             source=end.startswith("input:"),
             sink=end.startswith("output:"),
-            shape=self._pill_shape(spot) if self._is_pill(spot.units[0]) else "",
+            shape=self._pill_shape(spot) if self._says_its_shape(spot.units[0]) else "",
             joins=sign_of(self.run, spot.units[0].occurrence) is not None,
             elementwise=sign_of(self.run, spot.units[0].occurrence) in ELEMENTWISE,
         )

@@ -12,7 +12,7 @@ from modgraph.export.labels import clean
 from modgraph.export.metrics import text_width
 from modgraph.export.parts import Arrow, Card, Frame, Item, Join, Legend, Mark, Picture, Pill, Row, Tag
 from modgraph.export.picture import PictureOptions, picture_of
-from modgraph.export.widths import BAR, COUNT_WIDTH, card_width, column_widths, natural_width
+from modgraph.export.widths import BAR, COUNT_WIDTH, card_width, column_widths, mark_in_title, natural_width
 from modgraph.graph.model import Graph
 
 _TABLE = '<table border="0" cellborder="0" cellspacing="0" cellpadding="0">'
@@ -28,7 +28,7 @@ def write_dot(picture: Picture) -> str:
     lines = [f"digraph {quoted(picture.name)} {{", *_defaults(picture)]
     for item in picture.items:
         lines.extend(_item(item, "  "))
-    lines.extend(_arrow(arrow) for arrow in picture.arrows)
+    lines.extend(_arrow(arrow, picture.direction) for arrow in picture.arrows)
     lines.append("}")
     return "\n".join(lines) + "\n"
 
@@ -206,7 +206,7 @@ def _frame_title(frame: Frame) -> str:
             f'<td rowspan="2" width="{frame.gap:g}"></td>'
             f'<td rowspan="2" bgcolor="{style.REPEAT}" style="rounded" cellpadding="4">{badge}</td>'
         )
-    rows.extend(_mark_cell(mark, 3 if frame.copies > 1 else 1) for mark in frame.marks)
+    rows.extend(_mark_cell(mark_in_title(mark), 1) for mark in frame.marks)
     return f"<{_TABLE}{''.join(f'<tr>{row}</tr>' for row in rows)}</table>>"
 
 
@@ -323,9 +323,11 @@ _ARROWS: dict[str, dict[str, str]] = {
 }
 
 
-def _arrow(arrow: Arrow) -> str:
+def _arrow(arrow: Arrow, direction: str) -> str:
     attributes: dict[str, str] = {}
-    if arrow.label:
+    if arrow.label and arrow.main and direction == "TB":
+        attributes["label"] = _slim_label(arrow.label)
+    elif arrow.label:
         attributes["label"] = f" {arrow.label} "
     if arrow.main:
         attributes["weight"] = "8"
@@ -334,3 +336,13 @@ def _arrow(arrow: Arrow) -> str:
     if arrow.tooltip:
         attributes["tooltip"] = attributes["labeltooltip"] = arrow.tooltip
     return f"  {quoted(arrow.tail)} -> {quoted(arrow.head)} [{_attributes(attributes)}];"
+
+
+def _slim_label(text: str) -> str:
+    """A label that takes no width in the layout, and stands to the right of its edge.
+
+    A label of its full width can push the edge aside, so that the main path bends and crosses the title below.
+    """
+    size = 'fixedsize="true" width="6" height="14"'
+    table = f'<table border="0" cellborder="0" cellspacing="0" cellpadding="0" {size}>'
+    return f'<{table}<tr><td align="left"> {markup(text)}</td></tr></table>>'

@@ -90,8 +90,8 @@ def count_text(parameters: list[ParameterInfo]) -> str:
 
 
 def shape_text(shape: Shape | None, batch: int | str | None = None) -> str:
-    """ "64×56×56", without the first size where it is the batch; "scalar" where nothing is left."""
+    """ "64×56×56", without the first of several sizes where it is the batch; "scalar" for none."""
     if shape is None:
         return "?"
-    sizes = shape[1:] if batch is not None and shape and shape[0] == batch else shape
+    sizes = shape[1:] if batch is not None and len(shape) > 1 and shape[0] == batch else shape
     return "×".join("?" if size is None else clean(str(size)) for size in sizes) or "scalar"

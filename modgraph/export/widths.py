@@ -49,6 +49,11 @@ def mark_width(mark: Mark) -> float:
     return words + text_width(f"  {mark.note}", DETAIL_SIZE) + PADDING + 4
 
 
+def mark_in_title(mark: Mark) -> Mark:
+    """As it stands in a frame's title: without a note that only explains it, as the main edge passes there."""
+    return mark if mark.state in ("failed", "again", "shared") else replace(mark, note="")
+
+
 def card_width(card: Card) -> float:
     """Points that a card is wide."""
     marks = [mark_width(mark) for mark in (*card.marks, *(mark for row in card.rows for mark in row.marks))]
@@ -56,8 +61,9 @@ def card_width(card: Card) -> float:
 
 
 def title_width(frame: Frame) -> float:
-    """Points of the longer of a frame's two lines."""
-    return max(text_width(frame.title, CLASS_SIZE, bold=True), text_width(frame.detail, DETAIL_SIZE))
+    """Points of the longest line of a frame's title."""
+    marks = [mark_width(mark_in_title(mark)) for mark in frame.marks]
+    return max([text_width(frame.title, CLASS_SIZE, bold=True), text_width(frame.detail, DETAIL_SIZE), *marks])
 
 
 def roomy(items: tuple[Item, ...], arrows: tuple[Arrow, ...]) -> tuple[Item, ...]:

@@ -38,7 +38,7 @@ class NodeFacts:
     source: bool = False
     sink: bool = False
     shape: str = ""
-    """Written on the node itself (a pill)."""
+    """Of its data, where the node itself shows it: a pill, a parameter."""
     joins: bool = False
     """A circle: only its main arrow is written on, so that no label meets another."""
     elementwise: bool = False

@@ -87,7 +87,18 @@ def bind(machine: Interpreter, found: Value, receiver: Value, cls: Value) -> Val
         return BoundMethod(found.function, cls)
     if isinstance(found, PropertyValue):
         return machine.call(found.getter, (receiver,))
-    return found
+    return _described(machine, found, receiver, cls)
+
+
+def _described(machine: Interpreter, found: Value, receiver: Value, cls: Value) -> Value:
+    """What a descriptor written as a class gives; `found` itself where it is none."""
+    instance = machine.state.find(found, InstanceObject)
+    if instance is None or not isinstance(instance.cls, ClassValue):
+        return found
+    getter = classes.class_attribute(machine, instance.cls, "__get__")
+    if getter is None or isinstance(getter, Unknown):
+        return found
+    return machine.call(getter, (found, receiver, cls))
 
 
 def _of_plain(machine: Interpreter, value: Value, name: str) -> Value | None:
@@ -140,6 +151,8 @@ def _of_class(machine: Interpreter, value: Any, name: str) -> Value | None:
         return found.function
     if isinstance(found, ClassMethod):
         return BoundMethod(found.function, value)
+    if isinstance(found, Address):
+        return _described(machine, found, NONE, value)
     if found is None and isinstance(value, ClassValue) and classes.is_enum(machine, value) and name == "__members__":
         members = classes.enum_members(machine, value) or []
         entries: dict[Value, Value] = {Constant(each.name): each for each in members if isinstance(each, EnumMember)}
@@ -221,6 +234,8 @@ def _of_function(machine: Interpreter, value: FunctionValue, name: str) -> Value
         return stored
     if name == "__name__":
         return Constant(definition.name)
+    if name == "__code__":
+        return value
     if name == "__qualname__":
         return Constant(definition.qualname)
     if name == "__module__":
@@ -375,6 +390,8 @@ def own_assign(machine: Interpreter, value: Address, name: str, new: Value) -> N
     item = machine.state.read(value)
     cls = classes.class_of(machine, value)
     is_module = isinstance(item, ModuleObject)
+    if _set_by_descriptor(machine, value, cls, name, new):
+        return
     if not (is_module and _registers(machine, new)):
         attribute = classes.class_attribute(machine, cls, name)
         if isinstance(attribute, PropertyValue) and not isinstance(item, DictObject):
@@ -397,6 +414,20 @@ def own_assign(machine: Interpreter, value: Address, name: str, new: Value) -> N
         changed = machine.state.write(value)
         assert isinstance(changed, _WITH_ATTRIBUTES)
         changed.attributes[name] = new
+
+
+def _set_by_descriptor(machine: Interpreter, value: Address, cls: Value, name: str, new: Value) -> bool:
+    """Assigns through `__set__` of a descriptor written as a class; False where there is none."""
+    attribute = classes.class_attribute(machine, cls, name)
+    instance = machine.state.find(attribute, InstanceObject)
+    if instance is None or not isinstance(instance.cls, ClassValue):
+        return False
+    setter = classes.class_attribute(machine, instance.cls, "__set__")
+    if setter is None or isinstance(setter, Unknown):
+        return False
+    assert attribute is not None
+    machine.call(setter, (attribute, value, new))
+    return True
 
 
 def _is_cached_property(attribute: PropertyValue) -> bool:

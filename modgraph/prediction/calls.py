@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from modgraph.prediction import attributes, classes, control, data_classes, expressions, statements
+from modgraph.prediction import attributes, classes, control, data_classes, expressions, memo, statements
 from modgraph.prediction.definitions import FunctionDefinition
-from modgraph.prediction.frames import Frame, LimitReached
+from modgraph.prediction.frames import Frame, LimitError
 from modgraph.prediction.knowledge import registry
 from modgraph.prediction.knowledge.registry import Arguments, Raised
-from modgraph.prediction.limits import MAX_CALL_DEPTH
+from modgraph.prediction.limits import MAX_CALL_DEPTH, MAX_UNDECIDED_RECURSION
 from modgraph.prediction.values import (
     MODULE,
     NONE,
@@ -67,9 +67,7 @@ def call(machine: Interpreter, function: Value, arguments: Arguments) -> Value:
 
 
 def _with(arguments: Arguments, positional: tuple[Value, ...], function: str = "") -> Arguments:
-    return Arguments(
-        function or arguments.function, positional, arguments.keywords, arguments.where, arguments.open
-    )
+    return Arguments(function or arguments.function, positional, arguments.keywords, arguments.where, arguments.open)
 
 
 def _unknown(machine: Interpreter, function: Unknown, arguments: Arguments) -> Value:
@@ -120,7 +118,7 @@ def _model(machine: Interpreter, name: str, arguments: Arguments) -> Value:
     )
     try:
         return model(given, machine)
-    except (Raised, LimitReached):
+    except (Raised, LimitError):
         raise
     except Exception as error:  # a defect of one model must not take the prediction with it
         if machine.strict:
@@ -158,13 +156,13 @@ def _function(machine: Interpreter, function: FunctionValue, arguments: Argument
 
 
 def _recurses(machine: Interpreter, definition: FunctionDefinition) -> bool:
-    """The function runs already, and whether it is called again depends on what is not known."""
-    return any(
-        frame.function is not None
-        and frame.function.definition is definition
-        and frame.undecided < machine.undecided
-        for frame in machine.frames
-    )
+    """The function runs already, several times inside itself, and whether it is called again is not decided."""
+    found = 0
+    for frame in machine.frames:
+        running = frame.function
+        if running is not None and running.definition is definition and frame.undecided < machine.undecided:
+            found += 1
+    return found >= MAX_UNDECIDED_RECURSION
 
 
 def _run(machine: Interpreter, frame: Frame, definition: FunctionDefinition) -> Value:
@@ -214,7 +212,9 @@ def bind(machine: Interpreter, function: FunctionValue, arguments: Arguments) ->
             place = len(positional)
             variadic = True
         elif kind == "keyword":
-            bound[name] = keywords.pop(name) if name in keywords else _missing(machine, function, name, defaults, arguments)
+            bound[name] = (
+                keywords.pop(name) if name in keywords else _missing(machine, function, name, defaults, arguments)
+            )
         else:
             entries: dict[Value, Value] = {Constant(key): value for key, value in keywords.items()}
             bound[name] = machine.allocate(DictObject(entries, arguments.open))
@@ -266,8 +266,27 @@ def _class(machine: Interpreter, cls: ClassValue, arguments: Arguments) -> Value
         if isinstance(made, Address):
             initialise(machine, made, cls, arguments)
         return made
-    address = allocate_instance(machine, cls, arguments)
-    initialise(machine, address, cls, arguments)
+    key = memo.key_of(cls, arguments) if machine.is_module_class(cls) else None
+    if key is None:
+        address = allocate_instance(machine, cls, arguments)
+        initialise(machine, address, cls, arguments)
+        return address
+    return memo.recall(machine, key, arguments.where) or _remembered(machine, key, cls, arguments)
+
+
+def _remembered(machine: Interpreter, key: memo.Key, cls: ClassValue, arguments: Arguments) -> Address:
+    """The new instance; kept for the next time, where nothing from before was read or changed."""
+    base, outer = machine.base, machine.base.lowest
+    since, problems = base.next_index, len(machine.state.problems)
+    base.lowest = since
+    try:
+        address = allocate_instance(machine, cls, arguments)
+        initialise(machine, address, cls, arguments)
+        apart = base.lowest >= since and not machine.state.globals and len(machine.state.problems) == problems
+        if apart:
+            memo.remember(machine, key, address, since)
+    finally:
+        base.lowest = min(outer, base.lowest)
     return address
 
 
@@ -312,7 +331,7 @@ def initialise(machine: Interpreter, address: Address, cls: Value, arguments: Ar
         return
     try:
         call(machine, init, _with(arguments, (address, *arguments.positional)))
-    except LimitReached as limit:
+    except LimitError as limit:
         if isinstance(machine.state.read(address), ModuleObject):
             machine.state.change(address, ModuleObject).modules[OPEN] = Unknown(str(limit), arguments.where)
         raise
@@ -323,9 +342,7 @@ def named_arguments(init: Value, arguments: Arguments) -> tuple[tuple[str, Value
     if not isinstance(init, FunctionValue):
         return tuple(arguments.keywords.items())
     names = [
-        parameter.name
-        for parameter in init.definition.parameters[1:]
-        if parameter.kind in ("positional", "normal")
+        parameter.name for parameter in init.definition.parameters[1:] if parameter.kind in ("positional", "normal")
     ]
     return (*zip(names, arguments.positional, strict=False), *arguments.keywords.items())
 

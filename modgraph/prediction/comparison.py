@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
+from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.values import (
     NONE,
     Address,
@@ -74,6 +75,11 @@ def truth(machine: Interpreter, value: Value) -> bool | None:
     if not isinstance(value, Address):
         return True
     item = machine.state.read(value)
+    if isinstance(item, (ListObject, DictObject, SetObject)) and isinstance(item.cls, ClassValue):
+        for name in ("__bool__", "__len__"):
+            method = machine.class_attribute(item.cls, name)
+            if method is not None and _is_source(method):
+                return truth(machine, machine.call(method, (value,)))
     if isinstance(item, ListObject):
         return True if item.items else (None if item.open else False)
     if isinstance(item, DictObject):
@@ -108,14 +114,16 @@ def compare(machine: Interpreter, operator_: str, left: Value, right: Value) -> 
         answer = identical(machine, left, right)
     elif operator_ in ("==", "!="):
         if _elementwise(machine, left) or _elementwise(machine, right):
-            return machine.unknown("a comparison of tensors")
+            tensor, other = (left, right) if _elementwise(machine, left) else (right, left)
+            method = machine.get_attribute(tensor, "__eq__" if operator_ == "==" else "__ne__")
+            return machine.call(method, (other,))
         answer = equal(machine, left, right)
     elif operator_ in ("in", "not in"):
         answer = contains(machine, right, left)
     else:
         return order(machine, operator_, left, right)
     if answer is None:
-        return machine.unknown(f"{operator_} cannot be decided", left, right)
+        return number_unknown(machine, f"{operator_} cannot be decided", left, right)
     return Constant(answer if operator_ in ("is", "==", "in") else not answer)
 
 
@@ -230,7 +238,7 @@ def order(machine: Interpreter, operator_: str, left: Value, right: Value) -> Va
     if isinstance(right, Choice):
         return machine.choice([order(machine, operator_, left, each) for each in right.alternatives], right.reason)
     if isinstance(left, Unknown) or isinstance(right, Unknown):
-        return machine.unknown("an operand is not known", left, right)
+        return number_unknown(machine, "an operand is not known", left, right)
     if isinstance(left, EnumMember) and _is_plain_enum(machine, left):
         left = left.value
     if isinstance(right, EnumMember) and _is_plain_enum(machine, right):
@@ -245,7 +253,7 @@ def order(machine: Interpreter, operator_: str, left: Value, right: Value) -> Va
         for a, b in zip(sequences[0], sequences[1], strict=False):
             same = equal(machine, a, b)
             if same is None:
-                return machine.unknown("an item is not known", a, b)
+                return number_unknown(machine, "an item is not known", a, b)
             if not same:
                 return order(machine, operator_, a, b)
         return Constant(_ORDER[operator_](len(sequences[0]), len(sequences[1])))
@@ -254,7 +262,7 @@ def order(machine: Interpreter, operator_: str, left: Value, right: Value) -> Va
         method = None if isinstance(cls, Unknown) else machine.class_attribute(cls, name)
         if method is not None and not isinstance(method, Unknown):
             return machine.call(method, (receiver, other))
-    return machine.unknown(f"{operator_} of these is not modelled")
+    return number_unknown(machine, f"{operator_} of these is not modelled")
 
 
 def _sequence(machine: Interpreter, value: Value) -> list[Value] | None:
@@ -277,6 +285,10 @@ def contains(machine: Interpreter, container: Value, item: Value) -> bool | None
     found: list[Value] | None = None
     open_ = False
     target = machine.state.read(container) if isinstance(container, Address) else None
+    if isinstance(target, (ListObject, DictObject, SetObject)) and isinstance(target.cls, ClassValue):
+        method = machine.class_attribute(target.cls, "__contains__")
+        if method is not None and _is_source(method):
+            return truth(machine, machine.call(method, (container, item)))
     if isinstance(container, TupleValue):
         found = list(container.items)
     elif isinstance(target, ListObject):
@@ -320,4 +332,3 @@ def _by_method(machine: Interpreter, container: Value, item: Value) -> bool | No
         return None
     answers = [equal(machine, each, item) for each in found]
     return True if True in answers else (None if None in answers else False)
-

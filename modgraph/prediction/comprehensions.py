@@ -57,13 +57,13 @@ def _collect(
     machine: Interpreter, frame: Frame, node: cst.ListComp | cst.SetComp | cst.GeneratorExp
 ) -> tuple[list[Value], Unknown | None]:
     found: list[Value] = []
-    unknown = _run(machine, frame, node.for_in, lambda inner: found.append(expressions.evaluate(machine, inner, node.elt)))
+    unknown = _run(
+        machine, frame, node.for_in, lambda inner: found.append(expressions.evaluate(machine, inner, node.elt))
+    )
     return ([], unknown) if unknown is not None else (found, None)
 
 
-def _run(
-    machine: Interpreter, frame: Frame, clause: cst.CompFor, add: Callable[[Frame], None]
-) -> Unknown | None:
+def _run(machine: Interpreter, frame: Frame, clause: cst.CompFor, add: Callable[[Frame], None]) -> Unknown | None:
     """Calls `add` in a scope of its own for every turn; the reason where the turns are not known."""
     iterable = expressions.evaluate(machine, frame, clause.iter)
     environment = machine.allocate(EnvironmentObject(parent=frame.environment))

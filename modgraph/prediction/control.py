@@ -132,6 +132,7 @@ def execute_for(machine: Interpreter, frame: Frame, node: cst.For) -> Outcome:
     frame.loops.append(Loop())
     try:
         if isinstance(found, Unknown):
+
             def turn() -> Outcome:
                 targets.assign(machine, frame, node.target, found)
                 return statements.run_block(machine, frame, node.body)
@@ -226,9 +227,7 @@ def _unknown_while(machine: Interpreter, frame: Frame, node: cst.While, reason: 
     return _unknown_turns(machine, frame, turn, reason, since)
 
 
-def _unknown_turns(
-    machine: Interpreter, frame: Frame, turn: Callable[[], Outcome], reason: str, since: int
-) -> Outcome:
+def _unknown_turns(machine: Interpreter, frame: Frame, turn: Callable[[], Outcome], reason: str, since: int) -> Outcome:
     """Any number of turns: the body is run until another turn changes nothing any more that is not already open."""
     where = machine.where
     loop = frame.loops[-1]

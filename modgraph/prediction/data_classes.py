@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 import libcst as cst
 
 from modgraph.prediction import classes, expressions, functions
-from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
+from modgraph.prediction.knowledge.registry import Arguments, Machine, constant, known_class, models
 from modgraph.prediction.values import (
     FALSE,
     NONE,
@@ -24,9 +24,9 @@ from modgraph.prediction.values import (
     GeneratedMethod,
     InstanceObject,
     KnownClass,
-    PartialValue,
     KnownFunction,
     ListObject,
+    PartialValue,
     TupleValue,
     Unknown,
     Value,
@@ -39,7 +39,11 @@ _MARK = "__dataclass_fields__"
 _FIELD = "dataclasses.Field"
 
 known_class(_FIELD)
+known_class("dataclasses._MISSING_TYPE")
+_MISSING = KnownClass("dataclasses._MISSING_TYPE")
+constant("dataclasses.MISSING", _MISSING)
 known_class("enum.auto")
+known_class("typing.NamedTuple", "builtins.tuple")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +78,8 @@ def decorate(arguments: Arguments, machine: Machine) -> Value:
 
 @models("dataclasses.field")
 def field(arguments: Arguments, machine: Machine) -> Value:
-    return machine.allocate(InstanceObject(KnownClass(_FIELD), dict(arguments.keywords)))
+    given = {"default": _MISSING, "default_factory": _MISSING, **arguments.keywords}
+    return machine.allocate(InstanceObject(KnownClass(_FIELD), given))
 
 
 @models("dataclasses.is_dataclass")
@@ -92,10 +97,18 @@ def fields_of(arguments: Arguments, machine: Machine) -> Value:
     cls = value if isinstance(value, ClassValue) else machine.class_of(value)
     if not isinstance(cls, ClassValue):
         return machine.unknown("the fields are not known", value)
-    found = [
-        machine.allocate(InstanceObject(KnownClass(_FIELD), {"name": Constant(each.name), "default": each.default or NONE}))
-        for each in dataclass_fields(cast("Interpreter", machine), cls)
-    ]
+    found: list[Value] = []
+    for each in dataclass_fields(cast("Interpreter", machine), cls):
+        attributes: dict[str, Value] = {
+            "name": Constant(each.name),
+            "default": each.default or _MISSING,
+            "default_factory": each.factory or _MISSING,
+            "init": Constant(each.init),
+            "kw_only": Constant(each.keyword_only),
+            "type": machine.unknown("an annotation is not evaluated"),
+            "metadata": machine.unknown("metadata of a field is not kept"),
+        }
+        found.append(machine.allocate(InstanceObject(KnownClass(_FIELD), attributes)))
     return TupleValue(tuple(found))
 
 
@@ -174,11 +187,15 @@ def _own_fields(machine: Interpreter, cls: ClassValue, item: ClassObject) -> Ite
         default, factory, init, only = value, None, True, keyword_only
         details = machine.state.find(value, InstanceObject) if value is not None else None
         if details is not None and details.cls == KnownClass(_FIELD):
-            default = details.attributes.get("default")
-            factory = details.attributes.get("default_factory")
+            default = _given(details.attributes.get("default"))
+            factory = _given(details.attributes.get("default_factory"))
             init = details.attributes.get("init", TRUE) != FALSE
             only = details.attributes.get("kw_only", Constant(keyword_only)) == TRUE
         yield Field(name, default, factory, init, only, "InitVar" in annotation)
+
+
+def _given(value: Value | None) -> Value | None:
+    return None if value == _MISSING else value
 
 
 def _annotations(machine: Interpreter, item: ClassObject) -> Iterator[tuple[str, str]]:
@@ -330,7 +347,9 @@ def named_tuple(arguments: Arguments, machine: Machine) -> Value:
     """namedtuple("Point", "x y"), NamedTuple("Point", [("x", int)])."""
     name = arguments.get(0, "typename", NONE)
     given = arguments.get(1, "field_names", NONE)
-    fields = given.value.replace(",", " ").split() if isinstance(given, Constant) and isinstance(given.value, str) else None
+    fields = (
+        given.value.replace(",", " ").split() if isinstance(given, Constant) and isinstance(given.value, str) else None
+    )
     if fields is None:
         items = machine.iterate(given)
         if isinstance(items, Unknown):

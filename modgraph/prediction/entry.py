@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from modgraph.errors import TargetError
 from modgraph.graph.model import SourceLocation
 from modgraph.prediction import calls, text
-from modgraph.prediction.frames import LimitReached
+from modgraph.prediction.frames import LimitError
 from modgraph.prediction.knowledge.registry import Arguments, Raised
 from modgraph.prediction.machine import Interpreter
 from modgraph.prediction.values import (
@@ -23,6 +23,7 @@ from modgraph.prediction.values import (
     ClassValue,
     DictObject,
     FunctionValue,
+    KnownFunction,
     ListObject,
     ModuleObject,
     SetObject,
@@ -136,11 +137,11 @@ def find_name(machine: Interpreter, source: SourceModule, name: str) -> Value:
     value = machine.find_attribute(machine.resolve(source.name), first)
     if value is None or (isinstance(value, Unknown) and first not in source.index.names and _is_absent(value, first)):
         raise _no_such_name(source, name)
-    for part in rest:
-        try:
+    try:
+        for part in rest:
             value = machine.get_attribute(value, part)
-        except Raised:
-            raise _no_such_name(source, name) from None
+    except Raised:
+        raise _no_such_name(source, name) from None
     return value
 
 
@@ -210,15 +211,19 @@ def predict_value(
     arguments = Arguments("", tuple(positional), keywords or {}, where)
     root: Value | None = None
     try:
-        if isinstance(function, ClassValue) and machine.is_module_class(function) and not _makes_itself(machine, function):
+        if (
+            isinstance(function, ClassValue)
+            and machine.is_module_class(function)
+            and not _makes_itself(machine, function)
+        ):
             root = calls.allocate_instance(machine, function, arguments)
-            calls.initialise(machine, root, function, arguments)  # type: ignore[arg-type]
+            calls.initialise(machine, root, function, arguments)
         else:
             root = machine.invoke(function, arguments)
         return Prediction(machine, root)
     except Raised as raised:
         failure = Unknown(f"raises {raised.name.removeprefix('builtins.')}: {raised.message}", raised.where)
-    except LimitReached as limit:
+    except LimitError as limit:
         failure = Unknown(str(limit), where)
     machine.frames.clear()
     machine.problem(failure.reason, root if isinstance(root, Address) else None, failure.where)
@@ -230,6 +235,8 @@ def predict_value(
 def _makes_itself(machine: Interpreter, cls: ClassValue) -> bool:
     """It has a `__new__` of its own, or is modelled as a whole."""
     maker = machine.class_attribute(cls, "__new__")
+    if maker == KnownFunction("builtins.object.__new__"):
+        return False
     return maker is not None and not isinstance(maker, (Unknown, BoundMethod))
 
 

@@ -34,7 +34,7 @@ def evaluate(machine: Interpreter, frame: Frame, node: cst.BaseExpression) -> Va
 
     Raises:
         Raised: what Python would certainly raise.
-        LimitReached: the budget is used up.
+        LimitError: the budget is used up.
     """
     evaluator = _EVALUATORS.get(type(node))
     if evaluator is None:

@@ -17,7 +17,7 @@ Outcome = Literal["normal", "return", "break", "continue", "dead"]
 """How a block ended. "dead": every path through it left by a return, break or continue that is kept elsewhere."""
 
 
-class LimitReached(Exception):
+class LimitError(Exception):
     """The steps or the time of a prediction are used up."""
 
 

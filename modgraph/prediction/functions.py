@@ -9,7 +9,7 @@ import libcst as cst
 
 from modgraph.prediction import classes, expressions, names, statements
 from modgraph.prediction.definitions import ClassDefinition, FunctionDefinition
-from modgraph.prediction.frames import Frame, LimitReached
+from modgraph.prediction.frames import Frame, LimitError
 from modgraph.prediction.knowledge import registry
 from modgraph.prediction.knowledge.registry import Arguments, Raised
 from modgraph.prediction.limits import MAX_DECORATOR_STEPS
@@ -122,7 +122,7 @@ def _decorated(machine: Interpreter, frame: Frame, decorator: cst.Decorator, val
     except Raised:
         machine.state = before
         return None
-    except LimitReached:
+    except LimitError:
         if machine.exhausted or machine.steps > limit:
             raise
         machine.state = before
@@ -242,9 +242,7 @@ def _bases(machine: Interpreter, frame: Frame, node: cst.ClassDef) -> tuple[Valu
             value = value.origin
         if isinstance(value, Unknown) and value.inert:
             continue
-        if isinstance(value, (ClassValue, KnownClass)):
-            found.append(value)
-        elif isinstance(value, Unknown):
+        if isinstance(value, (ClassValue, KnownClass)) or isinstance(value, Unknown):
             found.append(value)
         else:
             found.append(machine.unknown(f"base class {expressions.source_of(argument.value)} is not known", value))

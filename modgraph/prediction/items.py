@@ -227,7 +227,9 @@ def own_assign(machine: Interpreter, value: Value, key: Value, new: Value) -> No
     if isinstance(key, SliceValue):
         bounds, found = slice_of(machine, key), machine.iterate(new)
         if isinstance(bounds, Unknown) or isinstance(found, Unknown):
-            item.open = item.open or machine.unknown("a slice is not known", *(v for v in (bounds, found) if isinstance(v, Unknown)))
+            item.open = item.open or machine.unknown(
+                "a slice is not known", *(v for v in (bounds, found) if isinstance(v, Unknown))
+            )
             item.items = []
         else:
             item.items[bounds] = found
@@ -265,12 +267,13 @@ def _delete_through(machine: Interpreter, mapping: DictObject, key: Value) -> No
 VIEW_OF = "<view of>"
 """Attribute of a DictObject that is a view of an instance: the instance."""
 VIEW_STORE = "<store>"
-"""The dict of the instance that it shows: "attributes" (`__dict__`), "modules" (`_modules`), "parameters", "buffers"."""
+"""What of the instance it shows: "attributes" (`__dict__`), "modules" (`_modules`), "parameters", "buffers"."""
 
 
 def view(machine: Interpreter, owner: Address, store: str = "attributes") -> Address:
     """A dict that shows a store of an instance; what is assigned to its items goes to the instance."""
-    entries = {Constant(name): value for name, value in getattr(machine.state.read(owner), store).items()}
+    shows: dict[str, Value] = getattr(machine.state.read(owner), store)
+    entries: dict[Value, Value] = {Constant(name): value for name, value in shows.items()}
     shown = DictObject(entries)
     shown.attributes[VIEW_OF] = owner
     shown.attributes[VIEW_STORE] = Constant(store)

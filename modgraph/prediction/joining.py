@@ -69,9 +69,7 @@ class _Joiner:
 
     growth_is_open = False
 
-    def __init__(
-        self, first: State, second: State, reason: str, where: SourceLocation | None, since: int
-    ) -> None:
+    def __init__(self, first: State, second: State, reason: str, where: SourceLocation | None, since: int) -> None:
         self.first = first
         self.second = second
         self.reason = reason
@@ -192,7 +190,7 @@ class _Joiner:
 class _Widener(_Joiner):
     growth_is_open = True
 
-    def differing(self, mine: Value, other: Value) -> Value:
+    def differing(self, mine: Value, other: Value) -> Value:  # noqa: ARG002 - neither says what a later turn makes of it
         return self.unknown()
 
     def registered(self, mine: dict[str, Value], other: dict[str, Value]) -> dict[str, Value]:
@@ -377,4 +375,3 @@ def _same_outside(x: HeapObject, y: HeapObject) -> bool:
     if isinstance(x, (ListObject, DictObject, SetObject)) and isinstance(y, type(x)):
         return x.cls == y.cls and x.open is None and y.open is None
     return isinstance(x, (IteratorObject, EnvironmentObject, ClassObject))
-

@@ -3,6 +3,9 @@
 MAX_CALL_DEPTH = 80
 """Calls inside calls; deeper is recursion without a known end, or as good as that."""
 
+MAX_UNDECIDED_RECURSION = 3
+"""Calls of a function inside itself where it is not decided whether it goes on; each level may double the work."""
+
 MAX_STEPS = 2_000_000
 """Statements and calls of one prediction."""
 
@@ -29,3 +32,6 @@ MAX_WIDENINGS = 3
 
 MAX_COMPARED_OBJECTS = 2_000
 """Heap objects looked at to decide whether two branches have built the same thing."""
+
+MAX_REMEMBERED_OBJECTS = 5_000
+"""Heap objects of one construction that is kept to be repeated."""

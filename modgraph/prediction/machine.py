@@ -20,12 +20,14 @@ from modgraph.prediction import (
     functions,
     items,
     iteration,
+    memo,
     names,
     operators,
     statements,
     text,
 )
-from modgraph.prediction.frames import Frame, LimitReached, Outcome
+from modgraph.prediction.definitions import FunctionDefinition
+from modgraph.prediction.frames import Frame, LimitError, Outcome
 from modgraph.prediction.joining import choice_of, join
 from modgraph.prediction.knowledge import registry
 from modgraph.prediction.knowledge.registry import Arguments, Raised
@@ -68,11 +70,13 @@ class Interpreter:
         """Names bound by the compound statements of modules and classes that were executed, by module and line."""
         self.executing: dict[tuple[str, int], Address] = {}
         """Those that are being executed, with their environment."""
-        self.too_long: set[functions.FunctionDefinition] = set()
+        self.too_long: set[FunctionDefinition] = set()
         """Decorators that were given up."""
         self.shadows: dict[str, ClassValue | None] = {}
         """Classes as their source has them, of known classes whose source is there."""
-        self.functions: dict[int, functions.FunctionDefinition] = {}
+        self.fragments: dict[memo.Key, memo.Fragment | None] = {}
+        """Constructions that may be repeated; None for one that was seen once."""
+        self.functions: dict[int, FunctionDefinition] = {}
         self.module_depth = 0
         self.strict = False
         """Faults of the interpreter itself are raised, for tests; otherwise they are unknowns."""
@@ -100,15 +104,15 @@ class Interpreter:
         """Counts one statement or call.
 
         Raises:
-            LimitReached: they, or the time, are used up.
+            LimitError: they, or the time, are used up.
         """
         self.steps += 1
         if self.steps > self.module_limit:
-            raise LimitReached(f"more than {MAX_MODULE_STEPS} steps for a name of a module")
+            raise LimitError(f"more than {MAX_MODULE_STEPS} steps for a name of a module")
         if self.steps > MAX_STEPS:
-            raise LimitReached(f"more than {MAX_STEPS} steps")
+            raise LimitError(f"more than {MAX_STEPS} steps")
         if self.steps & 1023 == 0 and time.monotonic() > self.deadline:
-            raise LimitReached(f"more than {MAX_SECONDS:g} seconds")
+            raise LimitError(f"more than {MAX_SECONDS:g} seconds")
 
     @property
     def exhausted(self) -> bool:
@@ -300,7 +304,7 @@ class Interpreter:
     def is_subclass(self, cls: Value, of: Value) -> bool | None:
         return classes.is_subclass(self, cls, of)
 
-    def own_attribute(self, cls: Value, name: str) -> Value | None:
+    def own_attribute(self, cls: ClassValue, name: str) -> Value | None:
         """What the namespace of that class alone holds."""
         return classes.own_attribute(self, cls, name)
 

@@ -45,7 +45,7 @@ def _cases(machine: Interpreter, frame: Frame, node: cst.Match, subject: Value, 
             rest = position
             paths: list[control.Path] = [
                 (machine.state, lambda body=case.body: statements.run_block(machine, frame, body)),  # type: ignore[misc]
-                (other, lambda: _cases(machine, frame, node, subject, rest)),
+                (other, lambda rest=rest: _cases(machine, frame, node, subject, rest)),  # type: ignore[misc]
             ]
             return control.run_paths(machine, frame, paths, "depends on which `case` matches", since)
     return "normal"
@@ -61,7 +61,7 @@ def matches(machine: Interpreter, frame: Frame, pattern: cst.MatchPattern, subje
             names.bind(machine, frame, pattern.name.value, subject)
         return matched
     if isinstance(pattern, cst.MatchOr):
-        results = [matches(machine, frame, element.pattern, subject) for element in pattern.elements]
+        results = [matches(machine, frame, element.pattern, subject) for element in pattern.patterns]
         return True if True in results else (None if None in results else False)
     if isinstance(pattern, cst.MatchValue):
         return machine.equal(subject, expressions.evaluate(machine, frame, pattern.value))
@@ -144,9 +144,7 @@ def _class(machine: Interpreter, frame: Frame, pattern: cst.MatchClass, subject:
     return _all(results)
 
 
-def _attribute(
-    machine: Interpreter, frame: Frame, name: str, pattern: cst.MatchPattern, subject: Value
-) -> bool | None:
+def _attribute(machine: Interpreter, frame: Frame, name: str, pattern: cst.MatchPattern, subject: Value) -> bool | None:
     value = machine.find_attribute(subject, name)
     if value is None:
         return False

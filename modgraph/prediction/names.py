@@ -6,11 +6,12 @@ their order when the name is first asked for; imports and definitions are follow
 
 from __future__ import annotations
 
+import builtins
 import sys
 import sysconfig
 from typing import TYPE_CHECKING
 
-from modgraph.prediction.frames import Frame, LimitReached
+from modgraph.prediction.frames import Frame, LimitError
 from modgraph.prediction.knowledge import registry
 from modgraph.prediction.knowledge.registry import Raised
 from modgraph.prediction.values import (
@@ -64,7 +65,7 @@ def look_up(machine: Interpreter, frame: Frame, name: str) -> Value:
     raise machine.raises("NameError", f"name '{name}' is not defined")
 
 
-_BUILTIN_NAMES = frozenset(dir(__builtins__) if not isinstance(__builtins__, dict) else __builtins__)
+_BUILTIN_NAMES = frozenset(dir(builtins))
 
 
 def bind(machine: Interpreter, frame: Frame, name: str, value: Value) -> None:
@@ -119,7 +120,7 @@ def global_name(machine: Interpreter, module: str, name: str) -> Value | None:
     try:
         with machine.at_module_level():
             value = _evaluate(machine, module, name)
-    except LimitReached as limit:
+    except LimitError as limit:
         if machine.module_depth or machine.exhausted:
             raise
         value = machine.unknown(f"{module}.{name}: {limit}")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from modgraph.prediction import text
+from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.limits import MAX_VALUE_SIZE
 from modgraph.prediction.values import (
     Address,
@@ -121,13 +122,22 @@ def binary(machine: Interpreter, symbol: str, left: Value, right: Value) -> Valu
             if result != Constant(NotImplemented):
                 return result
     if isinstance(left, Unknown) or isinstance(right, Unknown):
-        return machine.unknown("an operand is not known", left, right)
-    if symbol == "|" and machine.is_class(left) or isinstance(left, GenericAlias):
+        return _unknown_result(machine, symbol, left, right)
+    if (symbol == "|" and machine.is_class(left)) or isinstance(left, GenericAlias):
         return GenericAlias(left)
     names = [_type_name(machine, side) for side in (left, right)]
     if "?" in names:
         return machine.unknown(f"{symbol} of {names[0]} and {names[1]} is not modelled")
     raise machine.raises("TypeError", f"unsupported operand type(s) for {symbol}: '{names[0]}' and '{names[1]}'")
+
+
+def _unknown_result(machine: Interpreter, symbol: str, left: Value, right: Value) -> Unknown:
+    """Only sums and multiples can be lists of modules; of numbers, and with any other operator, it is a number."""
+    numbers = [side.value for side in (left, right) if isinstance(side, Constant)]
+    wanted = {"+": (int, float), "*": (float,)}.get(symbol, ())
+    if symbol in ("-", "/", "//", "%", "**", "<<", ">>", "^", "@") or any(type(n) in wanted for n in numbers):
+        return number_unknown(machine, "an operand is not known", left, right)
+    return machine.unknown("an operand is not known", left, right)
 
 
 def in_place(machine: Interpreter, symbol: str, left: Value, right: Value) -> Value:

@@ -87,13 +87,13 @@ def execute_try(machine: Interpreter, frame: Frame, node: cst.Try | cst.TryStar)
         paths.append((machine.state, go_on))
     else:
         partial = [(certain, machine.state), *partial]
-    for raised, state in partial:
+    for error, state in partial:
         machine.state = state
-        handler = _handler(machine, frame, node, raised)
+        handler = _handler(machine, frame, node, error)
         if handler is None:
-            unhandled.append((raised, state))
+            unhandled.append((error, state))
         else:
-            paths.append((state, _handling(machine, frame, handler, raised)))
+            paths.append((state, _handling(machine, frame, handler, error)))
     return _finish(machine, frame, node, paths, unhandled, since)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from modgraph.prediction import attributes, calls, classes, functions, items, names
-from modgraph.prediction.knowledge.registry import Arguments, Machine, Raised, models
+from modgraph.prediction.knowledge.registry import Arguments, Machine, Raised, known_class, models
 from modgraph.prediction.values import (
     FALSE,
     NONE,
@@ -17,6 +17,7 @@ from modgraph.prediction.values import (
     Constant,
     DictObject,
     EnvironmentObject,
+    FunctionValue,
     IteratorObject,
     KnownClass,
     PropertyValue,
@@ -29,6 +30,10 @@ from modgraph.prediction.values import (
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
+
+
+for _name_of_class in ("property", "staticmethod", "classmethod"):
+    known_class(f"builtins.{_name_of_class}")
 
 
 def _interpreter(machine: Machine) -> Interpreter:
@@ -277,6 +282,14 @@ def property_(arguments: Arguments, machine: Machine) -> Value:
     )
 
 
+@models("builtins.property.__init__")
+def property_init(arguments: Arguments, machine: Machine) -> Value:
+    """For classes derived from property."""
+    for place, name in enumerate(("fget", "fset", "fdel", "__doc__")):
+        machine.set_attribute(arguments.positional[0], name, arguments.get(place + 1, name, NONE))
+    return NONE
+
+
 @models("builtins.property.setter")
 def property_setter(arguments: Arguments, machine: Machine) -> Value:
     value, setter = arguments.positional
@@ -373,7 +386,7 @@ def container_iter(arguments: Arguments, machine: Machine) -> Value:
     return machine.allocate(IteratorObject([] if open_ else found, 0, open_))
 
 
-@models("builtins.__import__")
+@models("builtins.__import__", "importlib.import_module")
 def import_module(arguments: Arguments, machine: Machine) -> Value:
     name = _name(machine, arguments.get(0, "name", NONE))
     if isinstance(name, Unknown):
@@ -385,5 +398,12 @@ def import_module(arguments: Arguments, machine: Machine) -> Value:
         level = len(name) - len(name.lstrip("."))
         parts = package.value.split(".")
         name = ".".join([*parts[: len(parts) - level + 1], name.lstrip(".")])
-    return names.import_name(_interpreter(machine), name, None, "")
+    top = arguments.function == "__import__"
+    return names.import_name(_interpreter(machine), name, None, name.partition(".")[0] if top else "")
 
+
+@models("types.FunctionType", "types.LambdaType")
+def function_type(arguments: Arguments, machine: Machine) -> Value:
+    """A function made from another's code stands for that function."""
+    code = arguments.get(0, "code", NONE)
+    return code if isinstance(code, FunctionValue) else machine.unknown("a function made at run time", code)

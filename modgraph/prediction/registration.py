@@ -126,11 +126,19 @@ def _assign_plain(machine: Machine, address: Address, name: str, value: Value, k
             raise machine.raises("AttributeError", f"property '{name}' has no setter")
         machine.call(held.setter, (address, value))
         return
-    if kind == "unknown" and module.initialised:
+    if kind == "unknown" and module.initialised and not _is_size_of_a_layer(machine, name):
         module.attributes.pop(name, None)
         module.modules[name] = replace(machine.unknown("it may be a module", value), optional=True)
     else:
         module.attributes[name] = value
+
+
+def _is_size_of_a_layer(machine: Machine, name: str) -> bool:
+    """A statement of torch's own layers keeps an option there: these few names alone may be modules."""
+    where = machine.where
+    if where is None or not where.file.startswith("torch/nn/modules/"):
+        return False
+    return name not in ("norm", "encoder", "decoder", "activation", "distance_function")
 
 
 def _replace_store(machine: Machine, module: ModuleObject, name: str, value: Value) -> None:

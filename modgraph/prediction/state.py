@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from modgraph.graph.model import SourceLocation
 from modgraph.prediction.values import Address, HeapObject, Value
@@ -19,7 +19,7 @@ ObjectType = TypeVar("ObjectType", bound=HeapObject)
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """Something the prediction leaves open, found while interpreting; `tree.py` makes `Problem`s of those that matter."""
+    """Something the prediction leaves open, found while interpreting; `tree.py` makes `Problem`s of them."""
 
     reason: str
     where: SourceLocation | None = None
@@ -35,6 +35,8 @@ class Base:
     next_index: int = 1
     globals: dict[tuple[str, str], Value] = field(default_factory=dict)
     """Module-level names assigned by functions that ran at module level."""
+    lowest: int = 1 << 62
+    """The oldest object read from a state's own layer, or changed, since this was set; see `memo.py`."""
     outer: list[dict[int, HeapObject]] = field(default_factory=list)
     """Layers of the states in the midst of which module-level code runs; seen only through an import cycle."""
 
@@ -73,7 +75,10 @@ class State:
         """The object, to look at. Never change it."""
         index = address.index
         found = self.objects.get(index)
-        if found is None:
+        if found is not None:
+            if index < self.base.lowest:
+                self.base.lowest = index
+        else:
             found = self.base.objects.get(index)
             if found is None:
                 return next(layer[index] for layer in reversed(self.base.outer) if index in layer)
@@ -82,6 +87,8 @@ class State:
     def write(self, address: Address) -> HeapObject:
         """The object, to change in place: this state's own, copied first where another state sees it too."""
         item = self.read(address)
+        if address.index < self.base.lowest:
+            self.base.lowest = address.index
         if item.owner is not self.token or address.index not in self.objects:
             item = item.copy()
             item.owner = self.token
@@ -100,7 +107,7 @@ class State:
         """`write`, for an address known to lead to a `kind`."""
         item = self.write(address)
         assert isinstance(item, kind)
-        return cast(ObjectType, item)
+        return item
 
     def addresses(self) -> Iterator[Address]:
         """Those of this state's own layer, oldest first."""

@@ -1,4 +1,4 @@
-"""execute(machine, frame, block) -> Outcome: simple statements here, compound ones in `control.py` and `matching.py`."""
+"""execute(machine, frame, block) -> Outcome: simple statements here, compound ones in `control.py`, `matching.py`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from modgraph.prediction import control, expressions, functions, imports, matching, operators, raising, targets
-from modgraph.prediction.frames import Frame, LimitReached, Outcome
+from modgraph.prediction.frames import Frame, LimitError, Outcome
 from modgraph.prediction.knowledge.registry import Raised
 from modgraph.prediction.values import NONE, Address, EnvironmentObject, Value
 from modgraph.source.index import Statement
@@ -46,7 +46,7 @@ def execute_one(machine: Interpreter, frame: Frame, statement: cst.CSTNode) -> O
             machine.problem(f"{type(statement).__name__} is not interpreted")
             return "normal"
         return executor(machine, frame, statement)
-    except (Raised, LimitReached):
+    except (Raised, LimitError):
         raise
     except Exception as error:  # a defect here must not take the prediction with it
         if machine.strict:
@@ -83,7 +83,9 @@ def run_module_statement(
     return _run_apart(machine, source, statement, Frame(source.name, _EMPTY, environment))
 
 
-def run_class_statement(machine: Interpreter, source: SourceModule, statement: Statement, frame: Frame) -> dict[str, Value]:
+def run_class_statement(
+    machine: Interpreter, source: SourceModule, statement: Statement, frame: Frame
+) -> dict[str, Value]:
     """The same for a statement of a class body; the frame says which class."""
     return _run_apart(machine, source, statement, frame)
 

@@ -8,6 +8,7 @@ import libcst as cst
 
 from modgraph.prediction import expressions
 from modgraph.prediction.frames import Frame
+from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.values import (
     Address,
     ClassValue,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
 
 
-class NotPlain(Exception):
+class NotPlainError(Exception):
     """The value has no counterpart among Python's own literals, or is not known."""
 
 
@@ -36,7 +37,7 @@ def to_python(machine: Interpreter, value: Value) -> Any:
     """The value as a Python object, through lists, tuples and dicts.
 
     Raises:
-        NotPlain: some part is no literal.
+        NotPlainError: some part is no literal.
     """
     if isinstance(value, Constant):
         return value.value
@@ -52,7 +53,7 @@ def to_python(machine: Interpreter, value: Value) -> Any:
     mapping = machine.state.find(value, DictObject)
     if mapping is not None and mapping.open is None:
         return {to_python(machine, key): to_python(machine, item) for key, item in mapping.entries.items()}
-    raise NotPlain
+    raise NotPlainError
 
 
 def from_python(machine: Interpreter, value: Any) -> Value:
@@ -83,7 +84,7 @@ def string(machine: Interpreter, value: Value) -> str | None:
         return _instance(machine, value)
     try:
         return str(to_python(machine, value))
-    except (NotPlain, TypeError):
+    except (NotPlainError, TypeError):
         return None
 
 
@@ -136,7 +137,7 @@ def _parts(machine: Interpreter, frame: Frame, parts: Any, raw: bool) -> Value:
         else:
             unknown = unknown or value
     if unknown is not None:
-        return machine.unknown("a part of the string is not known", unknown)
+        return number_unknown(machine, "a part of the string is not known", unknown)
     return Constant("".join(texts))
 
 
@@ -171,7 +172,7 @@ def format_value(machine: Interpreter, value: Value, conversion: str | None, spe
             raise machine.raises(type(error).__name__, str(error)) from None
     text = string(machine, value)
     if text is None:
-        return machine.unknown("its text is not known", value)
+        return number_unknown(machine, "its text is not known", value)
     return Constant(format(text, spec.value))
 
 
@@ -179,8 +180,8 @@ def percent(machine: Interpreter, template: str, value: Value) -> Value:
     """template % value."""
     try:
         python = to_python(machine, value)
-    except NotPlain:
-        return machine.unknown("a part of the string is not known", value)
+    except NotPlainError:
+        return number_unknown(machine, "a part of the string is not known", value)
     try:
         return Constant(template % python)
     except (TypeError, ValueError, KeyError) as error:

@@ -63,7 +63,7 @@ class Parsed:
         self._offset = first_line - (2 if indented else 1)
         self._text = "if 1:\n" + text if indented else text
         self._indented = indented
-        outer = module.body
+        outer: Sequence[cst.CSTNode] = module.body
         if indented:
             block = outer[0]
             assert isinstance(block, cst.If)

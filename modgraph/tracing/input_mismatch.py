@@ -127,9 +127,20 @@ def numbers_said(error: BaseException) -> list[int]:
         file = frame.f_code.co_filename
         if is_installed(file) or "modgraph" in frame.f_globals.get("__name__", "").split(".")[:1]:
             continue
-        found.update(dict.fromkeys(_numbers_on_line(linecache.getline(file, line), frame.f_locals)))
+        for text in _statement(file, line):
+            found.update(dict.fromkeys(_numbers_on_line(text, frame.f_locals)))
         break
     return list(found)
+
+
+def _statement(file: str, line: int) -> Iterator[str]:
+    """The line that raised, and the condition right above under which it did."""
+    yield linecache.getline(file, line)
+    for above in range(line - 1, max(0, line - 4), -1):
+        text = linecache.getline(file, above)
+        if text.lstrip().startswith(("if ", "elif ", "assert ")):
+            yield text
+            return
 
 
 def _numbers_on_line(text: str, names: dict[str, Any]) -> Iterator[int]:

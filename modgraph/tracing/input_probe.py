@@ -78,6 +78,8 @@ class Outcome:
 
     error: BaseException | None = None
     output: Any = None
+    by_values: bool = False
+    """The run came to where `forward` decides by values, and there are none."""
     progress: int = 0
     """Functions that ended without an error; a view of an input gets nobody anywhere."""
     uses: dict[Place, Use] = field(default_factory=dict)
@@ -260,10 +262,11 @@ def _leaves(value: Any) -> list[Any]:
     return pytree.tree_leaves(value)  # type: ignore[no-any-return]
 
 
-_LEAVES_FAKE = (
+DECIDES_BY_VALUES = (
     "DataDependentOutputException", "DynamicOutputShapeException", "UnsupportedFakeTensorException",
     "UnsupportedOperatorException", "GuardOnDataDependentSymNode", "UnsupportedMutationAliasingException",
 )  # fmt: skip
+"""Exceptions by which torch says that a fake tensor has no value to go by."""
 _FAKE_WORDS = ("FakeTensor", "fake tensor", "data pointer", "meta tensor", "Meta tensor", "fake mode")
 
 
@@ -274,7 +277,7 @@ def decides_by_values(error: BaseException | None) -> bool:
     kinds = {kind.__name__ for kind in type(error).__mro__}
     if isinstance(error, AttributeError):
         return False
-    return bool(kinds & set(_LEAVES_FAKE)) or any(word in str(error) for word in _FAKE_WORDS)
+    return bool(kinds & set(DECIDES_BY_VALUES)) or any(word in str(error) for word in _FAKE_WORDS)
 
 
 class Prober:
@@ -301,8 +304,7 @@ class Prober:
         """A real run is possible, affordable, and not what is done already."""
         if self.weightless or self.real:
             return False
-        count: int = sum(parameter.numel() for parameter in self.model.parameters())
-        return count <= MAX_REAL_PARAMETERS
+        return count_parameters(self.model) <= MAX_REAL_PARAMETERS
 
     def be_real(self) -> None:
         """From here on, runs are made on a real copy."""
@@ -313,7 +315,7 @@ class Prober:
         outcome = self._run_once(candidate, make_missing)
         if not self.real and decides_by_values(outcome.error):
             if self.weightless:
-                outcome.error = None
+                outcome.error, outcome.by_values = None, True
                 return outcome
             self.be_real()
             outcome = self._run_once(candidate, make_missing)
@@ -368,6 +370,11 @@ class Prober:
             self._copy = copied(self.model) if self.real else fake.fake_copy(self.model, self.mode)
             self._copy.train(self.training)
         return self._copy
+
+
+def count_parameters(model: nn.Module) -> int:
+    """Elements of all parameters that have a shape yet."""
+    return sum(p.numel() for p in model.parameters() if not isinstance(p, nn.UninitializedParameter))
 
 
 def _home_of(model: nn.Module) -> tuple[torch.device, str]:

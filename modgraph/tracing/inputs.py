@@ -37,6 +37,8 @@ class Inputs:
     infos: tuple[ModelInput, ...]
     warning: str | None = None
     """Inputs were inferred, and no run of them came through; says what was tried and what to do."""
+    by_values: bool = False
+    """Without weights the run will stop where `forward` decides by values."""
     tries: int = 0
     """Runs that the inference took; 0 where nothing was inferred."""
 
@@ -142,9 +144,11 @@ def _infer(
         guesser = Guesser(model, signature, batch=prober.batch, dtype=prober.dtype)
         fixed: dict[str, Spec] = {name: _of_given(spec, prober.dtype) for name, spec in given.items()}
         first = _with_given(guesser.first(), fixed, signature)
-        if not probe:
+        all_given = bool(given) and len(fixed) == len(first.entries)
+        told = all_given and mode is None and not any(map(_leaves_open, given.values()))
+        if told or not probe:
             found = Found(first, Outcome(), 0, accepted=True)
-        elif given and len(fixed) == len(first.entries):
+        elif all_given:
             found = _only_look(prober, first, given)
         else:
             open_dtypes = {name for name, spec in given.items() if spec.dtype is None}
@@ -182,6 +186,11 @@ def _of_given(spec: InputSpec, dtype: str) -> Spec:
     if spec.shape is None:
         return LiteralSpec(spec.literal)
     return TensorSpec(spec.shape, spec.dtype or dtype)
+
+
+def _leaves_open(spec: InputSpec) -> bool:
+    """The dtype, or which indices are valid, is still to be found out."""
+    return spec.shape is not None and (spec.dtype is None or "int" in spec.dtype)
 
 
 def _with_given(first: Candidate, fixed: dict[str, Spec], signature: ForwardSignature) -> Candidate:
@@ -222,7 +231,14 @@ def _made(found: Found, signature: ForwardSignature, given: set[str], prober: Pr
         origin: Origin = "given" if name in given else "inferred"
         infos.append(_model_input(name, value, origin, rules if origin == "inferred" else ()))
     args, kwargs = signature.split(values)
-    return Inputs(args, kwargs, tuple(infos), _warning(found, signature, given), found.tries)
+    return Inputs(
+        args,
+        kwargs,
+        tuple(infos),
+        _warning(found, signature, given),
+        by_values=found.outcome.by_values,
+        tries=found.tries,
+    )
 
 
 def _names_one(rule: str, values: dict[str, Any]) -> bool:

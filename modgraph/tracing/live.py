@@ -9,7 +9,8 @@ from typing import Any
 from torch import nn
 
 from modgraph.errors import InputError
-from modgraph.graph.model import Graph, ModelInfo
+from modgraph.graph.build import GraphBuilder
+from modgraph.graph.model import Graph, ModelInfo, Problem
 from modgraph.options import TraceOptions
 from modgraph.tracing import fake
 from modgraph.tracing.forward_signature import ForwardSignature
@@ -43,19 +44,25 @@ def trace_live(model: nn.Module, args: Any, kwargs: Mapping[str, Any] | None, op
     elif options.device == "cuda":
         _require_on_cuda(model)
     given, named = _as_tuple(args), dict(kwargs or {})
+    warning = None
     if given or named:
         signature = ForwardSignature.of(model)
         given, named = fake.arguments_to_fake(given, named, mode)
         infos = describe_arguments(signature, given, named, "given")
     else:
         inputs = make_inputs(model, (), example_beside(model, sys.modules[type(model).__module__]), options, fake_mode=mode)
-        given, named, infos = inputs.args, inputs.kwargs, inputs.infos
+        given, named, infos, warning = inputs.args, inputs.kwargs, inputs.infos, inputs.warning
     kind = type(model)
     info = ModelInfo(
         name=kind.__name__, class_name=f"{kind.__module__}.{kind.__qualname__}", target=None, inputs=infos
     )
     with fake.running(mode):
-        return trace(model, given, named, options, info=info)
+        graph = trace(model, given, named, options, info=info)
+    if warning is None or graph.complete:
+        return graph
+    builder = GraphBuilder.of(graph)
+    builder.problems.append(Problem(stage="trace", message=warning, module=""))
+    return builder.build()
 
 
 def _as_tuple(args: Any) -> tuple[Any, ...]:

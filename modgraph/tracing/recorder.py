@@ -125,6 +125,18 @@ class Recorder:
             known = self._places[key] = (site, location_of(site))
         return known[1]
 
+    def close(self) -> None:
+        """Let go of the model, its tensors and what it raised: a recorder refers to itself, so that it lives on."""
+        self.dataflow.release()
+        self.tree.release()
+        self.on_new_class = lambda _: None
+        self.before_write = lambda _: None
+        self.originals.clear()
+        self.names.clear()
+        self._quiet_classes.clear()
+        self._measured.clear()
+        self._failure = None
+
     # Threads
 
     def fork(self) -> Callable[[], contextlib.AbstractContextManager[None]]:

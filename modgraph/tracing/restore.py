@@ -72,7 +72,10 @@ class Snapshot:
 
     def _keep_tensor(self, tensor: torch.Tensor, *, with_values: bool) -> None:
         if id(tensor) not in self._tensors:
-            kept = self._tensors[id(tensor)] = _TensorState(tensor)
+            try:
+                kept = self._tensors[id(tensor)] = _TensorState(tensor)
+            except (RuntimeError, NotImplementedError, TypeError):  # a subclass that has no `.data`
+                return
             self._later(kept.restore)
         if with_values:
             self._tensors[id(tensor)].keep_values()

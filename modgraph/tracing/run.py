@@ -59,7 +59,7 @@ def trace(
             gradients.remove()
         snapshot.restore()
         with quietly():
-            recorder.dataflow.release()
+            recorder.close()
     events.extend(recorder.events())
     pass_on(DoneEvent())
     return replay(events)
@@ -102,7 +102,9 @@ def _set_mode(model: nn.Module, options: TraceOptions, tree: Tree) -> None:
     """Eval or train by the model's own method, which may keep parts as they are; nothing where it is so already."""
     training = options.mode == "train"
     registered = tree.registered_modules()
-    if training is model.training and (training or not any(module.training for module in registered)):
+    if training is vars(model).get("training") and (
+        training or not any(vars(module).get("training") for module in registered)
+    ):
         return
     try:
         model.train(training)

@@ -108,6 +108,15 @@ class Tree:
         fresh, self._fresh_tensors = self._fresh_tensors, []
         return fresh
 
+    def release(self) -> None:
+        """Let go of the modules and tensors; `nodes` stay."""
+        self.known.clear()
+        self._tensor_paths.clear()
+        self._fresh_tensors.clear()
+        self._classes.clear()
+        self._constructors.clear()
+        self._fresh_classes.clear()
+
     def _grow(self, module: nn.Module, path: str, *, registered: bool) -> None:
         """Add `module`, all that is registered below it, and what these hide."""
         added = self._add_subtree(module, path, registered)

@@ -174,3 +174,22 @@ def test_no_two_texts_of_a_picture_overlap(nets):
             for other in boxes[number + 1 :]:
                 apart = one[2] <= other[0] or other[2] <= one[0] or one[3] <= other[1] or other[3] <= one[1]
                 assert apart, (one, other)
+
+
+@pytest.mark.needs_dot
+@pytest.mark.skipif(not _graphviz(), reason="there is no Graphviz here")
+def test_the_main_path_is_straight_also_where_a_shape_is_written_on_it(nets):
+    """The x of every point of the main arrows between nodes that are one above the other."""
+    text = dot.render(nets["residual"](3).graph())
+    main = set(re.findall(r'weight="8".*? id="([^"]+)"', text))
+    svg = ElementTree.fromstring(images.draw(text, "svg"))
+    paths = {
+        group.get("id"): path.get("d", "")
+        for group in svg.iter("{http://www.w3.org/2000/svg}g")
+        for path in group.iter("{http://www.w3.org/2000/svg}path")
+        if group.get("id") in main
+    }
+    assert len(paths) == len(main) > 3
+    for name, path in paths.items():
+        across = [float(x) for x in re.findall(r"(-?[\d.]+),-?[\d.]+", path)]
+        assert max(across) - min(across) < 2, name

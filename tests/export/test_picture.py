@@ -395,7 +395,8 @@ def test_shapes_keep_symbols_and_drop_only_the_batch():
     assert shape_text((1, 64, 56, 56), 1) == "64×56×56"
     assert shape_text(("B", "T", 768), "B") == "T×768"
     assert shape_text((7, 2, 5), 2) == "7×2×5"
-    assert shape_text((4,), 4) == "scalar"
+    assert shape_text((4,), 4) == "4"
+    assert shape_text((), 4) == "scalar"
     assert shape_text((None, 3), None) == "?×3"
 
 

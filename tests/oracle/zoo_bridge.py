@@ -15,7 +15,7 @@ import time
 from typing import Any
 
 from modgraph.prediction.entry import Prediction, interpreter, predict_value, with_deep_stack
-from modgraph.prediction.frames import LimitReached
+from modgraph.prediction.frames import LimitError
 from modgraph.prediction.knowledge.registry import Raised
 from modgraph.prediction.machine import Interpreter
 from modgraph.prediction.values import (
@@ -217,7 +217,9 @@ def predict(machine: Interpreter, question: dict[str, Any]) -> Prediction:
             cls = machine.resolve(question["class"])
             if positional:
                 names = machine.function_signature(cls) or ()
-                before = [keywords.pop(name) for name in names if name in keywords and names.index(name) < len(keywords) + 1]
+                before = [
+                    keywords.pop(name) for name in names if name in keywords and names.index(name) < len(keywords) + 1
+                ]
                 positional = before + positional
             return predict_value(machine, cls, positional, {**keywords, **extra})
         entry = question["entry"]
@@ -229,7 +231,7 @@ def predict(machine: Interpreter, question: dict[str, Any]) -> Prediction:
         return predict_value(machine, function, [], {key: decoder.value(item) for key, item in entry["args"].items()})
     except Raised as raised:
         return Prediction(machine, Unknown(f"raises {raised}", raised.where))
-    except LimitReached as limit:
+    except LimitError as limit:
         return Prediction(machine, Unknown(str(limit)))
 
 

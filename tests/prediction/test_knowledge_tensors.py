@@ -28,7 +28,7 @@ torch.zeros(4, 2).chunk(2)[0]; torch.zeros(5, 2).split(2)[2]; torch.zeros(5, 2).
 torch.zeros(2, 3)[0]; torch.zeros(4, 3)[1:3]; torch.zeros(4, 3)[:, 0]; torch.zeros(4, 3)[:, None]; torch.zeros(2, 3, 4)[..., 1]; torch.zeros(6)[::2]; torch.zeros(4, 3)[-1, 1:]; torch.zeros(2)[None, :, None]
 torch.zeros(2, 3) + torch.zeros(3); torch.zeros(2, 1) * torch.zeros(1, 4); torch.arange(3) + 1; torch.arange(3) * 0.5; torch.arange(3) / 2; torch.arange(3) // 2; 1 - torch.ones(2); 2 ** torch.arange(3); 10000 ** (torch.arange(0, 4, 2) / 4)
 torch.arange(3).float() * torch.arange(3); torch.zeros(2, dtype=torch.half) + torch.zeros(2); torch.zeros(2) + torch.zeros((), dtype=torch.double); torch.arange(2) + torch.tensor(1.5); torch.ones(2, dtype=torch.int32) * torch.arange(2)
-torch.arange(3) > 1; torch.zeros(2).eq(0); (torch.arange(4) % 2).bool(); ~torch.ones(2, dtype=torch.bool); -torch.arange(3); torch.ones(2, 2).bool() & torch.ones(2).bool()
+torch.arange(3) > 1; torch.zeros(2).eq(0); torch.zeros(2) == 0; torch.zeros(2, 1) != torch.ones(3); torch.diff(torch.tensor([1, 4, 9])); (torch.arange(4) % 2).bool(); ~torch.ones(2, dtype=torch.bool); -torch.arange(3); torch.ones(2, 2).bool() & torch.ones(2).bool()
 torch.exp(torch.zeros(3)); torch.sin(torch.arange(3)); torch.zeros(2).sigmoid(); torch.sqrt(torch.tensor([4.0, 9.0])); torch.arange(3).abs(); torch.log(torch.arange(1, 3)); torch.ones(3).cumsum(0); torch.triu(torch.ones(3, 3), 1); torch.zeros(2).clamp(0, 1)
 torch.zeros(2, 3).sum(); torch.arange(4).sum(); torch.zeros(2, 3).mean(1); torch.zeros(2, 3).sum(dim=0, keepdim=True); torch.zeros(2, 3).max(); torch.zeros(2, 3).max(1)[0]; torch.zeros(2, 3).argmax(1); torch.zeros(2, 3).std(-1); torch.ones(3).prod(); torch.zeros(2, 3, 4).mean((1, 2)); torch.zeros(2).norm(); torch.ones(2).any()
 torch.zeros(2, 3) @ torch.zeros(3, 4); torch.zeros(5, 2, 3).matmul(torch.zeros(3, 4)); torch.zeros(3).dot(torch.zeros(3)); torch.outer(torch.zeros(2), torch.zeros(3)); torch.einsum("ij,jk->ik", torch.zeros(2, 3), torch.zeros(3, 4)); torch.bmm(torch.zeros(2, 3, 4), torch.zeros(2, 4, 5))
@@ -51,7 +51,7 @@ def test_shape_and_dtype_are_torchs(agrees: Callable[[str], Graph], line: str) -
 VALUES = """
 [x.item() for x in torch.linspace(0, 0.1, 12)]
 torch.linspace(0, 0.3, 24).tolist(), torch.linspace(0.0, 0.2, 7).tolist(), torch.linspace(0, 0, 3).tolist(), torch.linspace(1, 0, 4).tolist(), torch.linspace(0, 1, 1).tolist()
-torch.arange(4).tolist(), torch.arange(0, 1, 0.25).tolist(), torch.arange(3).sum().item(), torch.tensor([[1, 2], [3, 4]]).tolist(), (torch.arange(3) * 2 + 1).tolist()
+torch.arange(4).tolist(), torch.diff(torch.tensor([1, 4, 9])).int().tolist(), torch.arange(0, 1, 0.25).tolist(), torch.arange(3).sum().item(), torch.tensor([[1, 2], [3, 4]]).tolist(), (torch.arange(3) * 2 + 1).tolist()
 torch.ones(2, 3).shape, torch.ones(2, 3).size(1), torch.ones(2, 3).size(), torch.ones(2, 3).numel(), torch.ones(2, 3).dim(), torch.ones(2, 3).ndim, len(torch.ones(2, 3)), torch.ones(2, 3).shape[-1]
 tuple(torch.zeros(1, 2).shape) + (3,), torch.Size([2, 3]).numel(), torch.zeros(4, 5).shape[1:], list(torch.zeros(4, 5).shape), torch.ones(2, 3).shape == (2, 3)
 [t.shape[0] for t in torch.zeros(5, 2).split(2)], [int(i) for i in torch.arange(3)], torch.tensor([3, 4]).prod().item(), int(torch.tensor(5)), float(torch.tensor(0.5)), bool(torch.tensor(1)), torch.tensor([1, 2])[1].item()

@@ -43,16 +43,8 @@ def test_arguments_are_json_values(predict_source: Predict) -> None:
                 self.left_out = Part(os.environ["A"], [nn.ReLU()])
         """)
     arguments = {node.path: node.arguments for node in graph.modules}
-    assert (
-        arguments["literals"]
-        == {
-            "a": 1,
-            "b": [2.5, "x", [None, True]],
-            "rest": [{"$repr": "inf"}],
-            "options": {"table": {"k": 1}},
-        }
-        or arguments["literals"]["a"] == 1
-    )
+    assert arguments["literals"]["a"] == 1
+    assert arguments["literals"]["b"] == [2.5, "x", [None, True]]
     assert arguments["references"]["a"] == {"$ref": "torch.nn.modules.activation.ReLU"}
     assert arguments["references"]["b"] == {"$ref": "torch.relu"}
     assert arguments["texts"]["a"] == {"$repr": "Mode.FAST"}
@@ -72,52 +64,43 @@ def test_source_is_where_the_instance_is_made(predict_source: Predict) -> None:
     assert places["b.0"].line in (8, 9)
 
 
+HIDDEN = """
+from collections import deque, namedtuple
+from functools import partial
+
+Pair = namedtuple("Pair", "left right")
+
+class Holder:
+    def __init__(self):
+        self.part = nn.Linear(1, 1)
+
+class Net(nn.Module):
+    shared = nn.Linear(1, 1)
+
+    def __init__(self):
+        super().__init__()
+        inner = nn.Linear(1, 1)
+        self.items = [nn.Linear(1, 1), (nn.Linear(1, 1),)]
+        self.table = {"a": nn.Linear(1, 1), 3: nn.Linear(1, 1)}
+        self.pair = Pair(nn.Linear(1, 1), 2)
+        self.queue = deque([nn.Linear(1, 1)])
+        self.holder = Holder()
+        self.fn = partial(F.linear, weight=nn.Linear(1, 1))
+        self.call = lambda x, d=nn.Linear(1, 1): inner(x)
+        self.method = nn.Sequential(nn.Linear(1, 1)).forward
+"""
+
+
+@pytest.mark.needs_torch
+def test_hidden_modules_stand_where_the_trace_finds_them(agrees: Callable[[str], Graph]) -> None:
+    agrees(HIDDEN)
+
+
 def test_places_of_hidden_modules(predict_source: Predict) -> None:
-    graph = predict_source("""
-        from collections import deque, namedtuple
-        from functools import partial
-
-        Pair = namedtuple("Pair", "left right")
-
-        class Holder:
-            def __init__(self):
-                self.part = nn.Linear(1, 1)
-
-        class Net(nn.Module):
-            shared = nn.Linear(1, 1)
-
-            def __init__(self):
-                super().__init__()
-                inner = nn.Linear(1, 1)
-                self.items = [nn.Linear(1, 1), (nn.Linear(1, 1),)]
-                self.table = {"a": nn.Linear(1, 1), 3: nn.Linear(1, 1)}
-                self.pair = Pair(nn.Linear(1, 1), 2)
-                self.queue = deque([nn.Linear(1, 1)])
-                self.holder = Holder()
-                self.fn = partial(F.linear, weight=nn.Linear(1, 1))
-                self.call = lambda x, d=nn.Linear(1, 1): inner(x)
-                self.method = nn.Sequential(nn.Linear(1, 1)).forward
-        """)
-    assert [node.path for node in graph.modules[1:]] == [
-        "items[0]",
-        "table['a']",
-        "table[3]",
-        "pair.left",
-        "queue[0]",
-        "holder.part",
-        "fn.keywords['weight']",
-        "call.closure['inner']",
-        "call.__defaults__[0]",
-        "method.__self__",
-        "method.__self__.0",
-        "items[1][0]",
-        "shared",
-    ] or sorted(node.path for node in graph.modules[1:]) == sorted(
-        ["items[0]", "items[1][0]", "table['a']", "table[3]", "pair.left", "queue[0]", "holder.part", "shared"]
-        + ["fn.keywords['weight']", "call.closure['inner']", "call.__defaults__[0]", "method.__self__"]
-        + ["method.__self__.0"]
-    )
-    assert [node.registered for node in graph.modules if node.path != "method.__self__.0"] == [True] + [False] * 12
+    graph = predict_source(HIDDEN)
+    expected = {"items[0]", "items[1][0]", "table['a']", "table[3]", "pair.left", "queue[0]", "holder.part", "shared"}
+    expected |= {"fn.keywords['weight']", "call.closure['inner']", "call.__defaults__[0]", "method.__self__"}
+    assert {node.path for node in graph.modules if not node.registered} == expected
 
 
 def test_alias_and_its_children(predict_source: Predict) -> None:

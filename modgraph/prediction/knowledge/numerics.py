@@ -8,7 +8,7 @@ from typing import Any
 
 from modgraph.prediction.knowledge.plain import lifted, number_unknown, plain
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, constant, known_class, models
-from modgraph.prediction.values import Constant, Value
+from modgraph.prediction.values import Constant, Dtype, KnownFunction, TensorObject, Value
 
 for _name in ("float32", "float64", "float16", "int64", "int32", "uint8", "bool_", "ndarray", "generic", "integer"):
     known_class(f"numpy.{_name}")
@@ -105,11 +105,32 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 
 
+def _given(machine: Machine, value: Value) -> tuple[Any] | None:
+    """A number, or an array as nested lists, in a tuple of one; None where not known."""
+    array_ = machine.state.find(value, TensorObject)
+    if array_ is None:
+        return plain(machine, value)
+    if array_.elements is None or array_.shape is None or None in array_.shape:
+        return None
+    nested: list[Any] = list(array_.elements)
+    for size in reversed(array_.shape[1:]):
+        assert size is not None
+        nested = [nested[start : start + size] for start in range(0, len(nested), size or 1)]
+    return (nested[0] if array_.shape == () else nested,)
+
+
+def _array(machine: Machine, numbers: list[Any]) -> Value:
+    """An array computes, and is taken apart, like a tensor."""
+    exact = all(isinstance(number, int) for number in _flat(numbers))
+    dtype = Dtype("int64" if exact else "float64")
+    return machine.call(KnownFunction("torch.tensor"), (lifted(machine, numbers), dtype))
+
+
 def _folded(name: str, function: Callable[..., Any]) -> Model:
     """The function where every argument is known; unknown with options it is not modelled for (`axis`, `dtype`)."""
 
     def fold(arguments: Arguments, machine: Machine) -> Value:
-        values = [plain(machine, value) for value in arguments.positional]
+        values = [_given(machine, value) for value in arguments.positional]
         keywords = {key: plain(machine, value) for key, value in arguments.keywords.items() if key != "dtype"}
         if arguments.open is not None or any(found is None for found in (*values, *keywords.values())):
             return number_unknown(machine, f"numpy.{name} of something not known", *arguments.positional)
@@ -118,7 +139,7 @@ def _folded(name: str, function: Callable[..., Any]) -> Model:
             result = function(*given, **{key: found[0] for key, found in keywords.items() if found is not None})
         except (TypeError, ValueError, ZeroDivisionError, OverflowError):
             return number_unknown(machine, f"numpy.{name} with these arguments is not interpreted")
-        return lifted(machine, result)
+        return _array(machine, result) if isinstance(result, list) else lifted(machine, result)
 
     return fold
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from modgraph.prediction.knowledge.registry import Machine
+from modgraph.prediction.knowledge.registry import Arguments, Machine, Model
 from modgraph.prediction.values import (
     Constant,
     DictObject,
@@ -76,3 +77,21 @@ def lifted(machine: Machine, result: Any) -> Value:
 def number_unknown(machine: Machine, reason: str, *causes: Value) -> Unknown:
     """A number, text or truth that is not known: no module can be behind it."""
     return replace(machine.unknown(reason, *causes), inert=True)
+
+
+def folded(function: Callable[..., Any], name: str) -> Model:
+    """A pure function of plain values, applied where every argument is one; a number not known otherwise."""
+
+    def fold(arguments: Arguments, machine: Machine) -> Value:
+        values = [plain(machine, value) for value in arguments.positional]
+        keywords = {key: plain(machine, value) for key, value in arguments.keywords.items()}
+        if arguments.open is not None or any(found is None for found in (*values, *keywords.values())):
+            return number_unknown(machine, f"{name} of something not known", *arguments.positional)
+        given = [found[0] for found in values if found is not None]
+        try:
+            result = function(*given, **{key: found[0] for key, found in keywords.items() if found is not None})
+        except Exception as error:  # what Python raises for these very arguments
+            raise machine.raises(type(error).__name__, str(error)) from None
+        return lifted(machine, result)
+
+    return fold

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from modgraph.prediction.state import State
 
 
-class Raised(Exception):
+class Raised(Exception):  # noqa: N818 - an event of the interpreted code, no error of this one
     """The interpreted code certainly raises here. Made by `machine.raises`, caught by an interpreted `try`."""
 
     def __init__(self, exception: Value, name: str, message: str, where: SourceLocation | None) -> None:
@@ -116,7 +116,7 @@ class Machine(Protocol):
     def is_subclass(self, cls: Value, classes: Value) -> bool | None: ...
 
     def class_attribute(self, cls: Value, name: str, after: Value | None = None) -> Value | None:
-        """What the namespaces of the MRO (after the class `after`, if given) hold under `name`, unbound; None if none."""
+        """What the MRO (after the class `after`, if given) holds under `name`, unbound; None if nothing."""
 
     def is_module_class(self, cls: Value) -> bool:
         """nn.Module is in its MRO."""
@@ -135,7 +135,7 @@ class Machine(Protocol):
 
     # not knowing
     def unknown(self, reason: str, *causes: Value) -> Unknown:
-        """An Unknown at the present place; the first Unknown or Choice among `causes` gives reason and place instead."""
+        """An Unknown at the present place; the first Unknown or Choice among `causes` gives both instead."""
 
     def choice(self, values: Iterable[Value], reason: str) -> Value:
         """One of `values`: itself if they are the same, a Choice if few, else an Unknown."""

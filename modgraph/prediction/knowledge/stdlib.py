@@ -9,14 +9,13 @@ from __future__ import annotations
 import math
 import operator
 import posixpath
-import re
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import modgraph.prediction.knowledge.iterators
-import modgraph.prediction.knowledge.numerics  # noqa: F401  registers what it knows
-from modgraph.prediction.knowledge.plain import lifted, number_unknown, plain
+import modgraph.prediction.knowledge.numerics
+import modgraph.prediction.knowledge.regular_expressions  # noqa: F401  registers what it knows
+from modgraph.prediction.knowledge.plain import folded, number_unknown
 from modgraph.prediction.knowledge.registry import (
     Arguments,
     Machine,
@@ -32,11 +31,9 @@ from modgraph.prediction.values import (
     TRUE,
     Address,
     Constant,
-    DictObject,
     InstanceObject,
     KnownClass,
     KnownFunction,
-    ListObject,
     ModuleReference,
     PartialValue,
     PropertyValue,
@@ -44,25 +41,6 @@ from modgraph.prediction.values import (
     Unknown,
     Value,
 )
-
-
-def folded(function: Callable[..., Any], name: str) -> Model:
-    """A pure function of plain values, applied where every argument is one; a number not known otherwise."""
-
-    def fold(arguments: Arguments, machine: Machine) -> Value:
-        values = [plain(machine, value) for value in arguments.positional]
-        keywords = {key: plain(machine, value) for key, value in arguments.keywords.items()}
-        if arguments.open is not None or any(found is None for found in (*values, *keywords.values())):
-            return number_unknown(machine, f"{name} of something not known", *arguments.positional)
-        given = [found[0] for found in values if found is not None]
-        try:
-            result = function(*given, **{key: found[0] for key, found in keywords.items() if found is not None})
-        except Exception as error:  # what Python raises for these very arguments
-            raise machine.raises(type(error).__name__, str(error)) from None
-        return lifted(machine, result)
-
-    return fold
-
 
 # ---- math ------------------------------------------------------------------------------------------------------------
 
@@ -332,14 +310,6 @@ def find_spec(arguments: Arguments, machine: Machine) -> Value:
 known_class("importlib.machinery.ModuleSpec")
 
 
-@models("importlib.import_module")
-def import_module(arguments: Arguments, machine: Machine) -> Value:
-    name = arguments.get(0, "name", NONE)
-    if not isinstance(name, Constant) or str(name.value).startswith("."):
-        return machine.unknown("which module is imported is not known", name)
-    return machine.resolve(str(name.value))
-
-
 # ---- what only informs -----------------------------------------------------------------------------------------------
 
 inert(
@@ -413,11 +383,21 @@ for _owner in ("typing", "typing_extensions"):
         return KnownFunction("functools._same")
 
 
-@models("abc.abstractmethod", "abc.abstractproperty", "abc.abstractclassmethod", "atexit.register")
+@models("enum.unique", "abc.abstractmethod", "abc.abstractproperty", "abc.abstractclassmethod", "atexit.register")
 def abstract(arguments: Arguments, machine: Machine) -> Value:
     return arguments.positional[0]
 
 
+known_class("enum.Enum")
+known_class("enum.IntEnum", "builtins.int", "enum.Enum")
+known_class("enum.StrEnum", "builtins.str", "enum.Enum")
+known_class("enum.Flag", "enum.Enum")
+known_class("enum.IntFlag", "builtins.int", "enum.Flag")
+known_class("enum.EnumMeta", "builtins.type")
+for _owner in ("typing", "typing_extensions"):
+    for _name in ("Generic", "Protocol"):
+        known_class(f"{_owner}.{_name}")
+    known_class(f"{_owner}.TypedDict", "builtins.dict")
 known_class("abc.ABC")
 known_class("abc.ABCMeta", "builtins.type")
 known_class("numbers.Number")
@@ -461,42 +441,3 @@ def is_class(arguments: Arguments, machine: Machine) -> Value:
     if verdict is None:
         return number_unknown(machine, "it is not known whether this is a class", arguments.positional[0])
     return TRUE if verdict else FALSE
-
-
-# ---- re --------------------------------------------------------------------------------------------------------------
-
-
-@models("re.sub", "re.split", "re.findall", "re.escape")
-def regular_expression(arguments: Arguments, machine: Machine) -> Value:
-    return folded(getattr(re, arguments.function.rpartition(".")[2]), arguments.function)(arguments, machine)
-
-
-@models("re.match", "re.search", "re.fullmatch")
-def matches(arguments: Arguments, machine: Machine) -> Value:
-    """None where nothing matches; else the groups, behind `group` and `groups`."""
-    given = [plain(machine, value) for value in arguments.positional]
-    if any(found is None for found in given):
-        return machine.unknown("a match of something not known", *arguments.positional)
-    function = getattr(re, arguments.function.rpartition(".")[2])
-    match = function(*(found[0] for found in given if found is not None))
-    if match is None:
-        return NONE
-    groups = lifted(machine, (match.group(0), *match.groups()))
-    return machine.allocate(InstanceObject(KnownClass("re.Match"), {"_groups": groups}))
-
-
-known_class("re.Match")
-
-
-@models("re.Match.group", "re.Match.groups", "re.Match.__getitem__")
-def match_group(arguments: Arguments, machine: Machine) -> Value:
-    match = machine.state.find(arguments.positional[0], InstanceObject)
-    groups = match.attributes["_groups"] if match is not None else NONE
-    if not isinstance(groups, TupleValue):
-        return machine.unknown("a match is not known")
-    if arguments.function.endswith("groups"):
-        return TupleValue(groups.items[1:])
-    wanted = arguments.get(1, "group", Constant(0))
-    if isinstance(wanted, Constant) and isinstance(wanted.value, int) and wanted.value < len(groups.items):
-        return groups.items[wanted.value]
-    return number_unknown(machine, "a named group is not interpreted")

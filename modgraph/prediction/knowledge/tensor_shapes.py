@@ -8,10 +8,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from modgraph.prediction.knowledge.elements import Number, Shape, broadcast, count, kept, promoted
+from modgraph.prediction.knowledge.elements import Number, Shape, count, kept
 from modgraph.prediction.knowledge.parameters import TENSOR, device_of
 from modgraph.prediction.knowledge.plain import number_unknown
-from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, models
+from modgraph.prediction.knowledge.registry import Arguments, Machine, models
+from modgraph.prediction.knowledge.tensor_names import FUNCTIONS, IN_PLACE, METHODS, OTHER_METHODS, PROPERTIES
 from modgraph.prediction.knowledge.tensor_values import dimension, made, shape_argument, shape_value, size_of, tensor_of
 from modgraph.prediction.values import (
     FALSE,
@@ -21,9 +22,7 @@ from modgraph.prediction.values import (
     Constant,
     Device,
     Dtype,
-    IteratorObject,
     ListObject,
-    SliceValue,
     TensorObject,
     TupleValue,
     Unknown,
@@ -31,18 +30,18 @@ from modgraph.prediction.values import (
 )
 
 
-def _both(*names: str) -> tuple[str, ...]:
+def both(*names: str) -> tuple[str, ...]:
     """As a method and as a function of torch."""
     return tuple(f"{owner}.{name}" for name in names for owner in (TENSOR, "torch"))
 
 
-def _source(arguments: Arguments, machine: Machine) -> TensorObject:
+def source_of(arguments: Arguments, machine: Machine) -> TensorObject:
     """The tensor operated on; one of which nothing is known where it is none."""
     first = arguments.get(0, "input", NONE)
     return tensor_of(machine, first) or TensorObject(None, None, device=None)
 
 
-def _like(
+def like(
     machine: Machine, source: TensorObject, shape: Shape | None, elements: tuple[Number, ...] | None = None
 ) -> Address:
     return made(
@@ -55,7 +54,7 @@ def _like(
 
 @models(f"{TENSOR}.@shape", f"{TENSOR}.size")
 def size(arguments: Arguments, machine: Machine) -> Value:
-    shape, dim = _source(arguments, machine).shape, arguments.get(1, "dim", NONE)
+    shape, dim = source_of(arguments, machine).shape, arguments.get(1, "dim", NONE)
     sizes = shape_value(shape, machine)
     if dim == NONE:
         return sizes
@@ -67,14 +66,14 @@ def size(arguments: Arguments, machine: Machine) -> Value:
 
 @models(f"{TENSOR}.dim", f"{TENSOR}.ndimension", f"{TENSOR}.@ndim", f"{TENSOR}.numel", f"{TENSOR}.nelement")
 def measured(arguments: Arguments, machine: Machine) -> Value:
-    shape, name = _source(arguments, machine).shape, arguments.function.rpartition(".")[2]
+    shape, name = source_of(arguments, machine).shape, arguments.function.rpartition(".")[2]
     number = count(shape) if name in ("numel", "nelement") else None if shape is None else len(shape)
     return number_unknown(machine, "the shape of a tensor is not known") if number is None else Constant(number)
 
 
 @models(f"{TENSOR}.__len__")
 def length(arguments: Arguments, machine: Machine) -> Value:
-    shape = _source(arguments, machine).shape
+    shape = source_of(arguments, machine).shape
     if shape == ():
         raise machine.raises("TypeError", "len() of a 0-d tensor")
     if shape is None or shape[0] is None:
@@ -96,19 +95,19 @@ def size_elements(arguments: Arguments, machine: Machine) -> Value:
 
 @models(f"{TENSOR}.@dtype")
 def dtype(arguments: Arguments, machine: Machine) -> Value:
-    name = _source(arguments, machine).dtype
+    name = source_of(arguments, machine).dtype
     return number_unknown(machine, "the dtype of a tensor is not known") if name is None else Dtype(name)
 
 
 @models(f"{TENSOR}.@device")
 def device(arguments: Arguments, machine: Machine) -> Value:
-    name = _source(arguments, machine).device
+    name = source_of(arguments, machine).device
     return number_unknown(machine, "the device of a tensor is not known") if name is None else Device(name)
 
 
 @models(f"{TENSOR}.@requires_grad", f"{TENSOR}.@is_leaf")
 def flag(arguments: Arguments, machine: Machine) -> Value:
-    held = _source(arguments, machine).requires_grad
+    held = source_of(arguments, machine).requires_grad
     if arguments.function.endswith("is_leaf") or held is None:
         return number_unknown(machine, "it is not known whether a tensor needs a gradient")
     return TRUE if held else FALSE
@@ -124,7 +123,7 @@ def set_requires_grad(arguments: Arguments, machine: Machine) -> Value:
 
 @models(f"{TENSOR}.@data")
 def data(arguments: Arguments, machine: Machine) -> Value:
-    source = _source(arguments, machine)
+    source = source_of(arguments, machine)
     return made(machine, source.shape, source.dtype, device=source.device)
 
 
@@ -156,7 +155,7 @@ def never(arguments: Arguments, machine: Machine) -> Value:
 
 @models(f"{TENSOR}.is_floating_point", f"{TENSOR}.is_complex", f"{TENSOR}.is_contiguous")
 def asked(arguments: Arguments, machine: Machine) -> Value:
-    name, kind = arguments.function.rpartition(".")[2], _source(arguments, machine).dtype
+    name, kind = arguments.function.rpartition(".")[2], source_of(arguments, machine).dtype
     if kind is None or name == "is_contiguous":
         return number_unknown(machine, "a tensor is not known")
     return Constant(("float" in kind) if name == "is_floating_point" else kind.startswith("complex"))
@@ -165,15 +164,15 @@ def asked(arguments: Arguments, machine: Machine) -> Value:
 # ---- the same elements -----------------------------------------------------------------------------------------------
 
 
-@models(*_both("clone", "detach"), f"{TENSOR}.contiguous", f"{TENSOR}.cpu", f"{TENSOR}.cuda", f"{TENSOR}.pin_memory")
+@models(*both("clone", "detach"), f"{TENSOR}.contiguous", f"{TENSOR}.cpu", f"{TENSOR}.cuda", f"{TENSOR}.pin_memory")
 def duplicate(arguments: Arguments, machine: Machine) -> Value:
     """A plain tensor, also of a parameter; `detach` needs no gradient."""
-    source = _source(arguments, machine)
+    source = source_of(arguments, machine)
     if arguments.function.endswith("detach"):
         return made(machine, source.shape, source.dtype, source.elements, device=source.device)
     if arguments.function.endswith(("contiguous", "cpu", "pin_memory")):
         return arguments.positional[0]
-    return _like(machine, source, source.shape, source.elements)
+    return like(machine, source, source.shape, source.elements)
 
 
 @models(
@@ -204,7 +203,7 @@ def to_precision(arguments: Arguments, machine: Machine) -> Value:
 
 def _converted(arguments: Arguments, machine: Machine, to: str | None, where: str | None) -> Value:
     """The tensor itself where nothing changes, as torch gives it back; else a new one."""
-    source = _source(arguments, machine)
+    source = source_of(arguments, machine)
     if to == source.dtype and where in (None, source.device) and to is not None:
         return arguments.positional[0]
     elements = kept(source.elements, to) if source.elements is not None else None
@@ -214,7 +213,7 @@ def _converted(arguments: Arguments, machine: Machine, to: str | None, where: st
 
 @models(f"{TENSOR}.to", f"{TENSOR}.type", f"{TENSOR}.type_as")
 def to(arguments: Arguments, machine: Machine) -> Value:
-    source = _source(arguments, machine)
+    source = source_of(arguments, machine)
     wanted, where = source.dtype, source.device
     for value in (*arguments.positional[1:], *arguments.keywords.values()):
         other = tensor_of(machine, value)
@@ -232,13 +231,13 @@ def to(arguments: Arguments, machine: Machine) -> Value:
 
 @models(f"{TENSOR}.tolist")
 def to_list(arguments: Arguments, machine: Machine) -> Value:
-    source = _source(arguments, machine)
+    source = source_of(arguments, machine)
     if source.elements is not None and source.shape is not None:
         return _listed(machine, list(source.elements), [size or 0 for size in source.shape])
     if source.shape is not None and len(source.shape) == 1 and source.shape[0] is not None:
         unknown = number_unknown(machine, "depends on the elements of a tensor")
         return machine.allocate(ListObject([unknown] * source.shape[0]))
-    return machine.unknown("depends on the elements of a tensor")
+    return number_unknown(machine, "depends on the elements of a tensor")
 
 
 def _listed(machine: Machine, elements: list[Number], shape: Sequence[int]) -> Value:
@@ -252,16 +251,16 @@ def _listed(machine: Machine, elements: list[Number], shape: Sequence[int]) -> V
 # ---- another shape ---------------------------------------------------------------------------------------------------
 
 
-@models(*_both("reshape"), f"{TENSOR}.view")
+@models(*both("reshape"), f"{TENSOR}.view")
 def view(arguments: Arguments, machine: Machine) -> Value:
     """One size may be -1: what is left over."""
-    source, rest = _source(arguments, machine), arguments.positional[1:]
+    source, rest = source_of(arguments, machine), arguments.positional[1:]
     if len(rest) == 1 and isinstance(rest[0], Dtype):
         return made(machine, None, rest[0].name)
     named = arguments.keywords.get("shape", arguments.keywords.get("size"))
     wanted = shape_argument(machine, (named,) if named is not None else rest)
     if wanted is None:
-        return _like(machine, source, None)
+        return like(machine, source, None)
     total = count(source.shape)
     if -1 in wanted:
         known = [size for size in wanted if size not in (-1, None)]
@@ -273,68 +272,68 @@ def view(arguments: Arguments, machine: Machine) -> Value:
         wanted = tuple(fill if size == -1 else size for size in wanted)
     elif total is not None and (asked_for := count(wanted)) is not None and asked_for != total:
         raise machine.raises("RuntimeError", f"shape '{list(wanted)}' is invalid for input of size {total}")
-    return _like(machine, source, wanted, source.elements if count(wanted) is not None else None)
+    return like(machine, source, wanted, source.elements if count(wanted) is not None else None)
 
 
 @models(f"{TENSOR}.view_as", f"{TENSOR}.reshape_as", f"{TENSOR}.expand_as")
 def as_other(arguments: Arguments, machine: Machine) -> Value:
     other = tensor_of(machine, arguments.positional[1])
-    return _like(machine, _source(arguments, machine), other.shape if other is not None else None)
+    return like(machine, source_of(arguments, machine), other.shape if other is not None else None)
 
 
-@models(*_both("unsqueeze"))
+@models(*both("unsqueeze"))
 def unsqueeze(arguments: Arguments, machine: Machine) -> Value:
-    source = _source(arguments, machine)
+    source = source_of(arguments, machine)
     place = (
         dimension(machine, arguments.get(1, "dim", NONE), len(source.shape), 1) if source.shape is not None else None
     )
     if source.shape is None or place is None:
-        return _like(machine, source, None)
-    return _like(machine, source, (*source.shape[:place], 1, *source.shape[place:]), source.elements)
+        return like(machine, source, None)
+    return like(machine, source, (*source.shape[:place], 1, *source.shape[place:]), source.elements)
 
 
-@models(*_both("squeeze"))
+@models(*both("squeeze"))
 def squeeze(arguments: Arguments, machine: Machine) -> Value:
-    source, dim = _source(arguments, machine), arguments.get(1, "dim", NONE)
+    source, dim = source_of(arguments, machine), arguments.get(1, "dim", NONE)
     if source.shape is None or (dim == NONE and None in source.shape):
-        return _like(machine, source, None)
+        return like(machine, source, None)
     if dim == NONE:
-        return _like(machine, source, tuple(size for size in source.shape if size != 1), source.elements)
+        return like(machine, source, tuple(size for size in source.shape if size != 1), source.elements)
     place = dimension(machine, dim, len(source.shape))
     if place is None or source.shape[place] is None:
-        return _like(machine, source, None)
+        return like(machine, source, None)
     kept_sizes = tuple(size for i, size in enumerate(source.shape) if i != place or size != 1)
-    return _like(machine, source, kept_sizes, source.elements)
+    return like(machine, source, kept_sizes, source.elements)
 
 
-@models(*_both("flatten", "ravel"))
+@models(*both("flatten", "ravel"))
 def flatten(arguments: Arguments, machine: Machine) -> Value:
-    source = _source(arguments, machine)
+    source = source_of(arguments, machine)
     if source.shape is None:
-        return _like(machine, source, None)
+        return like(machine, source, None)
     first = dimension(machine, arguments.get(1, "start_dim", Constant(0)), len(source.shape))
     last = dimension(machine, arguments.get(2, "end_dim", Constant(-1)), len(source.shape))
     if first is None or last is None:
-        return _like(machine, source, None)
+        return like(machine, source, None)
     if source.shape == ():
-        return _like(machine, source, (1,), source.elements)
+        return like(machine, source, (1,), source.elements)
     joined = count(source.shape[first : last + 1])
-    return _like(machine, source, (*source.shape[:first], joined, *source.shape[last + 1 :]), source.elements)
+    return like(machine, source, (*source.shape[:first], joined, *source.shape[last + 1 :]), source.elements)
 
 
-@models(*_both("transpose", "swapaxes", "swapdims", "t", "permute", "movedim"), f"{TENSOR}.@T", f"{TENSOR}.@mT")
+@models(*both("transpose", "swapaxes", "swapdims", "t", "permute", "movedim"), f"{TENSOR}.@T", f"{TENSOR}.@mT")
 def reordered(arguments: Arguments, machine: Machine) -> Value:
-    source, name = _source(arguments, machine), arguments.function.rpartition(".")[2]
+    source, name = source_of(arguments, machine), arguments.function.rpartition(".")[2]
     if source.shape is None or name == "movedim":
-        return _like(machine, source, None)
+        return like(machine, source, None)
     rank = len(source.shape)
     if name in ("t", "@T"):
-        return _like(machine, source, source.shape[::-1])
+        return like(machine, source, source.shape[::-1])
     if name == "permute":
         order = shape_argument(machine, arguments.positional[1:] or (arguments.get(1, "dims", NONE),))
         if order is None or any(place is None for place in order) or len(order) != rank:
-            return _like(machine, source, None)
-        return _like(machine, source, tuple(source.shape[place] for place in order if place is not None))
+            return like(machine, source, None)
+        return like(machine, source, tuple(source.shape[place] for place in order if place is not None))
     given = (
         (Constant(-2), Constant(-1))
         if name == "@mT"
@@ -342,256 +341,86 @@ def reordered(arguments: Arguments, machine: Machine) -> Value:
     )
     places = [dimension(machine, dim, rank) for dim in given]
     if places[0] is None or places[1] is None:
-        return _like(machine, source, None)
+        return like(machine, source, None)
     sizes = list(source.shape)
     sizes[places[0]], sizes[places[1]] = sizes[places[1]], sizes[places[0]]
-    return _like(machine, source, tuple(sizes))
+    return like(machine, source, tuple(sizes))
 
 
 @models(f"{TENSOR}.expand", "torch.broadcast_to", f"{TENSOR}.broadcast_to")
 def expand(arguments: Arguments, machine: Machine) -> Value:
-    source, wanted = _source(arguments, machine), shape_argument(machine, arguments.positional[1:])
+    source, wanted = source_of(arguments, machine), shape_argument(machine, arguments.positional[1:])
     if wanted is None or source.shape is None:
-        return _like(machine, source, None if source.shape is None or wanted is None else wanted)
+        return like(machine, source, None if source.shape is None or wanted is None else wanted)
     offset = len(wanted) - len(source.shape)
     sizes = tuple(source.shape[i - offset] if size == -1 and i >= offset else size for i, size in enumerate(wanted))
-    return _like(machine, source, sizes)
+    return like(machine, source, sizes)
 
 
-@models(f"{TENSOR}.repeat", *_both("tile"))
+@models(f"{TENSOR}.repeat", *both("tile"))
 def repeat(arguments: Arguments, machine: Machine) -> Value:
-    source, times = _source(arguments, machine), shape_argument(machine, arguments.positional[1:])
+    source, times = source_of(arguments, machine), shape_argument(machine, arguments.positional[1:])
     if source.shape is None or times is None:
-        return _like(machine, source, None)
+        return like(machine, source, None)
     width = max(len(times), len(source.shape))
     sizes = (1,) * (width - len(source.shape)) + tuple(source.shape)
     factors = (1,) * (width - len(times)) + tuple(times)
-    return _like(machine, source, tuple(_times(a, b) for a, b in zip(sizes, factors, strict=True)))
+    return like(machine, source, tuple(_times(a, b) for a, b in zip(sizes, factors, strict=True)))
 
 
 def _times(left: int | None, right: int | None) -> int | None:
     return None if left is None or right is None else left * right
 
 
-@models(*_both("repeat_interleave"))
+@models(*both("repeat_interleave"))
 def repeat_interleave(arguments: Arguments, machine: Machine) -> Value:
-    source, times = _source(arguments, machine), size_of(arguments.get(1, "repeats", NONE))
+    source, times = source_of(arguments, machine), size_of(arguments.get(1, "repeats", NONE))
     dim = arguments.get(2, "dim", NONE)
     if source.shape is None:
-        return _like(machine, source, None)
+        return like(machine, source, None)
     if dim == NONE:
-        return _like(machine, source, (_times(count(source.shape), times),))
+        return like(machine, source, (_times(count(source.shape), times),))
     place = dimension(machine, dim, len(source.shape))
     if place is None:
-        return _like(machine, source, None)
-    return _like(machine, source, _replaced(source.shape, place, _times(source.shape[place], times)))
+        return like(machine, source, None)
+    return like(machine, source, replaced(source.shape, place, _times(source.shape[place], times)))
 
 
-def _replaced(shape: Shape, place: int, size: int | None) -> Shape:
+def replaced(shape: Shape, place: int, size: int | None) -> Shape:
     return (*shape[:place], size, *shape[place + 1 :])
 
 
-@models(*_both("flip", "roll", "sort", "argsort"), "torch.fliplr", "torch.flipud")
+@models(*both("flip", "roll", "sort", "argsort"), "torch.fliplr", "torch.flipud")
 def rearranged(arguments: Arguments, machine: Machine) -> Value:
-    source, name = _source(arguments, machine), arguments.function.rpartition(".")[2]
+    source, name = source_of(arguments, machine), arguments.function.rpartition(".")[2]
     if name == "sort":
-        return TupleValue((_like(machine, source, source.shape), made(machine, source.shape, "int64")))
-    return made(machine, source.shape, "int64") if name == "argsort" else _like(machine, source, source.shape)
+        return TupleValue((like(machine, source, source.shape), made(machine, source.shape, "int64")))
+    return made(machine, source.shape, "int64") if name == "argsort" else like(machine, source, source.shape)
 
 
-# ---- joining and splitting -------------------------------------------------------------------------------------------
-
-
-@models("torch.cat", "torch.concat", "torch.concatenate", "torch.stack", "torch.hstack", "torch.vstack")
-def join(arguments: Arguments, machine: Machine) -> Value:
-    name, given = arguments.function.rpartition(".")[2], machine.iterate(arguments.get(0, "tensors", NONE))
-    tensors = [] if isinstance(given, Unknown) else [tensor_of(machine, value) for value in given]
-    found = [tensor for tensor in tensors if tensor is not None]
-    if isinstance(given, Unknown) or not found or len(found) != len(given):
-        return made(machine, None, found[0].dtype if found and len(found) == len(tensors) else None)
-    dtype: str | None = found[0].dtype
-    for tensor in found[1:]:
-        dtype = promoted(dtype, tensor.dtype)
-    shapes = [tensor.shape for tensor in found if tensor.shape is not None]
-    needs = any(tensor.requires_grad for tensor in found)
-    if len(shapes) != len(found) or name in ("hstack", "vstack") or len({len(shape) for shape in shapes}) != 1:
-        return made(machine, None, dtype, requires_grad=needs)
-    dim = arguments.get(1, "dim", arguments.keywords.get("axis", Constant(0)))
-    place = dimension(machine, dim, len(shapes[0]), 1 if name == "stack" else 0)
-    if place is None:
-        return made(machine, None, dtype, requires_grad=needs)
-    elements: tuple[Number, ...] | None = None
-    if place == 0 and all(tensor.elements is not None for tensor in found):
-        elements = kept([value for tensor in found for value in tensor.elements or ()], dtype)
-    if name == "stack":
-        shape: Shape = (*shapes[0][:place], len(shapes), *shapes[0][place:])
-    else:
-        sizes = [shape[place] for shape in shapes]
-        total = None if any(size is None for size in sizes) else sum(size for size in sizes if size is not None)
-        shape = _replaced(shapes[0], place, total)
-    return made(machine, shape, dtype, elements, requires_grad=needs)
-
-
-@models(*_both("chunk", "split", "unbind", "tensor_split"))
-def divide(arguments: Arguments, machine: Machine) -> Value:
-    source, name = _source(arguments, machine), arguments.function.rpartition(".")[2]
-    position = 1 if name == "unbind" else 2
-    dim = arguments.get(position, "dim", Constant(0))
-    place = dimension(machine, dim, len(source.shape)) if source.shape is not None else None
-    if source.shape is None or place is None or source.shape[place] is None or name == "tensor_split":
-        return machine.unknown("into how many parts a tensor is split is not known")
-    size = source.shape[place] or 0
-    if name == "unbind":
-        part = (*source.shape[:place], *source.shape[place + 1 :])
-        return TupleValue(tuple(_like(machine, source, part) for _ in range(size)))
-    names = ("chunks",) if name == "chunk" else ("split_size_or_sections", "split_size")
-    given = arguments.get(1, next((n for n in names if n in arguments.keywords), names[0]), NONE)
-    number = size_of(given)
-    sizes: Sequence[int | None] | None
-    if number is None:
-        sizes = shape_argument(machine, (given,)) if not isinstance(given, Constant) else None
-    else:
-        step = max(1, -(-size // number)) if name == "chunk" else number
-        sizes = [min(step, size - start) for start in range(0, max(size, 1), step)]
-    if sizes is None:
-        return machine.unknown("into how many parts a tensor is split is not known")
-    return TupleValue(tuple(_like(machine, source, _replaced(source.shape, place, part)) for part in sizes))
-
-
-@models("torch.meshgrid")
-def meshgrid(arguments: Arguments, machine: Machine) -> Value:
-    """One tensor per axis, "ij" unless indexing="xy"."""
-    given = arguments.positional
-    if len(given) == 1 and tensor_of(machine, given[0]) is None:
-        items = machine.iterate(given[0])
-        if isinstance(items, Unknown):
-            return items
-        given = tuple(items)
-    tensors = [tensor_of(machine, value) or TensorObject(None, None) for value in given]
-    sizes = [count(tensor.shape) for tensor in tensors]
-    if arguments.keywords.get("indexing") == Constant("xy") and len(sizes) > 1:
-        sizes[0], sizes[1] = sizes[1], sizes[0]
-    return TupleValue(tuple(made(machine, tuple(sizes), tensor.dtype) for tensor in tensors))
-
-
-@models("torch.broadcast_tensors", "torch.broadcast_shapes")
-def broadcast_all(arguments: Arguments, machine: Machine) -> Value:
-    shapes: list[Shape | None] = []
-    for value in arguments.positional:
-        tensor = tensor_of(machine, value)
-        shapes.append(tensor.shape if tensor is not None else shape_argument(machine, (value,)))
-    joined: Shape | None = ()
-    for shape in shapes:
-        joined = broadcast(joined, shape)
-    if arguments.function.endswith("shapes"):
-        return shape_value(joined, machine)
-    tensors = [tensor_of(machine, value) for value in arguments.positional]
-    return TupleValue(tuple(made(machine, joined, tensor.dtype if tensor else None) for tensor in tensors))
-
-
-# ---- parts -----------------------------------------------------------------------------------------------------------
-
-
-@models(f"{TENSOR}.__getitem__")
-def get_item(arguments: Arguments, machine: Machine) -> Value:
-    source, key = _source(arguments, machine), arguments.positional[1]
-    keys = list(key.items) if isinstance(key, TupleValue) else [key]
-    if source.shape is None:
-        return _like(machine, source, None)
-    shape = _indexed(machine, source.shape, keys)
-    elements = None
-    index = size_of(keys[0]) if len(keys) == 1 else None
-    if index is not None and source.elements is not None and source.shape and source.shape[0]:
-        step = len(source.elements) // source.shape[0]
-        start = (index % source.shape[0]) * step
-        elements = source.elements[start : start + step]
-    return _like(machine, source, shape, elements)
-
-
-def _indexed(machine: Machine, shape: Shape, keys: list[Value]) -> Shape | None:
-    """The shape after `x[keys]`: ints, slices, None, an ellipsis; unknown with tensors or lists as indices."""
-    used = sum(1 for key in keys if key != NONE and key != Constant(...))
-    if used > len(shape):
-        raise machine.raises("IndexError", f"too many indices for tensor of dimension {len(shape)}")
-    result: list[int | None] = []
-    position = 0
-    for key in keys:
-        if key == NONE:
-            result.append(1)
-            continue
-        if key == Constant(...):
-            skipped = len(shape) - used
-            result.extend(shape[position : position + skipped])
-            position += skipped
-            continue
-        size = shape[position]
-        position += 1
-        if isinstance(key, SliceValue):
-            result.append(_slice_length(key, size))
-        elif isinstance(key, Constant) and isinstance(key.value, int) and not isinstance(key.value, bool):
-            if size is not None and not -size <= key.value < size:
-                raise machine.raises("IndexError", f"index {key.value} is out of bounds for dimension of size {size}")
-        elif isinstance(key, Unknown) and key.inert:
-            continue
-        else:
-            return None
-    return (*result, *shape[position:])
-
-
-def _slice_length(key: SliceValue, size: int | None) -> int | None:
-    bounds = (key.lower, key.upper, key.step)
-    if size is None or not all(isinstance(bound, Constant) for bound in bounds):
-        return size if bounds == (NONE, NONE, NONE) else None
-    return len(range(size)[slice(*(bound.value for bound in bounds if isinstance(bound, Constant)))])
-
-
-@models(f"{TENSOR}.__iter__")
-def iterate(arguments: Arguments, machine: Machine) -> Value:
-    source = _source(arguments, machine)
-    if source.shape is None or not source.shape or source.shape[0] is None:
-        iterator = IteratorObject([])
-        iterator.open = machine.unknown("the size of a tensor is not known")
-        return machine.allocate(iterator)
-    parts: list[Value] = [
-        get_item(Arguments("", (arguments.positional[0], Constant(i))), machine) for i in range(source.shape[0])
-    ]
-    return machine.allocate(IteratorObject(parts))
-
-
-@models(*_both("narrow", "select", "index_select", "gather", "diagonal", "diag", "masked_select", "take", "nonzero"))
-def part(arguments: Arguments, machine: Machine) -> Value:
-    source, name = _source(arguments, machine), arguments.function.rpartition(".")[2]
-    dim = arguments.get(1, "dim", NONE)
-    place = dimension(machine, dim, len(source.shape)) if source.shape is not None and name in _BY_DIM else None
-    if source.shape is None or place is None:
-        return made(machine, None, "int64" if name == "nonzero" else source.dtype)
-    if name == "select":
-        return _like(machine, source, (*source.shape[:place], *source.shape[place + 1 :]))
-    if name == "narrow":
-        return _like(machine, source, _replaced(source.shape, place, size_of(arguments.get(3, "length", NONE))))
-    index = tensor_of(machine, arguments.get(2, "index", NONE))
-    if name == "gather":
-        return _like(machine, source, index.shape if index is not None else None)
-    return _like(machine, source, _replaced(source.shape, place, count(index.shape) if index is not None else None))
-
-
-_BY_DIM = ("narrow", "select", "index_select", "gather")
-
-
-@models(*_both("topk"))
-def top(arguments: Arguments, machine: Machine) -> Value:
-    source, wanted = _source(arguments, machine), size_of(arguments.get(1, "k", NONE))
-    place = dimension(machine, arguments.get(2, "dim", Constant(-1)), len(source.shape)) if source.shape else None
-    shape = _replaced(source.shape, place, wanted) if source.shape is not None and place is not None else None
-    return TupleValue((_like(machine, source, shape), made(machine, shape, "int64")))
-
-
-def _unknown_shape(name: str) -> Model:
-    def apply(arguments: Arguments, machine: Machine) -> Value:
-        return made(machine, None, _source(arguments, machine).dtype)
-
-    return apply
+def _unknown_shape(arguments: Arguments, machine: Machine) -> Value:
+    return made(machine, None, None)
 
 
 for _name in ("unfold", "unflatten", "kron", "cdist", "cross", "index_put", "rot90", "block_diag", "searchsorted"):
-    models(*_both(_name))(_unknown_shape(_name))
+    models(*both(_name))(_unknown_shape)
+models(*(f"torch.{name}" for name in FUNCTIONS), *(f"{TENSOR}.{name}" for name in METHODS))(_unknown_shape)
+
+
+@models(*(f"{TENSOR}.{name}" for name in IN_PLACE))
+def changed(arguments: Arguments, machine: Machine) -> Value:
+    """The tensor itself; only that of an elementwise function keeps its shape for certain."""
+    address, name = arguments.positional[0], arguments.function.rpartition(".")[2]
+    if isinstance(address, Address):
+        tensor = machine.state.change(address, TensorObject)
+        tensor.elements = None
+        if name.startswith(("squeeze", "unsqueeze", "transpose", "swap", "resize", "t_", "set_", "sparse_resize")):
+            tensor.shape = None
+    return address
+
+
+def _not_modelled(arguments: Arguments, machine: Machine) -> Value:
+    return number_unknown(machine, f"Tensor.{arguments.function.rpartition('.')[2].removeprefix('@')} is not modelled")
+
+
+models(*(f"{TENSOR}.{name}" for name in OTHER_METHODS), *(f"{TENSOR}.@{name}" for name in PROPERTIES))(_not_modelled)

@@ -10,6 +10,7 @@ from typing import Any
 
 import modgraph.prediction.knowledge.layers
 import modgraph.prediction.knowledge.tensor_math
+import modgraph.prediction.knowledge.tensor_parts
 import modgraph.prediction.knowledge.tensor_shapes
 import modgraph.prediction.knowledge.torch_functions  # noqa: F401  registers what it knows
 from modgraph.prediction.knowledge.elements import MAX_ELEMENTS, Number, Shape, count, kept, single

@@ -134,7 +134,15 @@ for _name in (
     *("torch.distributed.get_rank", "torch.get_num_threads", "torch.xpu.is_available", "torch.cuda.memory_allocated"),
 ):
     models(_name)(_environment(_name))
-inert("torch.backends", "torch.cuda", "torch.distributed", "torch.profiler", "torch.utils.tensorboard", "torch.mps")
+inert(
+    "torch._C",
+    "torch.backends",
+    "torch.cuda",
+    "torch.distributed",
+    "torch.profiler",
+    "torch.utils.tensorboard",
+    "torch.mps",
+)
 
 
 # ---- contexts and decorators -----------------------------------------------------------------------------------------
@@ -202,6 +210,12 @@ _NEVER = (
 def never(arguments: Arguments, machine: Machine) -> Value:
     """False while a constructor runs as plain Python."""
     return FALSE
+
+
+@models("torch._C._add_docstr")
+def documented(arguments: Arguments, machine: Machine) -> Value:
+    """The function that is given a docstring."""
+    return arguments.positional[0]
 
 
 @models("torch.is_grad_enabled")

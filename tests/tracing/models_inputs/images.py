@@ -1,4 +1,5 @@
 """Models of images, as people write them."""
+# ruff: noqa: B905, E741, RUF059
 
 import torch
 import torch.nn as nn
@@ -43,7 +44,12 @@ class MnistPadded(nn.Module):
     def __init__(self):
         super().__init__()
         self.features = nn.Sequential(
-            nn.Conv2d(1, 32, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(32, 64, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)
+            nn.Conv2d(1, 32, 3, padding=1),
+            nn.ReLU(),
+            nn.MaxPool2d(2),
+            nn.Conv2d(32, 64, 3, padding=1),
+            nn.ReLU(),
+            nn.MaxPool2d(2),
         )
         self.classifier = nn.Sequential(nn.Flatten(), nn.Linear(64 * 7 * 7, 128), nn.ReLU(), nn.Linear(128, 10))
 
@@ -89,9 +95,15 @@ class UNet(nn.Module):
 class ConvAutoencoder(nn.Module):
     def __init__(self):
         super().__init__()
-        self.encoder = nn.Sequential(nn.Conv2d(1, 16, 3, 2, 1), nn.ReLU(), nn.Conv2d(16, 32, 3, 2, 1), nn.ReLU(), nn.Conv2d(32, 64, 7))
+        self.encoder = nn.Sequential(
+            nn.Conv2d(1, 16, 3, 2, 1), nn.ReLU(), nn.Conv2d(16, 32, 3, 2, 1), nn.ReLU(), nn.Conv2d(32, 64, 7)
+        )
         self.decoder = nn.Sequential(
-            nn.ConvTranspose2d(64, 32, 7), nn.ReLU(), nn.ConvTranspose2d(32, 16, 3, 2, 1, 1), nn.ReLU(), nn.ConvTranspose2d(16, 1, 3, 2, 1, 1)
+            nn.ConvTranspose2d(64, 32, 7),
+            nn.ReLU(),
+            nn.ConvTranspose2d(32, 16, 3, 2, 1, 1),
+            nn.ReLU(),
+            nn.ConvTranspose2d(16, 1, 3, 2, 1, 1),
         )
 
     def forward(self, x):
@@ -128,7 +140,9 @@ class ConvVae(nn.Module):
         self.mu = nn.Linear(32 * 16 * 16, latent_dim)
         self.lv = nn.Linear(32 * 16 * 16, latent_dim)
         self.fc = nn.Linear(latent_dim, 32 * 16 * 16)
-        self.dec = nn.Sequential(nn.ConvTranspose2d(32, 16, 4, 2, 1), nn.ReLU(), nn.ConvTranspose2d(16, 3, 4, 2, 1), nn.Sigmoid())
+        self.dec = nn.Sequential(
+            nn.ConvTranspose2d(32, 16, 4, 2, 1), nn.ReLU(), nn.ConvTranspose2d(16, 3, 4, 2, 1), nn.Sigmoid()
+        )
 
     def forward(self, x):
         h = self.enc(x).flatten(1)
@@ -141,9 +155,14 @@ class DcganGenerator(nn.Module):
     def __init__(self, nz=100, ngf=8, nc=3):
         super().__init__()
         self.main = nn.Sequential(
-            nn.ConvTranspose2d(nz, ngf * 4, 4, 1, 0, bias=False), nn.BatchNorm2d(ngf * 4), nn.ReLU(True),
-            nn.ConvTranspose2d(ngf * 4, ngf, 4, 2, 1, bias=False), nn.BatchNorm2d(ngf), nn.ReLU(True),
-            nn.ConvTranspose2d(ngf, nc, 4, 2, 1, bias=False), nn.Tanh(),
+            nn.ConvTranspose2d(nz, ngf * 4, 4, 1, 0, bias=False),
+            nn.BatchNorm2d(ngf * 4),
+            nn.ReLU(True),
+            nn.ConvTranspose2d(ngf * 4, ngf, 4, 2, 1, bias=False),
+            nn.BatchNorm2d(ngf),
+            nn.ReLU(True),
+            nn.ConvTranspose2d(ngf, nc, 4, 2, 1, bias=False),
+            nn.Tanh(),
         )
 
     def forward(self, noise):
@@ -154,8 +173,14 @@ class DcganDiscriminator(nn.Module):
     def __init__(self, nc=3, ndf=8):
         super().__init__()
         self.main = nn.Sequential(
-            nn.Conv2d(nc, ndf, 4, 2, 1), nn.LeakyReLU(0.2), nn.Conv2d(ndf, ndf * 2, 4, 2, 1), nn.LeakyReLU(0.2),
-            nn.Conv2d(ndf * 2, ndf * 4, 4, 2, 1), nn.LeakyReLU(0.2), nn.Conv2d(ndf * 4, 1, 8, 1, 0), nn.Sigmoid(),
+            nn.Conv2d(nc, ndf, 4, 2, 1),
+            nn.LeakyReLU(0.2),
+            nn.Conv2d(ndf, ndf * 2, 4, 2, 1),
+            nn.LeakyReLU(0.2),
+            nn.Conv2d(ndf * 2, ndf * 4, 4, 2, 1),
+            nn.LeakyReLU(0.2),
+            nn.Conv2d(ndf * 4, 1, 8, 1, 0),
+            nn.Sigmoid(),
         )
         self.head = nn.Linear(1, 1)
 
@@ -209,7 +234,9 @@ class AssertingPatch(nn.Module):
 class Siamese(nn.Module):
     def __init__(self):
         super().__init__()
-        self.cnn = nn.Sequential(nn.Conv2d(1, 8, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(8, 16, 5), nn.ReLU(), nn.MaxPool2d(2))
+        self.cnn = nn.Sequential(
+            nn.Conv2d(1, 8, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(8, 16, 5), nn.ReLU(), nn.MaxPool2d(2)
+        )
         self.fc = nn.Linear(16 * 22 * 22, 32)
 
     def once(self, x):
@@ -222,7 +249,9 @@ class Siamese(nn.Module):
 class Triplet(nn.Module):
     def __init__(self):
         super().__init__()
-        self.embed = nn.Sequential(nn.Conv2d(3, 8, 3, 2), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8, 4))
+        self.embed = nn.Sequential(
+            nn.Conv2d(3, 8, 3, 2), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8, 4)
+        )
 
     def forward(self, anchor, positive, negative):
         return self.embed(anchor), self.embed(positive), self.embed(negative)
@@ -276,7 +305,9 @@ class Volume(nn.Module):
 class AtariPolicy(nn.Module):
     def __init__(self, n_actions=6):
         super().__init__()
-        self.conv = nn.Sequential(nn.Conv2d(4, 16, 8, 4), nn.ReLU(), nn.Conv2d(16, 32, 4, 2), nn.ReLU(), nn.Conv2d(32, 32, 3, 1), nn.ReLU())
+        self.conv = nn.Sequential(
+            nn.Conv2d(4, 16, 8, 4), nn.ReLU(), nn.Conv2d(16, 32, 4, 2), nn.ReLU(), nn.Conv2d(32, 32, 3, 1), nn.ReLU()
+        )
         self.actor = nn.Linear(32 * 7 * 7, n_actions)
         self.critic = nn.Linear(32 * 7 * 7, 1)
 
@@ -314,9 +345,28 @@ class Detector(nn.Module):
 
 
 MODELS = [
-    MnistView, CifarTutorial, MnistPadded, FlatMlp, ViewMinusOne, UNet, ConvAutoencoder, Vae, ConvVae, DcganGenerator,
-    DcganDiscriminator, ConditionalGenerator, ViT, AssertingPatch, Siamese, Triplet, DiffusionUNet, Video3d, Volume, AtariPolicy,
-    Pyramid, Detector,
+    MnistView,
+    CifarTutorial,
+    MnistPadded,
+    FlatMlp,
+    ViewMinusOne,
+    UNet,
+    ConvAutoencoder,
+    Vae,
+    ConvVae,
+    DcganGenerator,
+    DcganDiscriminator,
+    ConditionalGenerator,
+    ViT,
+    AssertingPatch,
+    Siamese,
+    Triplet,
+    DiffusionUNet,
+    Video3d,
+    Volume,
+    AtariPolicy,
+    Pyramid,
+    Detector,
 ]
 INTENDED = {
     "MnistView": {"x": (1, 1, 28, 28)},

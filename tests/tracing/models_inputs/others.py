@@ -1,4 +1,5 @@
 """Tables, graphs, points, policies, mappings and other shapes of input."""
+# ruff: noqa: RUF059
 
 from dataclasses import dataclass
 
@@ -332,9 +333,31 @@ class Quantizer(nn.Module):
 
 
 MODELS = [
-    Tabular, MatrixFactorization, DeepFm, Gcn, MessagePassing, DataObject, PointNet, Knn, DictBatch, DictGet, Mlp, Critic,
-    GaussianPolicy, MixtureOfExperts, EarlyExit, Wrapper, Pair, OnlyParameters, NoInput, Fourier, Double, Energy, MultiHeadRegressor,
-    WithLabels, Quantizer,
+    Tabular,
+    MatrixFactorization,
+    DeepFm,
+    Gcn,
+    MessagePassing,
+    DataObject,
+    PointNet,
+    Knn,
+    DictBatch,
+    DictGet,
+    Mlp,
+    Critic,
+    GaussianPolicy,
+    MixtureOfExperts,
+    EarlyExit,
+    Wrapper,
+    Pair,
+    OnlyParameters,
+    NoInput,
+    Fourier,
+    Double,
+    Energy,
+    MultiHeadRegressor,
+    WithLabels,
+    Quantizer,
 ]
 INTENDED = {
     "Mlp": {"x": (1, 13)},

@@ -1,7 +1,7 @@
 """Models of text, signals and other sequences."""
+# ruff: noqa: RUF059
 
 import math
-from typing import Optional
 
 import torch
 import torch.nn as nn
@@ -170,10 +170,10 @@ class BertLike(nn.Module):
 
     def forward(
         self,
-        input_ids: Optional[torch.Tensor] = None,
-        attention_mask: Optional[torch.Tensor] = None,
-        token_type_ids: Optional[torch.Tensor] = None,
-        inputs_embeds: Optional[torch.Tensor] = None,
+        input_ids: torch.Tensor | None = None,
+        attention_mask: torch.Tensor | None = None,
+        token_type_ids: torch.Tensor | None = None,
+        inputs_embeds: torch.Tensor | None = None,
     ):
         if input_ids is None and inputs_embeds is None:
             raise ValueError("You have to specify either input_ids or inputs_embeds")
@@ -229,7 +229,9 @@ class AudioM5(nn.Module):
 class EcgCnn(nn.Module):
     def __init__(self):
         super().__init__()
-        self.conv = nn.Sequential(nn.Conv1d(1, 8, 5), nn.ReLU(), nn.MaxPool1d(2), nn.Conv1d(8, 16, 5), nn.ReLU(), nn.MaxPool1d(2))
+        self.conv = nn.Sequential(
+            nn.Conv1d(1, 8, 5), nn.ReLU(), nn.MaxPool1d(2), nn.Conv1d(8, 16, 5), nn.ReLU(), nn.MaxPool1d(2)
+        )
         self.fc = nn.Linear(16 * 43, 5)
 
     def forward(self, x):
@@ -349,9 +351,29 @@ class Loops(nn.Module):
 
 
 MODELS = [
-    LstmClassifier, PackedLstm, CharRnn, GruStep, TupleState, TimeSeries, Seq2SeqTransformer, WordLanguageModel, MiniGpt, BertLike,
-    MaskedEncoder, IntMask, AudioM5, EcgCnn, RawWave, MelConformer, Tacotron, TextCnn, FixedContext, LearnedPositions, Captioner,
-    ClipLike, Loops,
+    LstmClassifier,
+    PackedLstm,
+    CharRnn,
+    GruStep,
+    TupleState,
+    TimeSeries,
+    Seq2SeqTransformer,
+    WordLanguageModel,
+    MiniGpt,
+    BertLike,
+    MaskedEncoder,
+    IntMask,
+    AudioM5,
+    EcgCnn,
+    RawWave,
+    MelConformer,
+    Tacotron,
+    TextCnn,
+    FixedContext,
+    LearnedPositions,
+    Captioner,
+    ClipLike,
+    Loops,
 ]
 INTENDED = {
     "LstmClassifier": {"text": (1, 8)},

@@ -1,0 +1,224 @@
+"""Tensors joined, split and indexed: cat, stack, chunk, meshgrid, `x[...]`, narrow and kin."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+from modgraph.prediction.knowledge.elements import Number, Shape, broadcast, count, kept, promoted
+from modgraph.prediction.knowledge.parameters import TENSOR
+from modgraph.prediction.knowledge.registry import Arguments, Machine, models
+from modgraph.prediction.knowledge.tensor_shapes import both, like, replaced, source_of
+from modgraph.prediction.knowledge.tensor_values import dimension, made, shape_argument, shape_value, size_of, tensor_of
+from modgraph.prediction.values import (
+    NONE,
+    Constant,
+    IteratorObject,
+    SliceValue,
+    TensorObject,
+    TupleValue,
+    Unknown,
+    Value,
+)
+
+# ---- joining and splitting -------------------------------------------------------------------------------------------
+
+
+@models("torch.cat", "torch.concat", "torch.concatenate", "torch.stack", "torch.hstack", "torch.vstack")
+def join(arguments: Arguments, machine: Machine) -> Value:
+    name, given = arguments.function.rpartition(".")[2], machine.iterate(arguments.get(0, "tensors", NONE))
+    tensors = [] if isinstance(given, Unknown) else [tensor_of(machine, value) for value in given]
+    found = [tensor for tensor in tensors if tensor is not None]
+    if isinstance(given, Unknown) or not found or len(found) != len(given):
+        return made(machine, None, found[0].dtype if found and len(found) == len(tensors) else None)
+    dtype: str | None = found[0].dtype
+    for tensor in found[1:]:
+        dtype = promoted(dtype, tensor.dtype)
+    shapes = [tensor.shape for tensor in found if tensor.shape is not None]
+    needs = any(tensor.requires_grad for tensor in found)
+    if len(shapes) != len(found) or name in ("hstack", "vstack") or len({len(shape) for shape in shapes}) != 1:
+        return made(machine, None, dtype, requires_grad=needs)
+    dim = arguments.get(1, "dim", arguments.keywords.get("axis", Constant(0)))
+    place = dimension(machine, dim, len(shapes[0]), 1 if name == "stack" else 0)
+    if place is None:
+        return made(machine, None, dtype, requires_grad=needs)
+    elements: tuple[Number, ...] | None = None
+    if place == 0 and all(tensor.elements is not None for tensor in found):
+        elements = kept([value for tensor in found for value in tensor.elements or ()], dtype)
+    if name == "stack":
+        shape: Shape = (*shapes[0][:place], len(shapes), *shapes[0][place:])
+    else:
+        sizes = [shape[place] for shape in shapes]
+        total = None if any(size is None for size in sizes) else sum(size for size in sizes if size is not None)
+        shape = replaced(shapes[0], place, total)
+    return made(machine, shape, dtype, elements, requires_grad=needs)
+
+
+@models(*both("chunk", "split", "unbind", "tensor_split"))
+def divide(arguments: Arguments, machine: Machine) -> Value:
+    source, name = source_of(arguments, machine), arguments.function.rpartition(".")[2]
+    position = 1 if name == "unbind" else 2
+    dim = arguments.get(position, "dim", Constant(0))
+    place = dimension(machine, dim, len(source.shape)) if source.shape is not None else None
+    if source.shape is None or place is None or source.shape[place] is None or name == "tensor_split":
+        return machine.unknown("into how many parts a tensor is split is not known")
+    size = source.shape[place] or 0
+    if name == "unbind":
+        part = (*source.shape[:place], *source.shape[place + 1 :])
+        return TupleValue(tuple(like(machine, source, part) for _ in range(size)))
+    names = ("chunks",) if name == "chunk" else ("split_size_or_sections", "split_size")
+    given = arguments.get(1, next((n for n in names if n in arguments.keywords), names[0]), NONE)
+    number = size_of(given)
+    sizes: Sequence[int | None] | None
+    if number is None:
+        sizes = shape_argument(machine, (given,)) if not isinstance(given, Constant) else None
+    else:
+        step = max(1, -(-size // number)) if name == "chunk" else number
+        sizes = [min(step, size - start) for start in range(0, max(size, 1), step)]
+    if sizes is None:
+        return machine.unknown("into how many parts a tensor is split is not known")
+    return TupleValue(tuple(like(machine, source, replaced(source.shape, place, part)) for part in sizes))
+
+
+@models("torch.meshgrid")
+def meshgrid(arguments: Arguments, machine: Machine) -> Value:
+    """One tensor per axis, "ij" unless indexing="xy"."""
+    given = arguments.positional
+    if len(given) == 1 and tensor_of(machine, given[0]) is None:
+        items = machine.iterate(given[0])
+        if isinstance(items, Unknown):
+            return items
+        given = tuple(items)
+    tensors = [tensor_of(machine, value) or TensorObject(None, None) for value in given]
+    sizes = [count(tensor.shape) for tensor in tensors]
+    if arguments.keywords.get("indexing") == Constant("xy") and len(sizes) > 1:
+        sizes[0], sizes[1] = sizes[1], sizes[0]
+    return TupleValue(tuple(made(machine, tuple(sizes), tensor.dtype) for tensor in tensors))
+
+
+@models("torch.broadcast_tensors", "torch.broadcast_shapes")
+def broadcast_all(arguments: Arguments, machine: Machine) -> Value:
+    shapes: list[Shape | None] = []
+    for value in arguments.positional:
+        tensor = tensor_of(machine, value)
+        shapes.append(tensor.shape if tensor is not None else shape_argument(machine, (value,)))
+    joined: Shape | None = ()
+    for shape in shapes:
+        joined = broadcast(joined, shape)
+    if arguments.function.endswith("shapes"):
+        return shape_value(joined, machine)
+    tensors = [tensor_of(machine, value) for value in arguments.positional]
+    return TupleValue(tuple(made(machine, joined, tensor.dtype if tensor else None) for tensor in tensors))
+
+
+# ---- parts -----------------------------------------------------------------------------------------------------------
+
+
+@models(f"{TENSOR}.__getitem__")
+def get_item(arguments: Arguments, machine: Machine) -> Value:
+    source, key = source_of(arguments, machine), arguments.positional[1]
+    keys = list(key.items) if isinstance(key, TupleValue) else [key]
+    if source.shape is None:
+        return like(machine, source, None)
+    shape = _indexed(machine, source.shape, keys)
+    elements = None
+    index = size_of(keys[0]) if len(keys) == 1 else None
+    if index is not None and source.elements is not None and source.shape and source.shape[0]:
+        step = len(source.elements) // source.shape[0]
+        start = (index % source.shape[0]) * step
+        elements = source.elements[start : start + step]
+    return like(machine, source, shape, elements)
+
+
+def _indexed(machine: Machine, shape: Shape, keys: list[Value]) -> Shape | None:
+    """The shape after `x[keys]`: ints, slices, None, an ellipsis; unknown with tensors or lists as indices."""
+    used = sum(1 for key in keys if key != NONE and key != Constant(...))
+    if used > len(shape):
+        raise machine.raises("IndexError", f"too many indices for tensor of dimension {len(shape)}")
+    result: list[int | None] = []
+    position = 0
+    for key in keys:
+        if key == NONE:
+            result.append(1)
+            continue
+        if key == Constant(...):
+            skipped = len(shape) - used
+            result.extend(shape[position : position + skipped])
+            position += skipped
+            continue
+        size = shape[position]
+        position += 1
+        if isinstance(key, SliceValue):
+            result.append(_slice_length(key, size))
+        elif isinstance(key, Constant) and isinstance(key.value, int) and not isinstance(key.value, bool):
+            if size is not None and not -size <= key.value < size:
+                raise machine.raises("IndexError", f"index {key.value} is out of bounds for dimension of size {size}")
+        elif isinstance(key, Unknown) and key.inert:
+            continue
+        else:
+            return None
+    return (*result, *shape[position:])
+
+
+def _slice_length(key: SliceValue, size: int | None) -> int | None:
+    bounds = (key.lower, key.upper, key.step)
+    if size is None or not all(isinstance(bound, Constant) for bound in bounds):
+        return size if bounds == (NONE, NONE, NONE) else None
+    return len(range(size)[slice(*(bound.value for bound in bounds if isinstance(bound, Constant)))])
+
+
+@models(f"{TENSOR}.__iter__")
+def iterate(arguments: Arguments, machine: Machine) -> Value:
+    source = source_of(arguments, machine)
+    if source.shape is None or not source.shape or source.shape[0] is None:
+        iterator = IteratorObject([])
+        iterator.open = machine.unknown("the size of a tensor is not known")
+        return machine.allocate(iterator)
+    parts: list[Value] = [
+        get_item(Arguments("", (arguments.positional[0], Constant(i))), machine) for i in range(source.shape[0])
+    ]
+    return machine.allocate(IteratorObject(parts))
+
+
+@models(*both("narrow", "select", "index_select", "gather", "diagonal", "diag", "masked_select", "take", "nonzero"))
+def part(arguments: Arguments, machine: Machine) -> Value:
+    source, name = source_of(arguments, machine), arguments.function.rpartition(".")[2]
+    dim = arguments.get(1, "dim", NONE)
+    place = dimension(machine, dim, len(source.shape)) if source.shape is not None and name in _BY_DIM else None
+    if source.shape is None or place is None:
+        return made(machine, None, "int64" if name == "nonzero" else source.dtype)
+    if name == "select":
+        return like(machine, source, (*source.shape[:place], *source.shape[place + 1 :]))
+    if name == "narrow":
+        return like(machine, source, replaced(source.shape, place, size_of(arguments.get(3, "length", NONE))))
+    index = tensor_of(machine, arguments.get(2, "index", NONE))
+    if name == "gather":
+        return like(machine, source, index.shape if index is not None else None)
+    return like(machine, source, replaced(source.shape, place, count(index.shape) if index is not None else None))
+
+
+_BY_DIM = ("narrow", "select", "index_select", "gather")
+
+
+@models(*both("topk"))
+def top(arguments: Arguments, machine: Machine) -> Value:
+    source, wanted = source_of(arguments, machine), size_of(arguments.get(1, "k", NONE))
+    place = dimension(machine, arguments.get(2, "dim", Constant(-1)), len(source.shape)) if source.shape else None
+    shape = replaced(source.shape, place, wanted) if source.shape is not None and place is not None else None
+    return TupleValue((like(machine, source, shape), made(machine, shape, "int64")))
+
+
+@models(*both("diff"))
+def differences(arguments: Arguments, machine: Machine) -> Value:
+    """Of neighbours along a dimension, one less than there are."""
+    source = source_of(arguments, machine)
+    steps, dim = arguments.get(1, "n", Constant(1)), arguments.get(2, "dim", Constant(-1))
+    place = dimension(machine, dim, len(source.shape)) if source.shape else None
+    if source.shape is None or place is None or steps != Constant(1) or len(arguments.positional) > 3:
+        return made(machine, None, source.dtype)
+    size = source.shape[place]
+    elements = None
+    if source.elements is not None and len(source.shape) == 1:
+        pairs = itertools.pairwise(source.elements)
+        elements = kept([after - before for before, after in pairs], source.dtype)
+    return like(machine, source, replaced(source.shape, place, None if size is None else max(size - 1, 0)), elements)

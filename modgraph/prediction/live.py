@@ -1,0 +1,88 @@
+"""The class of a live model, foretold without knowing what its constructor was given.
+
+An argument may have been anything, so every parameter is unknown, those with defaults too; what does not depend on them
+is foretold all the same.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from modgraph.errors import TargetError
+from modgraph.graph.build import GraphBuilder
+from modgraph.graph.model import Graph, ModelInfo, ModuleNode, Problem
+from modgraph.prediction.entry import Prediction, find_name, interpreter, load_target, predict_value, with_deep_stack
+from modgraph.prediction.machine import Interpreter
+from modgraph.prediction.tree import build_graph
+from modgraph.prediction.values import OPEN, Address, ClassValue, FunctionValue, ModuleObject, Unknown, Value
+from modgraph.source.targets import Target, import_name
+
+_REASON = "the arguments that the live model was built with are not known"
+
+
+def predict_live(module: str, qualname: str, file: Path | None) -> Graph:
+    """The prediction for a class by where it is defined.
+
+    Args:
+        file: of its module, where that is not found by its name (`__main__`).
+
+    Returns:
+        The graph; where there is no source, a root of which nothing but the class is known.
+    """
+    target = _target(module, qualname, file)
+    try:
+        graph = build_graph(with_deep_stack(lambda: _predict(target)), target)
+    except TargetError as error:
+        graph = _nothing_known(f"{module}.{qualname}", error.message)
+    return replace(graph, model=replace(graph.model, name=qualname.rpartition(".")[2], target=None))
+
+
+def _target(module: str, qualname: str, file: Path | None) -> Target:
+    """The class by its module's own name, also where that is `__main__` or is not on the path."""
+    root = None
+    if file is not None and file.suffix == ".py" and file.is_file():
+        root, name = import_name(file)
+        if name != module:
+            root = file.parent
+    return Target(
+        text=f"{module}:{qualname}",
+        module=module,
+        name=qualname,
+        file=file if root is not None else None,
+        root=root,
+        search_path=tuple(entry or str(Path.cwd()) for entry in sys.path),
+    )
+
+
+def _predict(target: Target) -> Prediction:
+    machine = interpreter(target.search_path)
+    cls = find_name(machine, load_target(machine, target), target.name)
+    keywords, takes_more = _all_unknown(machine, cls)
+    prediction = predict_value(machine, cls, (), keywords)
+    root = prediction.root
+    if takes_more and isinstance(root, Address) and machine.state.find(root, ModuleObject) is not None:
+        machine.state.change(root, ModuleObject).modules.setdefault(OPEN, Unknown(_REASON))
+        machine.problem(_REASON, root, None)
+    return prediction
+
+
+def _all_unknown(machine: Interpreter, cls: Value) -> tuple[dict[str, Value], bool]:
+    """An unknown for every parameter of the constructor, and whether there may be arguments beyond them."""
+    init = machine.class_attribute(cls, "__init__") if isinstance(cls, ClassValue) else None
+    if not isinstance(init, FunctionValue):
+        return {}, True
+    parameters = init.definition.parameters[1:]
+    named = [parameter.name for parameter in parameters if parameter.kind in ("normal", "keyword")]
+    return {name: Unknown(_REASON) for name in named}, len(named) < len(parameters)
+
+
+def _nothing_known(class_name: str, reason: str) -> Graph:
+    builder = GraphBuilder(ModelInfo(name=class_name, class_name=class_name, target=None))
+    builder.modules = [
+        ModuleNode(path="", class_name=class_name, predicted=True),
+        ModuleNode(path="?", class_name=None, predicted=True),
+    ]
+    builder.problems = [Problem(stage="predict", message=reason, module="")]
+    return builder.build()
