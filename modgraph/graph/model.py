@@ -130,7 +130,8 @@ class ModuleNode:
     buffers: tuple[BufferInfo, ...] = ()
     hooks: tuple[HookInfo, ...] = ()
     arguments: Mapping[str, Any] = field(default_factory=dict)
-    """Of the constructor, by parameter name: JSON values; what is not a literal is its short text, as {"$repr": "..."}
+    """Of the constructor, by parameter name, those that equal a default left out: JSON values; what is not a literal is
+    its short text, as {"$repr": "..."}
     or, for a class or function, {"$ref": "torch.nn.modules.activation.ReLU"}."""
     source: SourceLocation | None = None
     """Where the instance is made; for one that only the trace knows, where its class is defined."""

@@ -39,13 +39,24 @@ _LEFT_OUT = object()
 
 
 def arguments_of(machine: Machine, module: ModuleObject) -> dict[str, Any]:
-    """By parameter name; what is not known, and lists of modules (which the tree shows), left out."""
+    """By parameter name; what is not known, lists of modules (which the tree shows) and defaults left out.
+
+    A default says the same written out or not: so two blocks are alike in their arguments if they were built alike.
+    """
+    init = machine.class_attribute(module.cls, "__init__")
+    defaults = dict(init.defaults) if isinstance(init, FunctionValue) else {}
     found: dict[str, Any] = {}
     for name, value in module.arguments:
         literal = _literal(machine, value, 0)
-        if literal is not _LEFT_OUT:
-            found[name] = literal
+        if literal is _LEFT_OUT or (name in defaults and _same(literal, _literal(machine, defaults[name], 0))):
+            continue
+        found[name] = literal
     return found
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Equal, and of one type: 1 is neither True nor 1.0."""
+    return type(one) is type(other) and bool(one == other)
 
 
 def _literal(machine: Machine, value: Value, depth: int) -> Any:

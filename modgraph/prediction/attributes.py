@@ -232,6 +232,10 @@ def _of_function(machine: Interpreter, value: FunctionValue, name: str) -> Value
         stored = machine.base.globals.get((f"<{definition.module}.{definition.qualname}>", name))
     if stored is not None:
         return stored
+    if value.wrapped is not None and name in ("__name__", "__qualname__", "__module__", "__doc__", "__annotations__"):
+        return find(machine, value.wrapped, name)
+    if name == "__wrapped__":
+        return value.wrapped
     if name == "__name__":
         return Constant(definition.name)
     if name == "__code__":
@@ -330,8 +334,13 @@ def raw(machine: Interpreter, value: Address, name: str) -> Value | None:
     if name == "__dict__" and isinstance(item, _WITH_ATTRIBUTES):
         return items.view(machine, value)
     attribute = classes.class_attribute(machine, cls, name)
-    if isinstance(attribute, PropertyValue) and not _is_cached(item, name):
-        return machine.call(attribute.getter, (value,))
+    if isinstance(attribute, PropertyValue) and not (_is_cached_property(attribute) and _has(item, name)):
+        given = machine.call(attribute.getter, (value,))
+        if _is_cached_property(attribute) and isinstance(item, _WITH_ATTRIBUTES):
+            changed = machine.state.write(value)
+            assert isinstance(changed, _WITH_ATTRIBUTES)
+            changed.attributes[name] = given
+        return given
     attributes = getattr(item, "attributes", None)
     if attributes is not None and name in attributes:
         found: Value = attributes[name]
@@ -347,7 +356,7 @@ def raw(machine: Interpreter, value: Address, name: str) -> Value | None:
     return getattr(item, "open", None) if isinstance(item, (InstanceObject, ModuleObject)) else None
 
 
-def _is_cached(item: object, name: str) -> bool:
+def _has(item: object, name: str) -> bool:
     return name in getattr(item, "attributes", {})
 
 
@@ -431,7 +440,7 @@ def _set_by_descriptor(machine: Interpreter, value: Address, cls: Value, name: s
 
 
 def _is_cached_property(attribute: PropertyValue) -> bool:
-    return attribute.deleter == KnownFunction("functools.cached_property")
+    return attribute.setter == KnownFunction("functools._keep")
 
 
 def _registers(machine: Interpreter, new: Value) -> bool:

@@ -213,8 +213,8 @@ def _of_python(machine: Interpreter, cls: KnownClass, name: str) -> Value | None
     module, _, last = cls.name.rpartition(".")
     real = getattr(sys.modules.get(module), last, None)
     if real is None:
-        if module.partition(".")[0] != "torch" or cls.name == MODULE:
-            return None
+        if module.partition(".")[0] != "torch" or cls.name in (MODULE, TENSOR, PARAMETER):
+            return None  # of these, the names of all that they have are known
         return machine.unknown(f"{cls.name}.{name} is not modelled")
     return machine.unknown(f"{last}.{name} is not modelled") if name in vars(real) else None
 

@@ -242,7 +242,7 @@ def _bases(machine: Interpreter, frame: Frame, node: cst.ClassDef) -> tuple[Valu
             value = value.origin
         if isinstance(value, Unknown) and value.inert:
             continue
-        if isinstance(value, (ClassValue, KnownClass)) or isinstance(value, Unknown):
+        if isinstance(value, (ClassValue, KnownClass, Unknown)):
             found.append(value)
         else:
             found.append(machine.unknown(f"base class {expressions.source_of(argument.value)} is not known", value))

@@ -63,6 +63,8 @@ class Interpreter:
         """For each interpreted `try` that runs: paths that raised while others went on."""
         self.namespaces: dict[str, dict[str, Value | None]] = {}
         self.running: dict[tuple[str, str], Address] = {}
+        self.so_far: dict[tuple[str, str, int], Value | None] = {}
+        """Names bound several times: their value before a later line binds them again."""
         self.importing: set[tuple[str, str]] = set()
         """Module-level names that are being looked for."""
         self.class_running: set[tuple[int, str]] = set()

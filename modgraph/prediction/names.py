@@ -54,7 +54,10 @@ def look_up(machine: Interpreter, frame: Frame, name: str) -> Value:
                     return own
             first = False
             address = environment.parent
-    value = global_name(machine, frame.module, name)
+    value = None
+    if frame.function is None:
+        value = _so_far(machine, frame.module, name, frame.parsed.first_line)
+    value = value or global_name(machine, frame.module, name)
     if value is not None:
         return value
     builtin = registry.lookup(f"builtins.{name}")
@@ -128,6 +131,23 @@ def global_name(machine: Interpreter, module: str, name: str) -> Value | None:
         machine.importing.discard(key)
     namespace[name] = value
     return value
+
+
+def _so_far(machine: Interpreter, module: str, name: str, line: int) -> Value | None:
+    """What a name that the module binds several times is before that line; None where it has its final value there,
+    or none yet."""
+    source = machine.finder.source(module)
+    if source is None or (module, name) in machine.running or is_standard(source):
+        return None
+    binding = [each for each in source.index.statements.get(name, ()) if name in each.names]
+    before = [each for each in binding if each.last_line < line]
+    if not before or len(before) == len(binding):
+        return None
+    key = (module, name, before[-1].first_line)
+    if key not in machine.so_far:
+        with machine.at_module_level():
+            machine.so_far[key] = _run(machine, source, name, before)
+    return machine.so_far[key]
 
 
 def module_attribute(machine: Interpreter, module: str, name: str) -> Value | None:

@@ -291,8 +291,15 @@ def set_attribute(arguments: Arguments, machine: Machine) -> Value:
 
 @models("builtins.object.__setattr__")
 def past_the_module(arguments: Arguments, machine: Machine) -> Value:
-    """Straight into the instance's `__dict__`, past what `Module.__setattr__` does: nothing is registered."""
+    """Straight into the instance's `__dict__`, past what `Module.__setattr__` does: nothing is registered. Properties
+    of the class come first."""
     address, name = arguments.positional[0], arguments.get(1, "name", NONE)
+    if isinstance(name, Constant) and isinstance(name.value, str):
+        described = machine.class_attribute(machine.class_of(address), name.value)
+        setter = described.setter if isinstance(described, PropertyValue) else None
+        if setter is not None and setter != KnownFunction("functools._keep"):
+            machine.call(setter, (address, arguments.get(2, "value", NONE)))
+            return NONE
     item = machine.state.write(address) if isinstance(address, Address) else None
     attributes: dict[str, Value] | None = getattr(item, "attributes", None)
     if attributes is not None and isinstance(name, Constant):

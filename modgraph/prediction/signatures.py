@@ -39,6 +39,8 @@ Parameters = list[tuple[str, str, Value | None]]
 
 def parameters_of(machine: Machine, function: Value) -> Parameters | None:
     """Name, kind and default of each parameter, without a bound receiver; None where not known."""
+    if isinstance(function, FunctionValue) and function.wrapped is not None:
+        return parameters_of(machine, function.wrapped)
     if isinstance(function, FunctionValue):
         defaults = dict(function.defaults)
         return [(each.name, each.kind, defaults.get(each.name)) for each in function.definition.parameters]

@@ -129,6 +129,8 @@ class FunctionValue(Value):
     """Evaluated where it was defined, by parameter name."""
     owner: ClassValue | None = None
     """Class in whose body it stands: what zero-argument `super()` starts from."""
+    wrapped: Value | None = None
+    """The function it stands for, by functools.wraps: gives its name and signature."""
 
     @property
     def name(self) -> str:

@@ -153,7 +153,7 @@ def _inner(suite: cst.BaseSuite) -> Sequence[cst.CSTNode]:
 def _pair_calls(statement: cst.CSTNode, twin: ast.stmt) -> dict[int, int]:
     """id of a libcst call -> its first line, for the calls of one statement outside its blocks."""
     calls: list[int] = []
-    _collect_calls(statement, calls, True)
+    _collect_calls(statement, calls)
     twins = sorted(
         (node for node in _walk_expressions(twin) if isinstance(node, ast.Call)),
         key=lambda node: (node.end_lineno or 0, node.end_col_offset or 0),
@@ -179,7 +179,7 @@ def _walk_expressions(node: ast.AST) -> Iterator[ast.AST]:
 _FIELDS: dict[type[cst.CSTNode], tuple[str, ...]] = {}
 
 
-def _collect_calls(node: cst.CSTNode, calls: list[int], root: bool = False) -> None:
+def _collect_calls(node: cst.CSTNode, calls: list[int]) -> None:
     """ids of the calls below `node` in the order of their closing parentheses."""
     kind = type(node)
     names = _FIELDS.get(kind)
@@ -193,9 +193,7 @@ def _collect_calls(node: cst.CSTNode, calls: list[int], root: bool = False) -> N
     for name in names:
         value = getattr(node, name)
         if isinstance(value, cst.CSTNode):
-            if not isinstance(value, (cst.BaseSuite, cst.Else, cst.Finally)) and not (
-                isinstance(value, cst.If) and not root
-            ):
+            if not isinstance(value, (cst.BaseSuite, cst.Else, cst.Finally, cst.If)):
                 _collect_calls(value, calls)
         elif isinstance(value, (list, tuple)):
             for item in value:

@@ -53,6 +53,8 @@ def _forward_parameters(module: nn.Module) -> list[inspect.Parameter]:
     if isinstance(inner, nn.Module):  # a compiled module takes anything; the one that it wraps has the names
         module = inner
     forward = inspect.getattr_static(module, "forward", None)
+    if forward is nn.Module.forward:  # not implemented: the class answers calls by itself
+        forward = inspect.getattr_static(type(module), "__call__", None)
     if isinstance(module, torch.jit.ScriptModule):
         schema = getattr(getattr(module, "forward", None), "schema", None)
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD

@@ -74,11 +74,29 @@ class _Patches:
         return True
 
 
+def _in_frame(recorder: Recorder) -> Callable[..., Any]:
+    """A function that calls another inside an open frame, and closes it with what comes out."""
+    leave, fail = recorder.exit, recorder.fail
+
+    def run(frame: Frame, function: Callable[..., Any], self: nn.Module, args: Any, kwargs: Any) -> Any:
+        try:
+            result = function(self, *args, **kwargs)
+        except BaseException as error:
+            with quietly():
+                fail(frame, error)
+            raise
+        with quietly():
+            leave(frame, result)
+        return result
+
+    return run
+
+
 def _patch_module(recorder: Recorder, patches: _Patches) -> None:
     original_call: Callable[..., Any] = vars(nn.Module)["__call__"]
     original_impl: Callable[..., Any] = vars(nn.Module)["_call_impl"]
     local, enter, leave, fail = recorder.local, recorder.enter, recorder.exit, recorder.fail
-    quiet_forward, leaf = recorder.quiet_forward, recorder.leaf
+    quiet_forward, leaf, run = recorder.quiet_forward, recorder.leaf, _in_frame(recorder)
     tracing_state, graph_task = torch._C._get_tracing_state, torch._C._current_graph_task_id
     known, names = recorder.tree.known, recorder.names
 
@@ -125,17 +143,6 @@ def _patch_module(recorder: Recorder, patches: _Patches) -> None:
             frame = enter(self, args, kwargs, direct=False, depth=2)
         return run(frame, original_impl, self, args, kwargs)
 
-    def run(frame: Frame, function: Callable[..., Any], self: nn.Module, args: Any, kwargs: Any) -> Any:
-        try:
-            result = function(self, *args, **kwargs)
-        except BaseException as error:
-            with quietly():
-                fail(frame, error)
-            raise
-        with quietly():
-            leave(frame, result)
-        return result
-
     wrappers: tuple[Any, ...] = (__call__, _call_impl)
     stop_at.update(id(wrapper.__code__) for wrapper in wrappers)
     patches.replace(nn.Module, "__call__", __call__)
@@ -155,7 +162,7 @@ def _patch_forward(recorder: Recorder, patches: _Patches, kind: type) -> None:
 
 
 def _recording_forward(recorder: Recorder, original: Callable[..., Any]) -> Callable[..., Any]:
-    local, enter, leave, fail = recorder.local, recorder.enter, recorder.exit, recorder.fail
+    local, enter, run = recorder.local, recorder.enter, _in_frame(recorder)
     tracing_state = torch._C._get_tracing_state
 
     @functools.wraps(original)
@@ -168,15 +175,7 @@ def _recording_forward(recorder: Recorder, original: Callable[..., Any]) -> Call
             return original(self, *args, **kwargs)
         with quietly():
             frame = enter(self, args, kwargs, direct=True, depth=2)
-        try:
-            result = original(self, *args, **kwargs)
-        except BaseException as error:
-            with quietly():
-                fail(frame, error)
-            raise
-        with quietly():
-            leave(frame, result)
-        return result
+        return run(frame, original, self, args, kwargs)
 
     return forward
 

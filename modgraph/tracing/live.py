@@ -50,12 +50,12 @@ def trace_live(model: nn.Module, args: Any, kwargs: Mapping[str, Any] | None, op
         given, named = fake.arguments_to_fake(given, named, mode)
         infos = describe_arguments(signature, given, named, "given")
     else:
-        inputs = make_inputs(model, (), example_beside(model, sys.modules[type(model).__module__]), options, fake_mode=mode)
+        inputs = make_inputs(
+            model, (), example_beside(model, sys.modules[type(model).__module__]), options, fake_mode=mode
+        )
         given, named, infos, warning = inputs.args, inputs.kwargs, inputs.infos, inputs.warning
     kind = type(model)
-    info = ModelInfo(
-        name=kind.__name__, class_name=f"{kind.__module__}.{kind.__qualname__}", target=None, inputs=infos
-    )
+    info = ModelInfo(name=kind.__name__, class_name=f"{kind.__module__}.{kind.__qualname__}", target=None, inputs=infos)
     with fake.running(mode):
         graph = trace(model, given, named, options, info=info)
     if warning is None or graph.complete:

@@ -14,6 +14,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
 
 from modgraph.graph.model import Shape, Statistics, TensorInfo
 
@@ -32,8 +33,8 @@ quietly = torch._C.DisableTorchFunction
 """Context in which reading a tensor reaches neither a mode nor a tensor subclass."""
 
 _TENSOR = torch.Tensor
-EXACT = frozenset({torch.Tensor, torch.nn.Parameter})
-"""Types of tensor that bring no `__torch_function__` of their own."""
+EXACT = frozenset({torch.Tensor, torch.nn.Parameter, FakeTensor})
+"""Types of tensor that bring no `__torch_function__` of their own: a fake tensor works by dispatch alone."""
 ATOMS: frozenset[type] = frozenset(
     {
         *(type(None), bool, int, float, complex, str, bytes, slice, type(...), type, ModuleType, FunctionType),
@@ -220,4 +221,4 @@ def _number(value: float) -> float | None:
 
 def is_fake(tensor: torch.Tensor) -> bool:
     """Whether it has a shape and no values."""
-    return any(kind.__name__ == "FakeTensor" for kind in type(tensor).__mro__)
+    return isinstance(tensor, FakeTensor)

@@ -227,7 +227,8 @@ def _store(module: nn.Module, name: str) -> Any:
 def constructor_arguments(module: nn.Module, parameters: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
     """Arguments of `__init__` that the instance still shows: attributes of the same name that hold plain literals.
 
-    `parameters` are those of `__init__`. A flag that is named for a tensor (`bias`) is told by whether there is one.
+    Those that equal the default are left out, as in the prediction. `parameters` are those of `__init__`. A flag
+    that is named for a tensor (`bias`) is told by whether there is one.
     """
     state = module.__dict__
     tensors = state.get("_parameters")
@@ -235,11 +236,18 @@ def constructor_arguments(module: nn.Module, parameters: Mapping[str, inspect.Pa
     for name, parameter in parameters.items():
         if name in state and name not in _MODULE_STATE:
             literal = _literal(state[name])
-            if literal is not _NOT_LITERAL:
+            if literal is not _NOT_LITERAL and not _is_default(state[name], parameter):
                 found[name] = literal
         elif isinstance(parameter.default, bool) and isinstance(tensors, dict) and name in tensors:
-            found[name] = tensors[name] is not None
+            is_there = tensors[name] is not None
+            found |= {name: is_there} if is_there is not parameter.default else {}
     return found
+
+
+def _is_default(value: Any, parameter: inspect.Parameter) -> bool:
+    """Equal to the default, and of its type: 1 is neither True nor 1.0. `value` is a plain literal."""
+    default = parameter.default
+    return type(value) is type(default) and bool(value == default)
 
 
 def _constructor_parameters(kind: type) -> Mapping[str, inspect.Parameter]:

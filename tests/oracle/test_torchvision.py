@@ -20,6 +20,8 @@ ROOT = Path(__file__).parents[2]
 SHIM = Path(__file__).parent / "torchvision_shim"
 run_modgraph = runpy.run_path(str(ROOT / "tests/cli/conftest.py"))["run_modgraph"]
 
+shim = runpy.run_path(str(SHIM / "sitecustomize.py"))  # kept: the operators go when it does
+
 pytestmark = pytest.mark.needs_torch
 
 MODELS = ("resnet18", "googlenet", "vit_b_16", "densenet121")
@@ -41,7 +43,7 @@ def graph_of(name: str) -> dict:
 @cache
 def model_of(name: str):
     pytest.importorskip("torch")
-    runpy.run_path(str(SHIM / "sitecustomize.py"))["declare"]()
+    shim["declare"]()
     models = pytest.importorskip("torchvision.models")
     options = {"init_weights": False} if name == "googlenet" else {}  # the slow part, of no meaning for the structure
     return getattr(models, name)(**options).eval()

@@ -540,3 +540,41 @@ def test_parametrisation_is_not_known(predict_source: Predict) -> None:
         ("a.?", None),
         ("b", "torch.nn.modules.activation.ReLU"),
     ]
+
+
+def test_what_is_computed_from_an_unknown_is_a_number(predict_source: Predict) -> None:
+    graph = predict_source("""
+        import somewhere
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                width = somewhere.width()
+                self.half = width // 2
+                self.scale = width**-0.5
+                self.label = f"{width}"
+                self.is_wide = width > 8
+                self.next = width + 1
+                self.fc = nn.Linear(width, 1)
+        """)
+    assert [node.path for node in graph.modules] == ["", "fc"]
+
+
+@pytest.mark.parametrize("with_torch", [True, False])
+def test_unknown_option_of_a_layer_opens_nothing(predict_source: Predict, with_torch: bool) -> None:
+    text = """
+        import somewhere
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                x = somewhere.option()
+                self.a = nn.Conv2d(x, 8, 3)
+                self.b = nn.Dropout(x)
+                self.c = nn.LayerNorm(8, eps=x)
+                self.d = nn.Embedding(10, 4, padding_idx=x)
+                self.e = nn.BatchNorm2d(x)
+        """
+    graph = predict_source(text, with_torch=with_torch)
+    assert [node.path for node in graph.modules] == ["", "a", "b", "c", "d", "e"]
+    assert graph.modules[1].parameters[0].shape == (8, None, 3, 3)

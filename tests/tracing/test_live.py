@@ -5,11 +5,10 @@ from __future__ import annotations
 import copy
 
 import pytest
+import torch
+from torch import nn
 
 import modgraph
-
-torch = pytest.importorskip("torch")
-nn = torch.nn
 
 pytestmark = pytest.mark.needs_torch
 

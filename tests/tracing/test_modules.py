@@ -367,7 +367,7 @@ def test_arguments_and_source(traced):
     graph = traced(nn.Sequential(nn.Conv1d(2, 3, 3, padding=1, bias=False), nn.Dropout(0.25)), torch.ones(1, 2, 4))
     arguments = node(graph, "0").arguments
     assert (arguments["in_channels"], arguments["kernel_size"], arguments["bias"]) == (2, [3], False)
-    assert node(graph, "1").arguments == {"p": 0.25, "inplace": False}
+    assert node(graph, "1").arguments == {"p": 0.25}, "a default is not written"
     assert node(graph, "0").source.file == "torch/nn/modules/conv.py"
     line = node(graph, "0").source.line
     text = Path(nn.Conv1d.forward.__code__.co_filename).read_text().splitlines()[line - 1]
@@ -462,3 +462,40 @@ def test_chunk_cat_einsum(traced, flows):
         "einsum -> cat",
         "input:x -> a",
     ]
+
+
+def test_class_that_answers_calls_by_itself(traced, flows):
+    class Own(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a = lin()
+
+        def __call__(self, value):
+            return self.a(value) + 1
+
+    assert flows(traced(Own(), X)) == ["a -> add", "add -> output:0", "input:value -> a"]
+
+
+def test_own_call_that_goes_to_forward(traced):
+    class Own(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a = lin()
+
+        def __call__(self, value):
+            return self.forward(value)
+
+        def forward(self, x):
+            return self.a(x)
+
+    graph = traced(Own(), X)
+    assert [(call.module, call.direct, call.parent) for call in graph.calls] == [("", True, None), ("a", False, 0)]
+
+
+def test_modules_that_share_each_other_stay_bounded():
+    from modgraph.tracing.tree import MAX_ALIASES
+
+    module = lin()
+    for _ in range(40):
+        module = nn.Sequential(module, module)
+    assert len(Tree(module).nodes) <= MAX_ALIASES + 41

@@ -10,6 +10,7 @@ import math
 import operator
 import posixpath
 import sys
+from dataclasses import replace
 from typing import Any
 
 import modgraph.prediction.knowledge.iterators
@@ -31,6 +32,7 @@ from modgraph.prediction.values import (
     TRUE,
     Address,
     Constant,
+    FunctionValue,
     InstanceObject,
     KnownClass,
     KnownFunction,
@@ -179,11 +181,19 @@ def reduce(arguments: Arguments, machine: Machine) -> Value:
 
 @models("functools.wraps")
 def wraps(arguments: Arguments, machine: Machine) -> Value:
-    """A decorator that gives the wrapper back: names and docstrings do not matter here."""
-    return KnownFunction("functools._same")
+    """A decorator that gives the wrapper back, standing for what it wraps."""
+    return PartialValue(KnownFunction("functools.update_wrapper"), (), (("wrapped", arguments.positional[0]),))
 
 
-@models("functools._same", "functools.update_wrapper", "functools.total_ordering", "functools.cache")
+@models("functools.update_wrapper")
+def update_wrapper(arguments: Arguments, machine: Machine) -> Value:
+    wrapper = arguments.get(0, "wrapper", NONE)
+    return (
+        replace(wrapper, wrapped=arguments.get(1, "wrapped", NONE)) if isinstance(wrapper, FunctionValue) else wrapper
+    )
+
+
+@models("functools._same", "functools.total_ordering", "functools.cache")
 def same(arguments: Arguments, machine: Machine) -> Value:
     return arguments.positional[0]
 

@@ -1,0 +1,181 @@
+"""Finding modules without importing them, reading any file, and the line of every statement and call."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+
+import libcst as cst
+import pytest
+
+from modgraph.source.modules import CompiledModule, ModuleFinder, NamespacePackage, SourceError, SourceModule
+
+
+def write(root: Path, files: dict[str, str | bytes]) -> Path:
+    for name, content in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return root
+
+
+def module(tmp_path: Path, content: str | bytes) -> SourceModule:
+    write(tmp_path, {"m.py": content})
+    found = ModuleFinder([tmp_path]).source("m")
+    assert found is not None
+    return found
+
+
+def test_finds_packages_modules_namespaces_and_what_has_no_source(tmp_path):
+    write(tmp_path, {"pkg/__init__.py": "", "pkg/sub/mod.py": "", "space/part.py": "", "single.py": "", "ext.so": b""})
+    suffix = next(item for item in __import__("importlib.machinery").machinery.EXTENSION_SUFFIXES)
+    write(tmp_path, {f"compiled{suffix}": b""})
+    finder = ModuleFinder([tmp_path])
+    package = finder.find("pkg")
+    assert isinstance(package, SourceModule)
+    assert package.is_package
+    assert finder.source("pkg.sub.mod").file == "pkg/sub/mod.py"
+    assert isinstance(finder.find("space"), NamespacePackage)
+    assert finder.source("space.part").file == "space/part.py"
+    assert isinstance(finder.find("compiled"), CompiledModule)
+    assert isinstance(finder.find("sys"), CompiledModule)
+    assert finder.find("absent") is None
+    assert finder.find("single.absent") is None
+
+
+def test_earlier_entries_of_the_path_win_and_fallback_only_fills_gaps(tmp_path):
+    first = write(tmp_path / "first", {"a.py": "x = 1"})
+    second = write(tmp_path / "second", {"a.py": "x = 2", "b.py": ""})
+    stubs = write(tmp_path / "stubs", {"a.py": "", "only/__init__.py": ""})
+    finder = ModuleFinder([first, second], (str(stubs),))
+    assert finder.source("a").path == first / "a.py"
+    assert finder.source("b").path == second / "b.py"
+    assert finder.source("only").path == stubs / "only/__init__.py"
+
+
+@pytest.mark.parametrize(
+    ("name", "is_package", "module_", "level", "absolute"),
+    [
+        ("a.b.c", False, "d", 1, "a.b.d"),
+        ("a.b.c", False, "", 2, "a"),
+        ("a.b", True, "c", 1, "a.b.c"),
+        ("a.b", True, "", 1, "a.b"),
+        ("a.b", False, "x.y", 0, "x.y"),
+    ],
+)
+def test_relative_imports(name, is_package, module_, level, absolute):
+    assert SourceModule(name, Path("x.py"), "x.py", is_package).absolute(module_, level) == absolute
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\xef\xbb\xbfname = '\xc3\xa9'\n",
+        "# -*- coding: latin-1 -*-\nname = 'é'\n".encode("latin-1"),
+        "name = 'é'\r\nother = 1\r\n".encode(),
+        "\fname = 'é'\n".encode(),
+    ],
+)
+def test_reads_any_encoding_and_line_ending(tmp_path, data):
+    found = module(tmp_path, data)
+    statement = found.index.statements["name"][0]
+    node = found.statement(statement).statements[0].body[0]
+    assert node.value.evaluated_value == "é"
+
+
+@pytest.mark.parametrize(("data", "line"), [(b"a = 1\nb = (\n", 2), (b"# coding: nonsense\n", 1), (b"a = '\xff'\n", 1)])
+def test_what_is_no_python_is_an_error_with_its_place(tmp_path, data, line):
+    with pytest.raises(SourceError) as caught:
+        _ = module(tmp_path, data).index
+    assert caught.value.file == "m.py"
+    assert caught.value.line == line
+
+
+def test_a_method_is_parsed_alone_and_its_strings_keep_their_indentation(tmp_path):
+    found = module(tmp_path, 'class A:\n\tdef f(self):\n\t\treturn """x\n\ty"""\n\tdef g(self): pass\n')
+    parsed = found.definition("A.f")
+    node = parsed.statements[0]
+    assert isinstance(node, cst.FunctionDef)
+    assert node.body.body[0].body[0].value.evaluated_value == "x\n\ty"
+    assert parsed.line(node) == 2
+    assert parsed.line(node.body.body[0]) == 3
+
+
+def test_header_of_a_class_costs_nothing_of_its_body(tmp_path):
+    found = module(tmp_path, "@d(\n  1)\nclass A(B,\n        C):\n    # comment\n    x = 1\n    def f(self): pass\n")
+    node = found.header(found.index.definitions["A"]).statements[0]
+    assert isinstance(node, cst.ClassDef)
+    assert [base.value.value for base in node.bases] == ["B", "C"]
+    assert len(node.body.body) == 1
+
+
+def calls_with_lines(found: SourceModule) -> list[tuple[str, int]]:
+    """Every call below the module's functions: its source and the line the module gives for it."""
+    result: list[tuple[str, int]] = []
+    for definition in found.index.definitions.values():
+        if definition.kind != "function":
+            continue
+        parsed = found.definition(definition.qualname)
+
+        def walk(node: cst.CSTNode, statement: cst.CSTNode | None, parsed=parsed) -> None:
+            if isinstance(node, (cst.BaseCompoundStatement, cst.BaseSmallStatement)):
+                statement = node
+            if isinstance(node, cst.Call) and statement is not None:
+                result.append(
+                    (cst.Module([]).code_for_node(node.func).split(".")[-1], parsed.location(statement, node).line)
+                )
+            for child in node.children:
+                walk(child, statement)
+
+        walk(parsed.statements[0], None)
+    return result
+
+
+SEVERAL_LINES = """
+def f(x):
+    a = nn.Sequential(
+        nn.Conv2d(1, 2, 3),
+        nn.ReLU(),
+        *[nn.Linear(i,
+                    i) for i in range(3)],
+    )
+    if (one(x) and
+            two(x)):
+        three(
+            x)
+    elif four(x): five(x); six(
+        x)
+    else:
+        seven(x)
+    for y in eight(x,
+                   nine(x)):
+        b = (ten()
+             if eleven()
+             else twelve())
+    return (thirteen()
+            .fourteen()
+            .fifteen())
+"""
+
+
+def test_every_call_has_its_line(tmp_path):
+    found = module(tmp_path, SEVERAL_LINES)
+    expected = []
+    for node in ast.walk(ast.parse(SEVERAL_LINES)):
+        if isinstance(node, ast.Call):
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id
+            expected.append((name, node.func.end_lineno))
+    assert sorted(calls_with_lines(found)) == sorted(expected)
+
+
+@pytest.mark.parametrize("name", ["argparse", "collections", "dataclasses", "json.decoder", "typing"])
+def test_lines_of_statements_are_those_of_ast_throughout_the_standard_library(name):
+    found = ModuleFinder(sys.path).source(name)
+    assert found is not None
+    lines = {node.lineno for node in ast.walk(ast.parse(found.text)) if isinstance(node, ast.stmt)}
+    for statement in found.index.body:
+        parsed = found.statement(statement)
+        for node in parsed.statements:
+            assert parsed.line(node) in lines
+            assert statement.first_line <= parsed.line(node) <= statement.last_line
