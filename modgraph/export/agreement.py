@@ -44,10 +44,9 @@ def remarks_of(index: GraphIndex) -> dict[str, tuple[Remark, ...]]:
     What is true of a module because it is true of the one around it (it was not called, only one half knows it, it
     stands under a second name) is said of the outer one alone.
     """
-    finished = run_finished(index.graph)
     reached = reached_modules(index)
     all_of = {
-        node.path: tuple(_remarks(node, index, never_called=finished and node.path not in reached))
+        node.path: tuple(_remarks(node, index, never_called=index.run_finished and node.path not in reached))
         for node in index.graph.modules
     }
     return {
@@ -64,13 +63,6 @@ def _is_said(remark: Remark, path: str, parent: str | None, remarks: Mapping[str
         rest = path[len(parent) :] if parent else f".{path}"
         return any(other.state == "shared" and other.detail + rest == remark.detail for other in remarks[parent])
     return remark.state in ("never called", "static only", "runtime only") and remark in remarks[parent]
-
-
-def run_finished(graph: Graph) -> bool:
-    """Whether the model ran to its end, so that a module without calls is one that is never called."""
-    outermost = [call for call in graph.calls if call.parent is None]
-    failed = any(call.error is not None for call in outermost) or any(p.stage == "trace" for p in graph.problems)
-    return bool(outermost) and not failed
 
 
 def _remarks(node: ModuleNode, index: GraphIndex, *, never_called: bool) -> list[Remark]:

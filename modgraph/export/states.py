@@ -95,12 +95,11 @@ def _one_half(node: ModuleNode, parent: ModuleNode) -> Mark | None:
 
 
 def _never_called(run: Run, occurrence: Occurrence, node: ModuleNode) -> Mark | None:
-    if not run.graph.calls or occurrence.call is not None or occurrence.children:
+    if not run.index.run_finished or occurrence.call is not None or occurrence.children:
         return None
     if node.alias_of is not None or node.observed is False or _is_unknown(node):
         return None
-    failed = any(call.error is not None and call.parent is None for call in run.graph.calls)
-    return Mark(state="never called", note="the run failed before" if failed else "no call seen")
+    return Mark(state="never called", note="no call seen")
 
 
 def _is_unknown(node: ModuleNode) -> bool:

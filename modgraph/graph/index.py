@@ -79,6 +79,13 @@ class GraphIndex:
     def outgoing(self) -> dict[str, tuple[Edge, ...]]:
         return _grouped((edge.producer, edge) for edge in self.graph.edges)
 
+    @cached_property
+    def run_finished(self) -> bool:
+        """Whether the model ran to its end, so that a module without calls is one that is never called."""
+        outermost = self.child_calls[None]
+        failed = any(call.error is not None for call in outermost)
+        return bool(outermost) and not failed and not any(p.stage == "trace" for p in self.graph.problems)
+
     def is_leaf_call(self, index: int) -> bool:
         """Whether no other call began inside this one."""
         return not self.child_calls.get(index)

@@ -81,7 +81,7 @@ class _Joiner:
     def run(self) -> bool:
         base = self.first.base.objects
         first, second = self.first.objects, self.second.objects
-        for index in sorted({*first, *second} if first is not second else ()):
+        for index in self.first.parted(self.second):
             mine, other = first.get(index), second.get(index)
             if mine is other:
                 continue

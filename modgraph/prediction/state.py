@@ -44,13 +44,17 @@ class Base:
 class State:
     """Heap and problems at one point; `machine.state` is the current one."""
 
-    __slots__ = ("base", "globals", "objects", "problems", "token")
+    __slots__ = ("base", "changed", "globals", "history", "objects", "problems", "token")
 
     def __init__(self, base: Base) -> None:
         self.base = base
         self.objects: dict[int, HeapObject] = {}
         self.globals: dict[tuple[str, str], Value] = {}
         """Module-level names assigned from inside functions, by module and name."""
+        self.changed: set[int] = set()
+        """Objects made or changed since the last fork."""
+        self.history: list[set[int]] = []
+        """`changed` as it was at each fork before that; a set that two states share lies before they parted."""
         self.problems: list[Trouble] = []
         self.token: object = object()
 
@@ -60,8 +64,23 @@ class State:
         other.objects = dict(self.objects)
         other.globals = dict(self.globals)
         other.problems = list(self.problems)
+        self.history.append(self.changed)
+        other.history = list(self.history)
+        self.changed = set()
         self.token = object()
         return other
+
+    def parted(self, other: State) -> list[int]:
+        """Objects that either state made or changed since the two parted, oldest first; they count as changed here."""
+        common = 0
+        for mine, theirs in zip(self.history, other.history, strict=False):
+            if mine is not theirs:
+                break
+            common += 1
+        since = self.changed.union(other.changed, *self.history[common:], *other.history[common:])
+        self.history = self.history[:common]
+        self.changed = since
+        return sorted(since)
 
     def allocate(self, item: HeapObject) -> Address:
         """A fresh address for `item`, which is this state's own from now on."""
@@ -69,6 +88,7 @@ class State:
         self.base.next_index = index + 1
         item.owner = self.token
         self.objects[index] = item
+        self.changed.add(index)
         return Address(index)
 
     def read(self, address: Address) -> HeapObject:
@@ -93,6 +113,7 @@ class State:
             item = item.copy()
             item.owner = self.token
             self.objects[address.index] = item
+            self.changed.add(address.index)
         return item
 
     def find(self, value: object, kind: type[ObjectType]) -> ObjectType | None:

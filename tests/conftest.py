@@ -1,0 +1,47 @@
+"""Options and fixtures for all tests."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="rewrite the expected exports; then read the diff")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests whose marker names something that is not installed are skipped, and say so."""
+    drawable = importlib.util.find_spec("pygraphviz") or shutil.which(os.environ.get("MODGRAPH_DOT", "dot"))
+    missing = {
+        "needs_torch": None if importlib.util.find_spec("torch") else "PyTorch is not installed",
+        "needs_dot": None if drawable else "no Graphviz",
+        "needs_browser": None if shutil.which("chromium") else "no Chromium",
+    }
+    for item in items:
+        for marker, reason in missing.items():
+            if reason and item.get_closest_marker(marker):
+                item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """Compares a text with `tests/golden/NAME`; on a mismatch the new text is left beside it as NAME.actual."""
+
+    def check(name: str, actual: str) -> None:
+        expected, beside = GOLDEN / name, GOLDEN / f"{name}.actual"
+        if request.config.getoption("--update-golden"):
+            expected.write_text(actual, encoding="utf-8")
+        beside.unlink(missing_ok=True)
+        if not expected.exists() or expected.read_text(encoding="utf-8") != actual:
+            beside.write_text(actual, encoding="utf-8")
+            pytest.fail(f"{expected} differs from {beside}; if the new one is right: pytest --update-golden")
+
+    return check
