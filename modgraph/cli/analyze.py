@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from modgraph.cli.console import Console
 from modgraph.cli.output import Destination, add_picture_arguments, destination, write_graph
 from modgraph.errors import ConfigError, ExitStatus, ModgraphError
 from modgraph.graph.model import Graph
 from modgraph.options import TraceOptions
+
+if TYPE_CHECKING:
+    from modgraph.source.inputs import InputSpec
+    from modgraph.source.targets import Target
 
 _EPILOG = """\
 targets:
@@ -85,7 +90,7 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     return status
 
 
-def _specs(arguments: argparse.Namespace) -> tuple[object, ...]:
+def _specs(arguments: argparse.Namespace) -> tuple[InputSpec, ...]:
     from modgraph.source.inputs import parse_input
 
     if arguments.static and arguments.input:
@@ -93,7 +98,7 @@ def _specs(arguments: argparse.Namespace) -> tuple[object, ...]:
     return tuple(parse_input(text) for text in arguments.input)
 
 
-def _analyze(target: object, specs: tuple[object, ...], arguments: argparse.Namespace, console: Console) -> Graph:
+def _analyze(target: Target, specs: tuple[InputSpec, ...], arguments: argparse.Namespace, console: Console) -> Graph:
     from modgraph.api import analyze_target
 
     options = TraceOptions(

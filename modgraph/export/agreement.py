@@ -12,7 +12,7 @@ from modgraph.export.parts import State
 from modgraph.export.states import FRAME_STATES, is_open_place
 from modgraph.export.style import STATES
 from modgraph.graph.index import GraphIndex
-from modgraph.graph.model import Graph, ModuleNode
+from modgraph.graph.model import ModuleNode
 
 SHOWN_STATES: tuple[State, ...] = (*FRAME_STATES, "shared")
 """In the order in which several are named."""
