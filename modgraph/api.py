@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from modgraph.errors import InputError, TargetError, TraceError
+from modgraph.errors import InputError, ModgraphError, TargetError, TraceError
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.model import Graph, Problem
 from modgraph.options import Device, Mode, TraceOptions
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 Watch = Callable[[str], AbstractContextManager[Any]]
 """Told the name of each stage; what it returns is entered while the stage lasts."""
+_MAX_MESSAGE = 2000
+"""Characters kept of what an exception says."""
 
 
 def _unwatched(_stage: str) -> AbstractContextManager[Any]:
@@ -184,10 +186,23 @@ def analyze_target(
     with watch("trace"):
         try:
             traced = trace_in_process(target, specs, options).graph
-        except TraceError as error:
+        except (TargetError, InputError):
+            raise
+        except ModgraphError as error:
             return _with_repeats(_without_trace(predicted, error))
+        except Exception as error:  # a defect of ours must not cost what is known without a run
+            return _with_repeats(_without_trace(predicted, _defect("tracing", error)))
     with watch("merge"):
-        return _with_repeats(_merged(predicted, traced))
+        try:
+            return _with_repeats(_merged(predicted, traced))
+        except Exception as error:
+            return _with_repeats(_without_trace(predicted, _defect("merging", error)))
+
+
+def _defect(doing: str, error: Exception) -> ModgraphError:
+    """What is said where modgraph itself fails, and goes on with what it has."""
+    kind = type(error).__name__
+    return TraceError(f"modgraph itself failed while {doing}: {kind}: {error}"[:_MAX_MESSAGE], cause=error)
 
 
 def _merged(predicted: Graph, traced: Graph) -> Graph:
@@ -196,11 +211,12 @@ def _merged(predicted: Graph, traced: Graph) -> Graph:
     return merge(predicted, traced)
 
 
-def _without_trace(predicted: Graph, error: TraceError) -> Graph:
+def _without_trace(predicted: Graph, error: ModgraphError) -> Graph:
     """The prediction, with the reason why there is no trace."""
     builder = GraphBuilder.of(predicted)
     paths = {node.path for node in predicted.modules}
-    module = error.module if error.module in paths else None
+    where = getattr(error, "module", None)
+    module = where if where in paths else None
     builder.problems.append(
         Problem(stage="trace", message=error.message, module=module, file=error.file, line=error.line)
     )

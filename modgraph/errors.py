@@ -57,6 +57,10 @@ class TargetError(ModgraphError):
     """What was asked for is not there: names what was not found, and what was there instead."""
 
 
+class UnknownNameError(TargetError):
+    """The file or module is there, and has nothing of that name once it is imported."""
+
+
 class InputError(ModgraphError):
     """An input of the model does not fit: names the input, and what `forward` accepts."""
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -34,8 +35,10 @@ from modgraph.source.wire import encode_fields
 
 _DRAIN_SECONDS = 10.0
 """How long the pipe is read after the process has ended; only a grandchild that left its group can need it."""
+_MARK = "MODGRAPH_WORKER"
+"""Variable in the environment of the worker, and so of every process that comes of it."""
 _MAX_OUTPUT = 64 * 1024
-"""Characters kept of what the user's code printed."""
+"""Bytes kept of what the user's code printed."""
 # The working directory, which Python puts first for -c and -m, may hold a types.py; the package's own directory is on
 # the path only until the package is found.
 _BOOTSTRAP = """
@@ -87,13 +90,17 @@ def trace_in_process(
         TraceError: nothing was run: the user's code raised, hung or crashed while it was imported or the model was
             built, or PyTorch is not installed.
     """
-    with tempfile.TemporaryDirectory(prefix="modgraph-", ignore_cleanup_errors=True) as name:
+    with (
+        _ended_by_signals(),
+        tempfile.TemporaryDirectory(prefix="modgraph-", ignore_cleanup_errors=True) as name,
+    ):
         directory = Path(name)
         request = {
             "target": encode_fields(target),
             "inputs": [encode_fields(spec) for spec in specs],
             "options": encode_fields(options),
             "capture": capture,
+            "parent": os.getpid(),
         }
         heard, end = _ask(request, directory, options.timeout, on_event)
         output = _tail(directory / "output.txt")
@@ -183,11 +190,13 @@ class _Heard:
         """Take in one line."""
         try:
             message = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             return  # the last line of a process that died while it wrote
+        if not isinstance(message, dict):
+            return
         if "event" in message:
             with contextlib.suppress(GraphError):
-                event = Event.from_json(text)
+                event = Event.from_record(message)
                 self.events.append(event)
                 if self._on_event is not None:
                     self._on_event(event)
@@ -218,6 +227,7 @@ def _run_worker(directory: Path, timeout: float | None, heard: _Heard) -> _End:
     """Start the worker, listen until it has ended, and leave nothing of it behind."""
     with (directory / "output.txt").open("wb") as output, _channel(directory) as (name, handed_down, reading):
         root = str(Path(modgraph.__file__).resolve().parent.parent)
+        mark = secrets.token_hex(16)
         process = subprocess.Popen(
             [sys.executable, "-c", _BOOTSTRAP, root, str(directory), name],
             stdin=subprocess.DEVNULL,
@@ -225,6 +235,7 @@ def _run_worker(directory: Path, timeout: float | None, heard: _Heard) -> _End:
             stderr=subprocess.STDOUT,
             start_new_session=True,
             pass_fds=handed_down,
+            env={**os.environ, _MARK: mark},
         )
         for descriptor in handed_down:
             os.close(descriptor)
@@ -235,6 +246,7 @@ def _run_worker(directory: Path, timeout: float | None, heard: _Heard) -> _End:
             timed_out = not _ends_in_time(process, timeout, heard)
         finally:
             _kill_group(process)
+            _kill_marked(mark)
         if not handed_down:
             listener.start()
         listener.join(_DRAIN_SECONDS)
@@ -287,6 +299,44 @@ def _kill_group(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
+def _kill_marked(mark: str) -> None:
+    """End what the worker started and what left its group: it has the worker's environment. Linux alone tells."""
+    wanted = f"{_MARK}={mark}".encode()
+    for entry in Path("/proc").glob("[0-9]*"):
+        # A process may end, or be another user's, while it is looked at.
+        with contextlib.suppress(OSError):
+            if wanted in (entry / "environ").read_bytes().split(b"\0"):
+                os.kill(int(entry.name), signal.SIGKILL)
+
+
+class _Ended(SystemExit):
+    """This process was asked to end while a worker ran."""
+
+
+@contextlib.contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Inside, a signal that would end this process at once ends it by an exception, so that the worker goes first.
+
+    A handler of the caller's own is left alone, and where this is not the main thread nothing can be set.
+    """
+    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    numbers = [number for name in names if signal.getsignal(number := getattr(signal, name)) == signal.SIG_DFL]
+    if threading.current_thread() is not threading.main_thread() or not numbers:
+        yield
+        return
+
+    def end(number: int, _frame: object) -> None:
+        raise _Ended(128 + number)
+
+    for number in numbers:
+        signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number in numbers:
+            signal.signal(number, signal.SIG_DFL)
+
+
 def _graph(heard: _Heard, end: _End, options: TraceOptions, output: str) -> Graph:
     events = list(heard.events)
     if not events or not isinstance(events[0], StartEvent):
@@ -294,12 +344,41 @@ def _graph(heard: _Heard, end: _End, options: TraceOptions, output: str) -> Grap
     finished = any(isinstance(event, DoneEvent) for event in events)
     if not finished:
         events.append(_broken_off(events, heard, end, options, output))
-    graph = replay(events)
+    graph = _replayed(events)
     if not heard.warnings or graph.complete:
         return graph
     builder = GraphBuilder.of(graph)
     builder.problems.extend(Problem(stage="trace", message=message, module="") for message in heard.warnings)
     return builder.build()
+
+
+def _replayed(events: list[Event]) -> Graph:
+    """The graph of a stream; of the longest beginning that makes sense, where the whole contradicts itself.
+
+    A stream that has contradicted itself goes on doing so, which is why half of what is in question can be left out at
+    a time.
+
+    Raises:
+        TraceError: not even its start makes sense.
+    """
+    try:
+        return replay(events)
+    except GraphError as error:
+        reason = error.message
+    sound, unsound = 0, len(events)
+    while unsound - sound > 1:
+        middle = (sound + unsound) // 2
+        try:
+            replay(events[:middle])
+        except GraphError as error:
+            reason, unsound = error.message, middle
+        else:
+            sound = middle
+    message = f"the record of the run contradicts itself from here on: {reason}"
+    if not sound:
+        raise TraceError(message)
+    told = [event for event in events[sound:] if isinstance(event, ErrorEvent)]
+    return replay([*events[:sound], *told, ErrorEvent(message=message)])
 
 
 def _never_ran(heard: _Heard, end: _End, options: TraceOptions, output: str) -> TraceError:
@@ -338,7 +417,10 @@ def _why(end: _End, options: TraceOptions, output: str) -> str:
 
 def _tail(path: Path) -> str:
     try:
-        return path.read_text("utf-8", "replace")[-_MAX_OUTPUT:]
+        with path.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - _MAX_OUTPUT))
+            return file.read(_MAX_OUTPUT).decode("utf-8", "replace")
     except OSError:
         return ""
 

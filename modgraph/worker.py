@@ -14,12 +14,16 @@ A line is an event of the trace (`graph/events.py`) or an object with one key:
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import faulthandler
 import json
 import os
+import shutil
+import signal
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable
 from dataclasses import replace
@@ -31,32 +35,95 @@ from modgraph.graph.events import ErrorEvent, Event, ExitEvent
 from modgraph.options import TraceOptions
 from modgraph.source.wire import decode_input, decode_options, decode_target
 
+# Bound before any code of the user's runs: what that code puts in the place of these functions must not reach us.
+_dumps = json.dumps
+_getpid, _getppid, _fstat, _write, _exit = os.getpid, os.getppid, os.fstat, os.write, os._exit
+_sleep = time.sleep
+_MAX_TEXT = 2000
+"""Characters kept of an exception's text."""
+_LIFE_SECONDS = 1.0
+"""How often the worker looks whether the process that started it is still there."""
+
 
 class Channel:
-    """Where the worker says things; for threads, one line at a time."""
+    """Where the worker says things; for threads, one line at a time.
+
+    Only the process that made it speaks: a child that the user's code forks has the same descriptor, and its lines
+    would contradict ours. And only into what was opened: where the user's code has closed the descriptor, its number
+    may by now be a file of the user's.
+    """
 
     def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
+        self._descriptor = _far_from_others(descriptor)
+        self._opened = _identity(self._descriptor)
+        self._process = _getpid()
         self._lock = threading.Lock()
-        # A program that the user's code starts must not hold the channel open.
-        os.set_inheritable(descriptor, False)
+
+    @property
+    def is_ours(self) -> bool:
+        """This process is the one that made the channel, not one forked from it."""
+        return _getpid() == self._process
 
     def line(self, text: str) -> None:
-        """Say one line, at once."""
+        """Say one line, at once; nothing where the channel is closed, or this process is not its own."""
+        # Before the lock, which a thread may have held when the process was forked.
+        if not self.is_ours:
+            return
         data = text.encode("utf-8", "surrogatepass") + b"\n"
         with self._lock:
+            if _identity(self._descriptor) != self._opened:
+                return
             while data:
-                data = data[os.write(self._descriptor, data) :]
+                data = data[_write(self._descriptor, data) :]
 
     def say(self, **message: Any) -> None:
         """Say one object."""
-        self.line(json.dumps(message, ensure_ascii=False, separators=(",", ":")))
+        self.line(_dumps(message, ensure_ascii=False, separators=(",", ":")))
 
     def failed(self, error: ModgraphError) -> None:
         """Say an error of ours, with all its fields."""
         names = ("message", "file", "line", "column", "text", "hint", "module")
         fields = {name: getattr(error, name, None) for name in names}
         self.say(failed={"kind": type(error).__name__, **fields})
+
+
+def _identity(descriptor: int) -> tuple[int, int] | None:
+    """What a descriptor stands for; None if it is closed."""
+    try:
+        status = _fstat(descriptor)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _far_from_others(descriptor: int) -> int:
+    """The same, under a number that code which closes "all" descriptors seldom reaches; no program inherits it."""
+    try:
+        import fcntl
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        highest = min(limit if limit != resource.RLIM_INFINITY else 1 << 16, 1 << 16)
+        moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, highest - 16)
+    except (ImportError, OSError, ValueError):
+        os.set_inheritable(descriptor, False)
+        return descriptor
+    os.close(descriptor)
+    return moved
+
+
+def _end_with(parent: int, directory: Path) -> None:
+    """End this process and all that it started once `parent` is gone, which nobody else would do then."""
+
+    def watch() -> None:
+        while _getppid() == parent:
+            _sleep(_LIFE_SECONDS)
+        shutil.rmtree(directory, ignore_errors=True)
+        os.killpg(os.getpgrp(), signal.SIGKILL)
+
+    if os.name == "posix":
+        # Not `threading`: what the user's code reads there is what it started itself.
+        _thread.start_new_thread(watch, ())
 
 
 def main(directory: str, channel: str) -> None:
@@ -70,17 +137,35 @@ def main(directory: str, channel: str) -> None:
     with contextlib.suppress(OSError, ValueError):
         faulthandler.enable()
     _no_core_file()
+    # Nobody presses Ctrl-C here: a `KeyboardInterrupt` is the user's code's own, and a result like any other.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         request = json.loads((Path(directory) / "request.json").read_text("utf-8"))
+        _end_with(request["parent"], Path(directory))
         _serve(request, Path(directory), out)
     except ModgraphError as error:
         out.failed(error)
     except BaseException as error:  # a defect of ours: its traceback is in the output, for --debug
-        traceback.print_exc()
-        out.failed(TraceError(f"modgraph itself failed: {type(error).__name__}: {error}"))
+        _print_traceback(error)
+        out.failed(TraceError(f"modgraph itself failed: {type(error).__name__}: {_text_of(error)}"))
     out.say(end=True)
     # Not sys.exit: what the user's code registered for the end, or left running, could hang or crash.
-    os._exit(0)
+    _exit(0)
+
+
+def _print_traceback(error: BaseException) -> None:
+    # The user's code may have replaced standard error, or the exception may be one that has no text.
+    try:
+        traceback.print_exception(error)
+    except BaseException as another:
+        os.write(2, f"{type(another).__name__} while a traceback was printed\n".encode())
+
+
+def _text_of(error: BaseException) -> str:
+    try:
+        return str(error)[:_MAX_TEXT]
+    except BaseException as another:
+        return f"<no text: {type(another).__name__}>"
 
 
 def _serve(request: dict[str, Any], directory: Path, out: Channel) -> None:
@@ -113,6 +198,8 @@ def _serve(request: dict[str, Any], directory: Path, out: Channel) -> None:
     info = replace(loaded.info, inputs=inputs.infos)
     with fake.running(loaded.fake_mode):
         trace_graph(loaded.model, inputs.args, inputs.kwargs, options, info=info, emit=lambda event: _emit(event, out))
+    if not out.is_ours:
+        return  # forked by the model, and come back from it: only what it was forked from goes on
     if request["capture"] is not None:
         out.say(stage="exporting the live model")
         _capture(request["capture"], loaded.model, inputs.args, inputs.kwargs, directory / "captured", out)
@@ -160,7 +247,7 @@ def _capture(
         capture: Callable[..., Any] = getattr(importlib.import_module(module), function)
         out.say(captured={"value": capture(model, args, kwargs, directory)})
     except Exception as error:  # an exporter of torch may raise anything; the trace is told already
-        out.say(captured={"error": f"{type(error).__name__}: {error}"})
+        out.say(captured={"error": f"{type(error).__name__}: {_text_of(error)}"})
 
 
 def _no_core_file() -> None:

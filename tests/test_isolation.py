@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from modgraph import api, errors
 from modgraph.errors import InputError, TargetError, TraceError
 from modgraph.graph.events import DoneEvent, EnterEvent, Event, StartEvent
 from modgraph.isolation import TraceResult, trace_in_process
@@ -310,3 +312,170 @@ def test_without_weights_a_large_one_stops_there_and_says_so(tmp_path: Path) -> 
     (problem,) = result.graph.problems
     assert problem.message == "forward decides by values, which a run without weights does not have; use --device cpu"
     assert (problem.file, problem.line) == ("model.py", 13)
+
+
+FORKS = {
+    "os_fork": "pid = os.fork()\nif pid: os.waitpid(pid, 0)",
+    "fork_pool": "x = __import__('multiprocessing').get_context('fork').Pool(2).map(self.never, [x.detach()])[0]",
+}
+
+
+@pytest.mark.parametrize("kind", FORKS)
+def test_a_child_forked_in_forward_does_not_speak_into_the_record_of_its_parent(tmp_path: Path, kind: str) -> None:
+    result = death(tmp_path, FORKS[kind])
+
+    assert result.graph.complete, result.graph.problems
+    assert called(result) == ["", "before", "middle", "middle.0", "after"]
+
+
+def test_a_record_that_contradicts_itself_gives_what_was_said_before(tmp_path: Path) -> None:
+    # A child that has no pipe of its own writes into the one it inherited, past our channel.
+    steal = """
+        pipes = [int(name) for name in os.listdir('/proc/self/fd') if 'pipe' in (os.path.exists(f'/proc/self/fd/{name}')
+                 and os.readlink(f'/proc/self/fd/{name}') or '')]
+        for pipe in pipes:
+            try:
+                os.write(pipe, b'{"event": "exit", "call": 77}\\n')
+            except OSError:
+                pass
+    """
+    result = death(tmp_path, steal)
+
+    assert called(result)[:4] == ["", "before", "middle", "middle.0"]
+    assert any("contradicts itself" in problem.message for problem in result.graph.problems)
+
+
+def test_events_are_not_written_into_a_file_that_took_the_place_of_the_channel(tmp_path: Path) -> None:
+    statements = f"""
+        os.closerange(3, 1 << 16)
+        self.files = [open({str(tmp_path)!r} + f'/own{{number}}.txt', 'w') for number in range(8)]
+        import fcntl
+        self.high = [fcntl.fcntl(self.files[0], fcntl.F_DUPFD, number) for number in (500, 1000, 65000, 65520)
+                     if number < __import__('resource').getrlimit(7)[0]]
+    """
+    result = death(tmp_path, statements)
+
+    assert [(tmp_path / f"own{number}.txt").read_text() for number in range(8)] == [""] * 8
+    assert called(result) == ["", "before", "middle", "middle.0"]
+    assert not result.graph.complete
+
+
+def test_closing_the_usual_descriptors_loses_no_event(tmp_path: Path) -> None:
+    assert death(tmp_path, "os.closerange(3, 256)").graph.complete
+
+
+def test_a_keyboard_interrupt_raised_in_forward_is_a_result(tmp_path: Path) -> None:
+    result = death(tmp_path, "raise KeyboardInterrupt")
+
+    (problem,) = result.graph.problems
+    assert problem.message == "KeyboardInterrupt"
+    assert problem.module == "middle.0"
+
+
+def test_an_endless_message_is_cut_before_it_travels(tmp_path: Path) -> None:
+    result = death(tmp_path, "raise ValueError('x' * 5_000_000)")
+
+    (problem,) = result.graph.problems
+    assert 1000 < len(problem.message) < 2100
+    assert max(len(call.error or "") for call in result.graph.calls) < 2100
+
+
+def test_code_that_replaces_json_and_os_functions_does_not_reach_the_record(tmp_path: Path) -> None:
+    statements = """
+        import dataclasses, json
+        json.dumps = json.loads = dataclasses.replace = dataclasses.fields = lambda *a, **k: 'hacked'
+        os.write = os.getpid = os.fstat = lambda *a: 0
+        sys.stderr = None
+    """
+    result = death(tmp_path, statements)
+    assert result.graph.complete, result.graph.problems
+
+
+def _alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc tells which processes there are")
+def test_a_program_that_left_the_process_group_is_ended_too(tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+    result = death(
+        tmp_path,
+        f"""
+        import subprocess
+        program = subprocess.Popen(['sleep', '1000'], start_new_session=True)
+        open({str(note)!r}, 'w').write(str(program.pid))
+        """,
+    )
+
+    assert result.graph.complete, result.graph.problems
+    deadline = time.monotonic() + 10
+    while _alive(int(note.read_text())) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not _alive(int(note.read_text()))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc tells which processes there are")
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGKILL"])
+def test_the_worker_does_not_outlive_the_process_that_asked(tmp_path: Path, name: str) -> None:
+    note, scratch = tmp_path / "pid", tmp_path / "scratch"
+    scratch.mkdir()
+    waiting = f"open({str(note)!r}, 'w').write(str(os.getpid())); time.sleep(1000)"
+    (tmp_path / "model.py").write_text(MODEL.format(death=f"        {waiting}"), "utf-8")
+    root = Path(__file__).resolve().parent.parent
+    process = subprocess.Popen(
+        [sys.executable, "-m", "modgraph", "analyze", "model.py:Net", "--input", "1x4:float32", "-o", "out/"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(root), "TMPDIR": str(scratch)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    deadline = time.monotonic() + 60
+    while not (note.exists() and note.read_text()) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    worker = int(note.read_text())
+    assert _alive(worker)
+    process.send_signal(getattr(signal, name))
+    process.wait(30)
+
+    while (_alive(worker) or list(scratch.glob("modgraph-*"))) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not _alive(worker)
+    assert list(scratch.glob("modgraph-*")) == []
+
+
+def test_only_the_end_of_a_long_output_is_read(tmp_path: Path) -> None:
+    result = death(tmp_path, "print('begin' + 'x' * 10_000_000 + 'end')")
+    assert result.output.rstrip().endswith("end")
+    assert len(result.output) <= 64 * 1024
+
+
+LOST = {"GraphError": errors.GraphError("broken"), "device": errors.ModgraphError("no device"), "defect": KeyError("x")}
+
+
+@pytest.mark.parametrize("kind", LOST)
+def test_the_prediction_is_kept_whatever_becomes_of_the_trace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise LOST[kind]
+
+    (tmp_path / "model.py").write_text(MODEL.format(death="        pass"), "utf-8")
+    monkeypatch.setattr("modgraph.isolation.trace_in_process", fail)
+    graph = api.analyze_target(parse_target("model.py:Net", cwd=tmp_path), options=TraceOptions())
+
+    assert {node.path for node in graph.modules} >= {"", "before", "middle.0.never", "after"}
+    assert any(problem.stage == "trace" for problem in graph.problems)
+
+
+def test_the_prediction_is_kept_where_merging_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise KeyError("x")
+
+    (tmp_path / "model.py").write_text(MODEL.format(death="        pass"), "utf-8")
+    monkeypatch.setattr("modgraph.merge.merge", fail)
+    graph = api.analyze_target(parse_target("model.py:Net", cwd=tmp_path), options=TraceOptions())
+    assert any("merging" in problem.message for problem in graph.problems)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from modgraph.cli.console import Console
 from modgraph.cli.output import Destination, add_picture_arguments, destination, write_graph
-from modgraph.errors import ConfigError, ExitStatus, ModgraphError
+from modgraph.errors import ConfigError, ExitStatus, ModgraphError, UnknownNameError
 from modgraph.graph.model import Graph
 from modgraph.options import TraceOptions
 
@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     where = destination(arguments.output, arguments.format, default=("svg", "json"))
     targets = find_targets(arguments.target)
     where.check(n_models=len(targets))
-    status = ExitStatus.OK
+    status, n_absent = ExitStatus.OK, 0
     stems = file_stems(target.name.rpartition(".")[2] for target in targets)
     for target, stem in zip(targets, stems, strict=True):
         if target.note:
@@ -79,6 +79,13 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
         try:
             graph = _analyze(target, specs, arguments, console)
             written = write_graph(graph, where, arguments, console, stem=stem)
+        except UnknownNameError as error:
+            if not target.discovered or (target is targets[-1] and n_absent == len(targets) - 1):
+                raise
+            # It stands in a branch that is not taken.
+            n_absent += 1
+            console.note(f"note: {target.text} is left out: {error.message} at run time")
+            continue
         except ModgraphError as error:
             if len(targets) == 1:
                 raise

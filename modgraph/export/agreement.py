@@ -9,12 +9,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from modgraph.export.parts import State
-from modgraph.export.states import FRAME_STATES, is_open_place
 from modgraph.export.style import STATES
 from modgraph.graph.index import GraphIndex
 from modgraph.graph.model import ModuleNode
+from modgraph.graph.paths import is_open_place, parameter_path
 
-SHOWN_STATES: tuple[State, ...] = (*FRAME_STATES, "shared")
+FRAME_STATES: tuple[State, ...] = ("failed", "unregistered", "runtime only", "static only", "never called", "unknown")
+"""Those that set the frame, in order: the first that holds."""
+SHOWN_STATES: tuple[State, ...] = (*FRAME_STATES, "weights used", "shared")
 """In the order in which several are named."""
 
 _WITHOUT_FORWARD = frozenset(
@@ -45,8 +47,9 @@ def remarks_of(index: GraphIndex) -> dict[str, tuple[Remark, ...]]:
     stands under a second name) is said of the outer one alone.
     """
     reached = reached_modules(index)
+    owners = _owners_of_used_tensors(index)
     all_of = {
-        node.path: tuple(_remarks(node, index, never_called=index.run_finished and node.path not in reached))
+        node.path: tuple(_remarks(node, index, idle=index.run_finished and node.path not in reached, owners=owners))
         for node in index.graph.modules
     }
     return {
@@ -62,12 +65,13 @@ def _is_said(remark: Remark, path: str, parent: str | None, remarks: Mapping[str
     if remark.state == "shared":
         rest = path[len(parent) :] if parent else f".{path}"
         return any(other.state == "shared" and other.detail + rest == remark.detail for other in remarks[parent])
-    return remark.state in ("never called", "static only", "runtime only") and remark in remarks[parent]
+    inherited = ("unregistered", "runtime only", "static only", "never called")
+    return remark.state in inherited and remark in remarks[parent]
 
 
-def _remarks(node: ModuleNode, index: GraphIndex, *, never_called: bool) -> list[Remark]:
+def _remarks(node: ModuleNode, index: GraphIndex, *, idle: bool, owners: set[str]) -> list[Remark]:
     remarks: list[Remark] = []
-    failure = _failure(node, index)
+    failure = next((error for number in node.calls if (error := failure_in(index, number)) is not None), None)
     if failure is not None:
         remarks.append(Remark("failed", failure.partition(":")[0]))
     if not node.registered:
@@ -76,28 +80,65 @@ def _remarks(node: ModuleNode, index: GraphIndex, *, never_called: bool) -> list
         remarks.append(Remark("runtime only"))
     if (node.predicted, node.observed) == (True, False):
         remarks.append(Remark("static only"))
-    if never_called and _may_be_called(node):
+    if idle and _may_be_called(node) and not _is_read(node.path, index, owners):
         remarks.append(Remark("never called"))
-    if node.class_name is None or is_open_place(node.path):
+    if is_unknown(node):
         remarks.append(Remark("unknown"))
+    if idle and node.path in owners:
+        remarks.append(Remark("weights used"))
     if node.alias_of is not None:
         remarks.append(Remark("shared", node.alias_of or "the root"))
     return remarks
 
 
-def _failure(node: ModuleNode, index: GraphIndex) -> str | None:
-    """The exception that arose in one of its calls, not one that passed through from an inner call."""
-    for number in node.calls:
-        error = index.graph.calls[number].error
-        if error is not None and not any(inner.error for inner in index.child_calls.get(number, ())):
-            return error
-    return None
+def failure_in(index: GraphIndex, call: int) -> str | None:
+    """The exception that arose in a call; None for one that only passed through from an inner call."""
+    if any(inner.error is not None for inner in index.child_calls.get(call, ())):
+        return None
+    return index.graph.calls[call].error
+
+
+def is_unknown(node: ModuleNode) -> bool:
+    """Whether it is not known which module stands there, or whether one does."""
+    return node.class_name is None or is_open_place(node.path)
 
 
 def _may_be_called(node: ModuleNode) -> bool:
-    if node.observed is False or node.alias_of is not None or is_open_place(node.path):
+    if node.observed is False or node.alias_of is not None or is_unknown(node):
         return False
     return node.class_name != "NoneType" and node.class_name not in _WITHOUT_FORWARD
+
+
+def _owners_of_used_tensors(index: GraphIndex) -> set[str]:
+    """Paths of the modules of which a parameter or buffer was used outside their own call."""
+    owners = {
+        parameter_path(node.path, name): node.path
+        for node in index.graph.modules
+        for name in (*(held.name for held in node.parameters), *(held.name for held in node.buffers))
+    }
+    used = (edge.producer.removeprefix("param:") for edge in index.graph.edges if edge.producer.startswith("param:"))
+    return {owners[path] for path in used if path in owners}
+
+
+def _is_read(path: str, index: GraphIndex, owners: set[str]) -> bool:
+    """Whether a module is of use without a call: something in it was used, or a layer of torch's own reads it.
+
+    `MultiheadAttention` registers `out_proj` for its parameters alone.
+    """
+    if path in owners or any(inner.path in owners for inner in index.below(path)):
+        return True
+    above = index.parents[path]
+    while above is not None:
+        node = index.modules[above]
+        if _is_layer_of_torch(node) and node.calls:
+            return all(index.is_leaf_call(number) for number in node.calls)
+        above = index.parents[above]
+    return False
+
+
+def _is_layer_of_torch(node: ModuleNode) -> bool:
+    room = (node.class_name or "").rpartition(".")[0]
+    return room.startswith("torch.nn.modules.") and room != "torch.nn.modules.container"
 
 
 def reached_modules(index: GraphIndex) -> set[str]:

@@ -9,8 +9,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from modgraph.export.labels import LONGEST, class_title, cut_end
+from modgraph.export.labels import class_title, cut_end
 from modgraph.graph.model import ModuleNode, Shape
+
+LONGEST_ARGUMENTS = 40
+"""Characters."""
 
 
 def argument_text(node: ModuleNode) -> str:
@@ -19,10 +22,10 @@ def argument_text(node: ModuleNode) -> str:
     layer = _Layer(class_title(node.class_name), literals, node)
     for family, describe in _FAMILIES:
         if layer.name in family:
-            return cut_end(describe(layer), LONGEST)
+            return cut_end(describe(layer), LONGEST_ARGUMENTS)
     if (node.class_name or "").startswith("torch.nn."):
         return ""
-    return cut_end(_user_class(literals), LONGEST)
+    return cut_end(_user_class(literals), LONGEST_ARGUMENTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,14 +111,29 @@ def _embedding(layer: _Layer) -> str:
 
 
 def _recurrent(layer: _Layer) -> str:
-    if "hidden_size" not in layer.arguments:
+    """Where the arguments are not known by name (torch's own signature is `*args`), the parameters' shapes say them."""
+    shapes = {parameter.name: parameter.shape for parameter in layer.node.parameters}
+    first = shapes.get("weight_ih_l0", shapes.get("weight_ih"))
+    gates = next((number for stem, number in _GATES.items() if layer.name.startswith(stem)), 1)
+    known = first is not None and len(first) == 2
+    into = layer.arguments.get("input_size", first[1] if first and known else None)
+    hidden = layer.arguments.get("hidden_size")
+    if hidden is None and first and known and isinstance(first[0], int):
+        hidden = first[0] // gates
+    if hidden is None:
         return ""
-    parts = [f"{layer.arguments.get('input_size', '?')} → {layer.arguments['hidden_size']}"]
-    if layer.arguments.get("num_layers", 1) != 1:
-        parts.append(f"{layer.arguments['num_layers']} layers")
-    if layer.arguments.get("bidirectional"):
-        parts.append("bi")
+    layers = sum(name.startswith("weight_ih_l") and not name.endswith("_reverse") for name in shapes)
+    layers = layer.arguments.get("num_layers", layers or 1)
+    parts = [f"→ {hidden}" if into is None else f"{into} → {hidden}"]
+    if layers != 1:
+        parts.append(f"{layers} layers")
+    if layer.arguments.get("bidirectional") or any(name.endswith("_reverse") for name in shapes):
+        parts.append("bidirectional")
     return " · ".join(parts)
+
+
+_GATES = {"LSTM": 4, "GRU": 3}
+"""Rows of `weight_ih` per hidden element. Source: torch.nn.modules.rnn, RNNBase.__init__ and the cells'."""
 
 
 def _attention(layer: _Layer) -> str:

@@ -7,12 +7,12 @@ from functools import cached_property
 from hashlib import blake2b
 from typing import Literal
 
-from modgraph.export.folding import Arrangement, Block, Cut, Unit, arrange
+from modgraph.export.folding import Arrangement, Block, Cut, Unit, arrange, blocks_of
 from modgraph.export.heading import heading
 from modgraph.export.kinds import ELEMENTWISE, PLAIN_CONTAINERS
-from modgraph.export.labels import class_title, count_text, cut, cut_end, shape_text
+from modgraph.export.labels import class_title, cut, cut_end, shape_text, usual_dtype
 from modgraph.export.parts import Arrow, ArrowKind, Card, Frame, Item, Join, Mark, Picture, Pill, Tag
-from modgraph.export.rows import parameters_below, path_below, range_text, row_of, said_once, sign_of
+from modgraph.export.rows import TOOLTIP_LENGTH, parameters_text, path_below, range_text, row_of, said_once, sign_of
 from modgraph.export.runs import runs_of
 from modgraph.export.states import frame_state, marks_of
 from modgraph.export.widths import roomy
@@ -35,7 +35,7 @@ def compose(run: Run, likeness: Likeness, cut_at: Cut, levels: int, direction: L
     items, arrows = composer.items_and_arrows()
     if direction == "TB":
         items = roomy(items, arrows)
-    name, subtitle, notes, legend = heading(run, items, cut_at, levels, arrangement.like)
+    name, subtitle, notes, legend = heading(run, items, cut_at, levels, arrangement)
     return Picture(
         name=name,
         subtitle=subtitle,
@@ -86,12 +86,11 @@ class _Composer:
 
     def __post_init__(self) -> None:
         self.batch = _batch_size(self.run)
-        self.dtype = _usual_dtype(self.run)
+        self.dtype = usual_dtype(self.run.graph)
         self.spots: list[_Spot] = []
         self.spot_of: dict[Unit, _Spot] = {}
         self.contents: dict[Block, list[_Spot | Block]] = {}
         self.tags: dict[Block, list[tuple[_Spot, Tag]]] = {}
-        self.order_arrows: list[tuple[_Spot, _Spot]] = []
 
     def items_and_arrows(self) -> tuple[tuple[Item, ...], tuple[Arrow, ...]]:
         self._gather()
@@ -104,7 +103,7 @@ class _Composer:
 
     def _gather(self) -> None:
         """Units to spots; a plain container that is one card alone gets no frame."""
-        blocks = _blocks(self.arrangement.root)
+        blocks = blocks_of(self.arrangement.root)
         runs = {units[0]: units for units in runs_of(self.run, self.arrangement)}
         for block in reversed(blocks):
             content: list[_Spot | Block] = []
@@ -157,7 +156,7 @@ class _Composer:
     @staticmethod
     def _says_its_shape(unit: Unit) -> bool:
         """Whether the node itself shows the shape of its data: inputs, outputs, parameters and constants do."""
-        return unit.occurrence.operation is None and not unit.occurrence.is_module
+        return not (unit.middle or unit.occurrence.turn or unit.occurrence.operation or unit.occurrence.is_module)
 
     # --- arrows --------------------------------------------------------------------------------------------------
 
@@ -195,8 +194,8 @@ class _Composer:
             source=end.startswith("input:"),
             sink=end.startswith("output:"),
             shape=self._pill_shape(spot) if self._says_its_shape(spot.units[0]) else "",
-            joins=sign_of(self.run, spot.units[0].occurrence) is not None,
-            elementwise=sign_of(self.run, spot.units[0].occurrence) in ELEMENTWISE,
+            joins=sign_of(self.run, spot.units[0]) is not None,
+            elementwise=sign_of(self.run, spot.units[0]) in ELEMENTWISE,
         )
 
     @cached_property
@@ -228,7 +227,7 @@ class _Composer:
                     label=wire.label if wire.written else "",
                     main=wire.main,
                     kind=self._arrow_kind(tail, head),
-                    tooltip=cut_end(f"{_spot_name(tail)} → {_spot_name(head)} · {wire.label}", 400),
+                    tooltip=cut_end(f"{_spot_name(tail)} → {_spot_name(head)} · {wire.label}", TOOLTIP_LENGTH),
                 )
             )
         return arrows
@@ -258,7 +257,7 @@ class _Composer:
         for tail, head in self.arrangement.bundles:
             feeders.setdefault(self.spot_of[head], self.spot_of[tail])
         arrows = []
-        for block in _blocks(self.arrangement.root):
+        for block in blocks_of(self.arrangement.root):
             previous: _Spot | None = None
             above: _Spot | None = None
             beside = 0
@@ -303,7 +302,7 @@ class _Composer:
 
     def _items(self) -> tuple[Item, ...]:
         made: dict[Block, Item | tuple[Item, ...]] = {}
-        for block in reversed(_blocks(self.arrangement.root)):
+        for block in reversed(blocks_of(self.arrangement.root)):
             if block not in self.contents:
                 continue
             items: list[Item] = []
@@ -322,7 +321,7 @@ class _Composer:
         unit = spot.units[0]
         if self._is_pill(unit):
             return self._pill(spot)
-        sign = sign_of(self.run, unit.occurrence)
+        sign = sign_of(self.run, unit)
         if sign is not None and unit.occurrence.operation is not None:
             return Join(id=spot.id, sign=sign, tooltip=cut_end(unit.occurrence.operation.name, 200))
         below = spot.block.occurrence.path
@@ -345,65 +344,85 @@ class _Composer:
         links = self.run.outgoing[leaf] or self.run.incoming[leaf]
         return self._tensor_text(links[0].tensor) if links else ""
 
+    def _loop(self, block: Block, items: tuple[Item, ...]) -> Frame:
+        return Frame(
+            id=self.ids.make(f"loop:{block.occurrence.path}"),
+            title="loop",
+            detail=f"{len(block.members)} turns",
+            items=items,
+            level=0,
+            copies=len(block.members),
+            loop=True,
+            tooltip="a loop in forward: each turn is fed by the one before",
+        )
+
     def _frame(self, block: Block, items: tuple[Item, ...]) -> Frame:
+        if block.occurrence.turn:
+            return self._loop(block, items)
         node = self.run.index.modules[block.occurrence.path]
         marks = marks_of(self.run, block.occurrence)
         title = class_title(node.class_name)
-        count = count_text(parameters_below(self.run, node))
+        count = parameters_text(self.run, node)
         inner = items[0] if len(items) == 1 else None
         name = range_text(block.members)
-        if len(name) > LONG_TITLE and block.parent is not None:
-            name = _short_name(block, block.parent.occurrence.path)
+        if block.parent is not None:
+            name = _short_name(name, block.parent.occurrence.path)
         frame = Frame(
             id=self.ids.make(f"frame:{block.occurrence.path}"),
             title=cut(name),
             detail=f"{cut(title)} · {count}" if count else cut(title),
+            name=range_text(block.members),
             items=items,
             level=0,
             copies=len(block.members),
             state=frame_state(marks),
             marks=marks,
-            tooltip=cut_end(f"{range_text(block.members)} · {node.class_name or 'unknown class'}", 400),
+            tooltip=cut_end(f"{range_text(block.members)} · {node.class_name or 'unknown class'}", TOOLTIP_LENGTH // 2),
         )
-        return _merged(frame, inner) if isinstance(inner, Frame) else frame
+        if not isinstance(inner, Frame) or inner.loop:
+            return frame
+        below = block.parent.occurrence.path if block.parent is not None else ""
+        return _merged(frame, inner, below)
 
 
-def _short_name(block: Block, below: str) -> str:
+def _short_name(name: str, below: str) -> str:
     """A long path as seen from the frame around; a bare number keeps the name before it ("conv.0")."""
-    name = range_text(block.members, below)
+    if len(name) <= LONG_TITLE:
+        return name
+    name = path_below(name, below)
     if name[:1].isdigit() and below:
         name = f"{below.rpartition('.')[2]}.{name}"
     return name
 
 
-def _merged(outer: Frame, inner: Frame) -> Frame:
-    """One frame for a container that holds nothing but a container, where neither says anything of its own."""
+def _merged(outer: Frame, inner: Frame, below: str) -> Frame:
+    """One frame for a container that holds nothing but a container, where the inner one says nothing of its own.
+
+    `below`: path of the frame around both.
+    """
     if inner.copies > 1 or inner.marks:
         return outer
-    if outer.copies > 1 or outer.marks:
+    if outer.copies > 1 or outer.state == "failed":
         return replace(outer, items=inner.items)
     own, held = outer.detail.partition(" · ")[0], inner.detail.partition(" · ")[0]
-    detail = f"{own} › {inner.detail}"
+    detail = _way(own, inner.detail)
     if own in PLAIN_CONTAINERS or held in PLAIN_CONTAINERS:
         detail = inner.detail if own in PLAIN_CONTAINERS else outer.detail
-    return replace(inner, detail=detail, tooltip=f"{outer.tooltip} › {inner.tooltip}")
+    tooltip = cut_end(_way(outer.tooltip, inner.tooltip), TOOLTIP_LENGTH)
+    title = cut(_short_name(inner.name, below))
+    return replace(inner, title=title, detail=detail, tooltip=tooltip, marks=outer.marks, state=outer.state)
+
+
+def _way(outer: str, inner: str) -> str:
+    """ "A › B", "A › … › C": the first and the last of containers that share a frame."""
+    _, between, last = inner.rpartition(" › ")
+    return f"{outer} › … › {last}" if between else f"{outer} › {inner}"
 
 
 def _leveled(item: Item, level: int) -> Item:
     if not isinstance(item, Frame):
         return item
     return replace(item, level=level, items=tuple(_leveled(inner, level + 1) for inner in item.items))
-
-
-def _blocks(root: Block) -> list[Block]:
-    """Every block, parents first."""
-    found: list[Block] = []
-    pending = [root]
-    while pending:
-        block = pending.pop()
-        found.append(block)
-        pending.extend(reversed([item for item in block.items if isinstance(item, Block)]))
-    return found
 
 
 def _id_text(unit: Unit) -> str:
@@ -437,7 +456,7 @@ def _name_from(source: _Spot, user: _Spot) -> str:
     while at not in around and at.parent is not None:
         outside, at = at, at.parent
     below = at.occurrence.path
-    if outside is not None:
+    if outside is not None and not outside.occurrence.turn:
         return path_below(outside.occurrence.path, below)
     home = source.units[-1].occurrence.parent
     if home is not None and home.path != source.block.occurrence.path:
@@ -455,13 +474,3 @@ def _batch_size(run: Run) -> int | str | None:
         if edge.producer.startswith("input:") and edge.tensor.shape is not None and len(edge.tensor.shape) > 1:
             return edge.tensor.shape[0]
     return None
-
-
-def _usual_dtype(run: Run) -> str | None:
-    """The model's: that of its first parameter, else of its first floating-point tensor."""
-    for node in run.graph.modules:
-        for parameter in node.parameters:
-            if parameter.dtype is not None:
-                return parameter.dtype
-    floating = (edge.tensor.dtype for edge in run.graph.edges if "float" in (edge.tensor.dtype or ""))
-    return next(floating, None)

@@ -35,7 +35,7 @@ def write_dot(picture: Picture) -> str:
 
 def markup(text: str) -> str:
     """`text` for an HTML-like label; backslashes are doubled, as Graphviz puts the node's name for `\\N` even there."""
-    safe = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+    safe = clean(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
     return safe.replace("\\", "\\\\")
 
 
@@ -191,10 +191,22 @@ def _frame(frame: Frame, indent: str) -> Iterator[str]:
     if line:
         attributes["style"] = line
     yield f"{indent}subgraph {quoted(f'cluster_{frame.id}')} {{"
+    if frame.state is not None and style.STATES[frame.state].frame == "double":
+        # Graphviz draws no double line around a cluster: a second one stands close around it.
+        around = {**attributes, "penwidth": "1.2", "margin": "4", "id": f"{frame.id}:around", "label": ""}
+        yield f"{indent}  graph [{_attributes(around)}];"
+        yield f"{indent}  subgraph {quoted(f'cluster_{frame.id}:inner')} {{"
+        yield from _frame_content(frame, {**attributes, "penwidth": "1.2"}, f"{indent}  ")
+        yield f"{indent}  }}"
+    else:
+        yield from _frame_content(frame, attributes, indent)
+    yield f"{indent}}}"
+
+
+def _frame_content(frame: Frame, attributes: dict[str, str], indent: str) -> Iterator[str]:
     yield f"{indent}  graph [{_attributes(attributes)}];"
     for item in frame.items:
         yield from _item(item, f"{indent}  ")
-    yield f"{indent}}}"
 
 
 def _frame_title(frame: Frame) -> str:

@@ -23,6 +23,8 @@ class Cut:
     fold: bool
     like_once: bool
     """Of siblings that differ in sizes only, open the first."""
+    most: int | None = None
+    """Of more things than these side by side, the middle is one row."""
 
 
 @dataclass(eq=False, slots=True, kw_only=True)
@@ -38,6 +40,8 @@ class Unit:
     """It is one row because it is like one that is open."""
     series: bool = False
     """Its members are not alike: a long row of collapsed containers, drawn as one."""
+    middle: bool = False
+    """A series that stands for everything between the first and the last things of its container."""
 
     @property
     def order(self) -> int:
@@ -63,6 +67,22 @@ class Arrangement:
     like: int
     """Containers that are one row because they are like one that is open."""
 
+    @property
+    def left_out(self) -> int:
+        """Things that are one row because there are too many."""
+        return sum(len(unit.members) for unit in self.units if unit.middle)
+
+
+def blocks_of(root: Block) -> list[Block]:
+    """`root` and every block in it, parents first."""
+    found: list[Block] = []
+    pending = [root]
+    while pending:
+        block = pending.pop()
+        found.append(block)
+        pending.extend(reversed([item for item in block.items if isinstance(item, Block)]))
+    return found
+
 
 def _with_series(items: list[Unit | Block]) -> list[Unit | Block]:
     """`items`, where many containers in a row, all like open ones, are one row."""
@@ -78,6 +98,29 @@ def _with_series(items: list[Unit | Block]) -> list[Unit | Block]:
     return kept
 
 
+def _without_middle(items: list[Unit | Block], most: int) -> list[Unit | Block]:
+    """`items`, where of more than `most` those in the middle are one row; inputs and outputs stay as they are."""
+    steps = [item for item in items if item.occurrence.end is None or _is_step(item.occurrence.end)]
+    if len(steps) <= most:
+        return items
+    kept = most - 1
+    middle = steps[kept - kept // 2 : len(steps) - kept // 2]
+    hidden = set(map(id, middle))
+    first = middle[0]
+    row = Unit(
+        occurrence=first.occurrence,
+        block=first.block if isinstance(first, Unit) else first.parent or first,
+        members=[member for item in middle for member in item.members],
+        series=True,
+        middle=True,
+    )
+    return [row if item is first else item for item in items if item is first or id(item) not in hidden]
+
+
+def _is_step(end: str) -> bool:
+    return end.partition(":")[0] not in ("input", "output")
+
+
 def levels_of(run: Run) -> dict[Occurrence, int]:
     """How deep each container lies; an only child lies as deep as its parent, since they share a frame."""
     levels: dict[Occurrence, int] = {run.root: 0}
@@ -85,7 +128,7 @@ def levels_of(run: Run) -> dict[Occurrence, int]:
         if occurrence.children and occurrence.parent is not None:
             parent = occurrence.parent
             alone = len(parent.children) == 1 and parent is not run.root
-            levels[occurrence] = levels[parent] + (0 if alone else 1)
+            levels[occurrence] = levels[parent] + (0 if alone or occurrence.turn else 1)
     return levels
 
 
@@ -123,7 +166,6 @@ class _Arranger:
 
     def _fill(self, block: Block) -> list[Block]:
         """Puts the content of one block in place; returns the blocks in it."""
-        opened: list[Block] = []
         folds: dict[Occurrence, list[Occurrence]] = {}
         seen: dict[int, Occurrence] = {}
         children = block.occurrence.children
@@ -133,9 +175,7 @@ class _Arranger:
             if len(group) > 1:
                 folds[first] = group
             if first.children and self._is_open(first, seen):
-                inner = Block(occurrence=first, parent=block, members=group)
-                block.items.append(inner)
-                opened.append(inner)
+                block.items.append(Block(occurrence=first, parent=block, members=group))
                 continue
             like = bool(first.children) and self.levels[first] <= self.cut.depth
             block.items.append(
@@ -143,16 +183,18 @@ class _Arranger:
             )
         if self.cut.like_once:
             block.items[:] = _with_series(block.items)
+        if self.cut.most is not None:
+            block.items[:] = _without_middle(block.items, self.cut.most)
         for item in block.items:
             if isinstance(item, Unit):
                 self._take(item)
             if not (isinstance(item, Unit) and item.series) and item.occurrence in folds:
                 self.folds.append(folds[item.occurrence])
-        return opened
+        return [item for item in block.items if isinstance(item, Block)]
 
     def _take(self, unit: Unit) -> None:
         self.units.append(unit)
-        self.like += len(unit.members) if unit.series else int(unit.like)
+        self.like += 0 if unit.middle else len(unit.members) if unit.series else int(unit.like)
         for member in unit.members if unit.series else unit.members[:1]:
             for leaf in range(member.first, member.past):
                 self.unit_at[leaf] = unit
@@ -160,7 +202,7 @@ class _Arranger:
     def _is_open(self, container: Occurrence, seen: dict[int, Occurrence]) -> bool:
         if self.levels[container] > self.cut.depth:
             return False
-        if not self.cut.like_once:
+        if not self.cut.like_once or container.turn:
             return True
         opened = seen.setdefault(self.likeness.loose[container], container)
         small = container.past - container.first < SMALL

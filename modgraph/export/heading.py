@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from modgraph.export.folding import Cut
+from modgraph.export.folding import Arrangement, Cut
 from modgraph.export.labels import cut, cut_end, number_text, shape_text
 from modgraph.export.parts import Card, Frame, Item, Kind, Legend, State
 from modgraph.export.style import KINDS, STATES
@@ -13,7 +13,7 @@ MOST_INPUTS = 3
 
 
 def heading(
-    run: Run, items: tuple[Item, ...], cut_at: Cut, levels: int, like: int
+    run: Run, items: tuple[Item, ...], cut_at: Cut, levels: int, arrangement: Arrangement
 ) -> tuple[str, str, tuple[str, ...], Legend]:
     """Name, line beside it, further lines, and the legend of what occurs in `items`."""
     graph = run.graph
@@ -27,7 +27,7 @@ def heading(
     return (
         cut(graph.model.name) or "model",
         " · ".join(fact for fact in facts if fact),
-        _notes(graph, cut_at, levels, like),
+        _notes(graph, cut_at, levels, arrangement),
         legend_of(items),
     )
 
@@ -58,13 +58,15 @@ def _half(graph: Graph) -> str:
     return ""
 
 
-def _notes(graph: Graph, cut_at: Cut, levels: int, like: int) -> tuple[str, ...]:
+def _notes(graph: Graph, cut_at: Cut, levels: int, arrangement: Arrangement) -> tuple[str, ...]:
     notes = []
     shown = []
     if cut_at.depth < levels:
         shown.append(f"drawn to depth {cut_at.depth} of {levels}")
-    if like:
-        what = "1 container" if like == 1 else f"{like} containers"
+    if arrangement.left_out:
+        shown.append(f"{arrangement.left_out} steps in the middle left out")
+    if arrangement.like:
+        what = "1 container" if arrangement.like == 1 else f"{arrangement.like} containers"
         shown.append(f"{what} collapsed (▸), like an open one but for sizes")
     if shown:
         notes.append(" · ".join(shown))

@@ -21,6 +21,7 @@ from xml.sax.saxutils import escape
 
 from modgraph.errors import ExportError
 from modgraph.export.dot import write_dot
+from modgraph.export.labels import cut_end
 from modgraph.export.parts import Frame, Picture
 from modgraph.export.picture import PictureOptions, picture_of
 from modgraph.graph.model import Graph
@@ -36,6 +37,9 @@ MANY_NODES = 500
 DPI = 110
 LONGEST_SIDE = 16_000
 """Pixels of a PNG; longer ones are opened by few programs."""
+
+LONGEST_REASON = 400
+"""Characters of Graphviz's own words in an error."""
 
 FONTS = Path(__file__).parent / "fonts"
 
@@ -58,21 +62,15 @@ def render(graph: Graph, options: PictureOptions | None = None, format: ImageFor
     options = options or PictureOptions()
     engine = find_engine()
     picture = picture_of(graph, options)
-    image = _draw_in_time(picture, format, engine)
-    while image is None:
-        picture = picture_of(graph, replace(options, depth=picture.depth - 1))
-        image = _draw_in_time(picture, format, engine)
-    return image
-
-
-def _draw_in_time(picture: Picture, format: ImageFormat, engine: Engine) -> bytes | None:
-    """The image, or None where it reached a limit and the picture can be made coarser."""
-    try:
-        return draw(write_dot(picture), format, engine=engine, many=count_nodes(picture) > MANY_NODES)
-    except LayoutLimitError:
-        if picture.depth == 0:
-            raise
-        return None
+    deepest = picture.depth if options.depth is not None else picture.depth - 1
+    while True:
+        try:
+            return draw(write_dot(picture), format, engine=engine, many=count_nodes(picture) > MANY_NODES)
+        except LayoutLimitError:
+            if deepest < 0:
+                raise
+        picture = picture_of(graph, replace(options, depth=None), deepest=deepest)
+        deepest = picture.depth - 1
 
 
 def draw(text: str, format: ImageFormat, *, engine: Engine | None = None, many: bool = False) -> bytes:
@@ -180,8 +178,14 @@ def _run(engine: Engine, text: str, format: str, options: list[str]) -> bytes:
     said = done.stderr.decode("utf-8", "replace").strip()
     if done.returncode < 0 or "memory" in said.lower() or "MemoryError" in said:
         raise LayoutLimitError(f"Graphviz ran out of memory or crashed while drawing the {format.upper()}")
-    lines = [line for line in said.splitlines() if "ontconfig" not in line]
-    raise ExportError(f"Graphviz could not draw the {format.upper()}: {lines[-1] if lines else 'no reason given'}")
+    raise ExportError(f"Graphviz could not draw the {format.upper()}: {_reason(said)}")
+
+
+def _reason(said: str) -> str:
+    """What Graphviz said of its failure: its errors, else all; it warns before and after."""
+    lines = [line.strip() for line in said.splitlines() if line.strip() and "ontconfig" not in line]
+    errors = [line for line in lines if "error" in line.lower()] or lines
+    return cut_end("; ".join(dict.fromkeys(errors)), LONGEST_REASON) or "no reason given"
 
 
 def _environment(folder: Path) -> dict[str, str]:

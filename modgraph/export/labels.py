@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 
-from modgraph.graph.model import ParameterInfo, Shape
+from modgraph.graph.model import Graph, ParameterInfo, Shape
+from modgraph.graph.sizes import elements
 
 LONGEST = 28
 """Characters of a name; longer ones are cut in the middle."""
@@ -39,11 +41,33 @@ def cut_end(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…"
 
 
-def class_title(class_name: str | None) -> str:
+def class_title(class_name: str | None, unknown: str = "unknown class") -> str:
     """A class without its package: "torch.nn.modules.conv.Conv2d" gives "Conv2d"."""
-    if not class_name:
-        return "unknown class"
-    return clean(class_name.rpartition(".")[2]).strip() or "unknown class"
+    if class_name == "NoneType":
+        return "None"
+    return clean((class_name or "").rpartition(".")[2]).strip() or unknown
+
+
+def member_range(first: str, last: str) -> str:
+    """A row of siblings by their paths: "layer1.0 – 5", "layer_0 – 5", "blocks[0 – 5]"; one name for one."""
+    if first == last:
+        return first
+    end = "]" if first.endswith("]") and last.endswith("]") else ""
+    start = first.removesuffix(end)
+    stem = start.rstrip("0123456789")
+    number = last.removesuffix(end).removeprefix(stem)
+    if stem != start and number.isdecimal():
+        return f"{start} – {number}{end}"
+    home, _, name = last.rpartition(".")
+    return f"{first} – {name if home and first.startswith(f'{home}.') else last}"
+
+
+def usual_dtype(graph: Graph) -> str | None:
+    """The one that is not worth a word: that of most parameters, else of the first floating-point tensor."""
+    dtypes = Counter(held.dtype for node in graph.modules for held in node.parameters if held.dtype is not None)
+    if dtypes:
+        return dtypes.most_common(1)[0][0]
+    return next((edge.tensor.dtype for edge in graph.edges if "float" in (edge.tensor.dtype or "")), None)
 
 
 def number_text(number: int, digits: int = 3) -> str:
@@ -63,21 +87,12 @@ def number_text(number: int, digits: int = 3) -> str:
     raise AssertionError("the last unit takes every number")
 
 
-def elements(shape: Shape | None) -> int | None:
-    """Number of elements; None where a size is not known."""
-    if shape is None:
-        return None
-    total = 1
-    for size in shape:
-        if not isinstance(size, int):
-            return None
-        total *= size
-    return total
+def count_text(parameters: list[ParameterInfo], unknown: bool = False) -> str:
+    """Number of elements of `parameters`, tied ones not counted again; "" for none, "≥" where some are unknown.
 
-
-def count_text(parameters: list[ParameterInfo]) -> str:
-    """Number of elements of `parameters`, tied ones not counted again; "" for none, "≥" where some are unknown."""
-    total, unknown = 0, False
+    `unknown`: there may be more parameters than these.
+    """
+    total = 0
     for parameter in parameters:
         if parameter.alias_of is not None:
             continue

@@ -7,7 +7,16 @@ from typing import Literal, TypeAlias
 
 Kind = Literal["weights", "norm", "activation", "shape", "attention", "other"]
 State = Literal[
-    "failed", "unregistered", "runtime only", "static only", "never called", "unknown", "shared", "again", "inside"
+    "failed",
+    "unregistered",
+    "runtime only",
+    "static only",
+    "never called",
+    "unknown",
+    "weights used",
+    "shared",
+    "again",
+    "inside",
 ]
 """What is said of a module beside its class, in the order of the rows; the first of the first six sets the frame."""
 ArrowKind = Literal["data", "static", "runtime", "order"]
@@ -93,9 +102,13 @@ class Frame:
     items: tuple[Item, ...]
     level: int
     """0 for the outermost."""
+    name: str = ""
+    """Its whole path, of which `title` may be a part."""
     copies: int = 1
     state: State | None = None
     marks: tuple[Mark, ...] = ()
+    loop: bool = False
+    """Its copies are the turns of a loop, not modules."""
     gap: float = 56
     """Points between title and ×N badge: the main edge passes there."""
     tooltip: str = ""

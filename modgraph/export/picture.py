@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Literal
 
 from modgraph.export.composition import compose
-from modgraph.export.folding import Cut, deepest_level
+from modgraph.export.folding import Cut, arrange, deepest_level
 from modgraph.export.parts import Card, Frame, Item, Picture
+from modgraph.graph.loops import fold_loops
 from modgraph.graph.model import Graph
 from modgraph.graph.occurrences import Run
 from modgraph.graph.repeats import Likeness
@@ -16,6 +18,10 @@ MOST_CARDS = 150
 MOST_EDGES = 300
 MOST_LEVELS = 24
 """Frames in frames; the innermost would be a few points wide, and layout engines recurse."""
+MOST_ROWS = 8 * MOST_CARDS
+"""More cannot stand on so many cards."""
+FEWER = (100, 50, 25, 12, 6, 4)
+"""Where even closed containers are too many: how many things side by side are shown, the middle being one row."""
 FEW_CARDS = 15
 """A picture with so few shows everything: nothing is won by opening like containers only once."""
 
@@ -33,25 +39,38 @@ class PictureOptions:
     """Draw views and shape bookkeeping too."""
 
 
-def picture_of(graph: Graph, options: PictureOptions | None = None) -> Picture:
-    """What is shown of `graph`: at most 150 cards and 300 arrows, unless `options.depth` says how deep to go."""
+def picture_of(graph: Graph, options: PictureOptions | None = None, *, deepest: int = MOST_LEVELS) -> Picture:
+    """What is shown of `graph`: at most 150 cards and 300 arrows, unless `options.depth` says how deep to go.
+
+    `deepest`: levels of containers that are opened at most.
+    """
     options = options or PictureOptions()
     run = Run(graph, views=options.views)
-    likeness = Likeness(run)
+    likeness = fold_loops(run) if options.fold else Likeness(run)
     levels = deepest_level(run)
-    cut = Cut(depth=min(levels, MOST_LEVELS), fold=options.fold, like_once=options.fold and options.depth is None)
+    depth = min(levels, MOST_LEVELS, deepest)
     if options.depth is not None:
-        cut = replace(cut, depth=min(max(options.depth, 0), cut.depth))
-        return compose(run, likeness, cut, levels, options.direction)
-    if len(run.leaves) <= MOST_CARDS:
-        picture = compose(run, likeness, replace(cut, like_once=False), levels, options.direction)
-        if count_cards(picture.items) <= FEW_CARDS and _is_readable(picture):
-            return picture
-    picture = compose(run, likeness, cut, levels, options.direction)
-    while cut.depth > 0 and not _is_readable(picture):
-        cut = replace(cut, depth=cut.depth - 1)
+        depth = min(max(options.depth, 0), depth)
+        return compose(run, likeness, Cut(depth=depth, fold=options.fold, like_once=False), levels, options.direction)
+    picture: Picture | None = None
+    for cut in _cuts(run, depth, options.fold):
+        if len(arrange(run, likeness, cut).units) > MOST_ROWS:
+            continue
         picture = compose(run, likeness, cut, levels, options.direction)
-    return picture
+        plain = not cut.like_once and cut.most is None and options.fold
+        if _is_readable(picture) and (not plain or count_cards(picture.items) <= FEW_CARDS):
+            return picture
+    return picture or compose(run, likeness, cut, levels, options.direction)
+
+
+def _cuts(run: Run, depth: int, fold: bool) -> Iterator[Cut]:
+    """What to try, from everything to next to nothing."""
+    if fold and len(run.leaves) <= MOST_CARDS:
+        yield Cut(depth=depth, fold=fold, like_once=False)
+    for level in range(depth, -1, -1):
+        yield Cut(depth=level, fold=fold, like_once=fold)
+    for most in FEWER:
+        yield Cut(depth=0, fold=fold, like_once=fold, most=most)
 
 
 def _is_readable(picture: Picture) -> bool:

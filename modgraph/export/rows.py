@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
+from modgraph.export.agreement import is_unknown
 from modgraph.export.arguments import argument_text
 from modgraph.export.folding import Unit
 from modgraph.export.kinds import class_kind, join_sign, operation_kind
@@ -14,23 +15,26 @@ from modgraph.export.labels import (
     count_text,
     cut,
     cut_end,
-    elements,
+    member_range,
     number_text,
     shape_text,
 )
 from modgraph.export.parts import Mark, Row
-from modgraph.export.states import is_open_place, marks_inside, marks_of
+from modgraph.export.states import marks_inside, marks_inside_all, marks_of
 from modgraph.graph.dataflow import operation_word
 from modgraph.graph.index import name_below
 from modgraph.graph.model import ModuleNode, ParameterInfo
 from modgraph.graph.occurrences import Occurrence, Run
+from modgraph.graph.paths import is_open_place
+from modgraph.graph.sizes import elements
 
 TOOLTIP_LENGTH = 400
 
 
-def sign_of(run: Run, occurrence: Occurrence) -> str | None:
+def sign_of(run: Run, unit: Unit) -> str | None:
     """The sign of an operation that is drawn as a circle: one in which several data meet."""
-    if occurrence.operation is None:
+    occurrence = unit.occurrence
+    if occurrence.operation is None or unit.middle:
         return None
     sources = {link.source.first for link in run.incoming[occurrence.first]}
     return join_sign(operation_word(occurrence.operation.name)) if len(sources) > 1 else None
@@ -39,6 +43,8 @@ def sign_of(run: Run, occurrence: Occurrence) -> str | None:
 def row_of(run: Run, unit: Unit, below: str) -> Row:
     """The row of `unit` in a card that stands inside the frame of the module `below`."""
     occurrence = unit.occurrence
+    if unit.middle:
+        return _middle_row(run, unit, below)
     if occurrence.operation is not None:
         return _operation_row(occurrence)
     if not occurrence.is_module:
@@ -60,7 +66,7 @@ def row_of(run: Run, unit: Unit, below: str) -> Row:
         title=cut(title),
         detail=detail,
         path=cut(range_text(unit.members, below)),
-        count=count_text(parameters_below(run, node)),
+        count=parameters_text(run, node),
         copies=len(unit.members),
         collapsed=collapsed,
         muted=any(mark.state == "never called" for mark in marks),
@@ -73,16 +79,44 @@ def _series_row(run: Run, unit: Unit, below: str) -> Row:
     """Many containers that are like open ones, in one row."""
     nodes = [run.index.modules[member.path] for member in unit.members]
     names = list(dict.fromkeys(class_title(node.class_name) for node in nodes))
-    parameters = [parameter for node in nodes for parameter in parameters_below(run, node)]
     return Row(
         kind="other",
         title=f"▸ {cut(', '.join(names))}",
         detail=f"{len(nodes)} like those above",
         path=cut(range_text(unit.members, below)),
-        count=count_text(parameters),
+        count=parameters_text(run, *nodes),
         collapsed=True,
         tooltip=cut_end(f"{nodes[0].path} to {nodes[-1].path}", TOOLTIP_LENGTH),
     )
+
+
+def _middle_row(run: Run, unit: Unit, below: str) -> Row:
+    """All that stands between the first and the last things of a container with too many, in one row."""
+    modules = [member for member in unit.members if member.is_module and member.path]
+    paths = dict.fromkeys(member.path for member in modules)
+    nodes = [run.index.modules[path] for path in paths]
+    kinds = Counter(_step_word(run, member) for member in unit.members)
+    words = ", ".join(f"{number} × {word}" for word, number in kinds.most_common(2))
+    return Row(
+        kind="other",
+        title=f"… {len(unit.members)} more",
+        detail=cut_end(words + (", …" if len(kinds) > 2 else ""), TOOLTIP_LENGTH if len(kinds) < 3 else 60),
+        path=cut(range_text([modules[0], modules[-1]], below)) if modules else "",
+        count=parameters_text(run, *nodes),
+        collapsed=True,
+        tooltip=cut_end(words, TOOLTIP_LENGTH),
+        marks=marks_inside_all(run, unit.members),
+    )
+
+
+def _step_word(run: Run, member: Occurrence) -> str:
+    if member.operation is not None:
+        return cut(operation_word(member.operation.name))
+    if member.turn:
+        return "turn of a loop"
+    if member.is_module:
+        return cut(class_title(run.index.modules[member.path].class_name))
+    return "parameter" if (member.end or "").startswith("param:") else "constant"
 
 
 def _operation_row(occurrence: Occurrence) -> Row:
@@ -126,25 +160,19 @@ def path_below(path: str, frame: str) -> str:
 def range_text(members: list[Occurrence], below: str = "") -> str:
     """ "layer1.0 – 1" for the members of a fold, the first as seen from the frame `below`."""
     first, last = members[0].path, members[-1].path
-    text = path_below(first, below)
-    if first == last:
-        return text
-    if last.endswith("]") and "[" in last:
-        return f"{text} – {last[last.rfind('[') :]}"
-    end, start = last.rpartition(".")[2], first.rpartition(".")[2]
-    stem = start.rstrip("0123456789")
-    if stem == end.rstrip("0123456789"):
-        end = end[len(stem) :] or end
-    return f"{text} – {end}"
+    return member_range(path_below(first, below), path_below(last, below))
 
 
-def parameters_below(run: Run, node: ModuleNode) -> list[ParameterInfo]:
-    """Parameters of a module and of all below it, a shared module counted once."""
-    found = list(node.parameters)
-    for inner in run.index.below(node.path):
-        if inner.alias_of is None:
-            found.extend(inner.parameters)
-    return found
+def parameters_text(run: Run, *nodes: ModuleNode) -> str:
+    """Number of parameters of `nodes` and all below them, a shared module counted once; "≥" where some are unknown."""
+    found: list[ParameterInfo] = []
+    unknown = False
+    for node in nodes:
+        below = (inner for inner in run.index.below(node.path) if inner.alias_of is None)
+        for each in (node, *below):
+            found.extend(each.parameters)
+            unknown = unknown or is_unknown(each)
+    return count_text(found, unknown)
 
 
 def inside_text(run: Run, node: ModuleNode) -> str:

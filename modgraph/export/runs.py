@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from modgraph.export.folding import Arrangement, Block, Unit
+from modgraph.export.folding import Arrangement, Block, Unit, blocks_of
 from modgraph.export.rows import sign_of
 from modgraph.export.states import frame_state, marks_of
 from modgraph.graph.occurrences import Occurrence, Run
@@ -29,7 +29,7 @@ class _Runs:
     def runs(self) -> list[list[Unit]]:
         runs: list[list[Unit]] = []
         by_last: dict[Unit, list[Unit]] = {}
-        for block in self._blocks():
+        for block in blocks_of(self.arrangement.root):
             previous: Unit | None = None
             for item in block.items:
                 if isinstance(item, Block):
@@ -45,15 +45,6 @@ class _Runs:
                 by_last[item] = current
                 previous = item
         return runs
-
-    def _blocks(self) -> list[Block]:
-        found: list[Block] = []
-        pending = [self.arrangement.root]
-        while pending:
-            block = pending.pop()
-            found.append(block)
-            pending.extend(reversed([item for item in block.items if isinstance(item, Block)]))
-        return found
 
     def _leader(self, unit: Unit, previous: Unit | None) -> Unit | None:
         """The unit in whose card `unit` comes next; None where it begins one."""
@@ -75,12 +66,12 @@ class _Runs:
 
     def _is_row(self, unit: Unit) -> bool:
         occurrence = unit.occurrence
-        if unit.collapsed:
+        if unit.collapsed or unit.middle:
             return False
         if occurrence.is_module:
             inner = self.run.index.children[occurrence.path]
             return not inner or occurrence.end is not None or bool(self.run.graph.calls)
-        return occurrence.operation is not None and sign_of(self.run, occurrence) is None
+        return occurrence.operation is not None and sign_of(self.run, unit) is None
 
     def _home(self, occurrence: Occurrence) -> str | None:
         """The box in which an occurrence stands; a dissolved list counts as its caller."""

@@ -42,6 +42,7 @@ STATES: dict[State, StateStyle] = {
     "static only": StateStyle("◌", "static only", "#4B5563", "dashed", "#6B7280", "dashed"),
     "never called": StateStyle("✕", "never called", "#6B7280", "dotted", "#6B7280", "dotted"),
     "unknown": StateStyle("?", "unknown", "#4B5563", "dashed", "#6B7280", "dashed"),
+    "weights used": StateStyle("→", "weights used", "#4B5563", "", "", ""),
     "shared": StateStyle("↺", "same as", "#4B5563", "", "", ""),
     "again": StateStyle("↺", "call", "#4B5563", "", "", ""),
     "inside": StateStyle("", "inside", "#4B5563", "", "", ""),

@@ -8,10 +8,10 @@ from collections.abc import Iterable
 
 from modgraph.export.labels import shape_text
 from modgraph.export.parts import State
-from modgraph.export.states import is_open_place
 from modgraph.export.text_table import Cell, Column, Pen, table
 from modgraph.export.text_tree import Count, ModuleTree, Row
 from modgraph.graph.model import Graph, ModelInput, TensorInfo
+from modgraph.graph.paths import is_open_place, parameter_path
 
 MAX_LINES = 40
 """Rows of the tree, so that it can be seen at a glance."""
@@ -84,12 +84,12 @@ def _header(graph: Graph, cut: str, width: int, pen: Pen) -> list[str]:
 
 
 _COLUMNS = (
-    Column("module", shortest=16, ample=36),
-    Column("class", shortest=10, ample=18),
-    Column("output", droppable=True),
+    Column("module", shortest=12, ample=36),
+    Column("class", shortest=10, ample=18, dropped=3),
+    Column("output", dropped=1),
     Column("parameters", right=True),
-    Column("calls", right=True),
-    Column("state", shortest=14, ample=30),
+    Column("calls", right=True, dropped=2),
+    Column("state", shortest=10, ample=30),
 )
 
 
@@ -150,7 +150,7 @@ def _shared(graph: Graph) -> str:
     shared = {path for path, _ in pairs}
     pairs = [pair for pair in pairs if not any(pair[0].startswith(f"{path}.") for path in shared)]
     pairs += [
-        (f"{node.path}.{held.name}" if node.path else held.name, held.alias_of)
+        (parameter_path(node.path, held.name), held.alias_of)
         for node in graph.modules
         for held in node.parameters
         if held.alias_of is not None and node.alias_of is None

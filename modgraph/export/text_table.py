@@ -72,8 +72,8 @@ class Column:
     right: bool = False
     shortest: int | None = None
     """How narrow it may become; None for one that is never cut, such as a number."""
-    droppable: bool = False
-    """Left out as a whole where the width does not take it."""
+    dropped: int | None = None
+    """In which turn it is left out as a whole where the width does not take it; None for never."""
     ample: int = 0
     """How wide it is when nobody misses anything: what is wider than that gives way first."""
 
@@ -87,10 +87,10 @@ def table(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], width: int,
         shown = [columns[position] for position in used]
         cells = [[line[position] for position in used] for line in plain]
         widths = _widths(shown, cells, width)
-        droppable = [position for position in used if columns[position].droppable]
-        if not droppable or sum(widths) + len(GAP) * (len(widths) - 1) <= width:
+        turns = {columns[position].dropped or 0: position for position in used if columns[position].dropped}
+        if not turns or sum(widths) + len(GAP) * (len(widths) - 1) <= width:
             return [_line(shown, line, widths, pen) for line in cells]
-        used.remove(droppable[-1])
+        used.remove(turns[min(turns)])
 
 
 def _widths(columns: Sequence[Column], lines: Sequence[Sequence[Cell]], width: int) -> list[int]:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from modgraph.export.agreement import SHOWN_STATES, Remark, remarks_of
-from modgraph.export.labels import shape_text
+from modgraph.export.agreement import SHOWN_STATES, Remark, is_unknown, remarks_of
+from modgraph.export.labels import class_title, member_range, shape_text, usual_dtype
 from modgraph.export.parts import State
 from modgraph.export.style import STATES
 from modgraph.graph.index import GraphIndex, name_below
-from modgraph.graph.model import Call, Graph, ModuleNode, Shape
+from modgraph.graph.model import Call, Graph, ModuleNode
+from modgraph.graph.paths import relative_path
+from modgraph.graph.repeats import node_facts, remarks_by_module
+from modgraph.graph.sizes import elements
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ class ModuleTree:
         self._graph = graph
         self._index = GraphIndex(graph)
         self._fold = fold
-        self._dtype = _main_dtype(graph)
+        self._dtype = usual_dtype(graph) or "float32"
         self._groups: dict[str, list[_Group]] = {}
         self._facts = self._all_facts()
         self._likeness: dict[str, int] = {}
@@ -160,7 +162,7 @@ class ModuleTree:
             path=node.path,
             branches=branches,
             name=self._name(group) + count,
-            class_name=short_class(node.class_name),
+            class_name=_class(node.class_name),
             output=self._output(node),
             parameters=facts.parameters.text,
             calls=str(len(node.calls))
@@ -175,15 +177,13 @@ class ModuleTree:
         if parent is None:
             return self._graph.model.name
         first, last = name_below(group.first.path, parent), name_below(group.last.path, parent)
-        return first if group.count == 1 else _range(first, last)
+        return member_range(first, last)
 
     def _inside(self, node: ModuleNode) -> str:
         facts = self._facts[node.path]
         groups = self._groups[node.path]
         kinds = [
-            f"{group.count} × {short_class(group.first.class_name)}"
-            if group.count > 1
-            else short_class(group.first.class_name)
+            f"{group.count} × {_class(group.first.class_name)}" if group.count > 1 else _class(group.first.class_name)
             for group in groups
         ]
         content = ", ".join(kinds) if len(kinds) <= 2 else f"{facts.below} modules"
@@ -229,7 +229,8 @@ class ModuleTree:
         return shared
 
     def _group_all(self) -> None:
-        """Find the siblings that read the same, from the leaves up."""
+        """Find the siblings that read the same, from the leaves up; unlike in a picture, one need not feed the next."""
+        said = remarks_by_module(self._graph)
         numbers: dict[object, int] = {}
         for node in reversed(self._graph.modules):
             groups = self._groups_of(node)
@@ -238,7 +239,9 @@ class ModuleTree:
                 (name_below(group.first.path, node.path), group.count, self._likeness[group.first.path])
                 for group in groups
             )
-            self._likeness[node.path] = numbers.setdefault((self._reading(node), inner), len(numbers))
+            self._likeness[node.path] = numbers.setdefault(
+                (self._reading(node), said.get(node.path, ()), inner), len(numbers)
+            )
 
     def _groups_of(self, node: ModuleNode) -> list[_Group]:
         groups: list[_Group] = []
@@ -262,15 +265,15 @@ class ModuleTree:
     def _reading(self, node: ModuleNode) -> object:
         """Everything that must be equal for two modules to be folded: a fold must not hide a difference."""
         remarks = tuple(
-            (remark.state, _relative(node.path, remark.detail) if remark.state == "shared" else remark.detail)
+            (remark.state, relative_path(remark.detail, node.path) if remark.state == "shared" else remark.detail)
             for remark in self._facts[node.path].remarks
         )
-        shapes = tuple(tuple(tensor.shape for tensor in self._graph.calls[index].outputs) for index in node.calls)
-        parameters = tuple(
-            (p.name, p.shape, p.dtype, p.trainable, p.alias_of and _relative(node.path, p.alias_of))
-            for p in node.parameters
+        calls = [self._graph.calls[index] for index in node.calls]
+        ran = tuple(
+            (call.error, call.direct, tuple((str(tensor.shape), tensor.dtype) for tensor in call.outputs))
+            for call in calls
         )
-        return (node.class_name, repr(dict(node.arguments)), remarks, shapes, parameters, len(node.buffers))
+        return (node_facts(node), remarks, ran)
 
 
 def _said(depth: int, rows: Sequence[Row], further: str = "") -> str:
@@ -286,53 +289,20 @@ def _shortened(rows: list[Row], lines: int) -> list[Row]:
     return [*head, gap, *tail]
 
 
-def _range(first: str, last: str) -> str:
-    """ "0 – 5", "layer_0 – 5", "blocks[0 – 5]"."""
-    end = "]" if first.endswith("]") and last.endswith("]") else ""
-    start = first.removesuffix(end)
-    stem = start.rstrip("0123456789")
-    number = last.removesuffix(end).removeprefix(stem)
-    if stem == start or not number.isdecimal():
-        return f"{first} – {last}"
-    return f"{start} – {number}{end}"
-
-
 def _counted(states: Counter[State]) -> str:
     """ "▲ 1 · ✕ 2"."""
     return " · ".join(f"{STATES[state].sign} {states[state]}" for state in SHOWN_STATES if states[state])
 
 
 def _own_parameters(node: ModuleNode) -> Count:
-    total = Count()
+    """Of the module alone; more may be in one whose class is not known, and in a place left open."""
+    total = Count(partial=is_unknown(node))
     for parameter in node.parameters:
         if parameter.alias_of is None:
-            total += _elements(parameter.shape)
+            number = elements(parameter.shape)
+            total += Count(number or 0, partial=number is None)
     return total
 
 
-def _elements(shape: Shape | None) -> Count:
-    if shape is None or not all(isinstance(size, int) for size in shape):
-        return Count(0, partial=True)
-    return Count(math.prod(size for size in shape if isinstance(size, int)))
-
-
-def _relative(path: str, other: str) -> tuple[int, str]:
-    """`other` as seen from `path`: how many levels up, and then down which way."""
-    here, there = path.split("."), other.split(".")
-    common = 0
-    while common < min(len(here), len(there)) and here[common] == there[common]:
-        common += 1
-    return len(here) - common, ".".join(there[common:])
-
-
-def _main_dtype(graph: Graph) -> str:
-    """The dtype that is not worth a word: that of most parameters."""
-    dtypes = Counter(p.dtype for node in graph.modules for p in node.parameters if p.dtype is not None)
-    return dtypes.most_common(1)[0][0] if dtypes else "float32"
-
-
-def short_class(class_name: str | None) -> str:
-    """The class without its module: "Conv2d"; "?" where it is not known."""
-    if class_name is None:
-        return "?"
-    return "None" if class_name == "NoneType" else class_name.rpartition(".")[2]
+def _class(class_name: str | None) -> str:
+    return class_title(class_name, unknown="?")

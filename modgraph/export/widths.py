@@ -17,7 +17,6 @@ PADDING = 6
 COUNT_WIDTH = 40
 MARGIN = 10
 """Of a frame, on each side."""
-BADGE = 34
 LEAST_GAP = 24
 MOST_WIDTH = 460
 

@@ -1,10 +1,11 @@
-"""`GraphBuilder`: mutable while a graph grows; `build()` checks every invariant once."""
+"""`GraphBuilder`: mutable while a graph grows; `build()` puts it in order and checks every invariant once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from modgraph.errors import GraphError
+from modgraph.graph.checks import check, require
 from modgraph.graph.index import parent_path
 from modgraph.graph.model import (
     BackwardRecord,
@@ -57,47 +58,46 @@ class GraphBuilder:
     def build(self) -> Graph:
         """The graph, its modules in depth-first order (siblings as they were added).
 
+        An instance under several paths is called after the first of them in that order, and so are its calls.
+
         Raises:
-            GraphError: something names a module, call or operation that is not there, or stands twice.
+            GraphError: something names a module, call or operation that is not there, stands twice, or contradicts
+                something else.
         """
-        modules = _depth_first(self.modules)
-        paths = {node.path for node in modules}
-        _check_modules(modules, paths, len(self.calls))
-        _check_calls(self.calls, modules, paths)
-        ends = _check_operations(self.operations, len(self.calls))
-        _check_edges(self.edges, ends, len(self.calls))
-        for record in self.backward:
-            _require(record.module in paths, f"backward names module {record.module!r}, which does not exist")
-        for problem in self.problems:
-            _require(
-                problem.module is None or problem.module in paths,
-                f"a problem names module {problem.module!r}, which does not exist",
-            )
-        return Graph(
+        modules = depth_first(self.modules)
+        _check_aliases(modules)
+        renamed = _first_paths(modules)
+        graph = Graph(
             model=self.model,
-            modules=tuple(modules),
-            calls=tuple(self.calls),
+            modules=tuple(_renamed_modules(modules, renamed)),
+            calls=tuple(
+                replace(call, module=renamed[call.module]) if call.module in renamed else call for call in self.calls
+            ),
             operations=tuple(self.operations),
             edges=tuple(self.edges),
             gaps=tuple(self.gaps),
-            backward=tuple(self.backward),
+            backward=tuple(
+                replace(record, module=renamed[record.module]) if record.module in renamed else record
+                for record in self.backward
+            ),
             findings=tuple(self.findings),
             problems=tuple(self.problems),
         )
+        check(graph)
+        return graph
 
 
-def _require(holds: bool, otherwise: str) -> None:
-    if not holds:
-        raise GraphError(otherwise)
+def depth_first(nodes: Iterable[ModuleNode]) -> list[ModuleNode]:
+    """The nodes, each directly followed by what lies below it; iterative, as trees may be thousands deep.
 
-
-def _depth_first(nodes: Iterable[ModuleNode]) -> list[ModuleNode]:
-    """The nodes, each directly followed by what lies below it; iterative, as trees may be thousands deep."""
+    Raises:
+        GraphError: a path stands twice, or there is no root.
+    """
     by_path: dict[str, ModuleNode] = {}
     for node in nodes:
-        _require(node.path not in by_path, f"module {node.path!r} stands twice")
+        require(node.path not in by_path, f"module {node.path!r} stands twice")
         by_path[node.path] = node
-    _require("" in by_path, 'a graph needs a root, the module with path ""')
+    require("" in by_path, 'a graph needs a root, the module with path ""')
     children: dict[str, list[ModuleNode]] = {}
     for node in by_path.values():
         parent = parent_path(node.path, by_path)
@@ -112,53 +112,36 @@ def _depth_first(nodes: Iterable[ModuleNode]) -> list[ModuleNode]:
     return ordered
 
 
-def _check_modules(modules: list[ModuleNode], paths: set[str], n_calls: int) -> None:
-    seen: set[str] = set()
+def _check_aliases(modules: Iterable[ModuleNode]) -> None:
+    aliases = {node.path: node.alias_of for node in modules}
+    for path, first in aliases.items():
+        if first is not None:
+            require(first in aliases, f"{path!r} is an alias of {first!r}, which does not exist")
+            require(aliases[first] is None, f"{path!r} is an alias of {first!r}, which is an alias itself")
+
+
+def _first_paths(modules: Iterable[ModuleNode]) -> dict[str, str]:
+    """The first path in order of each instance that is called after a later one.
+
+    Whoever adds modules meets them in an order of its own (what is hidden comes last, but stands below its holder).
+    """
+    first: dict[str, str] = {}
     for node in modules:
-        if node.alias_of is not None:
-            _require(node.alias_of in paths, f"{node.path!r} is an alias of {node.alias_of!r}, which does not exist")
-            _require(node.alias_of in seen, f"{node.path!r} is an alias of {node.alias_of!r}, which comes after it")
-        for index in node.calls:
-            _require(0 <= index < n_calls, f"module {node.path!r} names call {index}, of {n_calls}")
-        seen.add(node.path)
+        first.setdefault(_instance(node), node.path)
+    return {named: path for named, path in first.items() if named != path}
 
 
-def _check_calls(calls: list[Call], modules: list[ModuleNode], paths: set[str]) -> None:
-    for position, call in enumerate(calls):
-        _require(call.index == position, f"call {call.index} stands at position {position}")
-        _require(call.module in paths, f"call {call.index} names module {call.module!r}, which does not exist")
-        _require(
-            call.parent is None or 0 <= call.parent < position,
-            f"call {call.index} names call {call.parent} as its parent, which did not begin before it",
-        )
-    listed = {(node.path, index) for node in modules for index in node.calls}
-    made = {(call.module, call.index) for call in calls}
-    for path, index in sorted(listed ^ made):
-        raise GraphError(f"module {path!r} and call {index} do not agree on whether the call was the module's")
+def _instance(node: ModuleNode) -> str:
+    return node.path if node.alias_of is None else node.alias_of
 
 
-def _check_operations(operations: list[Operation], n_calls: int) -> set[str]:
-    ids: set[str] = set()
-    for operation in operations:
-        _require(operation.id not in ids, f"operation {operation.id} stands twice")
-        _require(
-            operation.call is None or 0 <= operation.call < n_calls,
-            f"operation {operation.id} names call {operation.call}, of {n_calls}",
-        )
-        ids.add(operation.id)
-    return ids
-
-
-def _check_edges(edges: list[Edge], operations: set[str], n_calls: int) -> None:
-    for edge in edges:
-        for end, kinds in ((edge.producer, _PRODUCERS), (edge.consumer, _CONSUMERS)):
-            kind, _, rest = end.partition(":")
-            _require(kind in kinds and rest != "", f"{end!r} is no end of an edge")
-            if kind == "call":
-                _require(rest.isdecimal() and int(rest) < n_calls, f"an edge ends at {end!r}, of {n_calls} calls")
-            elif kind == "op":
-                _require(end in operations, f"an edge ends at {end!r}, which does not exist")
-
-
-_PRODUCERS = frozenset({"call", "op", "input", "param", "const"})
-_CONSUMERS = frozenset({"call", "op", "output"})
+def _renamed_modules(modules: Sequence[ModuleNode], renamed: dict[str, str]) -> Sequence[ModuleNode]:
+    if not renamed:
+        return modules
+    moved = {renamed[node.path]: node.calls for node in modules if node.path in renamed}
+    named = []
+    for node in modules:
+        first = renamed.get(_instance(node), _instance(node))
+        calls = () if node.path in renamed else tuple(sorted((*node.calls, *moved.get(node.path, ()))))
+        named.append(replace(node, alias_of=None if first == node.path else first, calls=calls))
+    return named

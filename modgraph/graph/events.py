@@ -34,6 +34,9 @@ from modgraph.graph.model import (
     TensorInfo,
 )
 
+# Bound before a model is imported, whose code may put something else in the place of these functions.
+_dumps, _loads = json.dumps, json.loads
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flow:
@@ -51,7 +54,7 @@ class Event:
 
     def to_json(self) -> str:
         """One line of JSON text, without a line break; deterministic."""
-        return json.dumps({"event": _NAMES[type(self)], **encode(self)}, ensure_ascii=False, separators=(",", ":"))
+        return _dumps({"event": _NAMES[type(self)], **encode(self)}, ensure_ascii=False, separators=(",", ":"))
 
     @staticmethod
     def from_json(line: str) -> Event:
@@ -61,11 +64,23 @@ class Event:
             GraphError: `line` is no event.
         """
         try:
-            data = json.loads(line)
-            kind = EVENTS[data.pop("event")]
-            return decode(kind, data)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            data = _loads(line)
+        except ValueError as error:
             raise GraphError(f"not an event of a trace: {line[:80]!r} ({error})") from error
+        return Event.from_record(data)
+
+    @staticmethod
+    def from_record(record: Any) -> Event:
+        """The event whose JSON object this is.
+
+        Raises:
+            GraphError: it is none.
+        """
+        try:
+            kind = EVENTS[record["event"]]
+            return decode(kind, record)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise GraphError(f"not an event of a trace: {repr(record)[:80]} ({error})") from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -349,6 +364,8 @@ class _Fold:
                 if home == leaf and isinstance(consumer, OperationEvent):
                     return Edge(producer=producer, consumer=f"op:{consumer.index}", tensor=flow.tensor)
                 producer = f"call:{home}"
+        elif kind == "call" and not self._is_leaf(int(rest)):
+            return None  # a call that another thread began inside it has made it a container since
         elif kind == "param" and leaf is not None and self._owns(self._calls[leaf].enter.module, rest):
             return None
         if isinstance(consumer, OutputEvent):

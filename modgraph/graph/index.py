@@ -64,14 +64,6 @@ class GraphIndex:
         return {operation.id: operation for operation in self.graph.operations}
 
     @cached_property
-    def operations_of(self) -> dict[int | None, tuple[Operation, ...]]:
-        """Operations that ran inside a call and outside any child's."""
-        inside: dict[int | None, list[Operation]] = {}
-        for operation in self.graph.operations:
-            inside.setdefault(operation.call, []).append(operation)
-        return {index: tuple(operations) for index, operations in inside.items()}
-
-    @cached_property
     def incoming(self) -> dict[str, tuple[Edge, ...]]:
         return _grouped((edge.consumer, edge) for edge in self.graph.edges)
 

@@ -92,7 +92,7 @@ class HookInfo:
 
     kind: str
     """forward_pre, forward, full_backward_pre, full_backward, backward, state_dict_pre, state_dict,
-    load_state_dict_pre, load_state_dict_post, tensor, post_accumulate_grad; beside the model with `global_` in front."""
+    load_state_dict_pre, load_state_dict_post, tensor, post_accumulate_grad; a global one begins with `global_`."""
     name: str
     """Import path of its function, or of the class of a callable object."""
 

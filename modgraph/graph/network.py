@@ -23,6 +23,7 @@ import networkx
 
 from modgraph.graph.index import GraphIndex
 from modgraph.graph.model import Graph, ModuleNode
+from modgraph.graph.sizes import elements
 
 View = Literal["hierarchy", "dataflow", "both"]
 
@@ -55,7 +56,7 @@ def _add_modules(network: networkx.MultiDiGraph, index: GraphIndex) -> None:
 
 
 def _module_facts(node: ModuleNode) -> dict[str, Any]:
-    sizes = [_elements(parameter.shape) for parameter in node.parameters]
+    sizes = [elements(parameter.shape) for parameter in node.parameters]
     return {
         "kind": "module",
         "path": node.path,
@@ -66,17 +67,6 @@ def _module_facts(node: ModuleNode) -> dict[str, Any]:
         "alias_of": node.alias_of,
         "parameters": None if None in sizes else sum(size for size in sizes if size is not None),
     }
-
-
-def _elements(shape: tuple[int | str | None, ...] | None) -> int | None:
-    if shape is None:
-        return None
-    elements = 1
-    for size in shape:
-        if not isinstance(size, int):
-            return None
-        elements *= size
-    return elements
 
 
 def _add_dataflow(network: networkx.MultiDiGraph, index: GraphIndex, *, containers: bool) -> None:

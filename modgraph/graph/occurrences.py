@@ -34,6 +34,8 @@ class Occurrence:
     key: Key = (0, 0, 0, 0)
     """Sorts leaves as they ran."""
     children: list[Occurrence] = field(default_factory=list)
+    turn: bool = False
+    """It stands for no module, but for one turn of a loop in the `forward` of `path` (`loops.py`)."""
     first: int = 0
     """The leaves below it, in the order of the tree, are those from `first` up to, not including, `past`."""
     past: int = 0
@@ -41,7 +43,9 @@ class Occurrence:
     @property
     def is_module(self) -> bool:
         """Whether it stands for a module, not for an operation or an end of the data."""
-        return self.operation is None and (self.end is None or self.end.startswith("call:"))
+        if self.turn or self.operation is not None:
+            return False
+        return self.end is None or self.end.startswith("call:")
 
 
 @dataclass(eq=False, slots=True, kw_only=True)
@@ -116,7 +120,7 @@ class _Growth:
         self.of_call: dict[int, Occurrence] = {}
         self.of_end: dict[str, Occurrence] = {}
         self.around: dict[tuple[int, str], Occurrence] = {}
-        self.sources: dict[tuple[str, int], Occurrence] = {}
+        self.sources: dict[tuple[str, int | str], Occurrence] = {}
         self.aliases: dict[str, list[str]] = {}
         for node in index.graph.modules:
             if node.alias_of is not None:
@@ -244,14 +248,16 @@ class _Growth:
             self.root.children.append(source)
             self.of_end[edge.producer] = source
             return source
-        # A parameter or constant is shown beside each of its users, else it would tie distant blocks together.
+        # A parameter is shown beside each of its users and a constant once in each container that uses it, else they
+        # would tie distant parts together.
         home = target.parent or self.root
-        source = self.sources.get((edge.producer, id(home)))
+        place = edge.consumer if kind == "param" else id(home)
+        source = self.sources.get((edge.producer, place))
         if source is None:
             path = name if kind == "param" else home.path
             key = (target.key[0], target.key[1], 0, len(self.sources))
             source = Occurrence(path=path, parent=home, end=edge.producer, key=key)
-            self.sources[edge.producer, id(home)] = source
+            self.sources[edge.producer, place] = source
             home.children.append(source)
         return source
 

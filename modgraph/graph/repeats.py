@@ -16,6 +16,7 @@ from modgraph.graph.codec import encode
 from modgraph.graph.dataflow import operation_word
 from modgraph.graph.model import Graph, ModuleNode, Repeat
 from modgraph.graph.occurrences import Link, Occurrence, Run, preorder
+from modgraph.graph.paths import relative_path
 
 
 def mark_repeats(graph: Graph) -> Graph:
@@ -61,7 +62,7 @@ class Likeness:
         self.run = run
         self._numbers: dict[Hashable, int] = {}
         self._links_at = self._links_by_container()
-        self._remarks = _remarks(run.graph)
+        self._remarks = remarks_by_module(run.graph)
         self.strict: dict[Occurrence, int] = {}
         for occurrence in reversed(list(preorder(run.root))):
             self.strict[occurrence] = self._number(self._signature(occurrence))
@@ -83,7 +84,8 @@ class Likeness:
         pattern: Hashable = None
         for child in parent.children:
             last = groups[-1] if groups else None
-            if last is None or not child.is_module or self.strict[last[0]] != self.strict[child]:
+            may_repeat = child.is_module or child.turn
+            if last is None or not may_repeat or self.strict[last[0]] != self.strict[child]:
                 groups.append([child])
                 continue
             link = self._passage(last, child)
@@ -180,15 +182,17 @@ class Likeness:
         if call is not None:
             shapes = tuple((str(tensor.shape), tensor.dtype) for tensor in call.outputs)
             ran = (shapes, call.error, call.direct, len(self.run.index.modules[call.module].calls))
-        return (_node_facts(node), self._remarks.get(node.path, ()), ran)
+        return (node_facts(node), self._remarks.get(node.path, ()), ran)
 
     def _loose_facts(self, occurrence: Occurrence) -> Hashable:
+        if occurrence.turn:
+            return "turn"
         if occurrence.operation is not None:
             return ("operation", operation_word(occurrence.operation.name))
         if occurrence.end is not None and not occurrence.is_module:
             kind, _, name = occurrence.end.partition(":")
             owner = occurrence.parent.path if occurrence.parent is not None else ""
-            return (kind, _relative(name, f"{owner}." if owner else "") if kind == "param" else "")
+            return (kind, relative_path(name, f"{owner}." if owner else "") if kind == "param" else "")
         node = self.run.index.modules[occurrence.path]
         return ("module", node.class_name, node.registered, node.predicted, node.observed, node.alias_of is None)
 
@@ -204,18 +208,22 @@ class Likeness:
         return found
 
 
-def _node_facts(node: ModuleNode) -> Hashable:
+def node_facts(node: ModuleNode) -> Hashable:
+    """What a module says of itself, apart from its calls and its source; equal for modules that are alike."""
     parameters = tuple(
-        (p.name, p.shape, p.dtype, p.trainable, p.alias_of and _relative(p.alias_of, node.path))
+        (p.name, p.shape, p.dtype, p.trainable, p.alias_of and relative_path(p.alias_of, node.path))
         for p in node.parameters
     )
-    buffers = tuple((b.name, b.shape, b.dtype, b.persistent) for b in node.buffers)
+    buffers = tuple(
+        (b.name, b.shape, b.dtype, b.persistent, b.alias_of and relative_path(b.alias_of, node.path))
+        for b in node.buffers
+    )
     return (
         node.class_name,
         node.predicted,
         node.observed,
         node.registered,
-        node.alias_of and _relative(node.alias_of, node.path),
+        node.alias_of and relative_path(node.alias_of, node.path),
         json.dumps(encode(node.arguments), sort_keys=True, default=str),
         parameters,
         buffers,
@@ -223,20 +231,11 @@ def _node_facts(node: ModuleNode) -> Hashable:
     )
 
 
-def _relative(path: str, start: str) -> tuple[int, str]:
-    """`path` as seen from `start`: how many levels up, then what follows; so that like blocks say the same."""
-    own, other = start.split("."), path.split(".")
-    shared = 0
-    while shared < min(len(own), len(other)) and own[shared] == other[shared]:
-        shared += 1
-    return (len(own) - shared, ".".join(other[shared:]))
-
-
 def _tensor_text(link: Link) -> str:
     return f"{link.tensor.shape} {link.tensor.dtype}"
 
 
-def _remarks(graph: Graph) -> dict[str, tuple[tuple[str, str], ...]]:
+def remarks_by_module(graph: Graph) -> dict[str, tuple[tuple[str, str], ...]]:
     """Findings and problems by module, without their places."""
     found: dict[str, list[tuple[str, str]]] = {}
     for finding in graph.findings:

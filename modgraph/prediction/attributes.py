@@ -244,9 +244,9 @@ def _of_function(machine: Interpreter, value: FunctionValue, name: str) -> Value
         return Constant(definition.qualname)
     if name == "__module__":
         return Constant(definition.module)
-    if name == "__get__":
-        return machine.unknown("__get__ is not modelled")
-    return machine.unknown(f"{name} of a function is not modelled") if name.startswith("__") else None
+    if hasattr(_of_function, name) or (name == "__isabstractmethod__" and getattr(definition.node, "decorators", ())):
+        return machine.unknown(f"{name} of a function is not modelled")
+    return None
 
 
 def _of_known_function(machine: Interpreter, value: KnownFunction, name: str) -> Value | None:
@@ -334,7 +334,9 @@ def raw(machine: Interpreter, value: Address, name: str) -> Value | None:
     if name == "__dict__" and isinstance(item, _WITH_ATTRIBUTES):
         return items.view(machine, value)
     attribute = classes.class_attribute(machine, cls, name)
-    if isinstance(attribute, PropertyValue) and not (_is_cached_property(attribute) and _has(item, name)):
+    if isinstance(attribute, PropertyValue) and not (
+        _is_cached_property(attribute) and name in getattr(item, "attributes", ())
+    ):
         given = machine.call(attribute.getter, (value,))
         if _is_cached_property(attribute) and isinstance(item, _WITH_ATTRIBUTES):
             changed = machine.state.write(value)
@@ -354,10 +356,6 @@ def raw(machine: Interpreter, value: Address, name: str) -> Value | None:
     if attribute is not None:
         return attribute
     return getattr(item, "open", None) if isinstance(item, (InstanceObject, ModuleObject)) else None
-
-
-def _has(item: object, name: str) -> bool:
-    return name in getattr(item, "attributes", {})
 
 
 def assign(machine: Interpreter, value: Value, name: str, new: Value) -> None:

@@ -12,7 +12,7 @@ from modgraph.prediction.definitions import FunctionDefinition
 from modgraph.prediction.frames import Frame, LimitError
 from modgraph.prediction.knowledge import registry
 from modgraph.prediction.knowledge.registry import Arguments, Raised
-from modgraph.prediction.limits import MAX_CALL_DEPTH, MAX_UNDECIDED_RECURSION
+from modgraph.prediction.limits import MAX_CALL_DEPTH, MAX_UNDECIDED_RECURSION, MIN_REMEMBERED_STEPS
 from modgraph.prediction.values import (
     MODULE,
     NONE,
@@ -139,6 +139,20 @@ def _function(machine: Interpreter, function: FunctionValue, arguments: Argument
         reason = f"recursion of {definition.qualname} whose end is not known"
         return _unknown(machine, Unknown(reason, arguments.where), arguments)
     machine.step()
+    if machine.costs.get(definition, 0) < MIN_REMEMBERED_STEPS or function.closure is not None:
+        return _enter(machine, function, arguments)
+    key = memo.key_of(machine, definition, arguments)
+    if key is None:
+        return _enter(machine, function, arguments)
+    found = memo.recall(machine, key, arguments.where)
+    if found is not None:
+        return found
+    return memo.watch(machine, key, lambda: _enter(machine, function, arguments))
+
+
+def _enter(machine: Interpreter, function: FunctionValue, arguments: Arguments) -> Value:
+    definition = function.definition
+    before = machine.steps
     bound = bind(machine, function, arguments)
     if definition.is_async:
         return machine.unknown("a coroutine is not run")
@@ -153,6 +167,7 @@ def _function(machine: Interpreter, function: FunctionValue, arguments: Argument
     finally:
         machine.depth -= 1
         machine.frames.pop()
+        machine.costs[definition] = machine.steps - before
 
 
 def _recurses(machine: Interpreter, definition: FunctionDefinition) -> bool:
@@ -167,12 +182,19 @@ def _recurses(machine: Interpreter, definition: FunctionDefinition) -> bool:
 
 def _run(machine: Interpreter, frame: Frame, definition: FunctionDefinition) -> Value:
     node = definition.node
-    if isinstance(node, cst.Lambda):
+    if not isinstance(node, cst.FunctionDef):
         return expressions.evaluate(machine, frame, node.body)
     if definition.is_generator:
         frame.yields = []
     since = machine.base.next_index
-    outcome = statements.run_block(machine, frame, node.body)
+    outcome: Outcome
+    try:
+        outcome = statements.run_block(machine, frame, node.body)
+    except Raised as raised:
+        if not frame.returns:
+            raise
+        machine.may_raise(raised)
+        outcome = "dead"
     value = frame.value
     if outcome != "return" or frame.returns:
         value = control.finish_returns(machine, frame, outcome, since)
@@ -266,28 +288,17 @@ def _class(machine: Interpreter, cls: ClassValue, arguments: Arguments) -> Value
         if isinstance(made, Address):
             initialise(machine, made, cls, arguments)
         return made
-    key = memo.key_of(cls, arguments) if machine.is_module_class(cls) else None
-    if key is None:
+
+    def make() -> Value:
         address = allocate_instance(machine, cls, arguments)
         initialise(machine, address, cls, arguments)
         return address
-    return memo.recall(machine, key, arguments.where) or _remembered(machine, key, cls, arguments)
 
-
-def _remembered(machine: Interpreter, key: memo.Key, cls: ClassValue, arguments: Arguments) -> Address:
-    """The new instance; kept for the next time, where nothing from before was read or changed."""
-    base, outer = machine.base, machine.base.lowest
-    since, problems = base.next_index, len(machine.state.problems)
-    base.lowest = since
-    try:
-        address = allocate_instance(machine, cls, arguments)
-        initialise(machine, address, cls, arguments)
-        apart = base.lowest >= since and not machine.state.globals and len(machine.state.problems) == problems
-        if apart:
-            memo.remember(machine, key, address, since)
-    finally:
-        base.lowest = min(outer, base.lowest)
-    return address
+    key = memo.key_of(machine, cls.address, arguments) if machine.is_module_class(cls) else None
+    if key is None:
+        return make()
+    found = memo.recall(machine, key, arguments.where)
+    return memo.watch(machine, key, make) if found is None else found
 
 
 def allocate_instance(machine: Interpreter, cls: Value, arguments: Arguments) -> Address:

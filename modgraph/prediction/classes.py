@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
 from modgraph.prediction import functions
@@ -67,8 +68,10 @@ _OF_VALUES: dict[type[Value], KnownClass] = {
 
 def class_of(machine: Interpreter, value: Value) -> Value:
     """type(value): ClassValue, KnownClass, or Unknown."""
+    if isinstance(value, Address):
+        return _class_of_object(machine, value)
     if isinstance(value, Constant):
-        return KnownClass(f"builtins.{type(value.value).__name__}")
+        return _class_of_constant(type(value.value).__name__)
     if isinstance(value, TupleValue):
         return value.cls or KnownClass("builtins.tuple")
     if isinstance(value, EnumMember):
@@ -79,9 +82,12 @@ def class_of(machine: Interpreter, value: Value) -> Value:
         found = {class_of(machine, each) for each in value.alternatives}
         only = found.pop()
         return only if not found else Unknown(value.reason, value.where)
-    if isinstance(value, Address):
-        return _class_of_object(machine, value)
     return _OF_VALUES.get(type(value)) or OBJECT
+
+
+@cache
+def _class_of_constant(name: str) -> KnownClass:
+    return KnownClass(f"builtins.{name}")
 
 
 def _class_of_object(machine: Interpreter, value: Address) -> Value:
@@ -165,6 +171,7 @@ def own_attribute(machine: Interpreter, cls: ClassValue, name: str) -> Value | N
     return functions.class_namespace_entry(machine, cls, item, name)
 
 
+@cache
 def _registered(cls: str, name: str) -> Value | None:
     getter = registry.lookup(f"{cls}.@{name}")
     if getter is not None:
@@ -175,6 +182,22 @@ def _registered(cls: str, name: str) -> Value | None:
 def class_attribute(machine: Interpreter, cls: Value, name: str, after: Value | None = None) -> Value | None:
     """What the namespaces of the MRO hold under `name`, unbound; None if none. Where an unknown base comes first, that
     Unknown."""
+    if machine.state.has_classes or machine.module_depth:
+        return _class_attribute(machine, cls, name, after)
+    key = (_identity(cls), name, _identity(after))
+    found = machine.class_attributes.get(key, OBJECT)
+    if found is OBJECT:  # which no namespace holds under a name
+        found = _class_attribute(machine, cls, name, after)
+        if not machine.state.has_classes:
+            machine.class_attributes[key] = found
+    return found
+
+
+def _identity(cls: Value | None) -> object:
+    return cls.address.index if isinstance(cls, ClassValue) else cls
+
+
+def _class_attribute(machine: Interpreter, cls: Value, name: str, after: Value | None) -> Value | None:
     order = mro(machine, cls)
     if after is not None:
         order = order[order.index(after) + 1 :] if after in order else ()
@@ -273,7 +296,7 @@ def is_subclass(machine: Interpreter, cls: Value, of: Value) -> bool | None:
         return True
     if any(isinstance(base, Unknown) for base in order):
         return None
-    return _abstract_subclass(order, of)
+    return _abstract_subclass(machine, order, of)
 
 
 def _same_class(order: tuple[Value, ...], of: ClassValue) -> bool:
@@ -281,14 +304,14 @@ def _same_class(order: tuple[Value, ...], of: ClassValue) -> bool:
 
 
 _ABSTRACT: dict[str, frozenset[str]] = {
-    "Sequence": frozenset({"list", "tuple", "str", "range", "bytes"}),
-    "MutableSequence": frozenset({"list"}),
+    "Sequence": frozenset({"collections.deque", "list", "tuple", "str", "range", "bytes"}),
+    "MutableSequence": frozenset({"collections.deque", "list"}),
     "Mapping": frozenset({"dict"}),
     "MutableMapping": frozenset({"dict"}),
     "Set": frozenset({"set", "frozenset"}),
-    "Iterable": frozenset({"list", "tuple", "str", "range", "dict", "set", "frozenset", "generator", "bytes"}),
-    "Collection": frozenset({"list", "tuple", "str", "range", "dict", "set", "frozenset", "bytes"}),
-    "Sized": frozenset({"list", "tuple", "str", "range", "dict", "set", "frozenset", "bytes"}),
+    "Iterable": frozenset({"collections.deque", "list", "tuple", "str", "range", "dict", "set", "frozenset", "generator", "bytes"}),
+    "Collection": frozenset({"collections.deque", "list", "tuple", "str", "range", "dict", "set", "frozenset", "bytes"}),
+    "Sized": frozenset({"collections.deque", "list", "tuple", "str", "range", "dict", "set", "frozenset", "bytes"}),
     "Iterator": frozenset({"generator"}),
     "Generator": frozenset({"generator"}),
     "Hashable": frozenset({"str", "int", "float", "tuple", "bool", "NoneType", "bytes"}),
@@ -304,7 +327,17 @@ _ABSTRACT: dict[str, frozenset[str]] = {
 _ABSTRACT_MODULES = frozenset({"collections.abc", "numbers", "typing", "_collections_abc"})
 
 
-def _abstract_subclass(order: tuple[Value, ...], of: Value) -> bool | None:
+_RECOGNISED: dict[str, tuple[str, ...]] = {
+    "Sized": ("__len__",),
+    "Iterable": ("__iter__",),
+    "Iterator": ("__iter__", "__next__"),
+    "Container": ("__contains__",),
+    "Collection": ("__len__", "__iter__", "__contains__"),
+}
+"""Abstract classes that any class with these methods is a subclass of; of the others, only those that say so."""
+
+
+def _abstract_subclass(machine: Interpreter, order: tuple[Value, ...], of: Value) -> bool | None:
     if not isinstance(of, KnownClass):
         return False
     module, _, name = of.name.rpartition(".")
@@ -316,7 +349,12 @@ def _abstract_subclass(order: tuple[Value, ...], of: Value) -> bool | None:
     names = {base.name.removeprefix("builtins.") for base in order if isinstance(base, KnownClass)}
     if names & builtin:
         return True
-    return None if any(isinstance(base, ClassValue) for base in order) else False
+    if not isinstance(order[0], ClassValue):
+        return False
+    if name in _RECOGNISED:
+        found = [class_attribute(machine, order[0], method) for method in _RECOGNISED[name]]
+        return None if any(isinstance(method, Unknown) for method in found) else None not in found
+    return None if name in ("Hashable", "Generator") else False
 
 
 def _abstract(machine: Interpreter, value: Value, of: Value) -> bool | None:

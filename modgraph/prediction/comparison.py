@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.values import (
+    LOADED_MODULES,
     NONE,
     Address,
     Choice,
@@ -272,12 +274,25 @@ def _sequence(machine: Interpreter, value: Value) -> list[Value] | None:
     return items.items if items is not None and items.open is None else None
 
 
+def _is_loaded(machine: Interpreter, module: Value) -> bool | None:
+    """module in sys.modules: torch is, where there are modules of it; what is not on the path cannot be."""
+    name = module.value if isinstance(module, Constant) else None
+    if not isinstance(name, str):
+        return None
+    if name == "torch":
+        return True
+    built_in = name.partition(".")[0] in sys.stdlib_module_names
+    return None if built_in or machine.finder.find(name) is not None else False
+
+
 def contains(machine: Interpreter, container: Value, item: Value) -> bool | None:
     """item in container."""
     if isinstance(container, Choice):
         return _any_alternative([contains(machine, each, item) for each in container.alternatives])
     if isinstance(item, Choice):
         return _any_alternative([contains(machine, container, each) for each in item.alternatives])
+    if container is LOADED_MODULES:
+        return _is_loaded(machine, item)
     if isinstance(container, Unknown):
         return None
     if isinstance(container, Constant):
@@ -299,12 +314,21 @@ def contains(machine: Interpreter, container: Value, item: Value) -> bool | None
             return True
         if item in target.entries and getattr(target.entries[item], "optional", False):
             return None
+        if _only_by_value(item, target.entries):
+            return item in target.entries or (None if open_ else False)
     elif isinstance(target, SetObject):
         found, open_ = list(target.items), target.open is not None
+        if _only_by_value(item, target.items):
+            return item in target.items or (None if open_ else False)
     if found is not None:
         answers = [equal(machine, each, item) for each in found]
         return True if True in answers else (None if None in answers or open_ else False)
     return _by_method(machine, container, item)
+
+
+def _only_by_value(item: Value, keys: Iterable[Value]) -> bool:
+    """The item is a string, and only the same string among the keys can equal it."""
+    return type(item) is Constant and type(item.value) is str and all(type(key) is Constant for key in keys)
 
 
 def _in_constant(machine: Interpreter, container: Constant, item: Value) -> bool | None:

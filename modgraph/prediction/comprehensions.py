@@ -9,6 +9,7 @@ import libcst as cst
 
 from modgraph.prediction import expressions, items, names, targets
 from modgraph.prediction.frames import Frame
+from modgraph.prediction.limits import MAX_PLAIN_STEPS
 from modgraph.prediction.values import (
     NONE,
     Address,
@@ -90,10 +91,13 @@ def _turns(
         machine.fork([lambda: NONE, lambda: _probe(machine, inner, clause, found, add)], found.reason)
         return found
     unknown: Unknown | None = None
+    started, modules = machine.steps, machine.base.modules
     for item in found:
         machine.step()
         targets.assign(machine, inner, clause.target, item)
         unknown = _one_turn(machine, inner, clause, add) or unknown
+        if machine.steps - started > MAX_PLAIN_STEPS and machine.base.modules == modules:
+            return machine.unknown(f"more than {MAX_PLAIN_STEPS} steps for values without a module")
     return unknown
 
 
@@ -107,7 +111,7 @@ def _probe(
 
 def _one_turn(machine: Interpreter, inner: Frame, clause: cst.CompFor, add: Callable[[Frame], None]) -> Unknown | None:
     for condition in clause.ifs:
-        value = expressions.evaluate(machine, inner, condition.test)
+        value = expressions.test(machine, inner, condition.test)
         truth = machine.truth(value)
         if truth is False:
             return None

@@ -92,7 +92,7 @@ def finish_returns(machine: Interpreter, frame: Frame, outcome: Outcome, since: 
 def execute_if(machine: Interpreter, frame: Frame, node: cst.If) -> Outcome:
     current: cst.If = node
     while True:
-        value = expressions.evaluate(machine, frame, current.test)
+        value = expressions.test(machine, frame, current.test)
         truth = machine.truth(value)
         if truth is True:
             return statements.run_block(machine, frame, current.body)
@@ -148,11 +148,31 @@ def execute_for(machine: Interpreter, frame: Frame, node: cst.For) -> Outcome:
 def _known_turns(machine: Interpreter, frame: Frame, node: cst.For, found: Sequence[Value], since: int) -> Outcome:
     for item in found:
         machine.step()
-        targets.assign(machine, frame, node.target, item)
-        outcome = _end_turn(machine, frame, statements.run_block(machine, frame, node.body), since)
+
+        def turn(item: Value = item) -> Outcome:
+            targets.assign(machine, frame, node.target, item)
+            return statements.run_block(machine, frame, node.body)
+
+        outcome = _end_turn(machine, frame, _turn(machine, frame, turn), since)
         if outcome != "normal":
             return outcome
     return "normal"
+
+
+def _turn(machine: Interpreter, frame: Frame, turn: Callable[[], Outcome]) -> Outcome:
+    """One turn of a loop; where it raises, the paths that left it before go on without that one.
+
+    Raises:
+        Raised: there are none.
+    """
+    try:
+        return turn()
+    except Raised as raised:
+        loop = frame.loops[-1]
+        if not loop.breaks and not loop.continues:
+            raise
+        machine.may_raise(raised)
+        return "dead"
 
 
 def _end_turn(machine: Interpreter, frame: Frame, outcome: Outcome, since: int) -> Outcome:
@@ -199,7 +219,7 @@ def execute_while(machine: Interpreter, frame: Frame, node: cst.While) -> Outcom
     try:
         for _ in range(MAX_LOOP_ITERATIONS):
             machine.step()
-            value = expressions.evaluate(machine, frame, node.test)
+            value = expressions.test(machine, frame, node.test)
             truth = machine.truth(value)
             if truth is None:
                 reason = expressions.reason_of_test(machine, node.test, value)
@@ -207,7 +227,8 @@ def execute_while(machine: Interpreter, frame: Frame, node: cst.While) -> Outcom
                 break
             if truth is False:
                 break
-            outcome = _end_turn(machine, frame, statements.run_block(machine, frame, node.body), since)
+            turn = _turn(machine, frame, lambda: statements.run_block(machine, frame, node.body))
+            outcome = _end_turn(machine, frame, turn, since)
             if outcome != "normal":
                 break
         else:
@@ -238,10 +259,8 @@ def _unknown_turns(machine: Interpreter, frame: Frame, turn: Callable[[], Outcom
         try:
             outcome = turn()
         except Raised as raised:
-            if machine.guards:
-                machine.guards[-1].append((raised, machine.state))
-            machine.state = before
-            return "normal"
+            machine.may_raise(raised)
+            outcome = "dead"
         finally:
             machine.undecided -= 1
         after = [machine.state] if outcome in ("normal", "continue", "break") else []

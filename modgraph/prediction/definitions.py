@@ -42,7 +42,7 @@ class FunctionDefinition:
 
     @cached_property
     def is_generator(self) -> bool:
-        return isinstance(self.node, cst.FunctionDef) and _yields(self.node.body)
+        return isinstance(self.node, cst.FunctionDef) and self.parsed.mentions("yield") and _yields(self.node.body)
 
     @property
     def is_async(self) -> bool:

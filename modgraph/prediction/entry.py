@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import difflib
+import gc
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeVar
 
 from modgraph.errors import TargetError
@@ -31,12 +31,13 @@ from modgraph.prediction.values import (
     Unknown,
     Value,
 )
-from modgraph.source.modules import ModuleFinder, SourceModule
+from modgraph.source.modules import SourceModule, finder_for
 from modgraph.source.targets import Ref, Target
 
-_STUBS = Path(__file__).parent / "knowledge" / "torch_stubs"
 _STACK = 512 * 1024 * 1024
 _RECURSION = 60_000
+_COLLECTIONS = (100_000, 20, 50)
+"""Trees and values are many, live long and hold few cycles: looking through them often finds nothing."""
 
 Result = TypeVar("Result")
 
@@ -54,7 +55,7 @@ class Prediction:
 
 def interpreter(search_path: Sequence[str] = ()) -> Interpreter:
     """A machine that finds modules on that path (by default Python's own), torch in the bundled source if not there."""
-    return Interpreter(ModuleFinder(search_path or sys.path, (str(_STUBS),)))
+    return Interpreter(finder_for(search_path or sys.path))
 
 
 def with_deep_stack(function: Callable[[], Result]) -> Result:
@@ -68,16 +69,19 @@ def with_deep_stack(function: Callable[[], Result]) -> Result:
         except BaseException as error:  # handed over to the thread that asked
             errors.append(error)
 
+    outer_thresholds = gc.get_threshold()
     outer_limit = sys.getrecursionlimit()
     outer_size = threading.stack_size(_STACK)
     try:
         sys.setrecursionlimit(max(outer_limit, _RECURSION))
+        gc.set_threshold(*_COLLECTIONS)
         thread = threading.Thread(target=run, name="modgraph-prediction")
         thread.start()
     finally:
         threading.stack_size(outer_size)
     thread.join()
     sys.setrecursionlimit(outer_limit)
+    gc.set_threshold(*outer_thresholds)
     if errors:
         raise errors[0]
     return results[0]
@@ -91,7 +95,7 @@ def predict_target(target: Target) -> Prediction:
     """
     machine = interpreter(target.search_path)
     if target.root is not None:
-        machine.finder = ModuleFinder([str(target.root), *(target.search_path or sys.path)], (str(_STUBS),))
+        machine.finder = finder_for([str(target.root), *(target.search_path or sys.path)])
     source = load_target(machine, target)
     return with_deep_stack(lambda: _predict(machine, source, target))
 
@@ -112,6 +116,7 @@ def load_target(machine: Interpreter, target: Target) -> SourceModule:
         source = machine.finder.source(target.module)
         if source is None:
             raise TargetError(f"there is no Python source of module {target.module!r} on the search path")
+    machine.roots.append(source.name)
     assert source.index is not None  # reads the file, and says what is wrong with it
     return source
 
@@ -150,7 +155,11 @@ def _is_absent(value: Unknown, name: str) -> bool:
 
 
 def _no_such_name(source: SourceModule, name: str) -> TargetError:
-    definitions = [key for key in source.index.definitions if "<locals>" not in key]
+    definitions = [
+        key
+        for key, definition in source.index.definitions.items()
+        if "<locals>" not in key and (definition.kind == "class" or "." not in key)
+    ]
     near = difflib.get_close_matches(name, [*definitions, *source.index.names], 1)
     message = f"{source.file} has no class or function {name!r}."
     if near and near[0] in source.index.definitions:

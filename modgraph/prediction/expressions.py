@@ -59,10 +59,24 @@ _KEYWORDS = {"None": NONE, "True": Constant(True), "False": Constant(False)}
 
 
 def _literal(machine: Interpreter, frame: Frame, node: Any) -> Value:
-    try:
-        return Constant(node.evaluated_value)
-    except (ValueError, SyntaxError) as error:
-        return machine.unknown(f"literal cannot be read: {error}")
+    found = machine.literals.get(node)
+    if found is None:
+        try:
+            found = machine.literals[node] = Constant(_read(node))
+        except (ValueError, SyntaxError) as error:
+            return machine.unknown(f"literal cannot be read: {error}")
+    return found
+
+
+def _read(node: Any) -> object:
+    """The value of a literal; the plain ones without a parser."""
+    text_: str = node.value
+    if type(node) is cst.Integer and text_.isdecimal():
+        return int(text_)
+    quote = text_[0]
+    if quote in "'\"" and "\\" not in text_ and text_.count(quote) == 2:
+        return text_[1:-1]
+    return node.evaluated_value
 
 
 def _ellipsis(machine: Interpreter, frame: Frame, node: cst.Ellipsis) -> Value:
@@ -90,7 +104,7 @@ def _elements(machine: Interpreter, frame: Frame, elements: Any) -> tuple[list[V
     unknown: Unknown | None = None
     for element in elements:
         value = evaluate(machine, frame, element.value)
-        if isinstance(element, cst.StarredElement):
+        if type(element) is cst.StarredElement:
             parts = machine.iterate(value)
             if isinstance(parts, Unknown):
                 unknown = unknown or parts
@@ -104,10 +118,10 @@ def _elements(machine: Interpreter, frame: Frame, elements: Any) -> tuple[list[V
 def _dict(machine: Interpreter, frame: Frame, node: cst.Dict) -> Value:
     address = machine.allocate(DictObject())
     for element in node.elements:
-        if isinstance(element, cst.DictElement):
+        if type(element) is cst.DictElement:
             key = evaluate(machine, frame, element.key)
             items.assign(machine, address, key, evaluate(machine, frame, element.value))
-        elif isinstance(element, cst.StarredDictElement):
+        elif type(element) is cst.StarredDictElement:
             items.merge_mapping(machine, address, evaluate(machine, frame, element.value))
     return address
 
@@ -125,13 +139,13 @@ def subscript_key(machine: Interpreter, frame: Frame, node: cst.Subscript) -> Va
     """What stands between the brackets: a value, a slice, or a tuple of these."""
     parts = [_slice_part(machine, frame, element.slice) for element in node.slice]
     comma = node.slice[-1].comma
-    if len(parts) == 1 and not isinstance(comma, cst.Comma):
+    if len(parts) == 1 and type(comma) is not cst.Comma:
         return parts[0]
     return TupleValue(tuple(parts))
 
 
 def _slice_part(machine: Interpreter, frame: Frame, part: cst.BaseSlice) -> Value:
-    if isinstance(part, cst.Index):
+    if type(part) is cst.Index:
         return evaluate(machine, frame, part.value)
     assert isinstance(part, cst.Slice)
     bounds = [
@@ -192,18 +206,44 @@ def _binary(machine: Interpreter, frame: Frame, node: cst.BinaryOperation) -> Va
     return value
 
 
-def _boolean(machine: Interpreter, frame: Frame, node: cst.BooleanOperation) -> Value:
-    left = evaluate(machine, frame, node.left)
+def test(machine: Interpreter, frame: Frame, node: cst.BaseExpression) -> Value:
+    """A value that is as true as that of the expression: `unknown or True` is true, whichever of the two it gives."""
+    if type(node) is cst.BooleanOperation:
+        return _boolean(machine, frame, node, test)
+    if type(node) is cst.UnaryOperation and type(node.operator) is cst.Not:
+        value = test(machine, frame, node.expression)
+        truth = machine.truth(value)
+        return Constant(not truth) if truth is not None else operators.unary(machine, node.operator, value)
+    return evaluate(machine, frame, node)
+
+
+def _boolean(
+    machine: Interpreter,
+    frame: Frame,
+    node: cst.BooleanOperation,
+    evaluate_part: Callable[[Interpreter, Frame, cst.BaseExpression], Value] | None = None,
+) -> Value:
+    part = evaluate_part or evaluate
+    left = part(machine, frame, node.left)
     stops = isinstance(node.operator, cst.Or)
     truth = machine.truth(left)
     if truth is not None:
-        return left if truth is stops else evaluate(machine, frame, node.right)
+        return left if truth is stops else part(machine, frame, node.right)
     reason = f"depends on `{source_of(node.left)}`"
     if isinstance(left, Choice):
         kept = [value for value in left.alternatives if machine.truth(value) in (None, stops)]
     else:
         kept = [left]
-    right = machine.fork([lambda: NONE, lambda: evaluate(machine, frame, node.right)], reason)
+    truths: list[bool | None] = []
+
+    def evaluate_right() -> Value:
+        value = part(machine, frame, node.right)
+        truths.append(machine.truth(value))
+        return value
+
+    right = machine.fork([lambda: NONE, evaluate_right], reason)
+    if evaluate_part is not None and truths == [stops]:
+        return Constant(stops)
     alternatives = right.alternatives if isinstance(right, Choice) else (right,)
     if isinstance(right, Choice):
         alternatives = tuple(value for value in alternatives if value != NONE) or (NONE,)
@@ -231,11 +271,11 @@ def _unary(machine: Interpreter, frame: Frame, node: cst.UnaryOperation) -> Valu
 
 
 def _conditional(machine: Interpreter, frame: Frame, node: cst.IfExp) -> Value:
-    test = evaluate(machine, frame, node.test)
-    truth = machine.truth(test)
+    value = test(machine, frame, node.test)
+    truth = machine.truth(value)
     if truth is not None:
         return evaluate(machine, frame, node.body if truth else node.orelse)
-    reason = reason_of_test(machine, node.test, test)
+    reason = reason_of_test(machine, node.test, value)
     return machine.fork(
         [lambda: evaluate(machine, frame, node.body), lambda: evaluate(machine, frame, node.orelse)], reason
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from modgraph.prediction import classes, expressions, names, statements
+from modgraph.prediction import classes, expressions, names, registries, statements
 from modgraph.prediction.definitions import ClassDefinition, FunctionDefinition
 from modgraph.prediction.frames import Frame, LimitError
 from modgraph.prediction.knowledge import registry
@@ -115,16 +115,20 @@ def _decorated(machine: Interpreter, frame: Frame, decorator: cst.Decorator, val
     try:
         function = expressions.evaluate(machine, frame, decorator.decorator)
         if isinstance(function, Unknown):
+            machine.unfollowed += not function.inert
             return None
         if isinstance(function, FunctionValue) and function.definition in machine.too_long:
+            machine.unfollowed += 1
             return None
         return machine.invoke(function, Arguments("", (value,), {}, frame.location()))
     except Raised:
+        machine.unfollowed += 1
         machine.state = before
         return None
     except LimitError:
         if machine.exhausted or machine.steps > limit:
             raise
+        machine.unfollowed += 1
         machine.state = before
         if isinstance(function, FunctionValue):
             machine.too_long.add(function.definition)
@@ -315,11 +319,14 @@ def class_namespace_entry(machine: Interpreter, cls: ClassValue, item: ClassObje
     if source is None or key in machine.class_running:
         return None
     machine.class_running.add(key)
+    since = machine.base.next_index
     try:
         with machine.at_module_level():
             value = _run_class_entry(machine, source, cls, item, name)
     finally:
         machine.class_running.discard(key)
+    if isinstance(value, Address):
+        registries.claim(machine, (definition.module, definition.qualname.partition(".")[0]), since)
     if value is not None:
         value = as_member(machine, cls, item, name, value)
         for target in (machine.state.read(cls.address), machine.base.objects.get(cls.address.index)):

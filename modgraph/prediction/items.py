@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from modgraph.prediction import classes
 from modgraph.prediction.values import (
+    LOADED_MODULES,
     NONE,
     Address,
     Choice,
@@ -18,11 +19,12 @@ from modgraph.prediction.values import (
     KnownClass,
     KnownFunction,
     ListObject,
-    ModuleObject,
+    ModuleReference,
     SliceValue,
     TupleValue,
     Unknown,
     Value,
+    ViewObject,
 )
 
 if TYPE_CHECKING:
@@ -36,7 +38,7 @@ def get(machine: Interpreter, value: Value, key: Value) -> Value:
         Raised: KeyError, IndexError, TypeError.
     """
     if isinstance(value, Unknown):
-        return value
+        return _loaded_module(machine, key) if value is LOADED_MODULES else value
     if isinstance(value, Choice):
         return machine.distribute(value, lambda each: get(machine, each, key))
     if isinstance(value, (ClassValue, KnownClass, GenericAlias, KnownFunction)):
@@ -144,6 +146,8 @@ def _from_constant(machine: Interpreter, value: Constant, key: Value) -> Value:
 
 def find_entry(machine: Interpreter, mapping: DictObject, key: Value) -> Value | None:
     """The entry of a key that is equal to `key`; None where none is found."""
+    if type(mapping) is ViewObject and type(key) is Constant:
+        return mapping.peek(key)
     found = mapping.entries.get(key)
     if found is not None:
         return found
@@ -166,6 +170,14 @@ def key_in(machine: Interpreter, mapping: DictObject, key: Value) -> Value:
     if isinstance(key, Constant) and isinstance(key.value, str):
         return key
     return next((other for other in mapping.entries if machine.equal(other, key)), key)
+
+
+def _loaded_module(machine: Interpreter, key: Value) -> Value:
+    """`sys.modules[key]`; who asks for a module in this way knows that it is there."""
+    name = key.value if isinstance(key, Constant) else None
+    if isinstance(name, str) and machine.finder.source(name) is not None:
+        return ModuleReference(name)
+    return LOADED_MODULES
 
 
 def _from_dict(machine: Interpreter, address: Value, mapping: DictObject, key: Value) -> Value:
@@ -206,7 +218,7 @@ def assign(machine: Interpreter, value: Value, key: Value, new: Value) -> None:
         machine.call(method, (value, key, new))
     elif isinstance(item, (ListObject, DictObject)):
         own_assign(machine, value, key, new)
-    elif method is None and not isinstance(item, (InstanceObject, ModuleObject)):
+    elif method is None and not isinstance(item, InstanceObject):
         raise machine.raises("TypeError", f"'{classes.short_name(cls)}' object does not support item assignment")
     else:
         machine.expose([value], machine.unknown("item assignment is not modelled", method or NONE))
@@ -272,13 +284,10 @@ VIEW_STORE = "<store>"
 
 def view(machine: Interpreter, owner: Address, store: str = "attributes") -> Address:
     """A dict that shows a store of an instance; what is assigned to its items goes to the instance."""
-    shows: dict[str, Value] = getattr(machine.state.read(owner), store)
-    entries: dict[Value, Value] = {Constant(name): value for name, value in shows.items()}
-    shown = DictObject(entries)
-    shown.attributes[VIEW_OF] = owner
-    shown.attributes[VIEW_STORE] = Constant(store)
-    shown.open = getattr(machine.state.read(owner), "open", None) if store == "attributes" else None
-    return machine.allocate(shown)
+    item = machine.state.read(owner)
+    shown: dict[str, Value] = getattr(item, store)
+    open_ = getattr(item, "open", None) if store == "attributes" else None
+    return machine.allocate(ViewObject(shown, open_, {VIEW_OF: owner, VIEW_STORE: Constant(store)}))
 
 
 def delete(machine: Interpreter, value: Value, key: Value) -> None:

@@ -6,11 +6,14 @@ MAX_CALL_DEPTH = 80
 MAX_UNDECIDED_RECURSION = 3
 """Calls of a function inside itself where it is not decided whether it goes on; each level may double the work."""
 
-MAX_STEPS = 2_000_000
+MAX_STEPS = 500_000
 """Statements and calls of one prediction."""
 
 MAX_MODULE_STEPS = 60_000
 """Statements and calls that one name of a module may cost, with all that it needs."""
+
+MAX_IMPORTED_MODULES = 1_000
+"""Modules read to see what is registered when they are imported."""
 
 MAX_DECORATOR_STEPS = 1_000
 """Those that a decorator may cost; one that costs more is taken to leave what it decorates as it is."""
@@ -35,3 +38,18 @@ MAX_COMPARED_OBJECTS = 2_000
 
 MAX_REMEMBERED_OBJECTS = 5_000
 """Heap objects of one construction that is kept to be repeated."""
+
+MAX_KEPT_OBJECTS = 150_000
+"""Heap objects of all constructions that are kept; when there are more, all are forgotten."""
+
+MAX_KEY_OBJECTS = 300
+"""Heap objects behind the arguments of a construction that is kept."""
+
+MIN_REMEMBERED_STEPS = 60
+"""Steps that a call must have taken for its next one to be looked for among those that are kept."""
+
+MAX_PLAIN_STEPS = 20_000
+"""Steps of a comprehension in which no module or parameter was made; what it gives is then left unknown."""
+
+MAX_MESSAGE_STEPS = 300
+"""Steps that the message of an exception may cost."""

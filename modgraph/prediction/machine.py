@@ -23,11 +23,13 @@ from modgraph.prediction import (
     memo,
     names,
     operators,
+    registries,
     statements,
     text,
 )
 from modgraph.prediction.definitions import FunctionDefinition
 from modgraph.prediction.frames import Frame, LimitError, Outcome
+from modgraph.prediction.import_order import Imported
 from modgraph.prediction.joining import choice_of, join
 from modgraph.prediction.knowledge import registry
 from modgraph.prediction.knowledge.registry import Arguments, Raised
@@ -36,6 +38,7 @@ from modgraph.prediction.state import Base, State, Trouble
 from modgraph.prediction.values import (
     Address,
     Choice,
+    ClassObject,
     ClassValue,
     Constant,
     EnvironmentObject,
@@ -63,6 +66,8 @@ class Interpreter:
         """For each interpreted `try` that runs: paths that raised while others went on."""
         self.namespaces: dict[str, dict[str, Value | None]] = {}
         self.running: dict[tuple[str, str], Address] = {}
+        self.literals: dict[cst.CSTNode, Value] = {}
+        """Values of literals by their node; nodes are compared by identity."""
         self.so_far: dict[tuple[str, str, int], Value | None] = {}
         """Names bound several times: their value before a later line binds them again."""
         self.importing: set[tuple[str, str]] = set()
@@ -76,9 +81,23 @@ class Interpreter:
         """Decorators that were given up."""
         self.shadows: dict[str, ClassValue | None] = {}
         """Classes as their source has them, of known classes whose source is there."""
-        self.fragments: dict[memo.Key, memo.Fragment | None] = {}
-        """Constructions that may be repeated; None for one that was seen once."""
+        self.class_attributes: dict[tuple[object, str, object], Value | None] = {}
+        """What was found in the namespaces of MROs, where every class is as the base has it."""
+        self.fragments: dict[tuple[object, ...], memo.Fragment | None] = {}
+        """Constructions and calls that may be repeated; None for a construction that was seen once."""
+        self.remembered = 0
+        """Objects in `fragments`."""
+        self.contents: dict[tuple[object, ...], int] = {}
+        """Numbers of the contents of arguments."""
+        self.costs: dict[FunctionDefinition, int] = {}
+        """Steps that the last run of a function took."""
         self.functions: dict[int, FunctionDefinition] = {}
+        self.roots: list[str] = []
+        """Modules that are imported first: those of the targets."""
+        self.imported: dict[tuple[tuple[str, ...], bool], Imported] = {}
+        self.unfollowed = 0
+        """How many decorators raised, took too long or are not known."""
+        self.base.settle = lambda index: registries.settle(self, index)
         self.module_depth = 0
         self.strict = False
         """Faults of the interpreter itself are raised, for tests; otherwise they are unknowns."""
@@ -137,12 +156,20 @@ class Interpreter:
         try:
             yield
         finally:
+            self._keep_classes()
             self.base.objects.update(self.state.objects)
             self.base.globals.update(self.state.globals)
             self.base.outer.pop()
             self.module_depth -= 1
             self.state, self.frames, self.guards, self.depth = outer, frames, guards, depth
             self.module_limit, self.undecided = limit, undecided
+
+    def _keep_classes(self) -> None:
+        """Forgets what was found in classes, where module-level code has changed one that was there before."""
+        if self.state.has_classes and self.class_attributes:
+            known = self.base.objects
+            if any(index in known and isinstance(item, ClassObject) for index, item in self.state.objects.items()):
+                self.class_attributes.clear()
 
     def module_statement(self, source: SourceModule, statement: Statement, environment: Address) -> dict[str, Value]:
         """Executes a statement of a module's body in that environment; the names it binds with their values. One that
@@ -191,6 +218,11 @@ class Interpreter:
         finally:
             self.undecided -= 1
         return self.settle(results, raised, reason, where, since)
+
+    def may_raise(self, raised: Raised) -> None:
+        """One path raised, others did not: the `try` around them, if there is one, has to go both ways."""
+        if self.guards:
+            self.guards[-1].append((raised, self.state))
 
     def settle(
         self,

@@ -1,60 +1,150 @@
 """Construction once per class and arguments: equal layers and blocks are interpreted twice, then instantiated.
 
-A construction is remembered only where it depended on nothing but its arguments: these are immutable, and no object
-made before it was read or changed. The first call only marks the key, so that what is made once is not copied.
+A construction or call is remembered only where it depended on nothing but its arguments: these are immutable, or
+objects whose whole contents are part of the key; no other object made before was read, and none was changed. The first
+construction only marks the key, so that what is made once is not copied.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from modgraph.graph.model import SourceLocation
 from modgraph.prediction.copying import Relocation
 from modgraph.prediction.knowledge.registry import Arguments
-from modgraph.prediction.limits import MAX_REMEMBERED_OBJECTS
+from modgraph.prediction.limits import MAX_KEPT_OBJECTS, MAX_KEY_OBJECTS, MAX_REMEMBERED_OBJECTS
 from modgraph.prediction.values import (
     Address,
     ClassObject,
     ClassValue,
     Constant,
     Device,
+    DictObject,
     Dtype,
     EnumMember,
     FunctionValue,
     HeapObject,
+    InstanceObject,
     KnownClass,
     KnownFunction,
+    ListObject,
     ModuleObject,
+    ModuleReference,
     PartialValue,
+    SetObject,
     TupleValue,
+    Unknown,
     Value,
 )
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
 
-_IMMUTABLE = (Constant, Dtype, Device, ClassValue, KnownClass, KnownFunction, EnumMember)
+_IMMUTABLE = (Constant, Dtype, Device, ClassValue, KnownClass, KnownFunction, EnumMember, ModuleReference, Unknown)
 
-Key = tuple[object, ...]
+_PLAIN = (ListObject, DictObject, SetObject, InstanceObject)
+"""What can be part of a key: its contents are everything that there is to it."""
+
+
+@dataclass(frozen=True)
+class Key:
+    """What a construction or call depends on."""
+
+    parts: tuple[object, ...]
+    closure: tuple[Address, ...] = ()
+    """The objects reachable from the arguments; their contents are in `parts`."""
+
+    @property
+    def watched(self) -> frozenset[int]:
+        return frozenset(address.index for address in self.closure)
 
 
 @dataclass(frozen=True)
 class Fragment:
-    """The objects that a construction made, as they were at its end."""
+    """The objects that a construction or call made, as they were at its end."""
 
-    root: Address
+    result: Value
     objects: tuple[tuple[Address, HeapObject], ...]
+    closure: tuple[Address, ...]
 
 
-def key_of(cls: ClassValue, arguments: Arguments) -> Key | None:
-    """What the construction depends on; None where an argument can change."""
+@dataclass(frozen=True)
+class _Contents:
+    """The contents of everything reachable from some objects, as a number: equal numbers, equal contents."""
+
+    number: int
+    closure: tuple[Address, ...]
+    objects: tuple[HeapObject, ...]
+
+
+def key_of(machine: Interpreter, callee: object, arguments: Arguments) -> Key | None:
+    """What the call depends on; None where that cannot be told."""
     if arguments.open is not None:
         return None
     values = (*arguments.positional, *arguments.keywords.values())
-    if not all(_immutable(value) for value in values):
+    roots: list[Address] = []
+    for value in values:
+        if type(value) is Address:
+            if value.index in machine.state.objects:
+                roots.append(value)
+        elif not _immutable(value):
+            return None
+    names = tuple(arguments.keywords)
+    if not roots:
+        return Key((callee, values, names))
+    contents = _contents(machine, tuple(root.index for root in roots))
+    if contents is None:
         return None
-    return (cls.address, arguments.positional, tuple(arguments.keywords.items()))
+    place = {address: position for position, address in enumerate(contents.closure)}
+    parts = tuple(("<object>", place[value]) if value in place else value for value in values)
+    return Key((callee, parts, names, contents.number), contents.closure)
+
+
+def _contents(machine: Interpreter, roots: tuple[int, ...]) -> _Contents | None:
+    base, state = machine.base, machine.state
+    known = base.contents.get(roots)
+    if isinstance(known, _Contents):
+        objects = state.objects
+        if all(objects.get(at.index) is item for at, item in zip(known.closure, known.objects, strict=True)):
+            return known
+    found = _walk(machine, roots)
+    if found is not None:
+        base.contents[roots] = found
+        base.keyed.update(address.index for address in found.closure)
+    return found
+
+
+def _walk(machine: Interpreter, roots: tuple[int, ...]) -> _Contents | None:
+    objects = machine.state.objects
+    closure: dict[Address, int] = {}
+    pending = [Address(index) for index in roots]
+    for address in pending:
+        closure.setdefault(address, len(closure))
+    pending = list(closure)
+    seen: list[HeapObject] = []
+    tokens: list[object] = []
+    for address in pending:
+        item = objects[address.index]
+        if type(item) not in _PLAIN or len(closure) > MAX_KEY_OBJECTS:
+            return None
+        seen.append(item)
+        tokens.append((type(item).__name__, getattr(item, "cls", None), getattr(item, "open", None)))
+        tokens.append(getattr(item, "default_factory", None))
+        tokens.append(tuple(getattr(item, "attributes", ())))
+        for value in item.references():
+            if type(value) is Address and value.index in objects:
+                if value not in closure:
+                    closure[value] = len(closure)
+                    pending.append(value)
+                tokens.append(("<object>", closure[value]))
+            elif _immutable(value) or type(value) is Address:
+                tokens.append(value)
+            else:
+                return None
+    number = machine.contents.setdefault(tuple(tokens), len(machine.contents))
+    return _Contents(number, tuple(pending), tuple(seen))
 
 
 def _immutable(value: Value) -> bool:
@@ -70,41 +160,80 @@ def _immutable(value: Value) -> bool:
     return False
 
 
-def recall(machine: Interpreter, key: Key, where: SourceLocation | None) -> Address | None:
-    """A fresh instance of what was remembered under that key."""
-    fragment = machine.fragments.get(key)
+def recall(machine: Interpreter, key: Key, where: SourceLocation | None) -> Value | None:
+    """What was remembered under that key, made anew."""
+    fragment = machine.fragments.get(key.parts)
     if fragment is None or machine.state.globals:
         return None
+    base = machine.base
+    base.older.update(address.index for address in key.closure if address.index < base.floor)
     relocation = Relocation(machine.state)
+    relocation.copies.update(zip(fragment.closure, key.closure, strict=True))
     for address, item in fragment.objects:
         relocation.take(address, item)
     relocation.finish()
-    root = relocation.copies[fragment.root]
-    machine.state.change(root, ModuleObject).where = where
-    return root
+    result = relocation.mapped(fragment.result)
+    if machine.state.find(result, ModuleObject) is not None:
+        assert isinstance(result, Address)
+        machine.state.change(result, ModuleObject).where = where
+    return result
 
 
-def remember(machine: Interpreter, key: Key, root: Address, since: int) -> None:
-    """Keeps a copy of what was just made, the second time it is made; nothing older than `since` was touched."""
-    if key not in machine.fragments:
-        machine.fragments[key] = None
+def watch(machine: Interpreter, key: Key, make: Callable[[], Value]) -> Value:
+    """What `make` gives; kept for the next time, where it has touched nothing that the key does not speak of."""
+    base = machine.base
+    floor, older, changed = base.floor, base.older, base.older_changed
+    since, problems = base.next_index, len(machine.state.problems)
+    base.floor, base.older, base.older_changed = since, set(), set()
+    try:
+        result = make()
+        apart = not base.older_changed and base.older <= key.watched
+        if apart and not machine.state.globals and len(machine.state.problems) == problems:
+            _remember(machine, key, result, since)
+    finally:
+        older.update(index for index in base.older if index < floor)
+        changed.update(index for index in base.older_changed if index < floor)
+        base.floor, base.older, base.older_changed = floor, older, changed
+    return result
+
+
+def _remember(machine: Interpreter, key: Key, result: Value, since: int) -> None:
+    """Keeps a copy of what was just made; of modules, only the second time they are made."""
+    is_module = machine.state.find(result, ModuleObject) is not None
+    if is_module and key.parts not in machine.fragments:
+        machine.fragments[key.parts] = None
         return
+    found = _made(machine, key, result, since)
+    if found is None:
+        return
+    machine.remembered += len(found) + 1
+    if machine.remembered > MAX_KEPT_OBJECTS:
+        machine.fragments.clear()
+        machine.remembered = 0
+    ordered = sorted(found.items(), key=lambda entry: entry[0].index)
+    machine.fragments[key.parts] = Fragment(result, tuple(ordered), key.closure)
+
+
+def _made(machine: Interpreter, key: Key, result: Value, since: int) -> dict[Address, HeapObject] | None:
+    """Copies of the objects that lead from the result to what is older; None where they are too many, or where
+    something older than the call stays reachable that is not part of the key."""
+    watched, state = key.watched, machine.state
     found: dict[Address, HeapObject] = {}
-    pending: list[Value] = [root]
+    pending: list[Value] = [result]
     while pending:
         value = pending.pop()
-        if isinstance(value, Address):
-            if value in found or value.index < since:
-                continue
-            item = machine.state.read(value)
+        if not isinstance(value, Address):
+            pending.extend(_inside(value))
+        elif value.index < since:
+            if value.index in state.objects and value.index not in watched and key.closure:
+                return None
+        elif value not in found:
+            item = state.read(value)
             if isinstance(item, ClassObject) or len(found) > MAX_REMEMBERED_OBJECTS:
-                return
+                return None
             found[value] = item.copy()
             pending.extend(item.references())
-        else:
-            pending.extend(_inside(value))
-    ordered = sorted(found.items(), key=lambda entry: entry[0].index)
-    machine.fragments[key] = Fragment(root, tuple(ordered))
+    return found
 
 
 def _inside(value: Value) -> tuple[Value, ...]:

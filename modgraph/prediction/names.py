@@ -11,6 +11,7 @@ import sys
 import sysconfig
 from typing import TYPE_CHECKING
 
+from modgraph.prediction import registries
 from modgraph.prediction.frames import Frame, LimitError
 from modgraph.prediction.knowledge import registry
 from modgraph.prediction.knowledge.registry import Raised
@@ -90,6 +91,20 @@ def unbind(machine: Interpreter, frame: Frame, name: str) -> None:
     del names[name]
 
 
+def require_own(machine: Interpreter, frame: Frame, name: str) -> None:
+    """Of a name that the running function assigns, and so does not take from outside.
+
+    Raises:
+        Raised: UnboundLocalError, where it has no value yet.
+    """
+    if name in frame.global_names or name in frame.nonlocal_names or frame.class_scope is not None:
+        return
+    environment = machine.state.read(frame.environment)
+    if isinstance(environment, EnvironmentObject) and name not in environment.names:
+        message = f"cannot access local variable '{name}' where it is not associated with a value"
+        raise machine.raises("UnboundLocalError", message)
+
+
 def _enclosing(machine: Interpreter, address: Address, name: str) -> Address | None:
     environment = machine.state.read(address)
     assert isinstance(environment, EnvironmentObject)
@@ -120,15 +135,18 @@ def global_name(machine: Interpreter, module: str, name: str) -> Value | None:
     if key in machine.importing:
         return None  # a package that imports its own submodule by name
     machine.importing.add(key)
+    since = machine.base.next_index
     try:
         with machine.at_module_level():
             value = _evaluate(machine, module, name)
     except LimitError as limit:
-        if machine.module_depth or machine.exhausted:
+        if machine.module_depth or machine.exhausted or machine.steps > machine.module_limit:
             raise
         value = machine.unknown(f"{module}.{name}: {limit}")
     finally:
         machine.importing.discard(key)
+    if machine.base.next_index > since and not isinstance(value, ClassValue):
+        registries.claim(machine, key, since)
     namespace[name] = value
     return value
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from modgraph.prediction import control, expressions, names, statements
-from modgraph.prediction.frames import Frame, Outcome
+from modgraph.prediction.frames import Frame, LimitError, Outcome
 from modgraph.prediction.knowledge.registry import Raised
+from modgraph.prediction.limits import MAX_MESSAGE_STEPS
 from modgraph.prediction.state import State
 from modgraph.prediction.values import (
     ClassValue,
@@ -30,8 +31,27 @@ def execute_raise(machine: Interpreter, frame: Frame, node: cst.Raise) -> Outcom
         if frame.handling is not None:
             raise frame.handling
         raise machine.raises("RuntimeError", "No active exception to reraise")
-    value = expressions.evaluate(machine, frame, node.exc)
-    raise raised_from(machine, value)
+    raise raised_from(machine, _exception(machine, frame, node.exc))
+
+
+def _exception(machine: Interpreter, frame: Frame, node: cst.BaseExpression) -> Value:
+    """What is raised. A message that takes long to make is left out: nothing depends on it."""
+    limit = machine.module_limit
+    if not isinstance(node, cst.Call):
+        return expressions.evaluate(machine, frame, node)
+    before, frames, depth = machine.state, len(machine.frames), machine.depth
+    machine.state = before.fork()
+    machine.module_limit = min(limit, machine.steps + MAX_MESSAGE_STEPS)
+    try:
+        return expressions.evaluate(machine, frame, node)
+    except LimitError:
+        if machine.exhausted or machine.steps > limit:
+            raise
+        del machine.frames[frames:]
+        machine.state, machine.depth = before, depth
+        return expressions.evaluate(machine, frame, node.func)
+    finally:
+        machine.module_limit = limit
 
 
 def raised_from(machine: Interpreter, value: Value) -> Raised:
@@ -52,7 +72,7 @@ def _message(machine: Interpreter, value: Value) -> str:
 
 
 def execute_assert(machine: Interpreter, frame: Frame, node: cst.Assert) -> Outcome:
-    value = expressions.evaluate(machine, frame, node.test)
+    value = expressions.test(machine, frame, node.test)
     if machine.truth(value) is False:
         message = expressions.evaluate(machine, frame, node.msg) if node.msg is not None else Constant("")
         raise machine.raises("AssertionError", machine.string(message) or expressions.source_of(node.test))

@@ -7,12 +7,15 @@ objects. `fork()` copies one dict; an object is copied when a state writes to it
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from modgraph.graph.model import SourceLocation
-from modgraph.prediction.values import Address, HeapObject, Value
+from modgraph.prediction.values import Address, ClassObject, HeapObject, ModuleObject, TensorObject, Value
+
+if TYPE_CHECKING:
+    from modgraph.prediction.registries import Registry
 
 ObjectType = TypeVar("ObjectType", bound=HeapObject)
 
@@ -33,10 +36,27 @@ class Base:
 
     objects: dict[int, HeapObject] = field(default_factory=dict)
     next_index: int = 1
+    modules: int = 0
+    """How many modules and parameters were made."""
     globals: dict[tuple[str, str], Value] = field(default_factory=dict)
     """Module-level names assigned by functions that ran at module level."""
-    lowest: int = 1 << 62
-    """The oldest object read from a state's own layer, or changed, since this was set; see `memo.py`."""
+    floor: int = 0
+    """Objects below it are older than the construction or call that is being watched; see `memo.py`."""
+    older: set[int] = field(default_factory=set)
+    """Older objects of states' own layers that were read while watched."""
+    older_changed: set[int] = field(default_factory=set)
+    """Older objects that were changed while watched."""
+    keyed: set[int] = field(default_factory=set)
+    """Objects whose contents are part of a key that `contents` holds."""
+    contents: dict[tuple[int, ...], object] = field(default_factory=dict)
+    """Keys of contents, kept until one of the objects is changed."""
+    unsettled: dict[int, tuple[str, str]] = field(default_factory=dict)
+    """Containers that statements not yet run may change, with the name whose evaluation made them."""
+    claimed: set[int] = field(default_factory=set)
+    """Containers that are or were among these."""
+    registries: dict[tuple[str, str], Registry] = field(default_factory=dict)
+    settle: Callable[[int], None] = lambda index: None
+    """Runs the statements that may have changed such a container; see `registries.py`."""
     outer: list[dict[int, HeapObject]] = field(default_factory=list)
     """Layers of the states in the midst of which module-level code runs; seen only through an import cycle."""
 
@@ -44,7 +64,7 @@ class Base:
 class State:
     """Heap and problems at one point; `machine.state` is the current one."""
 
-    __slots__ = ("base", "changed", "globals", "history", "objects", "problems", "token")
+    __slots__ = ("base", "changed", "globals", "has_classes", "history", "objects", "problems", "token")
 
     def __init__(self, base: Base) -> None:
         self.base = base
@@ -57,6 +77,8 @@ class State:
         """`changed` as it was at each fork before that; a set that two states share lies before they parted."""
         self.problems: list[Trouble] = []
         self.token: object = object()
+        self.has_classes = False
+        """A class was made or changed in this state; else all are as the base has them."""
 
     def fork(self) -> State:
         """A state of its own with the same contents; from here on neither sees what the other does."""
@@ -64,6 +86,7 @@ class State:
         other.objects = dict(self.objects)
         other.globals = dict(self.globals)
         other.problems = list(self.problems)
+        other.has_classes = self.has_classes
         self.history.append(self.changed)
         other.history = list(self.history)
         self.changed = set()
@@ -80,6 +103,7 @@ class State:
         since = self.changed.union(other.changed, *self.history[common:], *other.history[common:])
         self.history = self.history[:common]
         self.changed = since
+        self.has_classes = self.has_classes or other.has_classes
         return sorted(since)
 
     def allocate(self, item: HeapObject) -> Address:
@@ -89,6 +113,11 @@ class State:
         item.owner = self.token
         self.objects[index] = item
         self.changed.add(index)
+        kind = type(item)
+        if kind is ModuleObject or (kind is TensorObject and getattr(item, "is_parameter", False)):
+            self.base.modules += 1
+        elif kind is ClassObject:
+            self.has_classes = True
         return Address(index)
 
     def read(self, address: Address) -> HeapObject:
@@ -96,24 +125,33 @@ class State:
         index = address.index
         found = self.objects.get(index)
         if found is not None:
-            if index < self.base.lowest:
-                self.base.lowest = index
+            if index < self.base.floor:
+                self.base.older.add(index)
         else:
             found = self.base.objects.get(index)
             if found is None:
                 return next(layer[index] for layer in reversed(self.base.outer) if index in layer)
+            if index in self.base.unsettled:
+                self.base.settle(index)
+                return self.objects.get(index) or self.base.objects[index]
         return found
 
     def write(self, address: Address) -> HeapObject:
         """The object, to change in place: this state's own, copied first where another state sees it too."""
         item = self.read(address)
-        if address.index < self.base.lowest:
-            self.base.lowest = address.index
+        base = self.base
+        if address.index < base.floor:
+            base.older_changed.add(address.index)
+        if address.index in base.keyed:
+            base.keyed.clear()
+            base.contents.clear()
         if item.owner is not self.token or address.index not in self.objects:
             item = item.copy()
             item.owner = self.token
             self.objects[address.index] = item
             self.changed.add(address.index)
+            if type(item) is ClassObject:
+                self.has_classes = True
         return item
 
     def find(self, value: object, kind: type[ObjectType]) -> ObjectType | None:

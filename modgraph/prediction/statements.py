@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from modgraph.prediction import control, expressions, functions, imports, matching, operators, raising, targets
+from modgraph.prediction import control, expressions, functions, imports, matching, names, operators, raising, targets
 from modgraph.prediction.frames import Frame, LimitError, Outcome
 from modgraph.prediction.knowledge.registry import Raised
 from modgraph.prediction.values import NONE, Address, EnvironmentObject, Value
@@ -27,7 +27,7 @@ def execute(machine: Interpreter, frame: Frame, block: Sequence[cst.CSTNode]) ->
         Raised: what Python would certainly raise.
     """
     for statement in block:
-        if isinstance(statement, cst.SimpleStatementLine):
+        if type(statement) is cst.SimpleStatementLine:  # isinstance is slow on classes of libcst
             outcome = execute(machine, frame, statement.body)
         else:
             outcome = execute_one(machine, frame, statement)
@@ -145,6 +145,8 @@ def _annotated(machine: Interpreter, frame: Frame, node: cst.AnnAssign) -> Outco
 
 
 def _augmented(machine: Interpreter, frame: Frame, node: cst.AugAssign) -> Outcome:
+    if isinstance(node.target, cst.Name) and frame.function is not None:
+        names.require_own(machine, frame, node.target.value)
     current = expressions.evaluate(machine, frame, node.target)
     value = expressions.evaluate(machine, frame, node.value)
     result = operators.in_place(machine, operators.AUGMENTED[type(node.operator)], current, value)

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 def assign(machine: Interpreter, frame: Frame, target: cst.BaseExpression, value: Value) -> None:
     """target = value."""
-    if isinstance(target, cst.Name):
+    if type(target) is cst.Name:
         names.bind(machine, frame, target.value, value)
-    elif isinstance(target, cst.Attribute):
+    elif type(target) is cst.Attribute:
         owner = expressions.evaluate(machine, frame, target.value)
         attributes.assign(machine, owner, target.attr.value, value)
-    elif isinstance(target, cst.Subscript):
+    elif type(target) is cst.Subscript:
         owner = expressions.evaluate(machine, frame, target.value)
         items.assign(machine, owner, expressions.subscript_key(machine, frame, target), value)
     elif isinstance(target, (cst.Tuple, cst.List)):
@@ -31,11 +31,11 @@ def assign(machine: Interpreter, frame: Frame, target: cst.BaseExpression, value
 
 def delete(machine: Interpreter, frame: Frame, target: cst.BaseExpression) -> None:
     """del target."""
-    if isinstance(target, cst.Name):
+    if type(target) is cst.Name:
         names.unbind(machine, frame, target.value)
-    elif isinstance(target, cst.Attribute):
+    elif type(target) is cst.Attribute:
         attributes.delete(machine, expressions.evaluate(machine, frame, target.value), target.attr.value)
-    elif isinstance(target, cst.Subscript):
+    elif type(target) is cst.Subscript:
         owner = expressions.evaluate(machine, frame, target.value)
         items.delete(machine, owner, expressions.subscript_key(machine, frame, target))
     elif isinstance(target, (cst.Tuple, cst.List)):

@@ -44,6 +44,10 @@ class Unknown(Value):
     """Of an entry (an attribute, a registered name): it exists on some paths only."""
 
 
+LOADED_MODULES = Unknown("depends on what is imported")
+"""sys.modules: which modules are in it is not known, but what one of them is."""
+
+
 @dataclass(frozen=True, slots=True)
 class Choice(Value):
     """One of a few known values, which of them is not known; never nested, never of one. Made by `machine.choice`."""
@@ -65,13 +69,13 @@ class Constant(Value):
 
     def __eq__(self, other: object) -> bool:
         return (
-            isinstance(other, Constant)
+            type(other) is Constant
             and type(self.value) is type(other.value)
             and (self.value == other.value or self.value is other.value)
         )
 
     def __hash__(self) -> int:
-        return hash((type(self.value).__name__, self.value))
+        return hash(self.value)
 
 
 NONE = Constant(None)
@@ -116,6 +120,9 @@ class Address(Value):
     """A mutable object on the heap; equal addresses are the same object (`is`)."""
 
     index: int
+
+    def __hash__(self) -> int:
+        return self.index
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,6 +301,37 @@ class DictObject(HeapObject):
             yield key
             yield value
         yield from self.attributes.values()
+
+
+class ViewObject(DictObject):
+    """`__dict__` of an instance: `shown` holds the names, which become `entries` when these are asked for."""
+
+    __slots__ = ("_entries", "shown")
+
+    def __init__(self, shown: dict[str, Value], open_: Unknown | None, attributes: dict[str, Value]) -> None:
+        self._entries: dict[Value, Value] | None = None
+        self.shown = shown
+        self.open = open_
+        self.cls = KnownClass("builtins.dict")
+        self.attributes = attributes
+        self.default_factory = None
+        self.owner = None
+
+    @property
+    def entries(self) -> dict[Value, Value]:
+        if self._entries is None:
+            self._entries = {Constant(name): value for name, value in self.shown.items()}
+        return self._entries
+
+    @entries.setter
+    def entries(self, new: dict[Value, Value]) -> None:
+        self._entries = new
+
+    def peek(self, key: Value) -> Value | None:
+        """The entry of a key."""
+        if self._entries is not None:
+            return self._entries.get(key)
+        return self.shown.get(key.value) if type(key) is Constant and type(key.value) is str else None
 
 
 @dataclass(slots=True, eq=False)

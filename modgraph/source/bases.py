@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
+from collections.abc import Iterable, Iterator
+
 from modgraph.source.index import ImportedName
 from modgraph.source.modules import ModuleFinder, SourceModule
 
@@ -16,68 +20,177 @@ class BaseResolver:
     def __init__(self, finder: ModuleFinder) -> None:
         self._finder = finder
         self._known: dict[tuple[str, str], bool] = {}
+        self._aliases: dict[str, dict[str, list[str]]] = {}
+        self._meant: dict[tuple[str, str, str], tuple[tuple[SourceModule, str], ...]] = {}
 
     def is_module_class(self, module: SourceModule, name: str) -> bool:
         """Whether the dotted `name` ("nn.Linear", "Net") in `module` is `nn.Module` or derived from it.
 
-        A base that cannot be found (its package is not installed) counts by its name: one that ends in "Module" or
-        "Model", as those of the common frameworks do.
+        Where a name is bound more than once (in the branches of a `try`), one that is counts. A base that cannot be
+        found (its package is not installed) counts by its name: one that ends in "Module" or "Model", as those of the
+        common frameworks do.
         """
         return self._is_module(module, name, _MAX_STEPS)
 
-    def _is_module(self, module: SourceModule, name: str, steps: int) -> bool:
-        found = self._define(module, name, steps)
-        if found is None:
+    def unknown_bases(self, module: SourceModule, name: str) -> list[str]:
+        """Bases of a class, or of its own bases in the module, of which nothing can be found; as written."""
+        unknown: dict[str, None] = {}
+        seen: set[str] = set()
+        waiting = [name]
+        while waiting:
+            qualname = waiting.pop()
+            definition = module.index.definitions.get(qualname)
+            if qualname in seen or definition is None or definition.kind != "class":
+                continue
+            seen.add(qualname)
+            for base in map(_plain, definition.bases):
+                waiting.append(base)
+                if not hasattr(builtins, base) and not self._meanings(module, base, _MAX_STEPS, qualname):
+                    unknown[base] = None
+        return list(unknown)
+
+    def _is_module(self, module: SourceModule, name: str, steps: int, inside: str = "") -> bool:
+        found = self._meanings(module, name, steps, inside)
+        if not found:
             return name.endswith(("Module", "Model")) and "." in name
-        home, qualname = found
-        if (home.name, qualname) == MODULE_CLASS:
-            return True
+        return any(self._derives(home, qualname, steps) for home, qualname in found)
+
+    def _derives(self, home: SourceModule, qualname: str, steps: int) -> bool:
         key = (home.name, qualname)
+        if key == MODULE_CLASS:
+            return True
         if key not in self._known:
             self._known[key] = False  # a class that is, by mistake, its own base is none
             definition = home.index.definitions.get(qualname)
             bases = definition.bases if definition is not None and definition.kind == "class" else ()
-            self._known[key] = steps > 0 and any(self._is_module(home, _plain(base), steps - 1) for base in bases)
+            self._known[key] = steps > 0 and any(
+                self._is_module(home, _plain(base), steps - 1, qualname) for base in bases
+            )
         return self._known[key]
 
-    def _define(self, module: SourceModule, name: str, steps: int) -> tuple[SourceModule, str] | None:
-        """The module that defines what the dotted `name` means in `module`, and the name there."""
+    def _meanings(
+        self, module: SourceModule, name: str, steps: int, inside: str = ""
+    ) -> tuple[tuple[SourceModule, str], ...]:
+        """See `_find_meanings`; each name is looked up once, and one that leads back to itself means nothing."""
+        key = (module.name, name, inside.rpartition(".")[0])
+        if key not in self._meant:
+            self._meant[key] = ()
+            self._meant[key] = tuple(self._find_meanings(module, name, steps, inside))
+        return self._meant[key]
+
+    def _find_meanings(
+        self, module: SourceModule, name: str, steps: int, inside: str
+    ) -> Iterator[tuple[SourceModule, str]]:
+        """The modules that define what the dotted `name` may mean in `module`, and the name there.
+
+        Args:
+            inside: qualified name of the class whose base it is; a nested one sees its neighbours first.
+        """
         if steps <= 0:
-            return None
+            return
+        outer = inside.rpartition(".")[0]
+        if outer and f"{outer}.{name}" in module.index.definitions:
+            yield module, f"{outer}.{name}"
+            return
         if name in module.index.definitions:
-            return module, name
+            yield module, name
         first, _, rest = name.partition(".")
-        for imported in module.index.imports:
-            if imported.name == first and imported.attribute != "*":
-                return self._through(module, imported, rest, steps - 1)
+        for value in self._aliases_in(module).get(first, ()):
+            yield from self._meanings(module, f"{value}.{rest}" if rest else value, steps - 1)
+        named = [imported for imported in module.index.imports if imported.name == first]
+        for imported in named:
+            if imported.attribute != "*":
+                yield from self._through(module, imported, rest, steps - 1)
+        if named or name in module.index.definitions:
+            return
         for imported in module.index.star_imports:
             source = self._finder.source(module.absolute(imported.module, imported.level))
-            if source is not None and (found := self._define(source, name, steps - 1)) is not None:
-                return found
-        return None
+            if source is not None:
+                yield from self._meanings(source, name, steps - 1)
+
+    def _aliases_in(self, module: SourceModule) -> dict[str, list[str]]:
+        """Module-level names that are assigned other names: `Base = nn.Module`, also inside `try` and `if`."""
+        if module.name not in self._aliases:
+            found: dict[str, list[str]] = {}
+            try:
+                tree = ast.parse(module.text)
+            except (SyntaxError, ValueError, RecursionError, MemoryError):
+                tree = ast.Module([], [])
+            for target, value in _assignments(tree.body):
+                values = (value.body, value.orelse) if isinstance(value, ast.IfExp) else (value,)
+                for option in values:
+                    dotted = _dotted(option)
+                    if isinstance(target, ast.Name) and dotted is not None and dotted != target.id:
+                        found.setdefault(target.id, []).append(dotted)
+            self._aliases[module.name] = found
+        return self._aliases[module.name]
 
     def _through(
         self, module: SourceModule, imported: ImportedName, rest: str, steps: int
-    ) -> tuple[SourceModule, str] | None:
+    ) -> Iterator[tuple[SourceModule, str]]:
         target = module.absolute(imported.module, imported.level)
         if imported.attribute is None:
             # `import a.b` binds a; `import a.b as c` binds a.b.
             dotted = f"{imported.name}.{rest}" if target.partition(".")[0] == imported.name else f"{target}.{rest}"
         else:
             dotted = ".".join(part for part in (target, imported.attribute, rest) if part)
-        return self._absolute(dotted, steps)
+        yield from self._absolute(dotted, steps)
 
-    def _absolute(self, dotted: str, steps: int) -> tuple[SourceModule, str] | None:
+    def _absolute(self, dotted: str, steps: int) -> Iterator[tuple[SourceModule, str]]:
         """What an absolute dotted name means: the longest prefix that is a module, and the rest looked up in it."""
         prefix = dotted
         while "." in prefix:
             prefix = prefix.rpartition(".")[0]
             source = self._finder.source(prefix)
             if source is not None:
-                return self._define(source, dotted[len(prefix) + 1 :], steps - 1)
-        return None
+                yield from self._meanings(source, dotted[len(prefix) + 1 :], steps - 1)
+                return
 
 
 def _plain(base: str) -> str:
     """A base without its type arguments: "Base[int]" -> "Base"."""
     return base.partition("[")[0]
+
+
+def _assignments(statements: Iterable[ast.stmt]) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """(target, value) of every assignment that importing may carry out; tuples item by item."""
+    for statement in statements:
+        if isinstance(statement, ast.Assign):
+            for target in statement.targets:
+                yield from pairs(target, statement.value)
+        elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
+            yield statement.target, statement.value
+        elif not isinstance(statement, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            for block in blocks(statement):
+                yield from _assignments(block)
+
+
+def pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """(target, value) of one assignment: `a, b = f(), g()` is two."""
+    sequences = ast.Tuple | ast.List
+    if isinstance(target, sequences) and isinstance(value, sequences) and len(target.elts) == len(value.elts):
+        for one, given in zip(target.elts, value.elts, strict=True):
+            yield from pairs(one, given)
+    else:
+        yield target, value
+
+
+def blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
+    """The blocks of a compound statement, in the order of the text."""
+    if isinstance(statement, ast.Match):
+        for case in statement.cases:
+            yield case.body
+        return
+    yield getattr(statement, "body", [])
+    for handler in getattr(statement, "handlers", []):
+        yield handler.body
+    yield getattr(statement, "orelse", [])
+    yield getattr(statement, "finalbody", [])
+
+
+def _dotted(node: ast.expr) -> str | None:
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute) and (prefix := _dotted(node.value)) is not None:
+        return f"{prefix}.{node.attr}"
+    return None

@@ -21,7 +21,8 @@ import libcst as cst
 
 from modgraph.errors import TargetError
 from modgraph.graph.model import SourceLocation
-from modgraph.source.index import Definition, ModuleIndex, Statement, read_index
+from modgraph.source.index import Definition, ModuleIndex, Statement
+from modgraph.source.index_cache import indexed
 
 _EXTENSIONS = tuple(importlib.machinery.EXTENSION_SUFFIXES)
 
@@ -63,6 +64,9 @@ class Parsed:
         self._offset = first_line - (2 if indented else 1)
         self._text = "if 1:\n" + text if indented else text
         self._indented = indented
+        self._locations: dict[tuple[int, int], SourceLocation] = {}
+        self._located: list[tuple[cst.CSTNode, cst.CSTNode | None]] = []
+        """The nodes whose ids are keys of `_locations`, so that no other gets such an id."""
         outer: Sequence[cst.CSTNode] = module.body
         if indented:
             block = outer[0]
@@ -88,6 +92,10 @@ class Parsed:
     def _calls(self) -> dict[int, dict[int, int]]:
         return {}
 
+    def mentions(self, word: str) -> bool:
+        """The text of these lines has that word in it."""
+        return word in self._text
+
     def line(self, statement: cst.CSTNode) -> int:
         """1-based line of a statement; that of the first one for a node that is none."""
         found = self._pairs.get(id(statement))
@@ -95,6 +103,14 @@ class Parsed:
 
     def location(self, statement: cst.CSTNode, expression: cst.CSTNode | None = None) -> SourceLocation:
         """Place of `expression` (a call: where it begins) in `statement`, else of the statement."""
+        key = (id(statement), id(expression))
+        place = self._locations.get(key)
+        if place is None:
+            place = self._locations[key] = self._location(statement, expression)
+            self._located.append((statement, expression))
+        return place
+
+    def _location(self, statement: cst.CSTNode, expression: cst.CSTNode | None) -> SourceLocation:
         found = self._pairs.get(id(statement))
         if found is None:
             return SourceLocation(self.file, self.line(statement))
@@ -236,7 +252,7 @@ class SourceModule:
     def index(self) -> ModuleIndex:
         """Raises SourceError (with file, line, column, text) where the file is no Python."""
         try:
-            return read_index(self.text, self.file)
+            return indexed(self.text, self.file)
         except SyntaxError as error:
             raise SourceError(
                 f"invalid syntax: {error.msg}", file=self.file, line=error.lineno, column=error.offset, text=error.text
@@ -383,3 +399,12 @@ class ModuleFinder:
         file = f"{parent}/" if parent else ""
         file += os.path.relpath(path, directory).replace(os.sep, "/")
         return SourceModule(name, Path(path), file, is_package)
+
+
+BUNDLED = Path(__file__).parents[1] / "prediction" / "knowledge" / "torch_stubs"
+"""Source of torch's modules that comes with modgraph: read where torch itself is not on the path, never imported."""
+
+
+def finder_for(search_path: Sequence[str | os.PathLike[str]]) -> ModuleFinder:
+    """A finder below `search_path`, with the bundled source of torch for where torch is not there."""
+    return ModuleFinder(search_path, (str(BUNDLED),))

@@ -14,9 +14,9 @@ from functools import cached_property
 from typing import Any
 
 from modgraph.errors import TargetError
-from modgraph.source.bases import BaseResolver
-from modgraph.source.modules import ModuleFinder, SourceModule
-from modgraph.source.targets import Target
+from modgraph.source.bases import BaseResolver, blocks, pairs
+from modgraph.source.modules import ModuleFinder, SourceModule, finder_for
+from modgraph.source.targets import Target, shortened
 
 _FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 _SELF_RETURNING = frozenset(
@@ -31,7 +31,7 @@ def find_roots(target: Target) -> tuple[Target, ...]:
     Raises:
         TargetError: it does not exist, does not parse, or has no model in it.
     """
-    finder = ModuleFinder(target.search_path)
+    finder = finder_for(target.search_path)
     module = _source_of(target, finder)
     try:
         tree = ast.parse(module.text)
@@ -46,7 +46,7 @@ def find_roots(target: Target) -> tuple[Target, ...]:
                  and file.returns_module(function)]  # fmt: skip
     if not roots:
         raise TargetError(f"{target.place} has no nn.Module", file=target.place, hint=_what_is_there(file))
-    return tuple(roots)
+    return tuple(replace(root, discovered=True) for root in roots)
 
 
 def _source_of(target: Target, finder: ModuleFinder) -> SourceModule:
@@ -57,7 +57,7 @@ def _source_of(target: Target, finder: ModuleFinder) -> SourceModule:
     source = finder.source(target.module)
     if source is None:
         raise TargetError(
-            f"there is no module {target.module!r} with Python source on the search path",
+            f"there is no module {shortened(target.module)!r} with Python source on the search path",
             hint="a file is named with its ending: model.py" if "." not in target.module else None,
         )
     return source
@@ -70,22 +70,43 @@ class _File:
         self.module = module
         self._resolver = resolver
         self.statements = list(_top_level(tree.body))
-        self.classes = {s.name: s for s in self.statements if isinstance(s, ast.ClassDef)}
+        self.classes = dict(_classes(self.statements))
+        """By qualified name: nested in each other too."""
         self.functions = {s.name: s for s in self.statements if isinstance(s, _FunctionNode)}
         self.tree = tree
 
     @cached_property
     def module_classes(self) -> list[str]:
-        return [name for name in self.classes if self._resolver.is_module_class(self.module, name)]
+        """Classes derived from nn.Module; one that is nested in another such is a part of it."""
+        found: list[str] = []
+        for name in self.classes:
+            outer = (name[:end] for end, character in enumerate(name) if character == ".")
+            if self._resolver.is_module_class(self.module, name) and not any(other in found for other in outer):
+                found.append(name)
+        return found
+
+    def unknown_bases(self) -> dict[str, list[str]]:
+        """By class: bases that cannot be found."""
+        found = {name: self._resolver.unknown_bases(self.module, name) for name in self.classes}
+        return {name: bases for name, bases in found.items() if bases}
 
     @cached_property
     def _references(self) -> dict[str, set[str]]:
         """Top-level name -> the names that stand in its body; bases and decorators are no parts."""
         found: dict[str, set[str]] = {}
+        nested: dict[str, set[str]] = {}
+        for name in self.classes:
+            nested.setdefault(name.rpartition(".")[2], set()).update([name] if "." in name else [])
+        for name, node in self.classes.items():
+            own = [part for part in node.body if not isinstance(part, ast.ClassDef)]
+            found[name] = _names(own)
+            # A nested class is used as an attribute: `self.Block`, `Outer.Block`.
+            attributes = {inner.attr for part in own for inner in ast.walk(part) if isinstance(inner, ast.Attribute)}
+            found[name].update(*(nested.get(last, ()) for last in attributes | found[name]))
         for statement in self.statements:
             if isinstance(statement, ast.ClassDef):
-                found.setdefault(statement.name, set()).update(_names(statement.body))
-            elif isinstance(statement, _FunctionNode):
+                continue
+            if isinstance(statement, _FunctionNode):
                 found.setdefault(statement.name, set()).update(_names([*statement.body, statement.args]))
             elif isinstance(statement, ast.Assign | ast.AnnAssign):
                 for name in _assigned(statement):
@@ -116,8 +137,41 @@ class _File:
 
     def _is_abstract(self, name: str) -> bool:
         """A base of another class of the file that has no forward to run."""
-        is_base = any(name in (ast.unparse(base) for base in node.bases) for node in self.classes.values())
+        is_base = any(name in self._bases(other) for other in self.classes)
+        if self._unwritten(name) and (is_base or self._is_abc(name)):
+            return True
         return is_base and self._forward(name) is None
+
+    def _bases(self, name: str) -> list[str]:
+        """Bases of a class as written; of the file's own classes by their qualified names."""
+        outer = name.rpartition(".")[0]
+        written = [ast.unparse(base) for base in self.classes[name].bases]
+        return [f"{outer}.{base}" if f"{outer}.{base}" in self.classes else base for base in written]
+
+    def _unwritten(self, name: str, depth: int = 20) -> set[str]:
+        """Abstract methods that a class, with its bases in the file, leaves for others to write."""
+        node = self.classes.get(name)
+        if node is None or depth == 0:
+            return set()
+        missing = {method for base in self._bases(name) for method in self._unwritten(base, depth - 1)}
+        for statement in node.body:
+            if isinstance(statement, _FunctionNode):
+                abstract = any("abstract" in ast.unparse(decorator) for decorator in statement.decorator_list)
+                (missing.add if abstract else missing.discard)(statement.name)
+            elif isinstance(statement, ast.Assign | ast.AnnAssign):
+                missing.difference_update(_assigned(statement))
+        return missing
+
+    def _is_abc(self, name: str, depth: int = 20) -> bool:
+        """Python itself refuses to build the class while methods are unwritten."""
+        node = self.classes.get(name)
+        if node is None or depth == 0:
+            return False
+        bases = self._bases(name)
+        metaclasses = [ast.unparse(keyword.value) for keyword in node.keywords if keyword.arg == "metaclass"]
+        if any(written.rpartition(".")[2] in ("ABC", "ABCMeta") for written in bases + metaclasses):
+            return True
+        return any(self._is_abc(base, depth - 1) for base in bases)
 
     def _forward(self, name: str) -> _FunctionNode | None:
         """`forward` of a class or of its bases in the file, where its body does more than raise or pass."""
@@ -135,7 +189,7 @@ class _File:
         for statement in node.body:
             if isinstance(statement, _FunctionNode) and statement.name == method:
                 return statement
-        bases = (self._method(ast.unparse(base), method, depth - 1) for base in node.bases)
+        bases = (self._method(base, method, depth - 1) for base in self._bases(name))
         return next((found for found in bases if found is not None), None)
 
     def needs_arguments(self, name: str) -> bool:
@@ -148,12 +202,13 @@ class _File:
         found: dict[str, None] = {}
         for statement in self.statements:
             if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
-                makes = self.makes_module(statement.value)
-                for name in _assigned(statement):
-                    if makes:
-                        found[name] = None
-                    else:
-                        found.pop(name, None)
+                for target in statement.targets if isinstance(statement, ast.Assign) else [statement.target]:
+                    for bound, value in pairs(target, statement.value):
+                        for name in _bound(bound):
+                            if self.makes_module(value):
+                                found[name] = None
+                            else:
+                                found.pop(name, None)
         return list(found)
 
     def makes_module(self, node: ast.expr, depth: int = 8) -> bool:
@@ -174,7 +229,14 @@ class _File:
         """Whether a function of the file gives a module: by its annotation, or by what it returns."""
         if function.returns is not None and (name := _annotation(function.returns)) is not None:
             return self._resolver.is_module_class(self.module, name)
-        return depth > 0 and any(self.makes_module(call, depth) for call in _returned(function))
+        return depth > 0 and any(
+            self.makes_module(call, depth) or self._makes_local(call, function) for call in _returned(function)
+        )
+
+    def _makes_local(self, call: ast.Call, function: _FunctionNode) -> bool:
+        """Whether a call is of a module class that stands in the function itself."""
+        name = f"{function.name}.<locals>.{_dotted(call.func)}"
+        return name in self.module.index.definitions and self._resolver.is_module_class(self.module, name)
 
     def builds(self, function: _FunctionNode, name: str, depth: int = 8) -> bool:
         """Whether a function gives an instance of the class `name`."""
@@ -221,6 +283,11 @@ def _buildable(target: Target, name: str, file: _File) -> Target:
 
 
 def _what_is_there(file: _File) -> str:
+    for name, bases in file.unknown_bases().items():
+        return (
+            f"nothing is known of {bases[0]}, a base of class {name}: if it is installed beside modgraph and is an"
+            f" nn.Module, name the class: {file.module.file}:{name}"
+        )
     classes = [f"class {name}" for name in file.classes]
     functions = [f"function {name}" for name in file.functions]
     things = classes + functions
@@ -231,19 +298,38 @@ def _what_is_there(file: _File) -> str:
 
 
 def _top_level(statements: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
-    """Statements of the module, also inside `if`, `try` and `with`: all that runs on import, and `__main__` blocks."""
+    """Statements that importing the module may carry out, also inside `if`, `try`, `with`, loops and `match`."""
     for statement in statements:
         yield statement
-        if isinstance(statement, ast.If) and "__name__" in ast.unparse(statement.test):
+        if isinstance(statement, ast.ClassDef | _FunctionNode):
             continue
-        for block in ("body", "orelse", "finalbody"):
-            if isinstance(statement, ast.If | ast.Try | ast.With):
-                yield from _top_level(getattr(statement, block, []))
-        for handler in getattr(statement, "handlers", []):
-            yield from _top_level(handler.body)
+        main = _main_test(statement)
+        for block in blocks(statement):
+            # What is for the script alone does not exist on import, and what is for the import alone does.
+            if main is None or (block is getattr(statement, "body", None)) is not main:
+                yield from _top_level(block)
+
+
+def _main_test(statement: ast.stmt) -> bool | None:
+    """Whether an `if` asks for (True) or against (False) the file's being run as a script; None if for neither."""
+    if not isinstance(statement, ast.If) or not isinstance(statement.test, ast.Compare):
+        return None
+    written = ast.unparse(statement.test)
+    if "__name__" not in written or "__main__" not in written:
+        return None
+    return isinstance(statement.test.ops[0], ast.Eq)
+
+
+def _classes(statements: Iterable[ast.stmt], outer: str = "") -> Iterator[tuple[str, ast.ClassDef]]:
+    """Qualified name and node of every class among these statements, and of those nested in them."""
+    for statement in statements:
+        if isinstance(statement, ast.ClassDef):
+            yield f"{outer}{statement.name}", statement
+            yield from _classes(statement.body, f"{outer}{statement.name}.")
 
 
 def _names(nodes: Iterable[ast.AST]) -> set[str]:
+    nodes = list(nodes)
     return {
         inner.id for node in nodes for inner in ast.walk(node) if isinstance(inner, ast.Name)
     } | {
@@ -257,7 +343,14 @@ def _names(nodes: Iterable[ast.AST]) -> set[str]:
 
 def _assigned(statement: ast.Assign | ast.AnnAssign) -> list[str]:
     targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-    return [target.id for target in targets if isinstance(target, ast.Name)]
+    return [name for target in targets for name in _bound(target)]
+
+
+def _bound(target: ast.expr) -> list[str]:
+    """Names that an assignment to `target` binds."""
+    if isinstance(target, ast.Tuple | ast.List):
+        return [name for element in target.elts for name in _bound(element)]
+    return [target.id] if isinstance(target, ast.Name) else []
 
 
 def _is_constant(statement: ast.stmt) -> bool:

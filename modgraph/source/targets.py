@@ -6,7 +6,7 @@ import ast
 import difflib
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,6 +45,8 @@ class Target:
     """Directory from which `module` is importable, for a target that named a file."""
     search_path: tuple[str, ...] = ()
     """Where imports are looked up, in order; `root` is its first entry for a file."""
+    discovered: bool = False
+    """Found by looking through its file, not named by the user: it may turn out not to exist at run time."""
     note: str | None = None
     """Why a file alone was taken to mean this, where that is not plain."""
 
@@ -90,7 +92,9 @@ def written(name: str, arguments: Sequence[Any], keywords: Iterable[tuple[str, A
     return f"{name}({', '.join(parts)})"
 
 
-_FILE_TARGET = re.compile(r"(?P<file>.+?\.py)(?::(?P<object>.*))?\Z", re.DOTALL)
+_FILE_TARGET = re.compile(r"(?P<file>.+?\.[pP][yY])(?::(?P<object>.*))?\Z", re.DOTALL)
+_MAX_SHOWN = 200
+"""Characters of a wrong target that its message repeats."""
 _FORMS = "a target is model.py, model.py:Net, 'model.py:Net(depth=4)' or package.module:Net"
 _MODULE_TARGET = re.compile(r"(?P<module>[^\W\d]\w*(?:\.[^\W\d]\w*)*)(?::(?P<object>.*))?\Z", re.DOTALL)
 
@@ -110,25 +114,43 @@ def parse_target(text: str, *, path: Sequence[str] | None = None, cwd: Path | No
     search = tuple(path) if path is not None else (str(cwd), *(entry for entry in sys.path if entry))
     if match := _FILE_TARGET.match(text):
         base = _file_target(match["file"], search, cwd)
-    elif text and (cwd / text).is_dir():
+    elif text and _is(Path.is_dir, cwd / text):
         raise TargetError(f"{text} is a directory, not a Python file", hint=_files_in(cwd / text, text))
-    elif text and (cwd / text.partition(":")[0]).is_file():
+    elif text and _is(Path.is_file, cwd / text.partition(":")[0]):
         raise TargetError(f"{text} is not a Python file (its name does not end in .py)", hint=_FORMS)
     elif match := _MODULE_TARGET.match(text):
         base = Target(text=match["module"], module=match["module"], name="", search_path=search)
     else:
-        raise TargetError(f"{text!r} is no target", hint=_FORMS)
+        raise TargetError(f"{shortened(text)!r} is no target", hint=_FORMS)
     if match["object"] is None:
         return base
     name, arguments, keywords, called = _parse_object(match["object"], text)
     return base.named(name, arguments, keywords, called=called)
 
 
+def _is(test: Callable[[Path], bool], path: Path) -> bool:
+    """What `test` says; False of what cannot be the name of a file."""
+    try:
+        return test(path)
+    except (OSError, ValueError):
+        return False
+
+
+def shortened(text: str) -> str:
+    """What the user wrote, not longer than a message should repeat it."""
+    return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}..."
+
+
 def _file_target(name: str, search: tuple[str, ...], cwd: Path) -> Target:
-    file = (cwd / name).resolve()
-    if file.is_dir():
+    try:
+        file = (cwd / name).resolve()
+        is_directory, is_file = file.is_dir(), file.is_file()
+    except (OSError, ValueError) as error:  # longer than a name may be, or with a character that none may have
+        reason = getattr(error, "strerror", None) or error
+        raise TargetError(f"{shortened(name)} cannot be the name of a file: {reason}") from error
+    if is_directory:
         raise TargetError(f"{name} is a directory, not a Python file", hint=_files_in(file, name))
-    if not file.is_file():
+    if not is_file:
         raise TargetError(f"{name} does not exist", file=name, hint=_near_files(cwd / name, name))
     root, module = import_name(file)
     return Target(

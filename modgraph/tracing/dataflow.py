@@ -18,12 +18,13 @@ Producers = tuple[str, ...]
 
 _get_unwrapped = torch._C._functorch.get_unwrapped
 _is_wrapped = torch._C._functorch.is_functorch_wrapped_tensor
-_MAX_WRITES_KEPT_APART = 64
+_MAX_WRITES_KEPT_APART = 1024
 """Writes remembered per storage; older ones are then one write of everything."""
 
 
-_Write = tuple[Producers, int, int, int]
-"""Writer, sequence, first byte and one past the last."""
+_Write = tuple[Producers, int, int, int, tuple[int, int]]
+"""Writer, sequence, first byte and one past the last, and the extent that the writer had read of the storage."""
+_NOTHING = (0, 0)
 _Entity = tuple[Any, Producers, int, int, Facts]
 """Weak reference to a tensor, who made it, when, the key of its storage, what it looks like."""
 
@@ -41,18 +42,40 @@ class Dataflow:
         self._exported: list[tuple[int, int, int, int]] = []
         self._same: dict[int, int] = {}
         self._known_before: dict[int, tuple[torch.Tensor, str]] = {}
+        self._registered: set[int] = set()
         self._weak: list[int] = []
         self._sequence = 0
         self._n_constants = 0
+        self.parameters_changed = False
+        """The memory of a parameter or buffer was written into, or replaced."""
 
     def arrival(self, tensor: torch.Tensor) -> tuple[Producers, Facts]:
         """Who made what `tensor` holds now, and what it looks like; one never seen is a new constant."""
         entity = self._entities.get(id(tensor))
         if entity is not None and entity[0]() is tensor:
+            if self._exported and self._has_moved(tensor, entity[3]):
+                return self._first_sight(tensor), facts_of(tensor)
             if entity[3] not in self._writes:
                 return entity[1], entity[4]
             return _merged(entity[1], self._later_writes(entity[3], tensor, entity[2])), entity[4]
         return self._first_sight(tensor), facts_of(tensor)
+
+    def _has_moved(self, tensor: torch.Tensor, key: int) -> bool:
+        """Whether a known tensor was given the memory of another, which can go unseen: `Tensor.set_` does."""
+        now, _ = _storage_key(tensor)
+        return now != key and self._same.get(now, 0) != key and now in self._first
+
+    def is_as_registered(self, tensor: torch.Tensor) -> bool:
+        """Whether a parameter or buffer still holds what it held before the run."""
+        if not self.parameters_changed:
+            return True
+        producers, _ = self.arrival(tensor)
+        return len(producers) == 1 and producers[0].startswith("param:")
+
+    def forget(self, tensor: torch.Tensor) -> Producers:
+        """No longer know this very tensor; gives who had made it. What is known of its memory stays."""
+        entity = self._entities.pop(id(tensor), None)
+        return entity[1] if entity is not None and entity[0]() is tensor else ()
 
     def knows(self, tensor: torch.Tensor) -> bool:
         """Whether this very tensor was seen before."""
@@ -95,6 +118,8 @@ class Dataflow:
             key = data._cdata
             if key not in self._first:
                 key = self._new_storage(key, data, producers)
+                if _is_wrapped(tensor):
+                    self.bind(_innermost(tensor), producers)
             facts: Facts = (tensor.shape, tensor.dtype, tensor.device)
         except (RuntimeError, NotImplementedError):  # no storage, or no shape: sparse, nested, inside a transform
             facts = facts_of(tensor)
@@ -118,7 +143,10 @@ class Dataflow:
 
     def register(self, parameters: Iterable[tuple[str, torch.Tensor]]) -> None:
         """Parameters and buffers by path: each is its own producer, unless the run itself filled it."""
-        self._known_before.update((id(tensor), (tensor, path)) for path, tensor in parameters)
+        for path, tensor in parameters:
+            self._known_before[id(tensor)] = (tensor, path)
+            self._registered.add(id(tensor))
+            self.parameters_changed = self.parameters_changed or self.knows(tensor)
 
     def _bind_all_known_before(self) -> None:
         """Bind what was registered, so that its memory is known too: only for a run that meets a foreign tensor."""
@@ -128,10 +156,16 @@ class Dataflow:
             if entity is None or entity[0]() is not tensor:
                 self._of_parameter(tensor, path)
 
-    def write(self, tensor: torch.Tensor, writer: Producers) -> None:
-        """`writer` changed the values of `tensor`, and so of all that share its memory."""
-        _, data = _storage_key(tensor)
-        if data is None and _is_wrapped(tensor):
+    def write(
+        self, tensor: torch.Tensor, writer: Producers, part: torch.Tensor | None = None, *, was_read: bool = True
+    ) -> None:
+        """`writer` changed the values of `tensor`, and so of all that share its memory.
+
+        Args:
+            part: what was written of it, if not all.
+            was_read: `writer` depends on the values that `tensor` had, and so on all that wrote them.
+        """
+        if _is_wrapped(tensor):
             self.write(_innermost(tensor), writer)
         self.bind(tensor, writer)
         key = self._entities[id(tensor)][3]
@@ -139,14 +173,27 @@ class Dataflow:
             writes = self._writes.setdefault(key, [])
             if len(writes) >= _MAX_WRITES_KEPT_APART:
                 _compact(writes)
-            writes.append((writer, self._sequence, *_extent(tensor)))
+            whole = _extent(tensor)
+            written = whole if part is None or part is tensor else _extent(part)
+            writes.append((writer, self._sequence, *written, whole if was_read else _NOTHING))
+            if id(tensor) in self._registered or self._first[key][0].startswith("param:"):
+                self.parameters_changed = True
 
     def _later_writes(self, key: int, tensor: torch.Tensor, sequence: int) -> list[Producers]:
         writes = self._writes.get(key)
         if not writes or writes[-1][1] <= sequence:
             return []
         low, high = _extent(tensor)
-        return [writer for writer, when, first, last in writes if when > sequence and first < high and low < last]
+        later: list[Producers] = []
+        from_, to = _NOTHING
+        for writer, when, first, last, read in reversed(writes):
+            if when <= sequence:
+                break
+            if first < high and low < last and not (from_ <= first and last <= to):
+                later.append(writer)
+                if read[1] - read[0] > to - from_:  # who read all that was there stands for those that wrote it
+                    from_, to = read
+        return later[::-1]
 
     def export(self, tensor: torch.Tensor) -> None:
         """The memory of `tensor` is now also reached from outside torch, as a numpy array does."""
@@ -227,5 +274,6 @@ def _compact(writes: list[_Write]) -> None:
     half = len(writes) // 2
     older = writes[:half]
     writer = _merged((), (write[0] for write in older))
-    covering = (writer, older[-1][1], min(write[2] for write in older), max(write[3] for write in older))
+    low, high = min(write[2] for write in older), max(write[3] for write in older)
+    covering = (writer, older[-1][1], low, high, _NOTHING)
     writes[:half] = [covering]

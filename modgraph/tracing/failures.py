@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
+import signal
 import site
-import sys
 import sysconfig
 import traceback
 from pathlib import Path
 
 from modgraph.errors import TraceError
+from modgraph.tracing.sites import relative_file
 
 _OWN = str(Path(__file__).resolve().parent.parent) + os.sep
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+|\b0x[0-9a-fA-F]{8,}")
 MAX_MESSAGE = 2000
 """Characters kept of a foreign exception's text."""
 
@@ -25,12 +28,33 @@ def trace_error(error: BaseException, doing: str, *, module: str | None = None, 
 
 
 def describe(error: BaseException) -> str:
-    """ "ValueError: text", without a trailing colon where there is no text."""
-    text = str(error.msg if isinstance(error, SyntaxError) else error)
-    text = text.strip()
-    if len(text) > MAX_MESSAGE:
-        text = text[:MAX_MESSAGE] + " ..."
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    """ "ValueError: text", "package.module.Error: text"; without a trailing colon where there is no text."""
+    text, kind = said(error), type(error)
+    plain = kind.__module__ in ("builtins", "__main__")
+    name = kind.__qualname__ if plain else f"{kind.__module__}.{kind.__qualname__}"
+    return f"{name}: {text}" if text else name
+
+
+def said(error: BaseException | None) -> str:
+    """The text of an exception, without addresses and not longer than `MAX_MESSAGE`; "" for None.
+
+    An exception of the user's code may raise another where it is asked for its text.
+    """
+    if error is None:
+        return ""
+    try:
+        text = str(error.msg if isinstance(error, SyntaxError) else error).strip()
+    except Exception as another:
+        return f"(its text raised {type(another).__name__})"
+    text = _ADDRESS.sub("", text)
+    return text if len(text) <= MAX_MESSAGE else text[:MAX_MESSAGE] + " ..."
+
+
+def is_interruption(error: BaseException) -> bool:
+    """A person pressed Ctrl-C. Where that raises no `KeyboardInterrupt`, the user's code raised it itself."""
+    if not isinstance(error, KeyboardInterrupt):
+        return False
+    return signal.getsignal(signal.SIGINT) not in (signal.SIG_DFL, signal.SIG_IGN)
 
 
 def _happened(error: BaseException) -> str:
@@ -81,15 +105,3 @@ def _installed_roots() -> tuple[str, ...]:
     roots = {paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")}
     roots.update(site.getsitepackages() if hasattr(site, "getsitepackages") else ())
     return tuple(sorted(os.path.realpath(root) + os.sep for root in roots if root))
-
-
-def relative_file(file: str) -> str:
-    """`file` relative to the longest entry of `sys.path` that holds it, with forward slashes; else its bare name."""
-    path = Path(os.path.realpath(file))
-    holders = [Path(os.path.realpath(entry)) for entry in sys.path if entry]
-    holders = [holder for holder in holders if holder in path.parents]
-    if not holders:
-        return path.name
-    # A package may itself lie inside a directory on the path; its files are named from the outermost package.
-    root = max(holders, key=lambda holder: len(holder.parts))
-    return path.relative_to(root).as_posix()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.machinery
 import importlib.util
 import os
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 
 from modgraph.errors import ModgraphError, TargetError, TraceError
 from modgraph.source.targets import Target
-from modgraph.tracing.failures import describe, trace_error, user_line
+from modgraph.tracing.failures import describe, is_interruption, trace_error, user_line
 
 _loaded_here: set[str] = set()
 
@@ -27,7 +28,7 @@ def import_target(target: Target) -> types.ModuleType:
         if target.file is not None:
             return _import_file(target.module, target.file)
         return importlib.import_module(target.module)
-    except (ModgraphError, KeyboardInterrupt):
+    except ModgraphError:
         raise
     except ModuleNotFoundError as error:
         raise _not_found(error, target) from error
@@ -35,6 +36,8 @@ def import_target(target: Target) -> types.ModuleType:
         file, line = user_line(error)
         raise TraceError(f"{target.place} cannot be imported: {describe(error)}", file=file, line=line) from error
     except BaseException as error:
+        if is_interruption(error):
+            raise
         raise trace_error(error, f"importing {target.place}") from error
 
 
@@ -63,8 +66,10 @@ def _import_file(name: str, file: Path) -> types.ModuleType:
     if already is not None and _same_file(already, file):
         return already
     is_package = file.name == "__init__.py"
+    # The loader is named, as one of its own choice goes by the ending, and MODEL.PY is Python too.
+    loader = importlib.machinery.SourceFileLoader(name, str(file))
     spec = importlib.util.spec_from_file_location(
-        name, file, submodule_search_locations=[str(file.parent)] if is_package else None
+        name, file, loader=loader, submodule_search_locations=[str(file.parent)] if is_package else None
     )
     if spec is None or spec.loader is None:
         raise TargetError(f"{file.name} cannot be imported: it is not a Python file", file=file.name)

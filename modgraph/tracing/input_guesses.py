@@ -17,6 +17,7 @@ from modgraph.tracing.copying import every_module
 from modgraph.tracing.forward_signature import ForwardSignature
 from modgraph.tracing.input_specs import Candidate, GroupSpec, LiteralSpec, Spec, TensorSpec
 from modgraph.tracing.input_wishes import Wish, is_transposed, wish_of
+from modgraph.tracing.members import parameters, registered_modules
 
 STEPS = 8
 """Length of a sequence, number of nodes of a graph."""
@@ -282,7 +283,7 @@ class Guesser:
         return None
 
     def _without_layers(self) -> Spec:
-        for parameter in self.model.parameters():
+        for parameter in parameters(self.model):
             if parameter.dim() == 2 and not isinstance(parameter, nn.UninitializedParameter):
                 return TensorSpec(self.shape(2, {1: parameter.shape[0]}), self.dtype)
             if parameter.dim() == 1:
@@ -295,7 +296,7 @@ class Guesser:
 
 
 def _layers(model: nn.Module) -> Iterator[Layer]:
-    names = {id(module): name for name, module in model.named_modules()}
+    names = {id(module): path for path, module in registered_modules(model)}
     for module in every_module(model):
         wish = wish_of(module, 0)
         if wish is not None and (wish.sizes or wish.integral):
@@ -320,7 +321,7 @@ def _owners(model: nn.Module) -> Iterator[Mapping[str, Any]]:
                     yield value
                 elif hasattr(value, "__dict__") and not isinstance(value, nn.Module | type | torch.Tensor):
                     yield vars(value)
-        level = [child for module in level for child in module.children()]
+        level = [child for module in level for child in module._modules.values() if child is not None]
 
 
 def _hint_text(hint: Any) -> str:

@@ -9,13 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from modgraph.tracing.failures import is_installed
-from modgraph.tracing.input_probe import Failure, Origin, Outcome, Seen
+from modgraph.tracing.failures import is_installed, said
+from modgraph.tracing.input_probe import JOINS, Failure, Origin, Outcome, Seen
 from modgraph.tracing.input_specs import Place
 from modgraph.tracing.input_wishes import wish_of
 
 _PRODUCTS = frozenset({"matmul", "mm", "bmm", "__matmul__", "__rmatmul__", "addmm", "baddbmm", "mv", "dot"})
-_JOINS = frozenset({"cat", "concat", "concatenate", "stack", "hstack", "vstack"})
 _MAX_SIZE = 1 << 20
 
 
@@ -91,7 +90,7 @@ def _aligned(tensors: list[Seen], where: str) -> Iterator[Mismatch]:
         for second in tensors[index + 1 :]:
             for dim in range(1, min(len(first.shape), len(second.shape)) + 1):
                 sizes = {first.shape[-dim], second.shape[-dim]}
-                if len(sizes) == 2 and (1 not in sizes or where in _JOINS):
+                if len(sizes) == 2 and (1 not in sizes or where in JOINS):
                     yield from _between(first, -dim, second, -dim, where)
 
 
@@ -121,8 +120,8 @@ def _split(failure: Failure, tensor: Seen) -> Iterator[Mismatch]:
 
 def numbers_said(error: BaseException) -> list[int]:
     """Integers in the message, then those on the user's line that raised (`assert h == self.size`); each once."""
-    said = [int(text) for text in re.findall(r"(?<![\w.])\d+", str(error)[:1000])]
-    found = dict.fromkeys(number for number in said if number <= _MAX_SIZE)
+    named = [int(text) for text in re.findall(r"(?<![\w.])\d+", said(error)[:1000])]
+    found = dict.fromkeys(number for number in named if number <= _MAX_SIZE)
     for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):
         file = frame.f_code.co_filename
         if is_installed(file) or "modgraph" in frame.f_globals.get("__name__", "").split(".")[:1]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import io
-import random
+import threading
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -21,9 +21,13 @@ from torch.utils import _pytree as pytree
 
 from modgraph.tracing import fake
 from modgraph.tracing.copying import copied
+from modgraph.tracing.failures import is_interruption, said
 from modgraph.tracing.forward_signature import ForwardSignature
 from modgraph.tracing.input_specs import Candidate, Place, Spec, TensorSpec, make_tensor, make_value
 from modgraph.tracing.input_wishes import Wish, wish_of
+from modgraph.tracing.members import parameters, registered_modules, set_training, tensors
+from modgraph.tracing.patches import Patches, one_at_a_time
+from modgraph.tracing.restore import random_states
 
 Shape = tuple[int, ...]
 MAX_REAL_PARAMETERS = 30_000_000
@@ -93,6 +97,8 @@ class Outcome:
     """What a mapping or object was asked for and did not have."""
     columns: dict[Place, int] = field(default_factory=dict)
     """Columns that were read one by one, of an input that nothing else reads."""
+    promoted: set[Place] = field(default_factory=set)
+    """Integer inputs that met another input, of floats, in arithmetic or in a joined tensor."""
     rebatched: tuple[int, int] | None = None
     """(wanted, got) elements of one row, where a view folded what was left into the batch."""
 
@@ -110,6 +116,7 @@ _ELEMENTWISE = {
     "__truediv__", "__rtruediv__", "log", "exp", "sqrt", "sigmoid", "tanh", "relu", "abs", "clamp", "neg", "__neg__",
     "sin", "cos", "normalize", "dropout", "masked_fill",
 }  # fmt: skip
+JOINS = frozenset({"cat", "concat", "concatenate", "stack", "hstack", "vstack"})
 _DIRECT = _MOVES | _CASTS | _VIEWS | _ELEMENTWISE
 _INDEXED = {"embedding": 1, "index_select": 0, "gather": 0, "__getitem__": 0, "take_along_dim": 0}
 
@@ -204,6 +211,8 @@ class Observer(TorchFunctionMode):  # type: ignore[misc]
         if name in _INDEXED and len(tensors) > 1:
             self._note_index(tensors)
         self._note_columns(name, args, origins[0])
+        if name in _ELEMENTWISE | JOINS:
+            self._note_promotion(tensors)
         places = frozenset(place for origin in origins for place in origin.places)
         direct = name in _DIRECT and all(origin.direct for origin in origins)
         for made in _leaves(result):
@@ -236,6 +245,16 @@ class Observer(TorchFunctionMode):  # type: ignore[misc]
         for place in self._origins[id(index)].places:
             if isinstance(size, int):
                 self._bound(place, size)
+
+    def _note_promotion(self, tensors: list[torch.Tensor]) -> None:
+        whole: set[Place] = set()
+        floating: set[Place] = set()
+        for tensor in tensors:
+            origin = self._origins.get(id(tensor))
+            if origin is not None and origin.direct and tensor.dtype is not torch.bool:
+                (floating if tensor.dtype.is_floating_point else whole).update(origin.places)
+        if floating - whole:
+            self.outcome.promoted.update(whole - floating)
 
     def _bound(self, place: Place, bound: int) -> None:
         self.outcome.bounds[place] = min(bound, self.outcome.bounds.get(place, bound))
@@ -277,7 +296,7 @@ def decides_by_values(error: BaseException | None) -> bool:
     kinds = {kind.__name__ for kind in type(error).__mro__}
     if isinstance(error, AttributeError):
         return False
-    return bool(kinds & set(DECIDES_BY_VALUES)) or any(word in str(error) for word in _FAKE_WORDS)
+    return bool(kinds & set(DECIDES_BY_VALUES)) or any(word in said(error) for word in _FAKE_WORDS)
 
 
 class Prober:
@@ -288,14 +307,14 @@ class Prober:
         self.signature = ForwardSignature.of(model)
         self.training = training
         self.tries = 0
-        self.lazy = any(isinstance(p, nn.UninitializedParameter) for p in model.parameters())
+        self.lazy = any(isinstance(p, nn.UninitializedParameter) for p in parameters(model))
         # The first run of a lazy layer makes its parameters, which a fake one cannot, and only once.
         self.real = self.lazy and mode is None
         self.weightless = mode is not None
         """The model itself is fake: there are no values to run on."""
         self.grad = False
         self.mode = mode if mode is not None else fake.new_mode(symbolic=False)
-        self.device, self.dtype = _home_of(model)
+        self.device, self.dtype = home_of(model)
         self.batch = 2 if training else 1
         self._copy: nn.Module | None = None
 
@@ -319,7 +338,7 @@ class Prober:
                 return outcome
             self.be_real()
             outcome = self._run_once(candidate, make_missing)
-        if not self.grad and outcome.error is not None and "does not require grad" in str(outcome.error):
+        if not self.grad and outcome.error is not None and "does not require grad" in said(outcome.error):
             self.grad = True
             outcome = self._run_once(candidate, make_missing)
         return outcome
@@ -328,7 +347,7 @@ class Prober:
         self.tries += 1
         outcome = Outcome()
         model = self._working_copy()
-        names = {id(module): name for name, module in model.named_modules()}
+        names = {id(module): path for path, module in registered_modules(model)}
         observer = Observer(outcome, names, self.batch)
         mode = None if self.real else self.mode
         with _undisturbed(), fake.running(mode), torch.set_grad_enabled(self.grad), _calls_seen_by(observer):
@@ -336,9 +355,9 @@ class Prober:
                 args, kwargs = self._arguments(candidate, observer, make_missing)
                 with observer:
                     outcome.output = model(*args, **kwargs)
-            except KeyboardInterrupt:
-                raise
             except BaseException as error:
+                if is_interruption(error):
+                    raise
                 outcome.error = error
         return outcome
 
@@ -368,18 +387,18 @@ class Prober:
     def _working_copy(self) -> nn.Module:
         if self._copy is None or self.lazy:
             self._copy = copied(self.model) if self.real else fake.fake_copy(self.model, self.mode)
-            self._copy.train(self.training)
+            set_training(self._copy, self.training)
         return self._copy
 
 
 def count_parameters(model: nn.Module) -> int:
     """Elements of all parameters that have a shape yet."""
-    return sum(p.numel() for p in model.parameters() if not isinstance(p, nn.UninitializedParameter))
+    return sum(p.numel() for p in parameters(model) if not isinstance(p, nn.UninitializedParameter))
 
 
-def _home_of(model: nn.Module) -> tuple[torch.device, str]:
+def home_of(model: nn.Module) -> tuple[torch.device, str]:
     """Device and floating dtype of the model's first parameter or buffer of that kind."""
-    for tensor in [*model.parameters(), *model.buffers()]:
+    for tensor in tensors(model):
         if tensor.dtype.is_floating_point and tensor.dtype.itemsize > 1:
             return tensor.device, str(tensor.dtype).removeprefix("torch.")
     return torch.device("cpu"), str(torch.get_default_dtype()).removeprefix("torch.")
@@ -387,9 +406,13 @@ def _home_of(model: nn.Module) -> tuple[torch.device, str]:
 
 @contextlib.contextmanager
 def _calls_seen_by(observer: Observer) -> Iterator[None]:
+    """Every call of a module in this thread goes by `observer`; those of other threads are none of ours."""
     original = nn.Module.__call__
+    thread = threading.get_ident()
 
     def call(self: nn.Module, *args: Any, **kwargs: Any) -> Any:
+        if threading.get_ident() != thread:
+            return original(self, *args, **kwargs)
         observer.called(self, args, kwargs)
         try:
             return original(self, *args, **kwargs)
@@ -397,24 +420,21 @@ def _calls_seen_by(observer: Observer) -> Iterator[None]:
             observer.failed(error, self, args, kwargs)
             raise
 
-    nn.Module.__call__ = call
-    try:
+    with contextlib.ExitStack() as undo:
+        Patches(undo).replace(nn.Module, "__call__", call)
         yield
-    finally:
-        nn.Module.__call__ = original
 
 
 @contextlib.contextmanager
 def _undisturbed() -> Iterator[None]:
     """What the forward prints, warns and draws from the random generators stays without effect."""
-    state = random.getstate()
     with (
-        torch.random.fork_rng(devices=[]),
+        one_at_a_time,
+        contextlib.ExitStack() as undo,
         warnings.catch_warnings(),
         contextlib.redirect_stdout(io.StringIO()),
     ):
+        for put_back in random_states():
+            undo.callback(put_back)
         warnings.simplefilter("ignore")
-        try:
-            yield
-        finally:
-            random.setstate(state)
+        yield

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from modgraph.tracing.failures import said
 from modgraph.tracing.input_guesses import STEPS, Guesser, name_class
 from modgraph.tracing.input_mismatch import Mismatch, mismatches, numbers_said
 from modgraph.tracing.input_probe import Outcome, Use
@@ -164,7 +165,7 @@ def flattened_images(shape: tuple[int, ...], elements: int) -> list[tuple[int, .
 
 def _structure(attempt: Attempt, guesser: Guesser, error: BaseException | None) -> Repairs:
     """An input that is no lone tensor: a mapping, an object with attributes, a tuple or list of tensors."""
-    text = str(error)
+    text = said(error)
     tensors = attempt.candidate.tensors()
     keyed = _indexed_by_text(attempt)
     attribute = re.search(r"'\w*(?:Tensor|Parameter)' object has no attribute '(\w+)'", text)
@@ -232,7 +233,7 @@ def _unpacked(text: str) -> int | None:
 
 def _arguments(attempt: Attempt, guesser: Guesser, error: BaseException | None) -> Repairs:
     """A parameter that must be given after all, or must not."""
-    text = str(error)
+    text = said(error)
     given = {name for name, _ in attempt.candidate.entries}
     signature = guesser.signature
     for name in re.findall(r"missing \d+ required (?:positional|keyword-only) arguments?: (.*)", text)[:1]:
@@ -270,7 +271,7 @@ _WANTS_INDICES = re.compile(
 
 def _dtypes(attempt: Attempt, guesser: Guesser, error: BaseException | None) -> Repairs:
     """An input of another kind where the failing function got one of the inputs."""
-    text = str(error)
+    text = said(error)
     tensors = attempt.candidate.tensors()
     failing = {
         place
@@ -305,7 +306,7 @@ def _dtypes(attempt: Attempt, guesser: Guesser, error: BaseException | None) -> 
 
 def _dimensions(attempt: Attempt, guesser: Guesser, error: BaseException | None) -> Repairs:
     """Another number of dimensions: as an unpacked shape wants, or as an index that does not exist."""
-    text = str(error)
+    text = said(error)
     tensors = attempt.candidate.tensors()
     looked = attempt.outcome.looked
     direction = _too_few_or_many(text)
@@ -371,14 +372,14 @@ def _with_ndim(attempt: Attempt, guesser: Guesser, place: Place, ndim: int, why:
 
 def _shapes_said(attempt: Attempt, error: BaseException | None) -> Repairs:
     """A whole shape that the message names beside the one that the input has."""
-    said = [
+    shapes = [
         tuple(int(size) for size in re.findall(r"\d+", text))
-        for text in re.findall(r"[(\[]((?:\d+, ?)*\d+),?[)\]]", str(error)[:1000])
+        for text in re.findall(r"[(\[]((?:\d+, ?)*\d+),?[)\]]", said(error)[:1000])
     ]
     for place, spec in attempt.candidate.tensors().items():
-        if spec.shape not in said:
+        if spec.shape not in shapes:
             continue
-        for shape in dict.fromkeys(said):
+        for shape in dict.fromkeys(shapes):
             if shape != spec.shape and len(shape) == len(spec.shape) and all(shape):
                 rule = f"{_name(place)}: the shape that the message names"
                 yield attempt.candidate.replaced({place: replace(spec, shape=shape)}, rule)
@@ -436,7 +437,7 @@ _TOO_SMALL = re.compile(
 
 def _larger(attempt: Attempt, error: BaseException | None) -> Repairs:
     """More steps, points or pixels, where there were too few."""
-    if not _TOO_SMALL.search(str(error)):
+    if not _TOO_SMALL.search(said(error)):
         return
     tensors = attempt.candidate.tensors()
     for place, spec in tensors.items():
@@ -460,11 +461,11 @@ def _numbers(attempt: Attempt, error: BaseException | None) -> Repairs:
     for wanted in [number for number in numbers if 0 < number <= 65536][:8]:
         for place, spec in tensors.items():
             rule = f"{_name(place)}: {wanted} is named where it failed"
-            said = [dim for dim in range(1, len(spec.shape)) if spec.shape[dim] in numbers]
+            sized = [dim for dim in range(1, len(spec.shape)) if spec.shape[dim] in numbers]
             if len(spec.shape) >= 4 and wanted >= 4:
                 square = (*spec.shape[:2], *[wanted] * (len(spec.shape) - 2))
                 yield attempt.candidate.replaced({place: replace(spec, shape=square)}, rule)
-            for dim in said or range(len(spec.shape) - 1, 0, -1):
+            for dim in sized or range(len(spec.shape) - 1, 0, -1):
                 if spec.shape[dim] != wanted:
                     shape = (*spec.shape[:dim], wanted, *spec.shape[dim + 1 :])
                     yield attempt.candidate.replaced({place: replace(spec, shape=shape)}, rule)

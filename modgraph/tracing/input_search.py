@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import heapq
 import math
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,14 +14,19 @@ import torch
 from torch.utils import _pytree as pytree
 
 from modgraph.tracing.failures import describe, raised_by_user
-from modgraph.tracing.input_guesses import Guesser
+from modgraph.tracing.input_guesses import Guesser, name_class
 from modgraph.tracing.input_probe import Outcome, Prober
+from modgraph.tracing.input_refusal import Refusals
 from modgraph.tracing.input_repair import Attempt, repairs, wishes
 from modgraph.tracing.input_sides import search_sides, usual_sizes
-from modgraph.tracing.input_specs import Candidate, Place, Spec
+from modgraph.tracing.input_specs import Candidate, Place, Spec, TensorSpec
 
 MAX_TRIES = 60
 """Runs of the forward that a search may cost."""
+MAX_SECONDS = 60.0
+"""How long a search goes on; where the forward is slow, the first runs say most already."""
+_RUNS_PER_ATTEMPT = 3
+"""With fake tensors, with real ones, and with gradients."""
 PATIENCE = 3
 """Repairs in a row that may bring no progress before others are tried."""
 MAX_ELEMENTS = 1 << 24
@@ -39,6 +46,10 @@ class Found:
     """No run got anywhere, and always for the same reason that has nothing to do with the inputs' form."""
 
 
+class _SpentError(Exception):
+    """The runs or the time of a search are used up."""
+
+
 class Search:
     """One search, over the candidates of one model."""
 
@@ -47,9 +58,17 @@ class Search:
         self.guesser = guesser
         self.visited: set[Any] = set()
         self.attempts: list[Attempt] = []
+        self._until = time.monotonic() + MAX_SECONDS
+        self._refusals = Refusals()
 
     def find(self, first: Candidate) -> Found:
         """The first candidate that runs, beginning with `first`."""
+        try:
+            return self._find(first)
+        except _SpentError:
+            return self._given_up()
+
+    def _find(self, first: Candidate) -> Found:
         start = self._for_real(self.attempt(first))
         if start.outcome.error is None:
             return self._accepted(start)
@@ -57,7 +76,7 @@ class Search:
         queue: list[tuple[int, int, int, int, Iterator[Attempt]]] = [
             (-start.outcome.progress, 0, 0, 0, self._next(start))
         ]
-        while queue and self.prober.tries < MAX_TRIES:
+        while queue and not self._refusals.final:
             best, _, _, stale, following = queue[0]
             attempt = next(following, None)
             if attempt is None:
@@ -81,7 +100,14 @@ class Search:
         return self.attempt(candidate)
 
     def attempt(self, candidate: Candidate) -> Attempt:
-        """One run; what `forward` asked of a mapping or object is part of the candidate from then on."""
+        """One run; what `forward` asked of a mapping or object is part of the candidate from then on.
+
+        Raises:
+            _SpentError: instead of going beyond what a search may cost.
+        """
+        spent = self.prober.tries + _RUNS_PER_ATTEMPT > MAX_TRIES or time.monotonic() > self._until
+        if self.attempts and spent:
+            raise _SpentError
         self.visited.add(candidate.entries)
         outcome = self.prober.run(candidate, lambda key: self.guesser.tensor(key)[0])
         if outcome.asked:
@@ -89,6 +115,7 @@ class Search:
             candidate = candidate.replaced(outcome.asked, f"{keys}: asked for by forward")
         made = Attempt(candidate, outcome)
         self.attempts.append(made)
+        self._refusals.add(outcome.error)
         return made
 
     def run(self, candidate: Candidate) -> Outcome:
@@ -104,11 +131,9 @@ class Search:
                     sought = True
                     yield from (Attempt(*found) for found in search_sides(attempt, self.run))
                 continue
-            if candidate.entries in self.visited or elements(candidate) > MAX_ELEMENTS:
-                continue
-            if self.prober.tries >= MAX_TRIES:
-                return
-            yield self.attempt(candidate)
+            for tried in (*_siblings_alike(attempt.candidate, candidate), candidate):
+                if tried.entries not in self.visited and elements(tried) <= MAX_ELEMENTS:
+                    yield self.attempt(tried)
 
     def _with_usual(self, attempt: Attempt) -> Iterator[Candidate | _Sides]:
         yield from wishes(attempt, self.guesser)
@@ -121,25 +146,41 @@ class Search:
         yield from usual_sizes(attempt)
 
     def _accepted(self, attempt: Attempt) -> Found:
-        better = self._preferred(attempt)
+        found = [attempt]
+        with contextlib.suppress(_SpentError):
+            found.extend(self._preferred(attempt))
+        better = found[-1]
         return Found(better.candidate, better.outcome, self.prober.tries, accepted=True)
 
-    def _preferred(self, attempt: Attempt) -> Attempt:
-        """The same model on a likelier input, where this one ran but is not what its layers are made for."""
+    def _preferred(self, attempt: Attempt) -> Iterator[Attempt]:
+        """The same model on likelier inputs, the likeliest last, where this one is not what its layers are made for."""
         for candidate in wishes(attempt, self.guesser):
-            if candidate.entries not in self.visited and self.prober.tries < MAX_TRIES:
+            if candidate.entries not in self.visited:
                 outcome = self.run(candidate)
                 if outcome.error is None:
-                    return Attempt(candidate, outcome)
-        for candidate in (*_columns_alone(attempt), *_sequences_alike(attempt)):
+                    yield Attempt(candidate, outcome)
+                    return
+        for candidate in (*_columns_alone(attempt), *_sequences_alike(attempt), *self._floating(attempt)):
             outcome = self.run(candidate)
             if outcome.error is None:
                 attempt = Attempt(candidate, outcome)
+                yield attempt
         if attempt.outcome.rebatched is not None and self._batch_grew(attempt.outcome):
             for candidate, outcome in search_sides(attempt, self.run):
                 if outcome.error is None and not self._batch_grew(outcome):
-                    return Attempt(candidate, outcome)
-        return attempt
+                    yield Attempt(candidate, outcome)
+                    return
+
+    def _floating(self, attempt: Attempt) -> Iterator[Candidate]:
+        """A number that is reckoned with other numbers is one of them, whatever its name says."""
+        tensors = attempt.candidate.tensors()
+        changes: dict[Place, Spec] = {
+            place: TensorSpec(tensors[place].shape, self.guesser.dtype)
+            for place in attempt.outcome.promoted
+            if place in tensors and tensors[place].integral and place not in attempt.outcome.bounds
+        }
+        if changes:
+            yield attempt.candidate.replaced(changes, "floats, like the inputs that it is joined with")
 
     def _batch_grew(self, outcome: Outcome) -> bool:
         """Every output has more rows than the batch had: a view folded pixels into it."""
@@ -184,6 +225,21 @@ def with_bounds(candidate: Candidate, outcome: Outcome) -> Candidate:
         if spec.integral and bound < 1 << 30:
             changes[place] = replace(spec, low=min(spec.low, bound - 1), high=min(bound, spec.low + 16))
     return Candidate(candidate.replaced(changes, "").entries, candidate.rules)
+
+
+def _siblings_alike(before: Candidate, after: Candidate) -> Iterator[Candidate]:
+    """Inputs that were like the one that has another number of dimensions now, changed with it (`q`, `k` and `v`)."""
+    old, new = before.tensors(), after.tensors()
+    changed = [place for place in old if place in new and len(old[place].shape) != len(new[place].shape)]
+    if len(changed) != 1:
+        return
+    (place,) = changed
+    kind = name_class(str(place[-1]))
+    siblings = [other for other in old if old[other] == old[place] == new.get(other) and other != place]
+    siblings = [other for other in siblings if name_class(str(other[-1])) == kind]
+    if siblings:
+        rule = f"{', '.join(str(other[-1]) for other in siblings)}: like {place[-1]}"
+        yield after.replaced(dict.fromkeys(siblings, new[place]), rule)
 
 
 def _sequences_alike(attempt: Attempt) -> Iterator[Candidate]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
-import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -24,6 +24,9 @@ from modgraph.tracing.input_probe import Outcome, Prober, decides_by_values
 from modgraph.tracing.input_search import Found, Search, with_bounds
 from modgraph.tracing.input_specs import Candidate, LiteralSpec, Place, Spec, TensorSpec, make_tensor, make_value
 from modgraph.tracing.loading import Example
+from modgraph.tracing.members import tensors
+from modgraph.tracing.patches import one_at_a_time
+from modgraph.tracing.restore import random_states
 
 Origin = Literal["given", "example_inputs", "inferred"]
 
@@ -135,8 +138,10 @@ def _infer(
     mode: Any,
     probe: bool,
 ) -> Inputs:
-    state = random.getstate(), torch.get_rng_state()
-    try:
+    # Of the process as a whole: what is patched and put back meanwhile, and the generators.
+    with one_at_a_time, contextlib.ExitStack() as undo:
+        for put_back in random_states():
+            undo.callback(put_back)
         prober = Prober(model, training=options.mode == "train", mode=mode)
         leading = {spec.shape[0] for spec in given.values() if spec.shape}
         if len(leading) == 1:
@@ -145,7 +150,8 @@ def _infer(
         fixed: dict[str, Spec] = {name: _of_given(spec, prober.dtype) for name, spec in given.items()}
         first = _with_given(guesser.first(), fixed, signature)
         all_given = bool(given) and len(fixed) == len(first.entries)
-        told = all_given and mode is None and not any(map(_leaves_open, given.values()))
+        # A run to look would make the user see what `forward` does to the world twice.
+        told = all_given and mode is None and not (guesser.embeds and any(map(_leaves_open, given.values())))
         if told or not probe:
             found = Found(first, Outcome(), 0, accepted=True)
         elif all_given:
@@ -153,9 +159,6 @@ def _infer(
         else:
             open_dtypes = {name for name, spec in given.items() if spec.dtype is None}
             found = _Fixed(prober, guesser, fixed, open_dtypes).find(first)
-    finally:
-        random.setstate(state[0])
-        torch.set_rng_state(state[1])
     return _made(found, signature, set(given), prober, mode)
 
 
@@ -284,7 +287,7 @@ def _key_text(path: tuple[Any, ...]) -> str:
 
 
 def _device_of(model: nn.Module) -> torch.device:
-    return next((tensor.device for tensor in [*model.parameters(), *model.buffers()]), torch.device("cpu"))
+    return next((tensor.device for tensor in tensors(model)), torch.device("cpu"))
 
 
 def _moved(leaf: Any, device: torch.device) -> Any:

@@ -16,6 +16,7 @@ from modgraph.tracing import fake
 from modgraph.tracing.forward_signature import ForwardSignature
 from modgraph.tracing.inputs import describe_arguments, make_inputs
 from modgraph.tracing.loading import check_device, example_beside
+from modgraph.tracing.members import tensors
 from modgraph.tracing.run import trace
 
 
@@ -50,9 +51,9 @@ def trace_live(model: nn.Module, args: Any, kwargs: Mapping[str, Any] | None, op
         given, named = fake.arguments_to_fake(given, named, mode)
         infos = describe_arguments(signature, given, named, "given")
     else:
-        inputs = make_inputs(
-            model, (), example_beside(model, sys.modules[type(model).__module__]), options, fake_mode=mode
-        )
+        # A class made at run time may name a module that is no longer there, or never was.
+        beside = example_beside(model, sys.modules.get(type(model).__module__))
+        inputs = make_inputs(model, (), beside, options, fake_mode=mode)
         given, named, infos, warning = inputs.args, inputs.kwargs, inputs.infos, inputs.warning
     kind = type(model)
     info = ModelInfo(name=kind.__name__, class_name=f"{kind.__module__}.{kind.__qualname__}", target=None, inputs=infos)
@@ -74,7 +75,7 @@ def _as_tuple(args: Any) -> tuple[Any, ...]:
 
 def _require_on_cuda(model: nn.Module) -> None:
     """The model is the caller's: moving it would change it."""
-    for tensor in (*model.parameters(), *model.buffers()):
+    for tensor in tensors(model):
         if tensor.device.type != "cuda":
             raise InputError(
                 f'device="cuda" was asked for, and the model is on {tensor.device}',

@@ -21,12 +21,12 @@ from typing import Any
 import torch
 from torch import nn
 
-from modgraph.errors import ModgraphError, TargetError, TraceError
+from modgraph.errors import ModgraphError, TargetError, TraceError, UnknownNameError
 from modgraph.graph.model import ModelInfo
 from modgraph.options import TraceOptions
 from modgraph.source.targets import Ref, Target
 from modgraph.tracing import fake
-from modgraph.tracing.failures import trace_error
+from modgraph.tracing.failures import is_interruption, trace_error
 from modgraph.tracing.importing import import_target
 
 EXAMPLE_NAME = "example_inputs"
@@ -114,13 +114,13 @@ def look_up(namespace: types.ModuleType, target: Target) -> Any:
     """What `target.name` (dotted for a nested class) stands for in `namespace`.
 
     Raises:
-        TargetError: there is nothing of that name; the message has the nearest names, or all.
+        UnknownNameError: there is nothing of that name; the message has the nearest names, or all.
     """
     found: Any = namespace
     owner = target.place
     for part in target.name.split("."):
         if not hasattr(found, part):
-            raise TargetError(f"{owner} has no {part!r}", file=_file_of(target), hint=_what_is_there(found, part))
+            raise UnknownNameError(f"{owner} has no {part!r}", file=_file_of(target), hint=_what_is_there(found, part))
         found, owner = getattr(found, part), part
     return found
 
@@ -190,9 +190,11 @@ def foreign_code(doing: str) -> Iterator[None]:
     """Turns whatever the user's code raises inside into a `TraceError` that says what was being done."""
     try:
         yield
-    except (ModgraphError, KeyboardInterrupt):
+    except ModgraphError:
         raise
     except BaseException as error:
+        if is_interruption(error):
+            raise
         raise trace_error(error, doing) from error
 
 
@@ -282,8 +284,11 @@ def _fitting(signature: inspect.Signature, args: Sequence[Any], kwargs: Mapping[
     return ", ".join(written)
 
 
-def example_beside(model: nn.Module, namespace: types.ModuleType) -> Example | None:
+def example_beside(model: nn.Module, namespace: types.ModuleType | None) -> Example | None:
     """The example inputs that stand on the model's class or in its module; None where there are none.
+
+    Args:
+        namespace: the module that the model's class stands in, if it can be told.
 
     Raises:
         TraceError: the function raised, or what it gave is no set of arguments.
@@ -292,7 +297,7 @@ def example_beside(model: nn.Module, namespace: types.ModuleType) -> Example | N
     if on_model is not None:
         return _example(_called(on_model, model), model)
     beside = getattr(namespace, EXAMPLE_NAME, None)
-    if beside is None:
+    if namespace is None or beside is None:
         return None
     value = _called(beside, model)
     by_class = _by_class_name(value, namespace)

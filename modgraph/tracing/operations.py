@@ -6,6 +6,7 @@ the user wrote them: `torch.nn.functional.relu`, `torch.Tensor.add`.
 
 from __future__ import annotations
 
+import contextlib
 import enum
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
-from modgraph.tracing.tensors import ATOMS, EXACT, Named, quietly, tensors_in
+from modgraph.tracing.tensors import ATOMS, EXACT, Named, is_plain_slice, quietly, tensors_in
 
 if TYPE_CHECKING:
     from modgraph.tracing.raw_events import Taken
@@ -51,6 +52,18 @@ class Function:
     """It gives its first argument other memory, which no version counter tells."""
     reads_all: bool = True
     """None of its arguments is ignored."""
+    may_change_any: bool = False
+    """It changes arguments that its name does not tell: an operator with a mutable schema."""
+    counts_no_version: bool = False
+    """It changes its first argument and no version counter tells."""
+    gives_known: bool = False
+    """What it gives may be a tensor that was seen before, which stays what it was."""
+    inplace_at: int = 1000
+    """Position of its parameter `inplace`."""
+
+    @cached_property
+    def sets_items(self) -> bool:
+        return self.name.endswith("__setitem__")
 
     @cached_property
     def skipped(self) -> bool:
@@ -59,7 +72,20 @@ class Function:
     @cached_property
     def simple(self) -> bool:
         """It is an operation like most: reads what it is given."""
-        return self.kind is Kind.OPERATION and self.reads_all and not self.in_place
+        odd = self.in_place or self.may_change_any or self.gives_known
+        return self.kind is Kind.OPERATION and self.reads_all and not odd
+
+    def may_write(self, arrived: list[Named], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:
+        """Those of its arguments that it may write into, as far as its name, schema and flags tell."""
+        if self.may_change_any:
+            return [tensor for _, tensor in arrived]
+        inplace = kwargs.get("inplace", len(args) > self.inplace_at and args[self.inplace_at])
+        in_place = (self.in_place and not self.replaces_memory) or inplace is True
+        return [
+            tensor
+            for position, (name, tensor) in enumerate(arrived)
+            if (in_place and (position == 0 or name.startswith("args[0]"))) or _is_out(name)
+        ]
 
 
 _GAPS = {
@@ -77,17 +103,30 @@ _GAPS = {
     "__complex__": "complex",
     "__contains__": "contains",
     "__dlpack__": "dlpack",
+    "to_dlpack": "dlpack",
+    "data_ptr": "data_ptr",
+    "storage": "storage",
+    "typed_storage": "storage",
+    "_typed_storage": "storage",
+    "untyped_storage": "storage",
+    "__reduce_ex__": "pickle",
+    "__repr__": "repr",
+    "__str__": "repr",
+    "__format__": "repr",
 }
+SHARES_MEMORY = frozenset({"numpy", "dlpack", "data_ptr", "storage"})
+"""Gaps through which others can read and write the memory itself."""
+_COUNTS_NO_VERSION = frozenset({"map_", "map2_"})
 _TENSOR_GETTERS = frozenset({"data", "T", "mT", "H", "mH", "real", "imag", "grad"})
 _TENSOR_SETTERS = frozenset({"data", "real", "imag"})
 _SKIPPED = frozenset(
     {
-        *("size", "dim", "ndimension", "stride", "numel", "nelement", "element_size", "storage_offset", "data_ptr"),
+        *("size", "dim", "ndimension", "stride", "numel", "nelement", "element_size", "storage_offset"),
         *("get_device", "is_floating_point", "is_complex", "is_signed", "is_contiguous", "is_same_size", "is_pinned"),
-        *("is_inference", "is_shared", "is_conj", "is_neg", "is_set_to", "has_names", "untyped_storage", "storage"),
-        *("storage_type", "typed_storage", "_typed_storage", "register_hook", "retain_grad", "requires_grad_"),
+        *("is_inference", "is_shared", "is_conj", "is_neg", "is_set_to", "has_names", "storage_type"),
+        *("register_hook", "retain_grad", "requires_grad_"),
         *("backward", "register_post_accumulate_grad_hook", "_set_grad_enabled", "device", "result_type", "can_cast"),
-        *("__len__", "__hash__", "__repr__", "__str__", "__format__", "__dir__", "__reduce_ex__", "__setstate__"),
+        *("__len__", "__hash__", "__dir__", "__setstate__"),
         *("broadcast_shapes", "is_tensor", "_is_view", "dense_dim", "sparse_dim", "_nested_tensor_size"),
     }
 )
@@ -132,9 +171,11 @@ class OperationMode(TorchFunctionMode):  # type: ignore[misc]
                 kind = type(argument)
                 if kind in EXACT:
                     arrived.append((name, argument))
-                elif kind not in ATOMS:
+                elif kind not in ATOMS and not (kind is slice and is_plain_slice(argument)):
                     break
             else:
+                if len(args) > function.inplace_at:
+                    return self.recorded(function, func, args, {})
                 return self._recorded_simply(function, func, args, arrived)
         return self.recorded(function, func, args, kwargs or {})
 
@@ -159,20 +200,21 @@ class OperationMode(TorchFunctionMode):  # type: ignore[misc]
                 self._recorder.operation(function.name, flows, (result,), ())
                 return result
         with quietly():
-            self._after(function, arrived, flows, versions, {}, result)
+            self._after(function, arrived, flows, versions, args, {}, result)
         return result
 
     def recorded(self, function: Function, func: Callable[..., Any], args: tuple[Any, ...], kwargs: Any) -> Any:
         """The result of `func(*args, **kwargs)`, filed as an operation if it made or changed a tensor."""
         with quietly():
             arrived = _arguments(args, kwargs)
-            flows, versions = self._before(function, arrived, kwargs)
+            flows, versions = self._before(function, arrived, args, kwargs)
+            arrived = _each_once(arrived)
         if function.kind is Kind.HIGHER_ORDER:
             result = func(*map(self._seeing, args), **{name: self._seeing(value) for name, value in kwargs.items()})
         else:
             result = func(*args, **kwargs)
         with quietly():
-            self._after(function, arrived, flows, versions, kwargs, result)
+            self._after(function, arrived, flows, versions, args, kwargs, result)
         return result
 
     def _seeing(self, argument: Any) -> Any:
@@ -187,17 +229,21 @@ class OperationMode(TorchFunctionMode):  # type: ignore[misc]
 
         return seeing
 
-    def _before(self, function: Function, arrived: list[Named], kwargs: dict[str, Any]) -> tuple[list[Taken], Versions]:
-        """Where the tensors come from of which the values are read, and the versions of all."""
-        if function.reads_all and "out" not in kwargs:
-            flows = self._recorder.flows(arrived)
-        else:
-            flows = self._recorder.flows([named for named in arrived if _is_read(function, named[0])])
-        if function.in_place:
-            for _, tensor in arrived[:1]:
+    def _before(
+        self, function: Function, arrived: list[Named], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[list[Taken], Versions]:
+        """Where the tensors come from of which the values are read, and the versions of all, each once."""
+        read = arrived
+        if not function.reads_all or "out" in kwargs:
+            read = [named for named in arrived if _is_read(function, named[0])]
+        flows = self._recorder.flows(_each_once(read))
+        for tensor in function.may_write(arrived, args, kwargs):
+            self._recorder.before_write(tensor)
+        if function.kind is Kind.GAP and _gap_of(function) in SHARES_MEMORY:
+            for _, tensor in arrived:
                 self._recorder.before_write(tensor)
         try:
-            return flows, [tensor._version for _, tensor in arrived]
+            return flows, [tensor._version for _, tensor in _each_once(arrived)]
         except RuntimeError:
             return flows, None
 
@@ -207,23 +253,25 @@ class OperationMode(TorchFunctionMode):  # type: ignore[misc]
         arrived: list[Named],
         flows: list[Taken],
         versions: Versions,
+        args: tuple[Any, ...],
         kwargs: dict[str, Any],
         result: Any,
     ) -> None:
-        if versions is None:
-            changed = _changed_by_name(function, arrived, kwargs)
+        if versions is None or function.counts_no_version:
+            changed = function.may_write(arrived, args, kwargs)
         else:
             changed = [item[1] for item, before in zip(arrived, versions, strict=True) if item[1]._version != before]
         if function.replaces_memory and arrived and not changed:
             changed = [arrived[0][1]]
         made = _made(result, arrived)
-        if function.kind is Kind.HIGHER_ORDER:  # what its functions made has come from their operations already
+        if (
+            function.gives_known or function.kind is Kind.HIGHER_ORDER
+        ):  # what its functions made has come from their operations already
             made = [tensor for tensor in made if not self._recorder.dataflow.knows(tensor)]
         if made or changed:
-            self._recorder.operation(function.name, flows, made, changed)
+            self._recorder.operation(function.name, flows, made, _regions(function, args, changed))
         elif function.kind is Kind.GAP and arrived:
-            last = function.name.rpartition(".")[2]
-            self._recorder.gap(_GAPS[last], arrived)
+            self._recorder.gap(_gap_of(function), arrived)
 
 
 Versions = list[int] | None
@@ -236,7 +284,7 @@ _ARGUMENT_NAMES = tuple(f"args[{position}]" for position in range(1000))
 
 
 def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Named]:
-    """Every tensor given, each once."""
+    """Every tensor given; one that is given twice comes twice."""
     arrived: list[Named] = []
     for name, argument in zip(_ARGUMENT_NAMES, args):  # noqa: B905
         kind = type(argument)
@@ -247,11 +295,11 @@ def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Named]:
     for name, argument in kwargs.items():
         if type(argument) not in ATOMS:
             arrived += tensors_in(argument, name)
-    return _each_once(arrived) if len(arrived) > 1 else arrived
+    return arrived
 
 
 def _each_once(named: list[Named]) -> list[Named]:
-    if len({id(item[1]) for item in named}) == len(named):
+    if len(named) < 2 or len({id(item[1]) for item in named}) == len(named):
         return named
     return list({id(item[1]): item for item in reversed(named)}.values())[::-1]
 
@@ -261,16 +309,32 @@ def _is_read(function: Function, place: str) -> bool:
         return not function.ignores_first
     if place.startswith("args[1]") or place == "other":
         return not function.ignores_second
-    return place != "out" and not place.startswith("out[")
+    return not _is_out(place)
 
 
-def _changed_by_name(function: Function, arrived: list[Named], kwargs: dict[str, Any]) -> list[torch.Tensor]:
-    in_place = function.in_place or kwargs.get("inplace") is True
-    return [
-        tensor
-        for position, (name, tensor) in enumerate(arrived)
-        if (position == 0 and in_place) or name == "out" or name.startswith("out[")
-    ]
+def _is_out(place: str) -> bool:
+    return place == "out" or place.startswith("out[")
+
+
+def _gap_of(function: Function) -> str:
+    return _GAPS[function.name.rpartition(".")[2]]
+
+
+def _regions(
+    function: Function, args: tuple[Any, ...], changed: list[torch.Tensor]
+) -> list[tuple[torch.Tensor, torch.Tensor, bool]]:
+    """Each of the changed tensors, with the part of it that was written into, and whether it was read before."""
+    if function.sets_items and len(changed) == 1 and len(args) == 3 and changed[0] is args[0] and _is_basic(args[1]):
+        with contextlib.suppress(RuntimeError, IndexError, NotImplementedError):
+            return [(changed[0], changed[0][args[1]], True)]
+    return [(tensor, tensor, function.reads_all and any(tensor is arg for arg in args)) for tensor in changed]
+
+
+def _is_basic(index: Any) -> bool:
+    """Whether an index gives a view: numbers, slices of them, `...` and None."""
+    if type(index) is tuple:
+        return all(map(_is_basic, index))
+    return index is None or index is ... or type(index) is int or (type(index) is slice and is_plain_slice(index))
 
 
 def _made(result: Any, arrived: list[Named]) -> list[torch.Tensor]:
@@ -307,7 +371,7 @@ def classified(func: Any) -> Function:
         attribute = getattr(getattr(func, "__self__", None), "__name__", "")
         name = f"torch.Tensor.{attribute}"
         if last == "__get__" and attribute in _TENSOR_GETTERS:
-            return Function(Kind.OPERATION, name)
+            return Function(Kind.OPERATION, name, gives_known=attribute == "grad")
         if last == "__set__" and attribute in _TENSOR_SETTERS:
             data = attribute == "data"
             name = f"{name}.__set__"
@@ -329,7 +393,21 @@ def classified(func: Any) -> Function:
         ignores_second=second,
         in_place=in_place,
         reads_all=not (first or second),
+        may_change_any=_changes_by_schema(func),
+        counts_no_version=last in _COUNTS_NO_VERSION,
+        inplace_at=_position_of_inplace(func),
     )
+
+
+def _changes_by_schema(func: Any) -> bool:
+    if isinstance(func, torch._ops.OpOverloadPacket):
+        return any(getattr(func, overload)._schema.is_mutable for overload in func.overloads())
+    return isinstance(func, torch._ops.OpOverload) and bool(func._schema.is_mutable)
+
+
+def _position_of_inplace(func: Any) -> int:
+    names = func.__code__.co_varnames[: func.__code__.co_argcount] if isinstance(func, FunctionType) else ()
+    return names.index("inplace") if "inplace" in names else Function.inplace_at
 
 
 def _names_in_place(last: str) -> bool:

@@ -7,7 +7,6 @@ else after the run.
 from __future__ import annotations
 
 import contextlib
-import re
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -23,38 +22,46 @@ from modgraph.graph.events import ErrorEvent, Event
 from modgraph.graph.model import SourceLocation, Statistics
 from modgraph.tracing.arguments import Names, inputs_of, output_name
 from modgraph.tracing.dataflow import Dataflow
-from modgraph.tracing.operations import OperationMode, version_of
+from modgraph.tracing.failures import describe, user_line
+from modgraph.tracing.operations import SHARES_MEMORY, OperationMode, version_of
 from modgraph.tracing.raw_events import Raw, Taken, as_event
-from modgraph.tracing.sites import Site, failure_of, location_of, site_of
-from modgraph.tracing.tensors import EXACT, Named, facts_of, statistics_of, tensors_in
+from modgraph.tracing.sites import Site, location_of, site_of
+from modgraph.tracing.tensors import EXACT, Named, facts_of, quietly, statistics_of, tensors_in
 from modgraph.tracing.tree import Tree
 
 _n_modes = torch._C._len_torch_function_stack
 _graph_task = torch._C._current_graph_task_id
 _tracing_state = torch._C._get_tracing_state
+_is_enabled = torch._C._is_torch_function_enabled
 
 
-_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+|\b0x[0-9a-fA-F]{8,}")
+Changed = tuple[torch.Tensor, torch.Tensor, bool]
+"""A tensor that was written into, the part of it that was, and whether its values were read before."""
 
 
 class Frame:
     """One open call."""
 
-    __slots__ = (*("index", "inputs", "module", "parent", "parent_frame", "path", "recomputed", "site", "versions"),)
+    __slots__ = (
+        *("awaits_call", "has_children", "index", "inputs", "module", "parent", "path", "recomputed", "site"),
+        "versions",
+    )
 
     def __init__(
-        self, module: nn.Module, path: str, parent_frame: Frame | None, site: Site | None, inputs: list[Named]
+        self, module: nn.Module, path: str, parent: Frame | None, site: Site | None, inputs: list[Named]
     ) -> None:
         self.index = -1
         self.module = module
         self.path = path
-        self.parent_frame = parent_frame
+        self.parent = parent
         self.site = site
         self.inputs = inputs
         self.versions: list[int] | None = None
-        self.parent = False
+        self.has_children = False
         """A call began inside: it is no leaf."""
         self.recomputed = False
+        self.awaits_call = False
+        """The class has a `__call__` of its own, and that of `Module` was not reached yet."""
 
 
 class _ThreadState(threading.local):
@@ -78,6 +85,7 @@ class Recorder:
         self.dataflow = Dataflow()
         self.mode = OperationMode(self)
         self.on_new_class: Callable[[type], None] = lambda _: None
+        self.on_new_module: Callable[[nn.Module], None] = lambda _: None
         self.in_backward = False
         self.observes_hooks = False
         """Hooks for all modules are set, so that no module's operations may be left out."""
@@ -130,6 +138,7 @@ class Recorder:
         self.dataflow.release()
         self.tree.release()
         self.on_new_class = lambda _: None
+        self.on_new_module = lambda _: None
         self.before_write = lambda _: None
         self.originals.clear()
         self.names.clear()
@@ -173,6 +182,26 @@ class Recorder:
         """Whether this thread's work is none of the traced call's, or another tracer of torch is at work."""
         return self.local.stack is None or _tracing_state() is not None
 
+    @staticmethod
+    def is_quiet() -> bool:
+        """Whether no operation is to be recorded here: inside of one, or with torch functions switched off."""
+        return _n_modes() == 0 or not _is_enabled()
+
+    def before_swap(self, *tensors: torch.Tensor) -> Callable[..., None]:
+        """Let go of tensors that are about to swap all but their identity; gives what binds others to their origins."""
+        for tensor in tensors:
+            self.before_write(tensor)
+            self.dataflow.arrival(tensor)
+            self._measured.pop(id(tensor), None)
+        taken = [self.dataflow.forget(tensor) for tensor in tensors]
+
+        def put_back(*others: torch.Tensor) -> None:
+            for other, producers in zip(others, taken, strict=True):
+                if producers:
+                    self.dataflow.bind(other, producers)
+
+        return put_back
+
     def enter(
         self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], *, direct: bool, depth: int
     ) -> Frame:
@@ -201,7 +230,7 @@ class Recorder:
         except RuntimeError:  # an inference tensor counts none
             frame.versions = None
         if parent is not None:
-            parent.parent = True
+            parent.has_children = True
         parent_index = None if parent is None else parent.index
         with self._lock:
             frame.index = index = self._n_calls
@@ -216,7 +245,7 @@ class Recorder:
         Most calls of most models are such, and this is most of what a trace costs.
         """
         parent = stack[-1]
-        parent.parent = True
+        parent.has_children = True
         site = site_of(sys._getframe(2), parent.site)
         path = self.tree.known[id(module)][1]
         name = self.names[type(module)].first
@@ -235,7 +264,7 @@ class Recorder:
             result = forward(module, tensor)
         except BaseException as error:
             self._note_failure(error, path)
-            self._say(("exit", index, [], error_text(error)))
+            self._say(("exit", index, [], describe(error)))
             raise
         finally:
             self.local.stack = stack
@@ -258,7 +287,7 @@ class Recorder:
             self._close(frame)
         outputs = [("output", result)] if type(result) in EXACT else tensors_in(result, "output")
         measure = self._measure
-        if frame.parent or frame.recomputed:
+        if frame.has_children or frame.recomputed:
             left = [(name, facts_of(tensor), measure and measure(tensor)) for name, tensor in outputs]
         else:
             producer = (f"call:{frame.index}",)
@@ -276,7 +305,7 @@ class Recorder:
         """A call ends with an exception."""
         self._note_failure(error, frame.path)
         self._close(frame)
-        self._say(("exit", frame.index, [], error_text(error)))
+        self._say(("exit", frame.index, [], describe(error)))
 
     def _note_failure(self, error: BaseException, path: str) -> None:
         if self._failure is None or self._failure[0] is not error:
@@ -292,20 +321,15 @@ class Recorder:
     def failed(self, error: BaseException) -> None:
         """An exception left the model: where it came from is the innermost call that it went through."""
         module = self._failure[1] if self._failure is not None and self._failure[0] is error else None
-        place = failure_of(error)
-        self.say(
-            ErrorEvent(
-                message=error_text(error),
-                module=module,
-                file=place.file if place else None,
-                line=place.line if place else None,
-            )
-        )
+        file, line = user_line(error)
+        self.say(ErrorEvent(message=describe(error), module=module, file=file, line=line))
 
     def _discover(self, module: nn.Module, parent: Frame | None) -> str:
         """A path for a module that was in no known place when the run began."""
         with self._lock:
-            nodes = self.tree.discover(module, parent.path if parent else "")
+            nodes, modules = self.tree.discover(module, parent.path if parent else "")
+            for found in modules:
+                self.on_new_module(found)
             for kind in self.tree.new_classes():
                 self.on_new_class(kind)
             self.register_parameters()
@@ -319,7 +343,8 @@ class Recorder:
     def quiet_forward(self, module: nn.Module) -> Callable[..., Any] | None:
         """The `forward` to be called with torch functions off, so that its operations are not recorded; or None.
 
-        That of a layer of torch's own without children, hooks or a replaced forward. It must be given plain tensors.
+        That of a layer of torch's own without children, hooks or a replaced forward, whose parameters and buffers are
+        those that it had before the run. It must be given plain tensors.
         """
         kind = type(module)
         try:
@@ -338,6 +363,13 @@ class Recorder:
             or "forward" in state
         ):
             return None
+        own = self.tree.tensors_of(module)
+        if own is None:
+            return None
+        if self.dataflow.parameters_changed and self.local.stack is not None:
+            with quietly():
+                if not all(map(self.dataflow.is_as_registered, own)):
+                    return None
         return forward
 
     # Tensors
@@ -361,7 +393,7 @@ class Recorder:
     # Operations
 
     def operation(
-        self, name: str, flows: list[Taken], made: Sequence[torch.Tensor], changed: Sequence[torch.Tensor]
+        self, name: str, flows: list[Taken], made: Sequence[torch.Tensor], changed: Sequence[Changed]
     ) -> None:
         """A torch function has run: it made and changed these tensors."""
         stack = self.local.stack
@@ -374,8 +406,8 @@ class Recorder:
             self._n_operations = index + 1
         self._say(("op", index, name, None if top is None else top.index, flows, site))
         producer = (f"op:{index}",)
-        for tensor in changed:
-            self.dataflow.write(tensor, producer)
+        for tensor, part, was_read in changed:
+            self.dataflow.write(tensor, producer, part, was_read=was_read)
         for tensor in made:
             self.dataflow.bind(tensor, producer)
 
@@ -384,7 +416,7 @@ class Recorder:
         stack = self.local.stack
         top = stack[-1] if stack else None
         self._say(("gap", kind, top.index if top else None, site_of(sys._getframe(3), top.site if top else None)))
-        if kind in ("numpy", "dlpack"):
+        if kind in SHARES_MEMORY:
             for _, tensor in read:
                 self.dataflow.export(tensor)
 
@@ -397,20 +429,6 @@ class Recorder:
     def gradient(self, call: int, side: str, name: str, gradient: torch.Tensor) -> None:
         """A gradient passed a call."""
         self._say(("grad", call, side, (name, facts_of(gradient), self._measure and self._measure(gradient))))
-
-
-def error_text(error: BaseException) -> str:
-    """ "ValueError: the message", without the addresses that a message may show."""
-    try:
-        text = str(error)
-    except Exception as inner:  # the user's own `__str__` may fail too
-        text = f"(its text raised {type(inner).__name__})"
-    kind = type(error)
-    name = (
-        kind.__qualname__ if kind.__module__ in ("builtins", "__main__") else f"{kind.__module__}.{kind.__qualname__}"
-    )
-    text = _ADDRESS.sub("", text)
-    return f"{name}: {text}" if text else name
 
 
 def _torch_forward(kind: Any, originals: dict[Any, Callable[..., Any]]) -> Callable[..., Any] | None:

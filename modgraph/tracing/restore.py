@@ -1,25 +1,31 @@
-"""Everything a run may change, as it was before: flags, tensors, attributes, gradients, random numbers.
+"""Everything a run may change, as it was before: flags, tensors, attributes, containers, gradients, random numbers.
 
 Flags are kept per module: one `train(flag)` for all would also turn those that the user froze.
 """
 
 from __future__ import annotations
 
-import collections
 import random
 import sys
+import types
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
 from torch import nn
-from torch.nn.parameter import is_lazy
 
-from modgraph.tracing.tensors import is_fake, quietly, tensors_in
+from modgraph.tracing.kept_tensor import KeptTensor, storage_of, unwrapped
+from modgraph.tracing.tensors import ATOMS, instance_slots, quietly
 
-MAX_CONTAINER_DEPTH = 4
-"""Levels of lists and dicts in a module's attributes whose contents are kept."""
-_CONTAINERS = (dict, list, set, collections.OrderedDict, collections.defaultdict, collections.deque)
+MAX_DEPTH = 8
+"""Levels of containers and objects below an attribute or argument whose contents are kept."""
+MAX_KEPT = 100_000
+"""Containers and objects kept in all."""
+_MAPPINGS: tuple[Any, ...] = (OrderedDict, dict)
+_SEQUENCES: tuple[Any, ...] = (list, set, deque)
+_NOT_LOOKED_INTO = frozenset({*sys.stdlib_module_names, "torch", "numpy"})
+"""Packages whose objects change with the process, not with the model: loggers, locks, queues, threads."""
 
 
 class Snapshot:
@@ -27,15 +33,15 @@ class Snapshot:
 
     def __init__(self, modules: Iterable[nn.Module], arguments: Any) -> None:
         self._undo: list[tuple[Any, ...]] = []
-        self._tensors: dict[int, _TensorState] = {}
-        self._containers: dict[int, Any] = {}
+        self._tensors: dict[int, KeptTensor] = {}
+        self._sharing: dict[int, list[KeptTensor]] = {}
+        self._looked_into: dict[int, Any] = {}
+        for put_back in random_states():
+            self._later(put_back)
         with quietly(), torch.no_grad():
             for module in modules:
                 self.keep(module)
-            for _, tensor in tensors_in(arguments, ""):
-                self._keep_tensor(tensor, with_values=True)
-        for put_back in _random_states():
-            self._later(put_back)
+            self._keep_contents(arguments)
 
     def _later(self, *action: Any) -> None:
         """Have `action[0](*action[1:])` done by `restore`; the last kept first."""
@@ -45,144 +51,106 @@ class Snapshot:
         """Keep the state of one module (not of those below it)."""
         state = object.__getattribute__(module, "__dict__")
         self._later(_restore_class, module, type(module))
-        self._later(_restore_mapping, state, dict(state))
+        self._later(_restore_mapping, dict, state, dict(state))
         renormalises = state.get("max_norm") is not None  # such an embedding writes into its weight when it is read
         for name, value in state.items():
             if name == "_parameters":
                 for parameter in dict(value).values() if isinstance(value, dict) else ():
                     if parameter is not None:
-                        self._keep_tensor(parameter, with_values=renormalises)
-            self._keep_contents(value, 0)
+                        self.keep_tensor(parameter, with_values=renormalises)
+            self._keep_contents(value)
 
-    def _keep_contents(self, value: Any, depth: int) -> None:
-        if isinstance(value, torch.Tensor):
-            self._keep_tensor(value, with_values=not isinstance(value, nn.Parameter))
-        elif isinstance(value, torch.Generator):
-            self._later(value.set_state, value.get_state())
-        elif type(value) in _CONTAINERS and id(value) not in self._containers and depth < MAX_CONTAINER_DEPTH:
-            self._containers[id(value)] = value
-            if isinstance(value, dict):
-                self._later(_restore_mapping, value, dict(value))
-                contents = list(value.values())
-            else:
-                contents = list(value)
-                self._later(_restore_sequence, value, contents)
-            for item in contents:
-                self._keep_contents(item, depth + 1)
+    def _keep_contents(self, value: Any) -> None:
+        """Keep what containers and plain objects hold, and the tensors and random generators among it."""
+        pending: list[tuple[Any, int]] = [(value, 0)]
+        while pending:
+            item, depth = pending.pop()
+            if type(item) in ATOMS or isinstance(item, nn.Module):
+                continue
+            if isinstance(item, torch.Tensor):
+                self.keep_tensor(item, with_values=not isinstance(item, nn.Parameter))
+            elif id(item) not in self._looked_into and len(self._looked_into) < MAX_KEPT:
+                self._looked_into[id(item)] = item
+                contents = self._keep_one(item)
+                if depth < MAX_DEPTH:
+                    pending.extend((content, depth + 1) for content in contents)
 
-    def _keep_tensor(self, tensor: torch.Tensor, *, with_values: bool) -> None:
-        if id(tensor) not in self._tensors:
+    def _keep_one(self, item: Any) -> list[Any]:
+        """Keep one container or object; gives what it holds."""
+        put_back = _generator_state(item)
+        if put_back is not None:
+            self._later(put_back)
+            return []
+        contents: list[Any] = []
+        mapping = next((kind for kind in _MAPPINGS if isinstance(item, kind)), None)
+        sequence = next((kind for kind in _SEQUENCES if isinstance(item, kind)), None)
+        if mapping is not None:
+            before = dict(mapping.items(item))
+            self._later(_restore_mapping, mapping, item, before)
+            contents += before.values()
+        elif sequence is not None:
+            contents += sequence.__iter__(item)
+            self._later(_restore_sequence, sequence, item, list(contents))
+        elif isinstance(item, tuple):
+            contents += tuple.__iter__(item)
+        package = type(item).__module__.partition(".")[0]
+        if not isinstance(item, type) and (package not in _NOT_LOOKED_INTO or type(item) is types.SimpleNamespace):
+            contents += self._keep_attributes(item)
+        return contents
+
+    def _keep_attributes(self, item: Any) -> list[Any]:
+        slots = instance_slots(item)
+        if slots:
+            self._later(_restore_slots, item, slots)
+        try:
+            state = object.__getattribute__(item, "__dict__")
+        except AttributeError:
+            state = None
+        if not isinstance(state, dict):
+            return list(slots.values())
+        self._later(_restore_mapping, dict, state, dict(state))
+        return [*slots.values(), *state.values()]
+
+    def keep_tensor(self, tensor: torch.Tensor, *, with_values: bool = False) -> None:
+        """Keep the memory, flags and gradient of one tensor."""
+        kept = self._tensors.get(id(tensor))
+        if kept is None:
             try:
-                kept = self._tensors[id(tensor)] = _TensorState(tensor)
+                kept = self._tensors[id(tensor)] = KeptTensor(tensor)
             except (RuntimeError, NotImplementedError, TypeError):  # a subclass that has no `.data`
                 return
+            self._sharing.setdefault(storage_of(tensor), []).append(kept)
             self._later(kept.restore)
         if with_values:
-            self._tensors[id(tensor)].keep_values()
+            kept.keep_values()
 
     def before_write(self, tensor: torch.Tensor) -> None:
-        """Copy the values of a parameter that is about to be written into; copying all at the start doubles them."""
+        """Copy the values of all that share memory with a tensor that is about to be written into.
+
+        Copying every parameter at the start would double the model.
+        """
         kept = self._tensors.get(id(tensor))
-        if kept is None and tensor._is_view():
-            base = tensor._base
-            kept = self._tensors.get(id(base))
-        if kept is not None:
-            kept.keep_values()
+        storage = storage_of(unwrapped(tensor))
+        for sharing in self._sharing.get(storage, ()) if storage else (kept,):
+            if sharing is not None:
+                sharing.keep_values()
 
     def set_gradients_aside(self) -> None:
         """Let the tensors begin without gradients; `restore` gives them back, untouched."""
         for kept in self._tensors.values():
             kept.set_gradient_aside()
 
-    def restore(self) -> None:
-        """Put everything back. Every part is tried, whatever another raises."""
+    def restore(self) -> list[Exception]:
+        """Put everything back; gives what could not be. Every part is tried, whatever another raises."""
+        failures: list[Exception] = []
         with quietly(), torch.no_grad():
-            failed: BaseException | None = None
             while self._undo:
                 function, *arguments = self._undo.pop()
                 try:
                     function(*arguments)
                 except Exception as error:
-                    failed = failed or error
-            if failed is not None:
-                raise failed
-
-
-class _TensorState:
-    """One tensor: its memory, flags and gradient, and its values once somebody asked for them to be kept."""
-
-    def __init__(self, tensor: torch.Tensor) -> None:
-        self._tensor = tensor
-        self._class = type(tensor)
-        self._lazy = is_lazy(tensor)
-        self._data = tensor.data
-        self._requires_grad = tensor.requires_grad
-        self._is_leaf = tensor.is_leaf
-        self._values: torch.Tensor | None = None
-        self._gradient = tensor.grad if tensor.is_leaf else None
-        self._aside = False
-        self._gradient_values = _copy(self._gradient) if self._gradient is not None else None
-
-    def keep_values(self) -> None:
-        if self._values is None and not self._lazy:
-            self._values = _copy(self._tensor.data)
-
-    def set_gradient_aside(self) -> None:
-        if self._is_leaf and self._gradient is not None:
-            self._aside = True
-            self._gradient_values = None
-            self._tensor.grad = None
-
-    def restore(self) -> None:
-        tensor = self._tensor
-        if type(tensor) is not self._class:
-            tensor.__class__ = self._class  # a lazy parameter that the run gave its shape
-        if self._lazy or not _same_memory(tensor, self._data):
-            tensor.data = self._data
-        if self._values is not None:
-            _put_back(tensor.data, self._values)
-        if self._is_leaf:
-            if tensor.requires_grad != self._requires_grad:
-                tensor.requires_grad_(self._requires_grad)
-            if tensor.grad is not self._gradient:
-                tensor.grad = self._gradient
-            if self._gradient is not None and self._gradient_values is not None:
-                _put_back(self._gradient.data, self._gradient_values)
-
-
-def _copy(tensor: torch.Tensor) -> torch.Tensor | None:
-    """A copy of the values; None where there are none, or where a tensor of this kind cannot be put back."""
-    if tensor.device.type == "meta" or tensor.is_nested or is_fake(tensor):
-        return None
-    try:
-        return tensor.detach().clone()
-    except (RuntimeError, NotImplementedError):
-        return None
-
-
-def _put_back(tensor: torch.Tensor, values: torch.Tensor) -> None:
-    """Write the values back where they differ: through `.data`, so that no version counter moves."""
-    try:
-        same = torch.equal(tensor, values)
-    except (RuntimeError, NotImplementedError):  # not comparable: a sparse or quantised layout
-        same = False
-    if not same:
-        tensor.copy_(values)
-
-
-def _same_memory(tensor: torch.Tensor, data: torch.Tensor) -> bool:
-    if tensor.layout != torch.strided or tensor.is_nested:
-        return True
-    if tensor.shape != data.shape or tensor.dtype != data.dtype or tensor.device != data.device:
-        return False
-    try:
-        return bool(
-            tensor.untyped_storage()._cdata == data.untyped_storage()._cdata
-            and tensor.storage_offset() == data.storage_offset()
-            and tensor.stride() == data.stride()
-        )
-    except (RuntimeError, NotImplementedError):  # no storage to compare
-        return True
+                    failures.append(error)
+        return failures
 
 
 def _restore_class(module: nn.Module, kind: type) -> None:
@@ -190,24 +158,58 @@ def _restore_class(module: nn.Module, kind: type) -> None:
         module.__class__ = kind
 
 
-def _restore_mapping(mapping: dict[Any, Any], before: dict[Any, Any]) -> None:
-    now = list(mapping.items())
+def _restore_mapping(kind: Any, mapping: Any, before: dict[Any, Any]) -> None:
+    """By the methods of the base class, whatever a subclass of the user's overrides."""
+    now = list(kind.items(mapping))
     same = len(now) == len(before) and all(
         key is old_key and value is old for (key, value), (old_key, old) in zip(now, before.items(), strict=True)
     )
     if not same:
-        mapping.clear()
-        mapping.update(before)
+        kind.clear(mapping)
+        kind.update(mapping, before)
 
 
-def _restore_sequence(container: Any, before: list[Any]) -> None:
-    now = list(container)
+def _restore_sequence(kind: Any, container: Any, before: list[Any]) -> None:
+    now = list(kind.__iter__(container))
     if len(now) != len(before) or any(item is not old for item, old in zip(now, before, strict=True)):
-        container.clear()
-        (container.update if isinstance(container, set) else container.extend)(before)
+        kind.clear(container)
+        (kind.update if kind is set else kind.extend)(container, before)
 
 
-def _random_states() -> Iterator[Callable[[], None]]:
+def _restore_slots(item: Any, before: dict[str, Any]) -> None:
+    now = instance_slots(item)
+    for name in now.keys() | before.keys():
+        if name not in before:
+            object.__delattr__(item, name)
+        elif name not in now or now[name] is not before[name]:
+            object.__setattr__(item, name, before[name])
+
+
+def _generator_state(item: Any) -> Callable[[], None] | None:
+    """What puts back a random number generator, or the values of a numpy array, that somebody holds."""
+    numpy = sys.modules.get("numpy")
+    state: Any
+    if isinstance(item, torch.Generator):
+        state = item.get_state()
+        return lambda: item.set_state(state)
+    if isinstance(item, random.Random) and not isinstance(item, random.SystemRandom):
+        state = item.getstate()
+        return lambda: item.setstate(state)
+    if numpy is None:
+        return None
+    if isinstance(item, numpy.random.Generator):
+        state = item.bit_generator.state
+        return lambda: setattr(item.bit_generator, "state", state)
+    if isinstance(item, numpy.random.RandomState):
+        state = item.get_state()
+        return lambda: item.set_state(state)
+    if isinstance(item, numpy.ndarray) and item.flags.writeable:
+        state = item.copy()
+        return lambda: numpy.copyto(item, state)
+    return None
+
+
+def random_states() -> Iterator[Callable[[], None]]:
     """What puts back each random number generator: Python's, numpy's if loaded, torch's of every device in use."""
     python = random.getstate()
     yield lambda: random.setstate(python)
@@ -220,6 +222,3 @@ def _random_states() -> Iterator[Callable[[], None]]:
     if torch.cuda.is_available() and torch.cuda.is_initialized():
         cuda = torch.cuda.get_rng_state_all()
         yield lambda: torch.cuda.set_rng_state_all(cuda)
-    if torch.backends.mps.is_available():
-        mps = torch.mps.get_rng_state()
-        yield lambda: torch.mps.set_rng_state(mps)

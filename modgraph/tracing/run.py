@@ -9,13 +9,15 @@ from typing import Any
 import torch
 from torch import nn
 
-from modgraph.graph.events import DoneEvent, Event, StartEvent, replay
+from modgraph.graph.events import DoneEvent, ErrorEvent, Event, StartEvent, replay
 from modgraph.graph.model import Graph, ModelInfo, ModelInput
 from modgraph.options import TraceOptions
 from modgraph.tracing.arguments import Names
 from modgraph.tracing.backward import GradientHooks, loss_of
 from modgraph.tracing.calls import recorded_calls
+from modgraph.tracing.failures import describe, is_interruption
 from modgraph.tracing.hooks import global_hooks, has_global_forward_hooks
+from modgraph.tracing.patches import one_at_a_time
 from modgraph.tracing.recorder import Recorder
 from modgraph.tracing.restore import Snapshot
 from modgraph.tracing.sites import stop_at
@@ -33,6 +35,18 @@ def trace(
     emit: Callable[[Event], None] | None = None,
 ) -> Graph:
     """See `modgraph.tracing.trace_graph`."""
+    with one_at_a_time:
+        return _traced(model, args, kwargs, options, info, emit)
+
+
+def _traced(
+    model: nn.Module,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    options: TraceOptions,
+    info: ModelInfo | None,
+    emit: Callable[[Event], None] | None,
+) -> Graph:
     events: list[Event] = []
 
     def pass_on(event: Event) -> None:
@@ -52,15 +66,19 @@ def trace(
     recorder.observes_hooks = has_global_forward_hooks()
     snapshot = Snapshot((module for module, _ in tree.modules()), (args, kwargs))
     recorder.before_write = snapshot.before_write
+    recorder.on_new_module = snapshot.keep
+    lost: list[Exception] = []
     try:
         _run(model, args, kwargs, options, recorder, snapshot, gradients)
     finally:
         if gradients is not None:
             gradients.remove()
-        snapshot.restore()
+        lost += snapshot.restore()
         with quietly():
             recorder.close()
     events.extend(recorder.events())
+    if lost:
+        pass_on(ErrorEvent(message=f"a part of the model could not be put back as it was: {describe(lost[0])}"))
     pass_on(DoneEvent())
     return replay(events)
 
@@ -74,7 +92,7 @@ def _run(
     snapshot: Snapshot,
     gradients: GradientHooks | None,
 ) -> None:
-    """Run the model in its mode; what it raises is recorded, except `KeyboardInterrupt`."""
+    """Run the model in its mode; what it raises is recorded, except that a person interrupts it."""
     grad = torch.enable_grad() if options.backward else torch.no_grad()
     try:
         with recorded_calls(recorder), grad:
@@ -89,9 +107,9 @@ def _run(
             if gradients is not None:
                 snapshot.set_gradients_aside()
                 _run_backward(result, recorder, gradients)
-    except KeyboardInterrupt:
-        raise
     except BaseException as error:  # the door to the user's code: SystemExit too is a result of the run
+        if is_interruption(error):
+            raise
         recorder.failed(error)
 
 

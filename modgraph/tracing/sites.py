@@ -76,18 +76,6 @@ def location_of(site: Site | None) -> SourceLocation | None:
     return SourceLocation(relative_file(code.co_filename), line)
 
 
-def failure_of(error: BaseException) -> SourceLocation | None:
-    """The innermost line of the user's code that `error` went through."""
-    found: SourceLocation | None = None
-    traceback = error.__traceback__
-    while traceback is not None:
-        filename = traceback.tb_frame.f_code.co_filename
-        if not is_internal(filename):
-            found = SourceLocation(relative_file(filename), traceback.tb_lineno)
-        traceback = traceback.tb_next
-    return found
-
-
 def relative_file(filename: str) -> str:
     """`filename` as seen from the longest entry of `sys.path` above it, with "/"; its last part if there is none."""
     return _relative_to(filename, tuple(sys.path), os.getcwd())

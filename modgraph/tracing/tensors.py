@@ -37,7 +37,7 @@ EXACT = frozenset({torch.Tensor, torch.nn.Parameter, FakeTensor})
 """Types of tensor that bring no `__torch_function__` of their own: a fake tensor works by dispatch alone."""
 ATOMS: frozenset[type] = frozenset(
     {
-        *(type(None), bool, int, float, complex, str, bytes, slice, type(...), type, ModuleType, FunctionType),
+        *(type(None), bool, int, float, complex, str, bytes, type(...), type, ModuleType, FunctionType),
         *(torch.dtype, torch.device, torch.Size, torch.layout, torch.memory_format),
     }
 )
@@ -60,7 +60,7 @@ def _walk(value: Any, name: str) -> list[Named]:
     pending: list[tuple[Any, str, int, int]] = [(value, name, 0, 0)]
     while pending and len(visited) < MAX_VISITED:
         item, place, depth, objects = pending.pop()
-        if type(item) in ATOMS or id(item) in visited:
+        if type(item) in ATOMS or id(item) in visited or (type(item) is slice and is_plain_slice(item)):
             continue
         visited[id(item)] = item
         if isinstance(item, _TENSOR):
@@ -79,6 +79,9 @@ def _children(item: Any, place: str) -> tuple[list[tuple[str, Any]], bool]:
     if isinstance(item, dict):
         fielded = is_dataclass(item)
         return [(_at_key(place, key, fielded), child) for key, child in dict.items(item)], False
+    if isinstance(item, slice):
+        bounds = (("start", item.start), ("stop", item.stop), ("step", item.step))
+        return [(f"{place}.{name}", bound) for name, bound in bounds], False
     if is_dataclass(item):
         state = instance_state(item)
         return [(f"{place}.{f.name}", state[f.name]) for f in fields(item) if f.name in state], False
@@ -86,6 +89,11 @@ def _children(item: Any, place: str) -> tuple[list[tuple[str, Any]], bool]:
         content = instance_state(item).get("data")
         return _children(content, place) if isinstance(content, dict) else ([], False)
     return [(f"{place}.{key}", child) for key, child in instance_state(item).items()], True
+
+
+def is_plain_slice(item: slice) -> bool:
+    """Whether all of its bounds are numbers or nothing; a tensor may be one."""
+    return type(item.stop) in ATOMS and type(item.start) in ATOMS and type(item.step) in ATOMS
 
 
 def items_of(sequence: Any, place: str) -> list[tuple[str, Any]]:
@@ -106,14 +114,7 @@ def _at_key(place: str, key: Any, fielded: bool) -> str:
 
 def instance_state(item: Any) -> dict[str, Any]:
     """The instance dictionary and the filled slots of `item`, read past any `__getattr__` and property."""
-    state: dict[str, Any] = {}
-    for kind in type(item).__mro__:
-        for name, member in vars(kind).items():
-            if type(member) is _MEMBER:
-                try:
-                    state[name] = member.__get__(item)
-                except AttributeError:
-                    continue
+    state = instance_slots(item)
     try:
         own = object.__getattribute__(item, "__dict__")
     except AttributeError:
@@ -121,6 +122,19 @@ def instance_state(item: Any) -> dict[str, Any]:
     if isinstance(own, dict):
         state.update((key, child) for key, child in dict.items(own) if isinstance(key, str))
     return state
+
+
+def instance_slots(item: Any) -> dict[str, Any]:
+    """The filled slots of `item`."""
+    filled: dict[str, Any] = {}
+    for kind in type(item).__mro__:
+        for name, member in vars(kind).items() if "__slots__" in vars(kind) else ():
+            if type(member) is _MEMBER:
+                try:
+                    filled[name] = member.__get__(item)
+                except AttributeError:
+                    continue
+    return filled
 
 
 class _Slotted:

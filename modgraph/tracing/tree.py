@@ -6,6 +6,7 @@ Every walk iterates, as a tree may be thousands deep, and compares modules by `i
 from __future__ import annotations
 
 import inspect
+import itertools
 import math
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -41,6 +42,8 @@ class Tree:
         self.nodes: list[ModuleNode] = []
         self.known: dict[int, tuple[nn.Module, str]] = {}
         """Each module met, with its first path, by `id`."""
+        self._stores: dict[int, list[tuple[str, str, torch.Tensor | None]]] = {}
+        self._plain: dict[int, list[tuple[str, torch.Tensor]]] = {}
         self._taken: set[str] = set()
         self._unregistered: set[str] = set()
         self._tensor_paths: dict[int, tuple[torch.Tensor, str]] = {}
@@ -63,19 +66,38 @@ class Tree:
         """Every module known by now, once, with its first path."""
         return list(self.known.values())
 
+    def tensors_of(self, module: nn.Module) -> list[torch.Tensor] | None:
+        """The parameters and buffers of a module; None if it has not the ones any more that it was met with."""
+        state = module.__dict__
+        own: list[torch.Tensor] = []
+        for store, name, tensor in self._stores.get(id(module), ()):
+            if state[store].get(name, _MISSING) is not tensor:
+                return None
+            if tensor is not None:
+                own.append(tensor)
+        for name, tensor in self._plain.get(id(module), ()):
+            if state.get(name) is not tensor:
+                return None
+            own.append(tensor)
+        return own
+
     def registered_modules(self) -> list[nn.Module]:
         """The modules of the registered tree, each once."""
         return [module for module, _ in self.modules()[: self._n_registered]]
 
-    def discover(self, module: nn.Module, below: str) -> list[ModuleNode]:
-        """The nodes of a module that stood in no known place, named by class and order: "encoder.<Linear>[0]"."""
+    def discover(self, module: nn.Module, below: str) -> tuple[list[ModuleNode], list[nn.Module]]:
+        """A module that stood in no known place, named by class and order: "encoder.<Linear>[0]".
+
+        Gives the nodes and modules that are new with it.
+        """
         name = f"<{type(module).__name__}>"
         base = f"{below}.{name}" if below else name
         number = self._n_made[base] = self._n_made.get(base, -1) + 1
-        start = len(self.nodes)
+        start, n_known = len(self.nodes), len(self.known)
         with quietly():
             self._grow(module, f"{base}[{number}]", registered=False)
-        return self.nodes[start:]
+        latest = itertools.islice(reversed(self.known.values()), len(self.known) - n_known)
+        return self.nodes[start:], [found for found, _ in latest]
 
     def totals(self) -> Totals:
         """Elements of all registered tensors, as `parameters()` gives them: each once, however many names it has."""
@@ -111,6 +133,8 @@ class Tree:
     def release(self) -> None:
         """Let go of the modules and tensors; `nodes` stay."""
         self.known.clear()
+        self._stores.clear()
+        self._plain.clear()
         self._tensor_paths.clear()
         self._fresh_tensors.clear()
         self._classes.clear()
@@ -146,6 +170,12 @@ class Tree:
             if first is None:
                 self.known[id(child)] = (child, where)
                 added.append((child, where))
+                self._stores[id(child)] = [
+                    (store, name, tensor)
+                    for store in ("_parameters", "_buffers")
+                    for name, tensor in _store(child, store).items()
+                ]
+                self._plain[id(child)] = [(k, v) for k, v in vars(child).items() if isinstance(v, torch.Tensor)]
                 if not is_registered:
                     self._unregistered.add(where)
             else:
@@ -258,6 +288,7 @@ def _constructor_parameters(kind: type) -> Mapping[str, inspect.Parameter]:
 
 
 _NOT_LITERAL = object()
+_MISSING = object()
 _MODULE_STATE = frozenset(vars(nn.Module()))
 
 

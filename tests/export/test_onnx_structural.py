@@ -285,6 +285,11 @@ def test_an_output_written_by_two_has_both():
 
 def test_a_parameter_stands_in_the_function_of_its_module():
     builder = network()
+    gamma = ParameterInfo(name="gamma", shape=(4,), dtype="float32")
+    blocks = ("blocks.0", "blocks.1")
+    builder.modules = [
+        dataclasses.replace(node, parameters=(gamma,)) if node.path in blocks else node for node in builder.modules
+    ]
     for number in range(2):
         tensor = TensorInfo(name="", shape=(4,), dtype="float32")
         builder.edges.append(Edge(producer=f"param:blocks.{number}.gamma", consumer=f"op:{number}", tensor=tensor))

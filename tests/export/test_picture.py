@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from modgraph.export.arguments import argument_text
+from modgraph.export.arguments import LONGEST_ARGUMENTS, argument_text
 from modgraph.export.kinds import class_kind, operation_kind
 from modgraph.export.labels import clean, count_text, cut, number_text, shape_text
 from modgraph.export.metrics import text_width
@@ -362,7 +362,7 @@ argument_names = st.sampled_from(["kernel_size", "stride", "out_channels", "grou
 )
 def test_no_argument_breaks_the_text(class_name, arguments):
     node = ModuleNode(path="x", class_name=f"torch.nn.modules.{class_name}", arguments=arguments)
-    assert len(argument_text(node)) <= 28
+    assert len(argument_text(node)) <= LONGEST_ARGUMENTS
 
 
 @given(st.text())

@@ -34,10 +34,10 @@ def tensor(*shape, name="output", dtype="float32"):
 class Maker:
     """Builds a graph module by module; each module that is called is called once, inside the root."""
 
-    def __init__(self, *, traced=True, **model):
+    def __init__(self, *, traced=True, both=False, **model):
         model = {"name": "Net", "class_name": "model.Net", "target": "model.py:Net", **model}
         self.builder = GraphBuilder(ModelInfo(**model))
-        self.halves = {"observed": True} if traced else {"predicted": True}
+        self.halves = {"observed": True if traced else None, "predicted": True if both or not traced else None}
         self.traced = traced
         self.add("", "model.Net", shape=(1, 10))
 
@@ -114,7 +114,7 @@ def test_alike_blocks_are_folded_and_said_to_be():
     ],
 )
 def test_a_fold_hides_no_difference(change):
-    maker = blocks(Maker(), 3)
+    maker = blocks(Maker(both=True), 3)
     position = next(i for i, node in enumerate(maker.builder.modules) if node.path == "layers.1.fc")
     node = maker.builder.modules[position]
     if "calls" in change:
@@ -146,14 +146,14 @@ def test_the_range_of_a_fold_is_short(first: str, last: str, shown: str):
 
 
 def test_states_are_in_the_words_of_the_pictures():
-    maker = Maker()
+    maker = Maker(both=True)
     maker.add("stem", "torch.nn.Linear", shape=(1, 4), predicted=True)
     maker.add("late", "torch.nn.Linear", shape=(1, 4), predicted=False)
     maker.add("gone", "torch.nn.Linear", calls=0, predicted=True, observed=False)
     maker.add("blocks[0]", "torch.nn.Linear", shape=(1, 4), registered=False, predicted=True)
     maker.add("idle", "torch.nn.Linear", calls=0, predicted=True)
     maker.add("again", "torch.nn.Linear", calls=0, alias_of="stem", predicted=True)
-    maker.add("what", None, calls=0, predicted=True, observed=None)
+    maker.add("what", None, calls=0)
     maker.add("inner", "torch.nn.Linear", error="ValueError: no", predicted=True)
     text = maker.text()
     states = {name: row(text, name)[-1] for name in ("late", "gone", "blocks[0]", "idle", "again", "inner")}

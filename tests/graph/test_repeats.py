@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from modgraph.graph.build import GraphBuilder
-from modgraph.graph.model import Finding, Graph, HookInfo, Problem, Repeat
+from modgraph.graph.model import Finding, Graph, HookInfo, ParameterInfo, Problem, Repeat
 from modgraph.graph.occurrences import Run, preorder
 from modgraph.graph.repeats import find_repeats, mark_repeats
 
@@ -167,6 +167,8 @@ def test_a_tree_without_a_run_is_grouped_by_structure_in_lists_only():
 def test_a_parameter_of_the_model_itself_is_no_member_of_a_group():
     net = Sketch()
     net.modules("fc Linear *")
+    token = ParameterInfo(name="class_token", shape=(1, 8), dtype="float32")
+    net.nodes[""] = dataclasses.replace(net.nodes[""], parameters=(token,))
     net.output(net.op("torch.cat", net.call("fc", "input:x"), "param:class_token"))
     assert find_repeats(net.graph()) == {}
 

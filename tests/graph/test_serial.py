@@ -68,9 +68,13 @@ def full_graph():
             calls=(1,),
             repeat=Repeat(group="fc", count=2),
             parameters=(
-                ParameterInfo(name="weight", shape=(3, 3), dtype="float32", trainable=True, alias_of="fc.weight"),
+                ParameterInfo(name="weight", shape=(3, 3), dtype="float32", trainable=True),
+                ParameterInfo(name="tied", shape=(3, 3), dtype="float32", trainable=True, alias_of="fc.weight"),
             ),
-            buffers=(BufferInfo(name="n", shape=(), dtype="int64", persistent=False, alias_of="fc.n"),),
+            buffers=(
+                BufferInfo(name="n", shape=(), dtype="int64", persistent=False),
+                BufferInfo(name="m", shape=(), dtype="int64", persistent=False, alias_of="fc.n"),
+            ),
             hooks=(HookInfo(kind="forward_pre", name="pkg.log"),),
             arguments={"in_features": 3, "norm": {"$ref": "torch.nn.ReLU"}},
             source=line,

@@ -91,10 +91,10 @@ def _modules(draw: st.DrawFn) -> list[ModuleNode]:
         ModuleNode(
             path=path,
             class_name=draw(_classes),
-            predicted=draw(st.just(predicted) | (_flags if path and predicted else st.just(predicted))),
-            observed=draw(st.just(observed) | (_flags if path and observed else st.just(observed))),
+            predicted=draw(st.booleans() if path and predicted else st.just(predicted)),
+            observed=draw(st.booleans() if path and observed else st.just(observed)),
             registered=draw(st.booleans()),
-            repeat=draw(st.none() | st.builds(Repeat, group=st.just(path), count=st.integers(1, 9))),
+            repeat=draw(st.none() | st.builds(Repeat, group=st.just(path), count=st.integers(2, 9))),
             parameters=draw(_parameters),
             buffers=draw(_buffers),
             hooks=tuple(draw(_hooks)),
@@ -108,17 +108,41 @@ def _modules(draw: st.DrawFn) -> list[ModuleNode]:
     ordered = list(builder.build().modules)
     for position in range(1, len(ordered)):
         if draw(st.integers(0, 5)) == 0:
-            first = ordered[draw(st.integers(0, position - 1))].path
-            ordered[position] = dataclasses.replace(ordered[position], alias_of=first)
-    return ordered
+            first = ordered[draw(st.integers(0, position - 1))]
+            if first.alias_of is None:
+                ordered[position] = dataclasses.replace(ordered[position], alias_of=first.path)
+    return _tied(draw, ordered)
 
 
-_aliases = st.none() | st.just("conv.weight")
+def _tied(draw: st.DrawFn, modules: list[ModuleNode]) -> list[ModuleNode]:
+    """The modules, some of their parameters and buffers the same objects as earlier ones."""
+    first: list[str] = []
+    tied = []
+    for node in modules:
+        stores = {"parameters": [], "buffers": []}
+        for store, tensors in stores.items():
+            for tensor in getattr(node, store):
+                if first and draw(st.integers(0, 4)) == 0:
+                    tensors.append(dataclasses.replace(tensor, alias_of=draw(st.sampled_from(first))))
+                else:
+                    tensors.append(tensor)
+                    first.append(_tensor_path(node, tensor))
+        tied.append(dataclasses.replace(node, **{store: tuple(tensors) for store, tensors in stores.items()}))
+    # Two modules may hold a tensor of one full path ("a.b" and its parameter "c", "a" and its parameter "b.c").
+    return tied if len(set(first)) == len(first) else modules
+
+
+def _tensor_path(node: ModuleNode, tensor: ParameterInfo | BufferInfo) -> str:
+    return f"{node.path}.{tensor.name}" if node.path else tensor.name
+
+
 _parameters = st.lists(
-    st.builds(ParameterInfo, name=_words, shape=_shapes, dtype=_dtypes, trainable=_flags, alias_of=_aliases), max_size=2
+    st.builds(ParameterInfo, name=_words, shape=_shapes, dtype=_dtypes, trainable=_flags),
+    max_size=2,
+    unique_by=lambda parameter: parameter.name,
 ).map(tuple)
 _buffers = st.lists(
-    st.builds(BufferInfo, name=_words, shape=_shapes, dtype=_dtypes, persistent=_flags, alias_of=_aliases), max_size=1
+    st.builds(BufferInfo, name=_words, shape=_shapes, dtype=_dtypes, persistent=_flags), max_size=1
 ).map(tuple)
 
 
@@ -146,10 +170,14 @@ def _calls(draw: st.DrawFn, paths: list[str]) -> list[Call]:
 
 
 @st.composite
-def _edges(draw: st.DrawFn, calls: list[Call], operations: list[Operation]) -> list[Edge]:
-    """Edges between any ends that a graph allows, also such as no run would give (cycles, ends inside containers)."""
-    inner = [f"call:{call.index}" for call in calls] + [operation.id for operation in operations]
-    producers = ["input:x", "input:1", "param:conv.weight", "param:gamma", "const:0", "const:1", *inner]
+def _edges(draw: st.DrawFn, calls: list[Call], operations: list[Operation], modules: list[ModuleNode]) -> list[Edge]:
+    """Edges between any ends that a graph allows, also such as no run would give (cycles)."""
+    containers = {call.parent for call in calls}
+    inner = [f"call:{call.index}" for call in calls if call.index not in containers]
+    inner += [operation.id for operation in operations]
+    held = [f"param:{_tensor_path(node, tensor)}" for node in modules for tensor in (*node.parameters, *node.buffers)]
+    held = [end for end in held if end != "param:"]
+    producers = ["input:x", "input:1", "const:0", "const:1", *held, *inner]
     consumers = ["output:0", "output:logits", *inner]
     ends = st.builds(Edge, producer=st.sampled_from(producers), consumer=st.sampled_from(consumers), tensor=_tensors)
     return draw(st.lists(ends, max_size=12))
@@ -183,7 +211,8 @@ def _graphs(draw: st.DrawFn):
     builder = GraphBuilder(draw(_models))
     modules = draw(_modules())
     paths = [node.path for node in modules]
-    builder.calls.extend(draw(_calls(paths)))
+    called = [node.path for node in modules if node.observed is not False]
+    builder.calls.extend(draw(_calls(called)))
     for node in modules:
         indices = tuple(call.index for call in builder.calls if call.module == node.path)
         builder.modules.append(dataclasses.replace(node, calls=indices))
@@ -193,7 +222,7 @@ def _graphs(draw: st.DrawFn):
         builder.operations.append(
             Operation(id=f"op:{position}", name=name, call=draw(open_calls), source=draw(_sources))
         )
-    builder.edges.extend(draw(_edges(builder.calls, builder.operations)))
+    builder.edges.extend(draw(_edges(builder.calls, builder.operations, modules)))
     if draw(st.booleans()):
         builder.gaps.append(Gap(kind=draw(_words), call=draw(open_calls), source=draw(_sources)))
         builder.backward.append(

@@ -154,3 +154,104 @@ def test_a_syntax_error_says_where(roots):
 def test_a_missing_module_says_so():
     with pytest.raises(TargetError, match=r"no module 'nosuch\.package'"):
         find_roots(parse_target("nosuch.package"))
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["try:\n    from missing_of_tests import Base\nexcept ImportError:\n    Base = nn.Module\nclass Net(Base): pass",
+     "M = torch.nn.Module\nclass Net(M): pass", "tn = torch.nn\nclass Net(tn.Linear): pass",
+     "A = B = nn.Module\nclass Net(A): pass", "A, B = int, nn.Module\nclass Net(B): pass",
+     "Base = nn.Module if torch else object\nclass Net(Base): pass",
+     "Base: type = nn.Module\nclass Net(Base): pass", "from other import Base\nclass Net(Base): pass"],
+)  # fmt: skip
+def test_a_base_is_followed_through_assignments(roots, header):
+    assert roots(header, other="import torch\nBase = torch.nn.Module") == ["Net"]
+
+
+def test_names_assigned_in_a_circle_are_no_module(roots):
+    with pytest.raises(TargetError, match=r"no nn\.Module"):
+        roots("A = B\nB = A\nB = C\nC = A\nclass Net(A): pass")
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["for _ in [1]:", "while True:", "match 1:\n    case 1:", "if __name__ != '__main__':",
+     "if __name__ == '__main__':\n    x = 1\nelse:", "with torch.no_grad():", "try:\n    pass\nfinally:"],
+)  # fmt: skip
+def test_a_class_inside_a_statement_that_importing_carries_out_is_a_root(roots, header):
+    indent = "        " if "case" in header else "    "
+    assert roots(f"{header}\n{indent}class Net(nn.Module): pass\n") == ["Net"]
+
+
+def test_a_class_of_the_main_block_is_none(roots):
+    assert roots("""
+        class Net(nn.Module): pass
+        if __name__ == "__main__":
+            class Other(nn.Module): pass
+    """) == ["Net"]
+
+
+def test_a_nested_class_is_a_root_by_its_qualified_name(roots):
+    assert roots("""
+        class Models:
+            class Base(nn.Module):
+                def forward(self, x): raise NotImplementedError
+            class Net(Base):
+                def forward(self, x): return x
+    """) == ["Models.Net"]
+
+
+def test_a_class_nested_in_a_model_is_its_part_and_one_used_as_an_attribute_is_too(roots):
+    assert roots("""
+        class Parts:
+            class Block(nn.Module): pass
+        class Net(nn.Module):
+            class Config: pass
+            class Inner(nn.Module): pass
+            def __init__(self):
+                self.block, self.inner = Parts.Block(), self.Inner()
+    """) == ["Net"]
+
+
+def test_a_factory_of_a_local_class_is_a_root(roots):
+    assert roots("""
+        def build():
+            class Inner(nn.Module): pass
+            return Inner()
+        def other():
+            class Plain: pass
+            return Plain()
+    """) == ["build"]
+
+
+def test_instances_assigned_together_are_roots_each(roots):
+    assert roots("a, (b, c) = nn.Linear(1, 1), (nn.Linear(1, 1), 3)") == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "base",
+    ["class Base(nn.Module, abc.ABC):", "class Base(nn.Module, metaclass=abc.ABCMeta):", "class Base(nn.Module):"],
+)
+def test_a_class_with_abstract_methods_is_no_root(roots, base):
+    assert roots(f"""
+        import abc
+        {base}
+            @abc.abstractmethod
+            def encode(self, x): ...
+            def forward(self, x): return self.encode(x)
+        class Net(Base):
+            def encode(self, x): return x
+    """) == ["Net"]
+
+
+def test_a_base_that_cannot_be_found_is_named(roots):
+    with pytest.raises(TargetError) as caught:
+        roots("from missing_of_tests import Trainable\nclass Half(Trainable): pass\nclass Net(Half, object): pass")
+    assert "nothing is known of Trainable, a base of class Half" in caught.value.hint
+
+
+def test_what_is_found_is_marked_as_found(tmp_path):
+    (tmp_path / "model.py").write_text("from torch import nn\nclass Net(nn.Module): pass")
+    (found,) = find_roots(parse_target("model.py", cwd=tmp_path))
+    assert found.discovered
+    assert not parse_target("model.py:Net", cwd=tmp_path).discovered

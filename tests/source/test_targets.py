@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from modgraph.errors import ModgraphError, TargetError
+from modgraph.source.roots import find_roots
 from modgraph.source.targets import Ref, import_name, parse_target
 
 
@@ -102,3 +103,17 @@ def test_any_text_is_a_target_or_an_error_of_ours(text: str):
             return error.message
 
     assert parse()
+
+
+@pytest.mark.parametrize("text", ["x" * 5000, "x" * 5000 + ".py", "x" * 5000 + ".py:Net", "a\0b.py", "a\0b"])
+def test_a_name_that_no_file_can_have_is_an_error_of_ours_and_not_repeated_in_full(project: Path, text: str):
+    with pytest.raises(ModgraphError) as caught:
+        target = parse_target(text, cwd=project)
+        find_roots(target)
+    assert len(caught.value.message) < 600
+
+
+def test_the_ending_of_a_file_may_be_in_capitals(tmp_path: Path):
+    (tmp_path / "deco.PY").write_text("")
+    target = parse_target("deco.PY:Net", cwd=tmp_path)
+    assert (target.file, target.module, target.name) == (tmp_path / "deco.PY", "deco", "Net")

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import signal
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -280,3 +283,219 @@ def torchvision_models() -> Any:
 
 _BOXES = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
 _TORCHVISION_OPERATORS = {"nms": _BOXES, "qnms": _BOXES}
+
+
+class Raising(nn.Module):
+    """Raises on every input, at one line."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.runs = 0
+        self.layer = nn.Linear(12, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        raise RuntimeError("kaboom")
+
+
+def test_a_forward_that_always_raises_its_own_error_is_left_alone_soon() -> None:
+    inputs = inferred(Raising())
+    assert inputs.tries <= 3
+    assert inputs.warning is None
+    assert shapes(inputs) == {"x": (1, 12)}
+
+
+def test_a_raise_that_another_input_gets_past_is_got_past() -> None:
+    class Strict(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.conv = nn.Conv2d(3, 2, 3)
+            self.size = 73
+
+        def forward(self, image: torch.Tensor) -> torch.Tensor:
+            if image.shape[-1] == self.size:
+                return self.conv(image)
+            raise ValueError("bad size")
+
+    inputs = inferred(Strict())
+    assert shapes(inputs) == {"image": (1, 3, 73, 73)}
+
+
+def test_a_search_keeps_its_limit_of_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Impossible(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.conv, self.linear = nn.Conv2d(3, 8, 3), nn.Linear(123457, 4)
+
+        def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+            return self.linear(self.conv(x).flatten(1)) + self.linear(self.conv(y).flatten(1))
+
+    for limit in (4, 9, MAX_TRIES):
+        monkeypatch.setattr("modgraph.tracing.input_search.MAX_TRIES", limit)
+        inputs = inferred(Impossible())
+        assert inputs.tries <= limit
+        assert inputs.warning is not None
+
+
+def test_a_search_keeps_its_limit_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Slow(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            time.sleep(0.1)
+            return torch.nn.functional.linear(x, torch.zeros(3, 1234577))
+
+    monkeypatch.setattr("modgraph.tracing.input_search.MAX_SECONDS", 0.25)
+    assert inferred(Slow()).tries <= 4
+
+
+def test_inputs_that_are_alike_stay_alike() -> None:
+    class Attention(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.proj = nn.Linear(16, 16)
+
+        def forward(self, q, k, v, bias):  # type: ignore[no-untyped-def]
+            b, n, d = q.shape
+            scores = self.proj(q).view(b, n, 4, -1).transpose(1, 2) @ k.view(b, -1, 4, d // 4).permute(0, 2, 3, 1)
+            return (scores + bias).softmax(-1) @ v.view(b, -1, 4, d // 4).transpose(1, 2)
+
+    found = shapes(inferred(Attention()))
+    assert found["q"] == found["k"] == found["v"]
+    assert len(found["q"]) == 3
+
+
+def test_a_time_that_is_joined_with_floats_is_a_float() -> None:
+    class Physics(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.net = nn.Linear(2, 1)
+
+        def forward(self, t: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+            return self.net(torch.stack([t, y], -1))
+
+    class Diffusion(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.time, self.net = nn.Embedding(10, 4), nn.Linear(4, 4)
+
+        def forward(self, x: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
+            return self.net(x) + self.time(t)
+
+    assert {info.tensors[0].dtype for info in inferred(Physics()).infos} == {"float32"}
+    assert [info.tensors[0].dtype for info in inferred(Diffusion()).infos] == ["float32", "int64"]
+
+
+def test_inputs_that_were_given_in_full_are_not_tried_out() -> None:
+    happened: list[int] = []
+
+    class Loud(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Linear(4, 4)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            happened.append(1)
+            return self.layer(x)
+
+    inputs = inferred(Loud(), "1x4")
+    assert happened == []
+    assert inputs.infos[0].tensors[0].dtype == "float32"
+
+
+class Wordless(Exception):
+    def __str__(self) -> str:
+        raise ZeroDivisionError
+
+
+def test_an_exception_without_a_text_ends_no_search() -> None:
+    class Net(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Linear(4, 4)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            if x.dim() != 3:
+                raise Wordless
+            return self.layer(x)
+
+    assert shapes(inferred(Net())) == {"x": (1, 8, 4)}
+
+
+def test_a_module_without_a_hash_and_a_train_that_raises_are_no_obstacle() -> None:
+    class Unhashable(nn.Linear):
+        def __hash__(self) -> int:
+            raise TypeError("no hash")
+
+        def __eq__(self, other: object) -> bool:
+            raise TypeError("no equality")
+
+    class Net(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = Unhashable(4, 4)
+
+        def train(self, mode: bool = True) -> Net:
+            raise RuntimeError("training is not for this one")
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.layer(x)
+
+    inputs = inferred(Net())
+    assert inputs.warning is None
+    assert shapes(inputs) == {"x": (1, 4)}
+
+
+def test_a_keyboard_interrupt_of_a_person_goes_through_and_one_of_the_model_does_not() -> None:
+    class Net(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            raise KeyboardInterrupt
+
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        with pytest.raises(KeyboardInterrupt):
+            inferred(Net())
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        assert len(inferred(Net()).args) == 1
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_inference_in_two_threads_leaves_the_call_of_modules_as_it_was() -> None:
+    class Net(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Linear(6, 4)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            time.sleep(0.01)
+            assert x.dim() == 3
+            return self.layer(x)
+
+    before, failures = nn.Module.__call__, []
+
+    def work() -> None:
+        for _ in range(5):
+            inputs = inferred(Net())
+            if shapes(inputs)["x"][-1] != 6 or inputs.warning:
+                failures.append(inputs)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert nn.Module.__call__ is before
+    assert failures == []
+
+
+def test_inference_leaves_the_generator_of_numpy_as_it_was() -> None:
+    numpy = pytest.importorskip("numpy")
+
+    class Net(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x * numpy.random.rand()
+
+    numpy.random.seed(3)
+    expected = numpy.random.rand()
+    numpy.random.seed(3)
+    inferred(Net())
+    assert numpy.random.rand() == expected

@@ -123,3 +123,10 @@ def test_a_failing_forward_leaves_the_calls_so_far():
 def test_tensors_do_not_reach_a_target():
     with pytest.raises(modgraph.InputError, match="process of its own"):
         modgraph.analyze("model.py:Net", torch.zeros(1))
+
+
+def test_a_class_whose_module_is_nowhere_to_be_found_is_traced():
+    kind = type("Net", (Scaled,), {"__module__": "gone.with.the.import"})
+    graph = modgraph.trace(kind())
+    assert graph.complete
+    assert graph.model.inputs[0].origin == "inferred"

@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch import nn
 
-from modgraph.errors import ModgraphError, TargetError, TraceError
+from modgraph.errors import ModgraphError, TargetError, TraceError, UnknownNameError
 from modgraph.options import TraceOptions
 from modgraph.source.inputs import InputSpec
 from modgraph.source.targets import Ref, Target, parse_target
@@ -291,3 +291,24 @@ def test_a_request_travels_as_json(tmp_path: Path) -> None:
     assert decode_options(encode_fields(options)) == options
     with pytest.raises(TypeError):
         encode_fields(Target(text="t", module="m", name="n", arguments=(object(),)))
+
+
+def test_a_file_whose_ending_is_in_capitals_is_imported(tmp_path: Path) -> None:
+    (tmp_path / "net.PY").write_text("from torch import nn\nclass Net(nn.Linear):\n    pass\n", "utf-8")
+    loaded = load_model(parse_target("net.PY:Net(2, 3)", cwd=tmp_path), TraceOptions())
+    assert type(loaded.model).__name__ == "Net"
+
+
+def test_a_name_that_the_imported_module_does_not_have_is_an_error_of_its_own(tmp_path: Path) -> None:
+    source = "from torch import nn\nif False:\n    class Old(nn.Linear):\n        pass\n"
+    (tmp_path / "branch.py").write_text(source, "utf-8")
+    with pytest.raises(UnknownNameError, match="no 'Old'"):
+        load_model(parse_target("branch.py:Old", cwd=tmp_path), TraceOptions())
+
+
+def test_an_exception_without_a_text_is_told_by_its_class(tmp_path: Path) -> None:
+    source = "class Mute(Exception):\n    def __str__(self):\n        return 1 / 0\nraise Mute\n"
+    (tmp_path / "mute.py").write_text(source, "utf-8")
+    with pytest.raises(TraceError, match=r"Mute: \(its text raised ZeroDivisionError\)") as caught:
+        load_model(parse_target("mute.py:Net", cwd=tmp_path), TraceOptions())
+    assert (caught.value.file, caught.value.line) == ("mute.py", 4)

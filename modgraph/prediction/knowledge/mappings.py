@@ -20,6 +20,7 @@ from modgraph.prediction.values import (
     TupleValue,
     Unknown,
     Value,
+    ViewObject,
 )
 
 DICT = "builtins.dict"
@@ -121,8 +122,9 @@ def get(arguments: Arguments, machine: Machine) -> Value:
     key, default = arguments.get(1, "key", NONE), arguments.get(2, "default", NONE)
     if isinstance(key, (Unknown, Choice)):
         return _any_of(machine, held, key, default)
-    if key in held.entries:
-        return held.entries[key]
+    found = held.peek(key) if isinstance(held, ViewObject) else held.entries.get(key)
+    if found is not None:
+        return found
     return default if held.open is None else held.open
 
 

@@ -25,6 +25,8 @@ UNINITIALIZED = "torch.nn.parameter.UninitializedParameter"
 BUFFER = "torch.nn.parameter.Buffer"
 UNINITIALIZED_BUFFER = "torch.nn.parameter.UninitializedBuffer"
 
+_WITHOUT_GRADIENT = frozenset(("bool", "uint8", "int8", "int16", "int32", "int64"))
+
 known_class(TENSOR)
 known_class(PARAMETER, TENSOR)
 known_class("torch.nn.parameter.UninitializedTensorMixin")
@@ -34,8 +36,14 @@ known_class(UNINITIALIZED_BUFFER, "torch.nn.parameter.UninitializedTensorMixin",
 
 
 def as_parameter(machine: Machine, data: Value, requires_grad: bool | None = True, cls: Value | None = None) -> Value:
-    """`Parameter(data)`: a tensor of its own, of the shape and dtype of `data`, without elements to compute with."""
+    """`Parameter(data)`: a tensor of its own, of the shape and dtype of `data`, without elements to compute with.
+
+    Raises:
+        Raised: RuntimeError, where gradients are asked for of whole numbers or flags.
+    """
     tensor = machine.state.find(data, TensorObject)
+    if tensor is not None and requires_grad and tensor.dtype in _WITHOUT_GRADIENT:
+        raise machine.raises("RuntimeError", "Only Tensors of floating point and complex dtype can require gradients")
     if tensor is None:
         new = TensorObject(shape=(0,) if data == NONE else None, dtype="float32" if data == NONE else None)
     else:

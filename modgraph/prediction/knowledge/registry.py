@@ -172,6 +172,8 @@ _inert: set[str] = set()
 _interpreted: set[str] = set()
 _aliases: dict[str, str] = {}
 _KNOWLEDGE = ("builtins", "stdlib", "containers", "tensors")
+_looked_up: dict[str, Value | None] = {}
+"""Answers of `lookup`, which do not change once all knowledge is loaded."""
 _loaded = False
 
 
@@ -227,7 +229,15 @@ def load() -> None:
 
 def lookup(name: str) -> Value | None:
     """KnownClass, KnownFunction or constant of that qualified name; an inert Unknown; None where nothing is known."""
-    name = _aliases.get(name, name)
+    found = _looked_up.get(name, _looked_up)
+    if found is _looked_up:
+        found = _look_up(_aliases.get(name, name))
+        if _loaded:
+            _looked_up[name] = found
+    return found  # type: ignore[return-value]  # the table itself stands for "not yet"
+
+
+def _look_up(name: str) -> Value | None:
     if name in _constants:
         return _constants[name]
     if name in _classes:

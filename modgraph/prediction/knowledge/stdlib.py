@@ -28,6 +28,7 @@ from modgraph.prediction.knowledge.registry import (
 )
 from modgraph.prediction.values import (
     FALSE,
+    LOADED_MODULES,
     NONE,
     TRUE,
     Address,
@@ -288,7 +289,7 @@ constant("os.environ", Unknown("depends on os.environ", None, inert=True))
 constant("sys.argv", Unknown("depends on sys.argv", None, inert=True))
 constant("sys.platform", Unknown("depends on sys.platform", None, inert=True))
 constant("sys.path", Unknown("depends on sys.path", None, inert=True))
-constant("sys.modules", Unknown("depends on what is imported", None))
+constant("sys.modules", LOADED_MODULES)
 constant("os.name", Unknown("depends on os.name", None, inert=True))
 
 

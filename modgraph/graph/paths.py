@@ -1,0 +1,22 @@
+"""What the paths of a graph say: places that are left open, full names of parameters, one path as seen from another."""
+
+from __future__ import annotations
+
+
+def is_open_place(path: str) -> bool:
+    """Whether `path` is a place where further children may stand ("heads.?"), not a module."""
+    return path == "?" or path.endswith(".?")
+
+
+def parameter_path(module: str, name: str) -> str:
+    """Full path of a parameter or buffer: parameter_path("encoder", "weight") == "encoder.weight"."""
+    return f"{module}.{name}" if module else name
+
+
+def relative_path(path: str, start: str) -> tuple[int, str]:
+    """`path` as seen from `start`: how many levels up, then the way down; so that like blocks say the same."""
+    own, other = start.split("."), path.split(".")
+    shared = 0
+    while shared < min(len(own), len(other)) and own[shared] == other[shared]:
+        shared += 1
+    return (len(own) - shared, ".".join(other[shared:]))

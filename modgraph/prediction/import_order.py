@@ -1,0 +1,131 @@
+"""Which modules are imported once a module is, and in which order; from their text alone, without indexing them."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import sys
+import textwrap
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from modgraph.prediction.limits import MAX_IMPORTED_MODULES
+from modgraph.source.modules import ModuleFinder, SourceError, SourceModule
+
+_IMPORT = re.compile(
+    r"^[ \t]*(?:import[ \t]+[^\n(;]+|from[ \t]+[.\w]+[ \t]+import[ \t]*(?:\([^)]*\)|(?:[^\n(;]*\\\n)*[^\n(;]+))", re.M
+)
+_BY_NAME = re.compile(r"^(?![ \t]*(?:#|def ))[^\n]*\b(?:import_module|__import__)\(\s*[\"']([.\w]+)[\"']", re.M)
+_COMPUTED = re.compile(r"\b(?:import_module|__import__)\(\s*(?![\"'\s])|\biter_modules\(|\bwalk_packages\(")
+_OUTERMOST = re.compile(r"^[^\s#)\]}][^\n]*", re.M)
+_NOT_RUN = re.compile(r"(?:async\s+)?def\b|if\s+(?:\w+\.)?TYPE_CHECKING\b|if\s+__name__\s*==")
+
+
+@dataclass
+class Imported:
+    """The modules that importing one brings, in the order in which their bodies begin."""
+
+    modules: dict[str, SourceModule] = field(default_factory=dict)
+    imports: dict[str, list[tuple[int, str]]] = field(default_factory=dict)
+    """Of each: the lines on which it imports others, in order."""
+    incomplete: str | None = None
+    """Why there may be more than these."""
+
+
+def imported_by(finder: ModuleFinder, roots: tuple[str, ...], libraries: bool) -> Imported:
+    """The modules imported with `roots`; those of installed packages only where `libraries`."""
+    found = Imported()
+    pending = list(reversed(roots))
+    while pending:
+        name = pending.pop()
+        if name in found.modules or _foreign(name):
+            continue
+        source = finder.source(name)
+        if source is None or (not libraries and _installed(source) and name not in roots):
+            continue
+        if len(found.modules) >= MAX_IMPORTED_MODULES:
+            found.incomplete = f"more than {MAX_IMPORTED_MODULES} modules are imported"
+            break
+        found.modules[name] = source
+        try:
+            lines = list(_imports(finder, source, found))
+        except SourceError:
+            lines = []
+        found.imports[name] = [*((0, parent) for parent in _parents(name)), *lines]
+        pending.extend(reversed([other for _, other in found.imports[name]]))
+    return found
+
+
+def _foreign(name: str) -> bool:
+    top = name.partition(".")[0]
+    return top in sys.stdlib_module_names or top in ("torch", "numpy")
+
+
+def _installed(source: SourceModule) -> bool:
+    return any(part in ("site-packages", "dist-packages") for part in source.path.parts)
+
+
+def _parents(name: str) -> list[str]:
+    parts = name.split(".")
+    return [".".join(parts[:end]) for end in range(1, len(parts))]
+
+
+def _imports(finder: ModuleFinder, source: SourceModule, found: Imported) -> Iterator[tuple[int, str]]:
+    """Line and name of each module that the body imports."""
+    text = source.text
+    blocks = [match.start() for match in _OUTERMOST.finditer(text)]
+    for match in _IMPORT.finditer(text):
+        if not _runs(text, blocks, match.start()):
+            continue
+        line = text.count("\n", 0, match.start()) + 1
+        try:
+            (node,) = ast.parse(textwrap.dedent(match.group())).body
+        except (SyntaxError, ValueError):
+            continue
+        for name in _named(finder, source, node):
+            yield line, name
+    for match in _BY_NAME.finditer(text):
+        name = match.group(1)
+        dots = len(name) - len(name.lstrip("."))
+        yield text.count("\n", 0, match.start()) + 1, source.absolute(name[dots:], dots)
+    if _COMPUTED.search(text):
+        found.incomplete = f"{source.file} imports modules by names that it computes"
+        if source.is_package:
+            line = text.count("\n") + 1
+            yield from ((line, name) for name in _siblings(source))
+
+
+def _runs(text: str, blocks: list[int], position: int) -> bool:
+    """What stands at that position is executed when the module is imported."""
+    place = bisect_right(blocks, position) - 1
+    return place < 0 or blocks[place] == position or not _NOT_RUN.match(text, blocks[place])
+
+
+def _named(finder: ModuleFinder, source: SourceModule, node: ast.stmt) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        for alias in node.names:
+            yield from (*_parents(alias.name), alias.name)
+    elif isinstance(node, ast.ImportFrom):
+        module = source.absolute(node.module or "", node.level)
+        if not module or _foreign(module):
+            return
+        yield from (*_parents(module), module)
+        package = finder.source(module)
+        if package is None or package.is_package:
+            for alias in node.names:
+                if alias.name != "*" and finder.source(f"{module}.{alias.name}") is not None:
+                    yield f"{module}.{alias.name}"
+
+
+def _siblings(package: SourceModule) -> list[str]:
+    """The modules of a package, by name."""
+    directory = package.path.parent
+    try:
+        entries = sorted(os.listdir(directory))
+    except OSError:
+        return []
+    names = [entry[:-3] for entry in entries if entry.endswith(".py") and not entry.startswith("__")]
+    names += [entry for entry in entries if (directory / entry / "__init__.py").is_file()]
+    return [f"{package.name}.{name}" for name in sorted(names)]

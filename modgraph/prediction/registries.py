@@ -1,0 +1,155 @@
+"""Containers of modules that other statements fill when they are imported: registries.
+
+A module is evaluated name by name, so what a decorator or a call registers is not there when the container is looked
+into. The first look into a container made at module level therefore runs the statements that may change it, in the order
+of the imports, up to the one that is running itself. Where not all of them can be followed, the container stays open.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from modgraph.prediction import names
+from modgraph.prediction.frames import LimitError
+from modgraph.prediction.import_order import Imported, imported_by
+from modgraph.prediction.limits import MAX_STEPS
+from modgraph.prediction.side_effects import Effect, effects_on
+from modgraph.prediction.values import (
+    Address,
+    DictObject,
+    EnvironmentObject,
+    ListObject,
+    SetObject,
+    Unknown,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from modgraph.prediction.machine import Interpreter
+
+Home = tuple[str, str]
+"""Module and name whose evaluation made a container."""
+
+
+@dataclass
+class Registry:
+    """The containers that one name made, and what may still change them."""
+
+    containers: list[int] = field(default_factory=list)
+    effects: list[Effect] | None = None
+    """Those that have not run yet, the next one last; None before they were looked for."""
+    lost: Unknown | None = None
+    """Why an entry may be missing."""
+
+
+def claim(machine: Interpreter, home: Home, since: int) -> None:
+    """Notes the containers made since then as those of that name."""
+    base = machine.base
+    made = [
+        index
+        for index in range(since, base.next_index)
+        if type(base.objects.get(index)) in (DictObject, ListObject, SetObject) and index not in base.claimed
+    ]
+    if made:
+        base.registries.setdefault(home, Registry()).containers.extend(made)
+        base.unsettled.update(dict.fromkeys(made, home))
+        base.claimed.update(made)
+
+
+def settle(machine: Interpreter, index: int) -> None:
+    """Runs what may have changed that container before now."""
+    base = machine.base
+    home = base.unsettled[index]
+    registry = base.registries[home]
+    if registry.effects is None:
+        registry.effects = []
+        registry.effects = _effects(machine, home, registry)
+    while registry.effects:
+        effect = registry.effects[-1]
+        if _is_running(machine, effect):
+            return
+        registry.effects.pop()
+        _replay(machine, effect, registry)
+    if registry.containers:
+        containers, registry.containers = registry.containers, []
+        for each in containers:
+            base.unsettled.pop(each, None)
+        if registry.lost is not None:
+            _open(machine, containers, registry.lost)
+
+
+def _effects(machine: Interpreter, home: Home, registry: Registry) -> list[Effect]:
+    module, name = home
+    source = machine.finder.source(module)
+    if source is None:
+        return []
+    bound: set[str] = {name}
+    for statement in source.index.statements.get(name, ()):
+        if statement.kind == "assign":
+            bound.update(statement.names)
+    roots = tuple(dict.fromkeys([*machine.roots, *(frame.module for frame in machine.frames[:1]), module]))
+    imported = _imported(machine, roots, "site-packages" in source.path.parts)
+    effects = effects_on(module, bound, imported)
+    if effects and imported.incomplete is not None:
+        registry.lost = Unknown(f"{name} may hold more: {imported.incomplete}")
+    return effects[::-1]
+
+
+def _imported(machine: Interpreter, roots: tuple[str, ...], libraries: bool) -> Imported:
+    key = (roots, libraries)
+    if key not in machine.imported:
+        machine.imported[key] = imported_by(machine.finder, roots, libraries)
+    return machine.imported[key]
+
+
+def _is_running(machine: Interpreter, effect: Effect) -> bool:
+    module = effect.source.name
+    if (module, effect.statement.first_line) in machine.executing:
+        return True
+    return any((module, name) in machine.importing for name in effect.statement.names)
+
+
+def _replay(machine: Interpreter, effect: Effect, registry: Registry) -> None:
+    """Runs one statement, with a budget of its own."""
+    unfollowed, before = machine.unfollowed, machine.steps
+    limit, depth = machine.module_limit, machine.module_depth
+    machine.module_limit, machine.module_depth = MAX_STEPS + 1, 0
+    frames, machine.frames = machine.frames, []
+    value: Value | None = None
+    try:
+        value = _run(machine, effect)
+    except LimitError as error:
+        if machine.exhausted:
+            raise
+        value = Unknown(str(error))
+    finally:
+        machine.frames = frames
+        machine.module_limit, machine.module_depth = limit + machine.steps - before, depth
+    machine.fragments.clear()  # constructions that looked into the container before
+    failed = isinstance(value, Unknown) and not value.inert
+    if failed or effect.hidden or machine.unfollowed != unfollowed:
+        place = f"{effect.source.file}, line {effect.statement.first_line}"
+        registry.lost = registry.lost or Unknown(f"what {place}, registers is not known")
+
+
+def _run(machine: Interpreter, effect: Effect) -> Value | None:
+    source, statement = effect.source, effect.statement
+    index = source.index
+    for name in (*statement.names, *statement.touched):
+        if statement not in index.statements.get(name, ()) or (name not in statement.names and name not in index.names):
+            continue
+        value = names.global_name(machine, source.name, name)
+        if name in statement.names or isinstance(value, Address):
+            return value if name in statement.names else None
+    with machine.at_module_level():
+        environment = machine.state.allocate(EnvironmentObject())
+        return machine.module_statement(source, statement, environment).get("")
+
+
+def _open(machine: Interpreter, containers: list[int], why: Unknown) -> None:
+    with machine.at_module_level():
+        for index in containers:
+            item = machine.state.write(Address(index))
+            if isinstance(item, (DictObject, ListObject, SetObject)):
+                item.open = item.open or why

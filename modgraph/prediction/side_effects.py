@@ -1,0 +1,259 @@
+"""Statements of modules that may change an object that another statement made: registrations, by their syntax.
+
+A name stands for the object. What mentions it in a way that may change it is found in all modules that are imported:
+functions and classes that do so when they are called or derived from, names that are bound to its methods, and then the
+statements that use these when a module is imported.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from modgraph.prediction.import_order import Imported
+from modgraph.source.index import Definition, Statement
+from modgraph.source.modules import SourceError, SourceModule
+
+_READING = frozenset({"get", "items", "keys", "values", "copy", "index", "count", "format", "join", "startswith"})
+"""Methods of containers that leave them as they are."""
+
+_WHEN_DERIVED = frozenset({"__init_subclass__", "__new__", "__init__", "__call__", "__prepare__"})
+
+
+@dataclass(frozen=True)
+class Effect:
+    """A statement of a module that may change the object."""
+
+    source: SourceModule
+    statement: Statement
+    hidden: bool = False
+    """By a metaclass, which is not interpreted."""
+
+
+@dataclass
+class _Words:
+    """Names by what they mean, in whatever module."""
+
+    objects: set[str]
+    """Lead to the object."""
+    callables: set[str] = field(default_factory=set)
+    """May change it when they are called, or used as a decorator."""
+    bases: set[str] = field(default_factory=set)
+    """Classes that change it when a class derives from them."""
+    metaclasses: set[str] = field(default_factory=set)
+
+    def all(self) -> frozenset[str]:
+        return frozenset(self.objects | self.callables | self.bases | self.metaclasses)
+
+
+def effects_on(home: str, names: Iterable[str], imported: Imported) -> list[Effect]:
+    """The statements that may change what `names` of module `home` lead to, in the order in which they run."""
+    words = _Words(set(names))
+    own = set(words.objects)
+    while True:
+        before = words.all()
+        pattern = re.compile(rf"\b(?:{'|'.join(sorted(map(re.escape, before)))})\b")
+        modules = [source for source in imported.modules.values() if _mentions(source, pattern)]
+        for source in modules:
+            _learn(source, words, pattern)
+        if words.all() == before:
+            break
+    effects = {source.name: list(_effects(source, words, own if source.name == home else set())) for source in modules}
+    ordered: list[Effect] = []
+    seen: set[str] = set()
+    for name in imported.modules:
+        _in_order(name, imported, effects, seen, ordered)
+    return ordered
+
+
+def _in_order(
+    name: str, imported: Imported, effects: dict[str, list[Effect]], seen: set[str], ordered: list[Effect]
+) -> None:
+    """What importing a module runs: at each of its imports what that runs, in between its own."""
+    if name in seen:
+        return
+    seen.add(name)
+    own = list(reversed(effects.get(name, ())))
+    for line, other in imported.imports.get(name, ()):
+        while own and own[-1].statement.first_line < line:
+            ordered.append(own.pop())
+        _in_order(other, imported, effects, seen, ordered)
+    ordered.extend(reversed(own))
+
+
+def _mentions(source: SourceModule, pattern: re.Pattern[str]) -> bool:
+    try:
+        return pattern.search(source.text) is not None and bool(source.index.body)
+    except SourceError:
+        return False
+
+
+def _slice(source: SourceModule, first: int, last: int) -> str:
+    return "\n".join(source.lines[first - 1 : last])
+
+
+def _tree(source: SourceModule, statement: Statement) -> list[ast.stmt]:
+    try:
+        return ast.parse(_slice(source, statement.first_line, statement.last_line)).body
+    except (SyntaxError, ValueError):
+        return []
+
+
+# ---- which names lead to a change ------------------------------------------------------------------------------------
+
+
+def _learn(source: SourceModule, words: _Words, pattern: re.Pattern[str]) -> None:
+    """Adds the names of this module that lead to the object, or to a change of it."""
+    for statement in source.index.body:
+        if not pattern.search(_slice(source, statement.first_line, statement.last_line)):
+            continue
+        if statement.kind == "import":
+            _learn_aliases(statement, words)
+        elif statement.kind == "function":
+            if any(_changes(node, words) for node in _tree(source, statement)):
+                words.callables.update(statement.names)
+        elif statement.kind == "class" and statement.definition is not None:
+            _learn_class(source, statement, statement.definition, words)
+        elif any(_leads_on(node, words) for node in _tree(source, statement)):
+            words.objects.update(statement.names)
+
+
+def _learn_aliases(statement: Statement, words: _Words) -> None:
+    for imported in statement.imports:
+        for known in (words.objects, words.callables, words.bases, words.metaclasses):
+            if imported.attribute in known:
+                known.add(imported.name)
+
+
+def _learn_class(source: SourceModule, statement: Statement, definition: Definition, words: _Words) -> None:
+    for node in _tree(source, statement):
+        if not isinstance(node, ast.ClassDef):
+            continue
+        parts = {part for base in node.bases for part in _chain(base)}
+        metaclass = {part for keyword in node.keywords if keyword.arg == "metaclass" for part in _chain(keyword.value)}
+        if metaclass & (words.metaclasses | words.callables):
+            words.metaclasses.add(node.name)
+        if parts & words.metaclasses:
+            words.metaclasses.add(node.name)
+        if parts & words.bases:
+            words.bases.add(node.name)
+        own = node.name in words.objects
+        for method in node.body:
+            if not isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                continue
+            if not (_changes(method, words) or (own and _changes(method, _Words({"cls", "self", node.name})))):
+                continue
+            if method.name == "__init_subclass__":
+                words.bases.add(node.name)
+            elif method.name in _WHEN_DERIVED and parts & {"type", "ABCMeta", "EnumMeta", "EnumType"}:
+                words.metaclasses.add(node.name)
+            elif method.name != "forward" and (method.decorator_list or method.name in ("__call__", "__new__") or own):
+                words.callables.add(node.name)
+
+
+def _changes(tree: ast.AST, words: _Words) -> bool:
+    """Running this code may change the object, or hands it or a way to change it out."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in words.callables:
+            return True
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) and node.attr in words.callables:
+            return True
+        if _changes_object(node, words.objects):
+            return True
+    return False
+
+
+def _changes_object(node: ast.AST, objects: set[str]) -> bool:
+    if isinstance(node, (ast.Subscript, ast.Attribute)) and not isinstance(node.ctx, ast.Load):
+        return bool(_chain(node.value) & objects)
+    if isinstance(node, ast.AugAssign):
+        return bool(_chain(node.target) & objects)
+    if isinstance(node, ast.Call):
+        if isinstance(node.func, ast.Attribute) and node.func.attr not in _READING and _chain(node.func) & objects:
+            return True
+        given = [*node.args, *(keyword.value for keyword in node.keywords)]
+        return any(_is_object(argument, objects) for argument in given)
+    if isinstance(node, (ast.Return, ast.Assign, ast.AnnAssign)) and node.value is not None:
+        return _is_object(node.value, objects)
+    return isinstance(node, (ast.Global, ast.Nonlocal)) and bool(objects.intersection(node.names))
+
+
+def _is_object(node: ast.AST, objects: set[str]) -> bool:
+    """The expression is the object, or an attribute of it."""
+    return isinstance(node, (ast.Name, ast.Attribute)) and bool(_chain(node) & objects)
+
+
+def _leads_on(tree: ast.AST, words: _Words) -> bool:
+    """A statement binds its names to the object, to a method of it, or to something made of what changes it."""
+    if not isinstance(tree, (ast.Assign, ast.AnnAssign)) or tree.value is None:
+        return False
+    return _is_object(tree.value, words.objects) or _changes(tree.value, words) or _calls(tree.value, words.objects)
+
+
+def _calls(tree: ast.AST, names: set[str]) -> bool:
+    return any(isinstance(node, ast.Call) and _chain(node.func) & names for node in ast.walk(tree))
+
+
+def _chain(node: ast.AST) -> set[str]:
+    """The names in a.b[...].c(...), whatever the items and arguments."""
+    found: set[str] = set()
+    while True:
+        if isinstance(node, ast.Attribute):
+            found.add(node.attr)
+            node = node.value
+        elif isinstance(node, ast.Subscript):
+            node = node.value
+        elif isinstance(node, ast.Call):
+            node = node.func
+        else:
+            return found | ({node.id} if isinstance(node, ast.Name) else set())
+
+
+# ---- which statements use them ---------------------------------------------------------------------------------------
+
+
+def _effects(source: SourceModule, words: _Words, made: set[str]) -> Iterable[Effect]:
+    """The statements of a module that may change the object; not those that make it, or stand for it themselves."""
+    mentioned = re.compile(rf"\b(?:{'|'.join(sorted(map(re.escape, words.all())))})\b")
+    own = {id(statement) for name in made for statement in source.index.statements.get(name, ())}
+    kinds: dict[str, Callable[[SourceModule, Statement, _Words], Effect | None]] = {
+        "class": _of_class,
+        "function": _of_definition,
+        "import": lambda *_: None,
+    }
+    for statement in source.index.body:
+        if id(statement) in own or not mentioned.search(_slice(source, statement.first_line, statement.last_line)):
+            continue
+        effect = kinds.get(statement.kind, _of_statement)(source, statement, words)
+        if effect is not None:
+            yield effect
+
+
+def _of_definition(source: SourceModule, statement: Statement, words: _Words) -> Effect | None:
+    used = words.objects | words.callables
+    for node in _tree(source, statement):
+        for decorator in getattr(node, "decorator_list", ()):
+            if any(_chain(part) & used for part in ast.walk(decorator)):
+                return Effect(source, statement)
+    return None
+
+
+def _of_class(source: SourceModule, statement: Statement, words: _Words) -> Effect | None:
+    for node in _tree(source, statement):
+        if isinstance(node, ast.ClassDef):
+            parts = {part for base in node.bases for part in _chain(base)}
+            keywords = {part for keyword in node.keywords for part in _chain(keyword.value)}
+            if parts & words.metaclasses or keywords & words.metaclasses:
+                return Effect(source, statement, hidden=True)
+            if parts & (words.bases | words.callables):
+                return Effect(source, statement)
+    return _of_definition(source, statement, words)
+
+
+def _of_statement(source: SourceModule, statement: Statement, words: _Words) -> Effect | None:
+    for node in _tree(source, statement):
+        if _changes(node, words):
+            return Effect(source, statement)
+    return None

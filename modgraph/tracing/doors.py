@@ -1,0 +1,187 @@
+"""The doors through which work and values of a traced call get elsewhere, past every torch function.
+
+Threads, scripted functions, setters and constructors made in C, swapped tensors: each is watched while a model runs.
+"""
+
+from __future__ import annotations
+
+import _thread
+import contextlib
+import functools
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import torch
+import torch.utils.dlpack
+
+from modgraph.tracing.operations import Function, Kind
+from modgraph.tracing.patches import Patches
+from modgraph.tracing.recorder import Recorder
+from modgraph.tracing.tensors import quietly
+
+
+def watch_doors(recorder: Recorder, patches: Patches) -> None:
+    """Put a watch on every door; `patches` takes them off."""
+    _patch_threads(recorder, patches)
+    _patch_raw_threads(recorder, patches)
+    _patch_scripted_functions(recorder, patches)
+    _patch_setters(recorder, patches)
+    _patch_unseen_functions(recorder, patches)
+    _patch_swaps(recorder, patches)
+    _patch_disabling(recorder, patches)
+
+
+def _patch_threads(recorder: Recorder, patches: Patches) -> None:
+    """Threads started, and tasks handed to a pool, inside the traced call go on with its open call."""
+    start: Callable[..., Any] = vars(threading.Thread)["start"]
+    bootstrap: Callable[..., Any] | None = vars(threading.Thread).get("_bootstrap_inner")
+    submit: Callable[..., Any] = vars(ThreadPoolExecutor)["submit"]
+    started: dict[int, Any] = {}
+
+    @functools.wraps(start)
+    def traced_start(self: threading.Thread) -> None:
+        if recorder.local.stack is not None:
+            started[id(self)] = (self, recorder.fork())
+        start(self)
+
+    def traced_bootstrap(self: threading.Thread) -> None:
+        assert bootstrap is not None
+        _, inside = started.pop(id(self), (self, contextlib.nullcontext))
+        with inside():
+            bootstrap(self)
+
+    @functools.wraps(submit)
+    def traced_submit(self: ThreadPoolExecutor, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        if recorder.local.stack is None:
+            return submit(self, fn, *args, **kwargs)
+        inside = recorder.fork()
+
+        def task(*args: Any, **kwargs: Any) -> Any:
+            with inside():
+                return fn(*args, **kwargs)
+
+        return submit(self, task, *args, **kwargs)
+
+    if bootstrap is not None:
+        patches.replace(threading.Thread, "start", traced_start)
+        patches.replace(threading.Thread, "_bootstrap_inner", traced_bootstrap)
+    patches.replace(ThreadPoolExecutor, "submit", traced_submit)
+
+
+def _patch_scripted_functions(recorder: Recorder, patches: Patches) -> None:
+    """A scripted function is one operation: no mode sees it."""
+    kind = torch.jit.ScriptFunction
+    original = kind.__call__
+
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if recorder.is_outside():
+            return original(self, *args, **kwargs)
+        name = str(getattr(self, "qualified_name", self.name)).removeprefix("__torch__.")
+        return recorder.mode.recorded(Function(Kind.OPERATION, name), functools.partial(original, self), args, kwargs)
+
+    patches.replace(kind, "__call__", call)
+
+
+def _patch_raw_threads(recorder: Recorder, patches: Patches) -> None:
+    start: Callable[..., Any] = _thread.start_new_thread
+
+    @functools.wraps(start)
+    def traced_start(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Any = None) -> Any:
+        if recorder.local.stack is None:
+            return start(function, args, kwargs or {})
+        inside = recorder.fork()
+
+        def run(*args: Any, **kwargs: Any) -> None:
+            with inside():
+                function(*args, **kwargs)
+
+        return start(run, args, kwargs or {})
+
+    patches.replace(_thread, "start_new_thread", traced_start)
+
+
+def _patch_setters(recorder: Recorder, patches: Patches) -> None:
+    """`z.real = ...` and `z.imag = ...` write in C; `t.set_(...)` gives a tensor other memory."""
+    base = torch.Tensor.__mro__[1]
+    for name in ("real", "imag"):
+        part = getattr(base, name)
+        function = Function(Kind.OPERATION, f"torch.Tensor.{name}.__set__", in_place=True)
+
+        def assign(self: Any, value: Any, part: Any = part, function: Function = function) -> None:
+            if recorder.is_outside() or recorder.is_quiet():
+                part.__set__(self, value)
+            else:
+                recorder.mode.recorded(function, part.__set__, (self, value), {})
+
+        patches.replace(torch.Tensor, name, property(part.__get__, assign, part.__delete__, part.__doc__))
+    set_memory: Callable[..., Any] = base.set_
+
+    @functools.wraps(set_memory)
+    def set_(self: Any, *args: Any, **kwargs: Any) -> Any:
+        result = set_memory(self, *args, **kwargs)
+        if not recorder.is_outside():
+            recorder.dataflow.forget(self)
+        return result
+
+    patches.replace(torch.Tensor, "set_", set_)
+
+
+_UNSEEN: tuple[tuple[Any, str, Kind], ...] = (
+    (torch.nested, "nested_tensor", Kind.OPERATION),
+    (torch, "to_dlpack", Kind.GAP),
+    (torch.utils.dlpack, "to_dlpack", Kind.GAP),
+)
+"""Functions that take tensors, and that no mode is told of."""
+
+
+def _patch_unseen_functions(recorder: Recorder, patches: Patches) -> None:
+    for owner, name, kind in _UNSEEN:
+        original = getattr(owner, name, None)
+        if original is None:
+            continue
+        function = Function(kind, f"{owner.__name__}.{name}")
+
+        def call(*args: Any, original: Any = original, function: Function = function, **kwargs: Any) -> Any:
+            if recorder.is_outside() or recorder.is_quiet():
+                return original(*args, **kwargs)
+            return recorder.mode.recorded(function, original, args, kwargs)
+
+        patches.replace(owner, name, functools.wraps(original)(call))
+
+
+def _patch_swaps(recorder: Recorder, patches: Patches) -> None:
+    """Tensors to which weak references lead cannot be swapped: the recorder's are let go before."""
+    original: Callable[..., Any] = torch.utils.swap_tensors
+
+    @functools.wraps(original)
+    def swap_tensors(t1: torch.Tensor, t2: torch.Tensor) -> None:
+        if recorder.is_outside():
+            original(t1, t2)
+            return
+        with quietly():
+            put_back = recorder.before_swap(t1, t2)
+        try:
+            original(t1, t2)
+        except BaseException:
+            with quietly():
+                put_back(t1, t2)
+            raise
+        with quietly():
+            put_back(t2, t1)
+
+    patches.replace(torch.utils, "swap_tensors", swap_tensors)
+
+
+def _patch_disabling(recorder: Recorder, patches: Patches) -> None:
+    """What runs inside `with torch._C.DisableTorchFunction()` is not seen."""
+    original = torch._C.DisableTorchFunction
+
+    @functools.wraps(original, updated=())
+    def disable() -> Any:
+        if not recorder.is_outside() and not recorder.is_quiet():
+            recorder.gap("disabled", [])
+        return original()
+
+    patches.replace(torch._C, "DisableTorchFunction", disable)

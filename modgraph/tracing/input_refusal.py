@@ -1,0 +1,85 @@
+"""When to stop: a forward that raises an exception of its own, whatever it is given, will not be won over."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import traceback
+from types import FrameType
+
+from modgraph.tracing.failures import describe, raised_by_user
+
+_UNCONDITIONAL = 3
+"""Equal exceptions of a `raise` that nothing decides about, after which no other input is tried."""
+_CONDITIONAL = 20
+"""The same under a condition, which another input may meet."""
+
+Refusal = tuple[str, str, int]
+"""What was raised, and the file and line that raised it."""
+
+
+class Refusals:
+    """The exceptions of one search, in order."""
+
+    def __init__(self) -> None:
+        self._last: Refusal | None = None
+        self._count = 0
+        self._enough = _CONDITIONAL
+
+    def add(self, error: BaseException | None) -> None:
+        """Take in how one run ended."""
+        refusal = _refusal(error)
+        if refusal is None or error is None:
+            self._last, self._count = None, 0
+            return
+        self._count = self._count + 1 if refusal == self._last else 1
+        if self._count == 1:
+            self._enough = _UNCONDITIONAL if _is_unconditional(_innermost(error)) else _CONDITIONAL
+        self._last = refusal
+
+    @property
+    def final(self) -> bool:
+        """The user's own code has said the same so often that it says so of every input."""
+        return self._count >= self._enough
+
+
+def _refusal(error: BaseException | None) -> Refusal | None:
+    if error is None or not raised_by_user(error):
+        return None
+    frame, line = _innermost(error)
+    return describe(error), frame.f_code.co_filename, line
+
+
+def _innermost(error: BaseException) -> tuple[FrameType, int]:
+    return list(traceback.walk_tb(error.__traceback__))[-1]
+
+
+def _is_unconditional(place: tuple[FrameType, int]) -> bool:
+    """The line is a `raise` that the function comes to whenever it comes that far."""
+    frame, line = place
+    lines = linecache.getlines(frame.f_code.co_filename)
+    try:
+        tree = ast.parse("".join(lines))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    bodies = [
+        node.body
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.name == frame.f_code.co_name
+        and node.lineno <= line <= (node.end_lineno or node.lineno)
+    ]
+    return any(_comes_to(body, line) for body in bodies)
+
+
+def _comes_to(body: list[ast.stmt], line: int) -> bool:
+    """One of the statements is a `raise` on this line, and none before it may leave the function."""
+    for statement in body:
+        if statement.lineno <= line <= (statement.end_lineno or line):
+            if isinstance(statement, ast.Raise):
+                return True
+            if hasattr(statement, "body"):
+                return False
+        if any(isinstance(inner, ast.Return) for inner in ast.walk(statement)):
+            return False
+    return False
