@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from modgraph.errors import InputError, ModgraphError, TargetError, TraceError
+from modgraph.errors import ConfigError, InputError, ModgraphError, TargetError, TraceError
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.model import Graph, Problem
 from modgraph.options import Device, Mode, TraceOptions
@@ -30,7 +32,7 @@ def _unwatched(_stage: str) -> AbstractContextManager[Any]:
 
 
 def analyze(
-    model: torch.nn.Module | str,
+    model: torch.nn.Module | str | os.PathLike[str],
     args: Any = (),
     kwargs: Mapping[str, Any] | None = None,
     *,
@@ -47,8 +49,8 @@ def analyze(
     """Predict, trace and merge.
 
     Args:
-        model: a live module, which is run in this process; or a target such as "model.py:Net", which is built and run
-            in a process of its own.
+        model: a live module, which is run in this process; or a target such as "model.py:Net" (or the path of a file),
+            which is built and run in a process of its own.
         args: positional arguments of `forward`, for a live model; a lone tensor is taken as a tuple of one. Without
             `args` and `kwargs`, inputs are inferred.
         kwargs: keyword arguments of `forward`.
@@ -64,12 +66,17 @@ def analyze(
     Raises:
         TargetError: the target does not exist, or names more than one model.
         InputError: `forward` does not accept these inputs.
+        ConfigError: an option has a value that it cannot have, or is of no use here.
     """
     options = TraceOptions(
         device=device, mode=mode, backward=backward, stats=stats, timeout=timeout, memory_limit=memory_limit
     )
-    if not isinstance(model, str):
+    if static:
+        _refuse("static=True, which runs nothing", options.changed(), inputs=inputs, args=args != (), kwargs=kwargs)
+    if not isinstance(model, str | os.PathLike):
+        _refuse_for_a_live_model(timeout=timeout, memory_limit=memory_limit, inputs=inputs, path=path)
         return _analyze_live(model, args, kwargs, static=static, options=options)
+    model = os.fspath(model)
     if args != () or kwargs:
         raise InputError(
             "a target is run in a process of its own, which tensors of this one do not reach",
@@ -81,8 +88,21 @@ def analyze(
     return analyze_target(_the_target(model, path), specs=specs, options=options, static=static)
 
 
+def _refuse(what: str, names: Sequence[str] = (), **values: Any) -> None:
+    """Raises ConfigError where options were given that `what` makes no use of."""
+    given = [*names, *(name for name, value in values.items() if value)]
+    if given:
+        are = "is" if len(given) == 1 else "are"
+        raise ConfigError(f"{', '.join(given)} {are} of no use with {what}", hint="leave one of them out")
+
+
+def _refuse_for_a_live_model(**values: Any) -> None:
+    given = [name for name, value in values.items() if value not in (None, ())]
+    _refuse("a live model, which runs in this process: give a target such as 'model.py:Net'", given)
+
+
 def predict(
-    target: str,
+    target: str | os.PathLike[str],
     args: Sequence[Any] = (),
     kwargs: Mapping[str, Any] | None = None,
     *,
@@ -91,22 +111,40 @@ def predict(
     """What the constructor will register, read from the source: torch is not imported and nothing of it is executed.
 
     Args:
-        target: "package.module:Class" or "file.py:Class"; a factory function or a module-level instance likewise.
+        target: "package.module:Class" or "file.py:Class"; a factory function or a module-level instance likewise. A
+            file alone, where it has one root model.
         args: positional arguments of the constructor: literals, or `Ref("torch.nn.ReLU")`.
         kwargs: keyword arguments of the constructor.
         path: where imports are looked up; by default `sys.path`.
 
     Raises:
-        TargetError: the target does not exist, or names more than one model.
+        TargetError: the target does not exist, or names more than one model, or an argument is no literal.
     """
     from modgraph.prediction import predict_graph
 
+    target = os.fspath(target)
     found = _the_target(target, path)
     if args or kwargs:
+        _require_literals(args, kwargs or {})
         if found.called:
             raise TargetError(f"{target!r} has arguments already; give them there or as `args` and `kwargs`")
         found = found.named(found.name, tuple(args), tuple((kwargs or {}).items()), called=True)
     return _with_repeats(predict_graph(found))
+
+
+def _require_literals(args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+    """Raises TargetError for an argument that cannot be written down, as a module or an object of the user's."""
+    from modgraph.source.wire import not_literal
+
+    named = [*((f"argument {place}", value) for place, value in enumerate(args, 1)), *kwargs.items()]
+    for name, value in named:
+        why = not_literal(value)
+        if why is not None:
+            raise TargetError(
+                f"{name} cannot be foretold with: {why}",
+                hint='arguments are literals, or Ref("torch.nn.ReLU") for a class or function; for anything richer, '
+                "predict a factory function, as file.py:build",
+            )
 
 
 def trace(
@@ -118,6 +156,7 @@ def trace(
     mode: Mode = "eval",
     backward: bool = False,
     stats: bool = False,
+    timeout: float | None = None,
 ) -> Graph:
     """What really runs: calls in order, shapes, dataflow. The model is left as it was.
 
@@ -126,14 +165,17 @@ def trace(
         args: positional arguments of `forward`; a lone tensor is taken as a tuple of one. Without `args` and `kwargs`,
             inputs are inferred.
         kwargs: keyword arguments of `forward`.
+        timeout: not for a live model, which nothing can stop; `analyze` takes it with a target.
 
     Returns:
         The graph; where `forward` raised, the part up to there and a problem that says so.
 
     Raises:
-        InputError: no inputs were given and none could be inferred.
+        InputError: no inputs were given and none could be inferred, or `forward` does not take those that were given.
+        ConfigError: an option has a value that it cannot have, or is of no use here.
     """
-    options = TraceOptions(device=device, mode=mode, backward=backward, stats=stats)
+    options = TraceOptions(device=device, mode=mode, backward=backward, stats=stats, timeout=timeout)
+    _refuse_for_a_live_model(timeout=timeout)
     return _with_repeats(_trace_live(model, args, kwargs, options))
 
 
@@ -242,12 +284,38 @@ def _analyze_live(
 ) -> Graph:
     from modgraph.prediction.live import predict_live
 
+    _require_module(model)
     kind = type(model)
     file = getattr(sys.modules.get(kind.__module__), "__file__", None)
     predicted = predict_live(kind.__module__, kind.__qualname__, Path(file) if file else None)
     if static:
         return _with_repeats(predicted)
+    predicted = _as_it_was_built(predicted)
     return _with_repeats(_merged(predicted, _trace_live(model, args, kwargs, options)))
+
+
+def _require_module(model: object) -> None:
+    torch = sys.modules.get("torch")  # where it was never imported, there is no module of its
+    if torch is None or not isinstance(model, torch.nn.Module):
+        raise InputError(
+            f"a live model is a torch.nn.Module, not {type(model).__name__}",
+            hint="a class or function is analyzed by its target: modgraph.analyze('model.py:Net')",
+        )
+
+
+def _as_it_was_built(predicted: Graph) -> Graph:
+    """The prediction without what a caller does to any model after its constructor: freeze it, convert it, move it."""
+    return replace(
+        predicted,
+        modules=tuple(
+            replace(
+                node,
+                parameters=tuple(replace(held, dtype=None, trainable=None) for held in node.parameters),
+                buffers=tuple(replace(held, dtype=None) for held in node.buffers),
+            )
+            for node in predicted.modules
+        ),
+    )
 
 
 def _trace_live(model: torch.nn.Module, args: Any, kwargs: Mapping[str, Any] | None, options: TraceOptions) -> Graph:

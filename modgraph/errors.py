@@ -89,7 +89,7 @@ class TraceError(ModgraphError):
 
 
 class ConfigError(ModgraphError):
-    """`[tool.modgraph]` or a command-line option cannot be used."""
+    """`[tool.modgraph]`, or an option of a command or function, cannot be used."""
 
 
 class ExportError(ModgraphError):

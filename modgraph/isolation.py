@@ -100,7 +100,6 @@ def trace_in_process(
             "inputs": [encode_fields(spec) for spec in specs],
             "options": encode_fields(options),
             "capture": capture,
-            "parent": os.getpid(),
         }
         heard, end = _ask(request, directory, options.timeout, on_event)
         output = _tail(directory / "output.txt")
@@ -154,6 +153,8 @@ class _End:
             return f"the time limit of {options.timeout:g} s was reached"
         if self.status < 0:
             return f"the process was killed by {_signal_name(-self.status)}"
+        if self.status == 0:
+            return "the process ended itself with exit status 0, or closed the pipe that it reports through,"
         return f"the process ended itself with exit status {self.status}"
 
 

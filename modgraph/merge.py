@@ -5,22 +5,27 @@ The policy, in one table (a test per row):
 | fact                                   | both ran and agree | both ran and differ                    | only predicted knows                    | only observed knows                                        |
 | -------------------------------------- | ------------------ | -------------------------------------- | --------------------------------------- | ---------------------------------------------------------- |
 | the module exists                      | both True          | -                                      | observed False, a problem at its line   | predicted False; no problem where the prediction said unknown there |
-| class, parameter shapes, registered    | that               | the observed one; a problem names both | the predicted                           | the observed                                               |
+| class, registered                      | that               | the observed one; a problem names both | the predicted                           | the observed                                               |
+| a parameter or buffer of such a module | that               | -                                      | left out, a problem                     | kept; a problem, but where the prediction said unknown     |
+| its shape, dtype, trainable, persistent | that              | the observed one; a problem names both | the predicted, of a module it alone knows | the observed                                             |
+| the same instance or tensor as another | that               | the observed; a problem                | the predicted, if that one is there     | the observed; a problem, but where the prediction said unknown |
 | line, arguments                        | prediction         | prediction                             | prediction                              | source of the live class, arguments read off the instance  |
 | calls, operations, edges, statistics   | trace              | trace                                  | none: `calls` is empty                  | trace                                                      |
+| findings                               | once               | both                                   | the prediction's                        | the trace's                                                |
 
 The prediction's own problems are settled by the trace, which saw the whole tree: they are dropped. Modules that are
 made or found only while `forward` runs are in no constructor, so that not foretelling them is no problem either; the
-same holds for what is hidden from registration.
+same holds for what is hidden from registration. Where the class is another than foretold, that is the one problem: its
+parameters are not compared. Which blocks are alike is found out anew, in what came of it.
 """  # noqa: E501
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from modgraph.graph.build import GraphBuilder
-from modgraph.graph.index import GraphIndex
+from modgraph.graph.build import GraphBuilder, depth_first
+from modgraph.graph.index import GraphIndex, parent_path
 from modgraph.graph.model import (
     BufferInfo,
     Finding,
@@ -32,40 +37,71 @@ from modgraph.graph.model import (
     Shape,
     SourceLocation,
 )
+from modgraph.graph.paths import is_open_place, parameter_path
+
+Tensor = ParameterInfo | BufferInfo
 
 
 def merge(predicted: Graph, traced: Graph) -> Graph:
-    """One graph of both halves; the policy is this module's docstring. Neither argument is changed.
-
-    Raises:
-        GraphError: the two are not graphs of halves of the same model (one names what the other cannot hold).
-    """
+    """One graph of both halves; the policy is this module's docstring. Neither argument is changed."""
     builder = GraphBuilder.of(traced)
     builder.model = _merge_model(predicted.model, traced.model)
-    builder.findings = _merge_findings(predicted, traced)
-    unknown = _UnknownPlaces(predicted.modules)
-    foretold = {node.path: node for node in predicted.modules if not _is_wildcard(node.path)}
-    seen = {node.path: node for node in traced.modules}
-    builder.modules = []
+    halves = _Halves.of(predicted, traced)
+    modules = []
     for path in _paths_in_order(predicted, traced):
-        node, problems = _merge_module(foretold.get(path), seen.get(path), unknown)
-        builder.modules.append(node)
+        node, problems = _merge_module(path, halves)
+        modules.append(replace(node, repeat=None))
         builder.problems.extend(problems)
+    builder.modules = _with_aliases_that_exist(depth_first(modules))
+    builder.findings = _merge_findings(predicted, traced, {node.path for node in modules})
     return builder.build()
 
 
-def _is_wildcard(path: str) -> bool:
-    return path == "?" or path.endswith(".?")
+@dataclass(frozen=True, slots=True)
+class _Halves:
+    """What both sides say, by path."""
+
+    foretold: Mapping[str, ModuleNode]
+    """Without the places where further children may stand."""
+    seen: Mapping[str, ModuleNode]
+    foretold_instances: _Instances
+    seen_instances: _Instances
+    unknown: _UnknownPlaces
+
+    @classmethod
+    def of(cls, predicted: Graph, traced: Graph) -> _Halves:
+        foretold = {node.path: node for node in predicted.modules if not is_open_place(node.path)}
+        return cls(
+            foretold,
+            {node.path: node for node in traced.modules},
+            _Instances(foretold.values()),
+            _Instances(traced.modules),
+            _UnknownPlaces(predicted),
+        )
+
+
+class _Instances:
+    """Which names stand for one object: of modules, and of parameters and buffers by their full paths."""
+
+    def __init__(self, modules: Iterable[ModuleNode]) -> None:
+        self.modules: dict[str, str] = {}
+        self.tensors: dict[str, str] = {}
+        for node in modules:
+            self.modules[node.path] = node.path if node.alias_of is None else node.alias_of
+            for tensor in _tensors_of(node):
+                path = parameter_path(node.path, tensor.name)
+                self.tensors[path] = path if tensor.alias_of is None else tensor.alias_of
 
 
 class _UnknownPlaces:
     """Where the prediction said that it does not know what stands there."""
 
-    def __init__(self, modules: Iterable[ModuleNode]) -> None:
+    def __init__(self, predicted: Graph) -> None:
         self._open: set[str] = set()
         self._unknown_class: set[str] = set()
-        for node in modules:
-            if _is_wildcard(node.path):
+        self._in_doubt = {problem.module for problem in predicted.problems}
+        for node in predicted.modules:
+            if is_open_place(node.path):
                 self._open.add(node.path[:-1].rstrip("."))
             elif node.class_name is None:
                 self._unknown_class.add(node.path)
@@ -80,23 +116,26 @@ class _UnknownPlaces:
                 return True
         return False
 
+    def cover_tensors(self, path: str) -> bool:
+        """Whether the module at `path` may have further parameters and buffers, or others than were foretold."""
+        return self.cover(path) or path in self._open or path in self._in_doubt or None in self._in_doubt
+
 
 def _paths_in_order(predicted: Graph, traced: Graph) -> Iterator[str]:
     """Every path once: the observed order, and what was only foretold after the sibling that it was foretold to follow.
 
-    Siblings are all that matters here: the builder puts the tree into depth-first order.
+    Siblings are all that matters here: the tree is put into depth-first order afterwards.
     """
     foretold, seen = GraphIndex(predicted), GraphIndex(traced)
-    parents = [*seen.modules, *(path for path in foretold.modules if path not in seen.modules)]
+    parents = [*seen.modules]
+    parents += [path for path in foretold.modules if path not in seen.modules and not is_open_place(path)]
     yield ""
     for parent in parents:
-        if _is_wildcard(parent):
-            continue
         order = [node.path for node in seen.children.get(parent, ())]
         known = set(order)
         position = 0
         for node in foretold.children.get(parent, ()):
-            if _is_wildcard(node.path):
+            if is_open_place(node.path):
                 continue
             if node.path in known:
                 position = order.index(node.path) + 1
@@ -106,37 +145,37 @@ def _paths_in_order(predicted: Graph, traced: Graph) -> Iterator[str]:
         yield from order
 
 
-def _merge_module(
-    predicted: ModuleNode | None, traced: ModuleNode | None, unknown: _UnknownPlaces
-) -> tuple[ModuleNode, list[Problem]]:
+def _merge_module(path: str, halves: _Halves) -> tuple[ModuleNode, list[Problem]]:
+    predicted, traced = halves.foretold.get(path), halves.seen.get(path)
     if traced is None:
         assert predicted is not None  # a path comes from one of the two
         return _only_predicted(predicted)
     if predicted is None:
-        return _only_observed(traced, unknown)
-    class_problems = _class_differs(predicted, traced)
-    parameters, parameter_problems = _merge_parameters(predicted, traced)
-    buffers, buffer_problems = _merge_buffers(predicted, traced)
+        return _only_observed(traced, halves.unknown)
+    problems = _class_differs(predicted, traced)
+    if traced.class_name in (None, predicted.class_name) or predicted.class_name is None:
+        problems += _instance_differs(path, halves, predicted.source)
+        if traced.alias_of is None:
+            problems += _tensors_differ(predicted, traced, halves)
     node = replace(
         traced,
         predicted=True,
+        observed=True,
         class_name=traced.class_name if traced.class_name is not None else predicted.class_name,
-        parameters=parameters,
-        buffers=buffers,
-        arguments=_merge_arguments(predicted, traced),
+        arguments=predicted.arguments or traced.arguments,
         source=predicted.source or traced.source,
     )
-    return node, class_problems + parameter_problems + buffer_problems
+    return node, problems
 
 
 def _only_predicted(node: ModuleNode) -> tuple[ModuleNode, list[Problem]]:
     what = f"{node.class_name or 'a module'} at {node.path!r}"
     problem = _problem(f"{what} was foretold, but the live model has no such module", node.path, node.source)
-    return replace(node, observed=False, calls=()), [problem]
+    return replace(node, predicted=True, observed=False, calls=()), [problem]
 
 
 def _only_observed(node: ModuleNode, unknown: _UnknownPlaces) -> tuple[ModuleNode, list[Problem]]:
-    merged = replace(node, predicted=False)
+    merged = replace(node, predicted=False, observed=True)
     if not node.registered or unknown.cover(node.path):
         return merged, []
     message = f"{node.class_name or 'a module'} at {node.path!r} is on the live model, but was not foretold"
@@ -157,35 +196,77 @@ def _class_differs(predicted: ModuleNode, traced: ModuleNode) -> list[Problem]:
     return problems
 
 
-def _merge_parameters(predicted: ModuleNode, traced: ModuleNode) -> tuple[tuple[ParameterInfo, ...], list[Problem]]:
-    return traced.parameters, _shapes_differ(
-        predicted,
-        "parameter",
-        {parameter.name: parameter.shape for parameter in predicted.parameters},
-        {parameter.name: parameter.shape for parameter in traced.parameters},
+def _instance_differs(path: str, halves: _Halves, source: SourceLocation | None) -> list[Problem]:
+    """A problem where one half says that a module is the same instance as another, and the other half does not."""
+    in_doubt = halves.unknown.cover(path) or halves.foretold[path].class_name is None
+    message = _identity_differs(
+        repr(path), path, halves.foretold_instances.modules, halves.seen_instances.modules, in_doubt=in_doubt
     )
+    return [_problem(message, path, source)] if message else []
 
 
-def _merge_buffers(predicted: ModuleNode, traced: ModuleNode) -> tuple[tuple[BufferInfo, ...], list[Problem]]:
-    return traced.buffers, _shapes_differ(
-        predicted,
-        "buffer",
-        {buffer.name: buffer.shape for buffer in predicted.buffers},
-        {buffer.name: buffer.shape for buffer in traced.buffers},
+def _identity_differs(
+    what: str, path: str, foretold: Mapping[str, str], seen: Mapping[str, str], *, in_doubt: bool
+) -> str | None:
+    """What to say of a name that stands for one object with another name on one side alone; None if none does."""
+    first = foretold[path]
+    if first != path and first in seen and seen[first] != seen[path]:
+        return f"{what} was foretold to be the same as {first!r}, and is another"
+    first = seen[path]
+    if first != path and not in_doubt and first in foretold and foretold[first] != foretold[path]:
+        return f"{what} is the same as {first!r}, and was foretold to be another"
+    return None
+
+
+def _tensors_differ(predicted: ModuleNode, traced: ModuleNode, halves: _Halves) -> list[Problem]:
+    """A problem per parameter or buffer of a module that one half alone knows, or of which the halves differ."""
+    messages: list[str] = []
+    kinds: tuple[tuple[str, Sequence[Tensor], Sequence[Tensor]], ...] = (
+        ("parameter", predicted.parameters, traced.parameters),
+        ("buffer", predicted.buffers, traced.buffers),
     )
+    in_doubt = halves.unknown.cover_tensors(predicted.path)
+    for kind, foretold, seen in kinds:
+        by_name = {tensor.name: tensor for tensor in seen}
+        for tensor in foretold:
+            what = f"{kind} {parameter_path(predicted.path, tensor.name)}"
+            other = by_name.pop(tensor.name, None)
+            if other is None:
+                messages.append(f"{what} was foretold, but the live model has no such {kind}")
+                continue
+            messages += [f"{what} was foretold {said}" for said in _facts_differ(tensor, other)]
+            full = parameter_path(predicted.path, tensor.name)
+            unlike = _identity_differs(
+                what, full, halves.foretold_instances.tensors, halves.seen_instances.tensors, in_doubt=in_doubt
+            )
+            messages += [unlike] if unlike and predicted.alias_of is None else []
+        if not in_doubt:
+            messages += [
+                f"{kind} {parameter_path(predicted.path, name)} is on the live model, but was not foretold"
+                for name in by_name
+            ]
+    return [_problem(message, predicted.path, predicted.source) for message in messages]
 
 
-def _shapes_differ(
-    node: ModuleNode, kind: str, foretold: Mapping[str, Shape | None], seen: Mapping[str, Shape | None]
-) -> list[Problem]:
-    """A problem per name that both know with sizes that cannot be the same."""
-    problems = []
-    for name, shape in foretold.items():
-        if name in seen and not _compatible(shape, seen[name]):
-            place = f"{node.path}.{name}" if node.path else name
-            message = f"{kind} {place} was foretold with shape {_shown(shape)}, and has {_shown(seen[name])}"
-            problems.append(_problem(message, node.path, node.source))
-    return problems
+def _facts_differ(foretold: Tensor, seen: Tensor) -> Iterator[str]:
+    """What was foretold and what is, where both are known and cannot be the same."""
+    if not _compatible(foretold.shape, seen.shape):
+        yield f"with shape {_shown(foretold.shape)}, and has {_shown(seen.shape)}"
+    if None not in (foretold.dtype, seen.dtype) and foretold.dtype != seen.dtype:
+        yield f"as {foretold.dtype}, and is {seen.dtype}"
+    words, one, other = _flag_of(foretold), _flag(foretold), _flag(seen)
+    if one is not None and other is not None and one != other:
+        yield f"to be {words[one]}, and is {words[other]}"
+
+
+def _flag(tensor: Tensor) -> bool | None:
+    return tensor.trainable if isinstance(tensor, ParameterInfo) else tensor.persistent
+
+
+def _flag_of(tensor: Tensor) -> dict[bool, str]:
+    if isinstance(tensor, ParameterInfo):
+        return {True: "trainable", False: "frozen"}
+    return {True: "persistent", False: "not persistent"}
 
 
 def _compatible(one: Shape | None, other: Shape | None) -> bool:
@@ -202,8 +283,38 @@ def _shown(shape: Shape | None) -> str:
     return "[" + ", ".join("?" if size is None else str(size) for size in shape) + "]"
 
 
-def _merge_arguments(predicted: ModuleNode, traced: ModuleNode) -> Mapping[str, object]:
-    return predicted.arguments or traced.arguments
+def _tensors_of(node: ModuleNode) -> tuple[Tensor, ...]:
+    return (*node.parameters, *node.buffers)
+
+
+def _with_aliases_that_exist(modules: Sequence[ModuleNode]) -> list[ModuleNode]:
+    """The modules in order, those that were only foretold the same as something that stands before them, or nothing.
+
+    What the live model has keeps its own aliases: they name one another alone.
+    """
+    before: dict[str, str] = {}
+    settled = []
+    for node in modules:
+        if node.observed is False and node.alias_of is not None:
+            node = replace(node, alias_of=before.get(node.alias_of))
+        settled.append(node)
+        before[node.path] = node.path if node.alias_of is None else node.alias_of
+    first = _Instances(settled).tensors
+    return [_with_tensors_that_exist(node, first) if node.observed is False else node for node in settled]
+
+
+def _with_tensors_that_exist(node: ModuleNode, first: Mapping[str, str]) -> ModuleNode:
+    def settled(tensor: Tensor) -> str | None:
+        if tensor.alias_of is None:
+            return None
+        found = first.get(tensor.alias_of)
+        return found if found is not None and first.get(found) == found else None
+
+    return replace(
+        node,
+        parameters=tuple(replace(tensor, alias_of=settled(tensor)) for tensor in node.parameters),
+        buffers=tuple(replace(tensor, alias_of=settled(tensor)) for tensor in node.buffers),
+    )
 
 
 def _merge_model(predicted: ModelInfo, traced: ModelInfo) -> ModelInfo:
@@ -215,8 +326,15 @@ def _merge_model(predicted: ModelInfo, traced: ModelInfo) -> ModelInfo:
     )
 
 
-def _merge_findings(predicted: Graph, traced: Graph) -> list[Finding]:
-    return list(dict.fromkeys((*predicted.findings, *traced.findings)))
+def _merge_findings(predicted: Graph, traced: Graph, paths: set[str]) -> list[Finding]:
+    """Both halves' findings; one of a place where further children may stand is of the module around it."""
+    findings = dict.fromkeys((*predicted.findings, *traced.findings))
+    return [
+        finding
+        if finding.module is None or finding.module in paths
+        else replace(finding, module=parent_path(finding.module, paths))
+        for finding in findings
+    ]
 
 
 def _problem(message: str, module: str, source: SourceLocation | None) -> Problem:

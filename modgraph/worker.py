@@ -141,7 +141,7 @@ def main(directory: str, channel: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         request = json.loads((Path(directory) / "request.json").read_text("utf-8"))
-        _end_with(request["parent"], Path(directory))
+        _end_with(_getppid(), Path(directory))
         _serve(request, Path(directory), out)
     except ModgraphError as error:
         out.failed(error)

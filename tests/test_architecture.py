@@ -17,7 +17,7 @@ DOORS = {
     "torch": ("tracing/", "worker.py", "export/onnx_capture.py"),
     "libcst": ("source/modules.py", "source/definitions.py", "prediction/", "rules/fixes.py"),
     "networkx": ("graph/network.py", "merge.py", "changes.py"),
-    "graphviz": ("export/images.py",),
+    "graphviz": ("export/dot.py",),
     "pygraphviz": ("export/images.py",),
     "onnx": ("export/onnx_",),
     "onnx_ir": ("export/onnx_",),

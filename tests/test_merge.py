@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
+
+import pytest
+
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.model import (
+    BufferInfo,
     Call,
     Edge,
+    Finding,
     Graph,
     ModelInfo,
     ModuleNode,
     ParameterInfo,
     Problem,
+    Repeat,
     SourceLocation,
     TensorInfo,
 )
@@ -24,7 +31,7 @@ def node(path, class_name=LINEAR, **fields):
     return ModuleNode(path=path, class_name=class_name, **fields)
 
 
-def graph(*nodes: ModuleNode, half: str, problems=(), calls=(), edges=()) -> Graph:
+def graph(*nodes: ModuleNode, half: str, problems=(), calls=(), edges=(), findings=()) -> Graph:
     builder = GraphBuilder(ModelInfo(name="Net", class_name="model.Net", target="model.py:Net"))
     for each in (ModuleNode(path="", class_name="model.Net"), *nodes):
         fields = {name: getattr(each, name) for name in each.__dataclass_fields__}
@@ -32,7 +39,20 @@ def graph(*nodes: ModuleNode, half: str, problems=(), calls=(), edges=()) -> Gra
     builder.problems.extend(problems)
     builder.calls.extend(calls)
     builder.edges.extend(edges)
+    builder.findings.extend(findings)
     return builder.build()
+
+
+def parameter(name="weight", shape=(4, 4), dtype="float32", **fields):
+    return ParameterInfo(name=name, shape=shape, dtype=dtype, **fields)
+
+
+def buffer(name="mean", shape=(4,), dtype="float32", **fields):
+    return BufferInfo(name=name, shape=shape, dtype=dtype, **fields)
+
+
+def messages(predicted, traced, problems=()):
+    return [problem.message for problem in merged(predicted, traced, problems)[1]]
 
 
 def merged(predicted, traced, problems=()):
@@ -170,3 +190,189 @@ def test_the_halves_alone_say_none():
     assert [(m.predicted, m.observed) for m in predicted.modules] == [(True, None), (True, None)]
     assert predicted.predicted
     assert not predicted.traced
+
+
+def test_a_class_that_the_trace_cannot_name_is_the_foretold_one():
+    modules, problems = merged([node("fc")], [node("fc", None)])
+    assert modules["fc"].class_name == LINEAR
+    assert problems == ()
+
+
+def test_of_another_class_the_parameters_are_not_compared():
+    told = messages([node("fc", parameters=(parameter(),))], [node("fc", CONV, parameters=(parameter("kernel"),))])
+    assert told == [f"'fc' was foretold to be {LINEAR}, and is {CONV}"]
+
+
+def test_foretold_to_be_registered_and_hidden():
+    modules, problems = merged([node("blocks[0]")], [node("blocks[0]", registered=False)])
+    assert modules["blocks[0]"].registered is False
+    assert [p.message for p in problems] == [
+        "'blocks[0]' was foretold to be registered, and is hidden from registration"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("foretold", "seen", "said"),
+    [
+        (parameter(dtype="float32"), parameter(dtype="float16"), "parameter fc.weight was foretold as float32, and is float16"),
+        (parameter(trainable=True), parameter(trainable=False), "parameter fc.weight was foretold to be trainable, and is frozen"),
+        (buffer(shape=(4,)), buffer(shape=(8,)), "buffer fc.mean was foretold with shape [4], and has [8]"),
+        (buffer(persistent=False), buffer(), "buffer fc.mean was foretold to be not persistent, and is persistent"),
+    ],
+)  # fmt: skip
+def test_facts_of_a_tensor_differ(foretold, seen, said):
+    store = "parameters" if isinstance(foretold, ParameterInfo) else "buffers"
+    modules, problems = merged([node("fc", **{store: (foretold,)})], [node("fc", **{store: (seen,)})])
+    assert getattr(modules["fc"], store) == (seen,)
+    assert [(p.message, p.module) for p in problems] == [(said, "fc")]
+
+
+@pytest.mark.parametrize("unknown", [{"dtype": None}, {"trainable": None}, {"shape": None}])
+def test_a_fact_that_was_not_known_does_not_differ(unknown):
+    foretold = dataclasses.replace(parameter(), **unknown)
+    modules, problems = merged([node("fc", parameters=(foretold,))], [node("fc", parameters=(parameter(),))])
+    assert modules["fc"].parameters == (parameter(),)
+    assert problems == ()
+
+
+def test_a_tensor_that_was_foretold_alone():
+    line = SourceLocation("model.py", 7)
+    modules, problems = merged(
+        [node("fc", parameters=(parameter(), parameter("bias")), buffers=(buffer(),), source=line)],
+        [node("fc", parameters=(parameter(),))],
+    )
+    assert (modules["fc"].parameters, modules["fc"].buffers) == ((parameter(),), ())
+    assert [(p.message, p.line) for p in problems] == [
+        ("parameter fc.bias was foretold, but the live model has no such parameter", 7),
+        ("buffer fc.mean was foretold, but the live model has no such buffer", 7),
+    ]
+
+
+def test_a_tensor_that_was_seen_alone():
+    modules, problems = merged([node("fc")], [node("fc", parameters=(parameter(),), buffers=(buffer(),))])
+    assert (modules["fc"].parameters, modules["fc"].buffers) == ((parameter(),), (buffer(),))
+    assert [p.message for p in problems] == [
+        "parameter fc.weight is on the live model, but was not foretold",
+        "buffer fc.mean is on the live model, but was not foretold",
+    ]
+
+
+def test_a_tensor_that_was_seen_alone_where_the_prediction_said_unknown():
+    unknown = Problem(stage="predict", message="further parameters are not known", module="fc")
+    assert messages([node("fc")], [node("fc", parameters=(parameter(),))], [unknown]) == []
+    assert messages([node("fc", None)], [node("fc", parameters=(parameter(),))]) == []
+    elsewhere = dataclasses.replace(unknown, module="")
+    assert len(messages([node("fc")], [node("fc", parameters=(parameter(),))], [elsewhere])) == 1
+
+
+def test_parameters_of_a_module_that_was_only_foretold_are_kept():
+    modules, _ = merged([node("gone", parameters=(parameter(),), buffers=(buffer(),))], [])
+    assert (modules["gone"].parameters, modules["gone"].buffers) == ((parameter(),), (buffer(),))
+
+
+def test_one_instance_in_both():
+    modules, problems = merged([node("a"), node("b", alias_of="a")], [node("a"), node("b", alias_of="a")])
+    assert modules["b"].alias_of == "a"
+    assert problems == ()
+
+
+def test_one_instance_was_foretold_and_there_are_two():
+    modules, problems = merged([node("a"), node("b", alias_of="a")], [node("a"), node("b")])
+    assert modules["b"].alias_of is None
+    assert [(p.message, p.module) for p in problems] == [
+        ("'b' was foretold to be the same as 'a', and is another", "b")
+    ]
+
+
+def test_two_instances_were_foretold_and_there_is_one():
+    modules, problems = merged([node("a"), node("b")], [node("a"), node("b", alias_of="a")])
+    assert modules["b"].alias_of == "a"
+    assert [p.message for p in problems] == ["'b' is the same as 'a', and was foretold to be another"]
+
+
+def test_an_instance_that_was_not_known_is_no_problem():
+    assert messages([node("a"), node("b", None)], [node("a"), node("b", alias_of="a")]) == []
+
+
+@pytest.mark.parametrize(
+    ("foretold", "seen", "said"),
+    [
+        (None, None, []),
+        ("a.weight", "a.weight", []),
+        ("a.weight", None, ["parameter b.weight was foretold to be the same as 'a.weight', and is another"]),
+        (None, "a.weight", ["parameter b.weight is the same as 'a.weight', and was foretold to be another"]),
+    ],
+)
+def test_tied_parameters(foretold, seen, said):
+    def half(first):
+        return [node("a", parameters=(parameter(),)), node("b", parameters=(parameter(alias_of=first),))]
+
+    assert messages(half(foretold), half(seen)) == said
+
+
+def test_the_first_path_of_an_instance_is_that_of_the_observed_order():
+    """`y.j` was foretold behind the instance that it shares, and stands before it on the live model."""
+    modules, problems = merged(
+        [node("x", "m.B"), node("x.i"), node("y", "m.B"), node("y.j", alias_of="x.i")],
+        [node("y", "m.B"), node("x", "m.B"), node("x.i")],
+    )
+    assert list(modules) == ["", "y", "y.j", "x", "x.i"]
+    assert (modules["y.j"].alias_of, modules["x.i"].alias_of) == (None, None)
+    assert [p.module for p in problems] == ["y.j"]
+
+
+def test_what_was_only_foretold_is_the_same_as_what_is_there():
+    modules, _ = merged(
+        [node("a"), node("b", alias_of="a"), node("gone", alias_of="a")], [node("a"), node("b", alias_of="a")]
+    )
+    assert modules["gone"].alias_of == "a"
+
+
+def test_a_tensor_that_was_only_foretold_is_the_same_as_what_is_there_or_nothing():
+    gone = node("gone", parameters=(parameter(alias_of="a.weight"), parameter("w", alias_of="a.lost")))
+    foretold = [node("a", parameters=(parameter(), parameter("lost"))), gone]
+    modules, _ = merged(foretold, [node("a", parameters=(parameter(),))])
+    assert [p.alias_of for p in modules["gone"].parameters] == ["a.weight", None]
+
+
+def test_problems_of_the_prediction_are_settled_by_the_trace():
+    problems = [Problem(stage="predict", message="depends on a file", module=module) for module in (None, "fc")]
+    assert messages([node("fc")], [node("fc")], problems) == []
+
+
+def test_findings_of_both_are_kept_once():
+    both, one, other = (Finding(code="MG101", message=text, module="fc") for text in ("both", "one", "other"))
+    joined = merge(
+        graph(node("fc"), half="predicted", findings=(both, one)), graph(node("fc"), half="observed", findings=(both, other))
+    )  # fmt: skip
+    assert joined.findings == (both, one, other)
+
+
+def test_a_finding_of_an_open_place_is_of_the_module_around_it():
+    finding = Finding(code="MG101", message="hidden", module="blocks.?")
+    predicted = graph(node("blocks"), node("blocks.?", None), half="predicted", findings=(finding,))
+    joined = merge(predicted, graph(node("blocks"), half="observed"))
+    assert [found.module for found in joined.findings] == ["blocks"]
+
+
+def test_the_model_as_a_whole():
+    predicted, traced = graph(half="predicted"), graph(half="observed")
+    foretold = ModelInfo(name="Net", class_name=None, target="model.py:Net(4)", parameters=3, buffers=1)
+    seen = ModelInfo(
+        name="build", class_name="model.Net", target=None, parameters=5, trainable_parameters=5, mode="eval"
+    )
+    joined = merge(dataclasses.replace(predicted, model=foretold), dataclasses.replace(traced, model=seen)).model
+    assert (joined.name, joined.class_name, joined.target) == ("Net", "model.Net", "model.py:Net(4)")
+    assert (joined.parameters, joined.trainable_parameters, joined.buffers, joined.mode) == (5, 5, None, "eval")
+
+
+def test_a_module_that_is_really_named_like_an_open_place_is_one():
+    modules, problems = merged([node("?", None)], [node("?"), node("?.fc")])
+    assert list(modules) == ["", "?", "?.fc"]
+    assert problems == ()
+
+
+def test_repeats_are_left_to_be_found_anew():
+    pair = [node("a", repeat=Repeat(group="a", count=2)), node("b", repeat=Repeat(group="a", count=2))]
+    modules, _ = merged(pair, [pair[0], node("c", repeat=Repeat(group="a", count=2))])
+    assert {module.repeat for module in modules.values()} == {None}

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
+from modgraph.cli.arguments import above_zero
 from modgraph.cli.console import Console
 from modgraph.cli.output import Destination, add_picture_arguments, destination, write_graph
 from modgraph.errors import ConfigError, ExitStatus, ModgraphError, UnknownNameError
 from modgraph.graph.model import Graph
-from modgraph.options import TraceOptions
+from modgraph.options import Device, Mode, TraceOptions
 
 if TYPE_CHECKING:
     from modgraph.source.inputs import InputSpec
-    from modgraph.source.targets import Target
 
 _EPILOG = """\
 targets:
@@ -50,9 +50,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--static", action="store_true", help="predict only: nothing is executed, torch is not imported"
     )
     run_group.add_argument(
-        "--device", choices=("cpu", "cuda", "fake"), default="cpu", help="where it runs; fake allocates no weights"
+        "--device", choices=get_args(Device), default="cpu", help="where it runs; fake allocates no weights"
     )
-    run_group.add_argument("--mode", choices=("eval", "train"), default="eval", help="default: eval")
+    run_group.add_argument("--mode", choices=get_args(Mode), default="eval", help="default: eval")
     run_group.add_argument("--backward", action="store_true", help="also run and record the backward pass")
     run_group.add_argument("--stats", action="store_true", help="mean, std, min, max of every recorded tensor")
     run_group.add_argument("--timeout", type=_seconds, metavar="SECONDS", help="how long the model's code may take")
@@ -64,9 +64,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     """Analyze every model that the target stands for; the status of the worst."""
-    from modgraph.api import find_targets
+    from modgraph.api import analyze_target, find_targets
     from modgraph.export import file_stems
 
+    options = _options(arguments)
     specs = _specs(arguments)
     where = destination(arguments.output, arguments.format, default=("svg", "json"))
     targets = find_targets(arguments.target)
@@ -77,7 +78,7 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
         if target.note:
             console.note(f"note: {target.note}")
         try:
-            graph = _analyze(target, specs, arguments, console)
+            graph = analyze_target(target, specs=specs, options=options, static=arguments.static, watch=console.stage)
             written = write_graph(graph, where, arguments, console, stem=stem)
         except UnknownNameError as error:
             if not target.discovered or (target is targets[-1] and n_absent == len(targets) - 1):
@@ -100,14 +101,15 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
 def _specs(arguments: argparse.Namespace) -> tuple[InputSpec, ...]:
     from modgraph.source.inputs import parse_input
 
-    if arguments.static and arguments.input:
-        raise ConfigError("--input is of no use with --static, which runs nothing", hint="leave one of them out")
     return tuple(parse_input(text) for text in arguments.input)
 
 
-def _analyze(target: Target, specs: tuple[InputSpec, ...], arguments: argparse.Namespace, console: Console) -> Graph:
-    from modgraph.api import analyze_target
+def _options(arguments: argparse.Namespace) -> TraceOptions:
+    """How the model is run.
 
+    Raises:
+        ConfigError: something is asked of a run, and none is to be.
+    """
     options = TraceOptions(
         device=arguments.device,
         mode=arguments.mode,
@@ -116,7 +118,13 @@ def _analyze(target: Target, specs: tuple[InputSpec, ...], arguments: argparse.N
         timeout=arguments.timeout,
         memory_limit=arguments.memory_limit,
     )
-    return analyze_target(target, specs=specs, options=options, static=arguments.static, watch=console.stage)
+    asked = [f"--{name.replace('_', '-')}" for name in options.changed()] + ["--input"] * bool(arguments.input)
+    if arguments.static and asked:
+        are = "is" if len(asked) == 1 else "are"
+        raise ConfigError(
+            f"{', '.join(asked)} {are} of no use with --static, which runs nothing", hint="leave one of them out"
+        )
+    return options
 
 
 def _report(graph: Graph, where: Destination, console: Console) -> None:
@@ -139,23 +147,20 @@ def _report(graph: Graph, where: Destination, console: Console) -> None:
 
 
 def _seconds(text: str) -> float:
-    seconds = float(text)
-    if not 0 < seconds < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text} is not a number of seconds above 0")
-    return seconds
+    return above_zero(text, f"{text!r} is not a number of seconds above 0")
 
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+_MAX_SIZE = 2**63
+"""Bytes beyond what any system can be asked for."""
 
 
 def _size(text: str) -> int:
     """Bytes of "4G", "512M", "1.5GiB"."""
+    otherwise = f"{text!r} is not a size such as 512M or 4G"
     number = text.upper().removesuffix("IB").removesuffix("B")
-    unit = number[-1:] if number[-1:] in _UNITS and not number[-1:].isdigit() else ""
-    try:
-        size = float(number.removesuffix(unit)) * _UNITS[unit]
-    except ValueError:
-        size = 0
-    if size < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a size such as 512M or 4G")
+    unit = number[-1:] if number[-1:] in _UNITS else ""
+    size = above_zero(number.removesuffix(unit), otherwise) * _UNITS[unit]
+    if not 1 <= size < _MAX_SIZE:
+        raise argparse.ArgumentTypeError(otherwise)
     return int(size)

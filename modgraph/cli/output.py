@@ -7,6 +7,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from modgraph.cli.arguments import count
 from modgraph.cli.console import Console
 from modgraph.errors import ConfigError, ExitStatus, ExportError
 from modgraph.graph.model import Graph
@@ -51,24 +52,21 @@ def add_picture_arguments(parser: argparse.ArgumentParser, *, default: str) -> N
     output.add_argument(
         "-o", "--output", metavar="DIR", help="default: modgraph-out/; FILE for one model and format; - is stdout"
     )
-    output.add_argument("--depth", type=_count, metavar="N", help="how deep a picture goes; default: what is readable")
+    output.add_argument("--depth", type=count, metavar="N", help="how deep a picture goes; default: what is readable")
     output.add_argument("--no-fold", action="store_true", help="draw repeated blocks one by one")
-
-
-def _count(text: str) -> int:
-    count = int(text)
-    if count < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a whole number above 0")
-    return count
 
 
 def destination(output: str | None, formats: str | None, *, default: tuple[str, ...]) -> Destination:
     """What `-o` and `--format` ask for.
 
+    A name with a suffix is a file, whose format the suffix names; any other name, and one that ends in "/" or is a
+    directory already, is a directory.
+
     Raises:
-        ConfigError: a format does not exist, or `-o` and `--format` contradict each other.
+        ConfigError: `-o` and `--format` contradict each other, or say nothing.
+        ExportError: a format does not exist, or the suffix of a file names none.
     """
-    from modgraph.export import FORMATS, check_format
+    from modgraph.export import FORMATS, check_format, format_of
 
     asked = tuple(dict.fromkeys(name.strip() for name in formats.split(",") if name.strip())) if formats else ()
     if formats is not None and not asked:
@@ -79,12 +77,24 @@ def destination(output: str | None, formats: str | None, *, default: tuple[str, 
         return Destination(formats=asked or ("json",), asked=True, stdout=True)
     if output is None:
         return Destination(formats=asked or default, asked=bool(asked), directory=Path(DEFAULT_DIRECTORY))
+    if not output:
+        raise ConfigError("-o names no place", hint="name a directory or a file, or - for standard output")
     path = Path(output)
-    suffix = path.suffix.removeprefix(".").lower()
-    names_directory = output.endswith(("/", os.sep)) or path.is_dir() or not suffix
-    if names_directory or len(asked) > 1 or (not asked and suffix not in FORMATS):
+    if path.exists() and not path.is_file() and not path.is_dir() and asked:
+        return Destination(formats=asked, asked=True, file=path)  # a pipe or a device, such as /dev/stdout
+    if output.endswith(("/", os.sep)) or path.is_dir() or not path.suffix:
         return Destination(formats=asked or default, asked=bool(asked), directory=path)
-    return Destination(formats=asked or (suffix,), asked=True, file=path)
+    try:
+        named = format_of(path)
+    except ExportError as error:
+        error.hint = f"{error.hint}; a directory of that name is written {output}/"
+        raise
+    if len(asked) == 1 and asked != (named,):
+        raise ConfigError(
+            f"-o {output} is a file of format {named}, and --format asks for {asked[0]}",
+            hint=f"leave --format out, or name a file that ends in .{FORMATS[asked[0]].extension}",
+        )
+    return Destination(formats=asked or (named,), asked=True, file=path)
 
 
 def _check_writable(directory: Path) -> None:

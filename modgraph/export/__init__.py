@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from modgraph.export.files import Written, file_name, file_stems, save, write, write_file
-from modgraph.export.formats import FORMATS, Format, check_format, render
+from modgraph.export.files import Written, file_stem, file_stems, save, write, write_file
+from modgraph.export.formats import FORMATS, Format, check_format, format_of, render
 
 if TYPE_CHECKING:
     from modgraph.export.picture import PictureOptions
@@ -19,8 +19,9 @@ __all__ = [
     "PictureOptions",
     "Written",
     "check_format",
-    "file_name",
+    "file_stem",
     "file_stems",
+    "format_of",
     "render",
     "save",
     "write",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
@@ -64,6 +65,9 @@ class _Spot:
         return self.units[0].order
 
 
+_UNSAFE = re.compile(r"[^A-Za-z0-9._\-\[\]:]")
+
+
 class Ids:
     """Names that are unique in one picture, made from paths, and safe in every format."""
 
@@ -71,7 +75,7 @@ class Ids:
         self._taken: dict[str, int] = {}
 
     def make(self, text: str) -> str:
-        safe = "".join(char if (char.isalnum() and char.isascii()) or char in "._-[]:" else "_" for char in text)
+        safe = _UNSAFE.sub("_", text)
         if safe != text or len(safe) > 120:
             safe = f"{safe[:100]}~{blake2b(text.encode('utf-8', 'surrogatepass'), digest_size=4).hexdigest()}"
         number = self._taken[safe] = self._taken.get(safe, 0) + 1

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from graphviz import escape
+from graphviz.quoting import quote
+
 from modgraph.export import style
 from modgraph.export.labels import clean
 from modgraph.export.metrics import text_width
@@ -40,9 +43,9 @@ def markup(text: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """`text` as a DOT string: neither a quote, a backslash (`\\N` is the node's name) nor an entity has a meaning."""
-    escaped = clean(text).replace("&", "&amp;").replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
+    """`text` as a DOT identifier: no quote, backslash (`\\N` is the node's name) or entity in it has a meaning."""
+    quoted_text: str = quote(escape(clean(text).replace("&", "&amp;")))
+    return quoted_text
 
 
 def _attributes(pairs: dict[str, str]) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from modgraph.errors import ExportError
-from modgraph.export.formats import FORMATS, check_format, render
+from modgraph.export.formats import FORMATS, check_format, format_of, render
 from modgraph.graph.model import Graph
 
 if TYPE_CHECKING:
@@ -106,12 +106,7 @@ def save(graph: Graph, path: str | Path, options: PictureOptions | None = None) 
         ExportError: the suffix is no format, what draws it is not installed, or the file cannot be written.
     """
     path = Path(path)
-    suffix = path.suffix.removeprefix(".").lower()
-    if not suffix:
-        suffixes = ", ".join(f".{format.extension}" for format in FORMATS.values())
-        raise ExportError(f"the name {path.name!r} names no format", hint=f"give it a suffix: {suffixes}")
-    name = next((name for name, format in FORMATS.items() if format.extension == suffix), suffix)
-    write_file(path, render(graph, name, options))
+    write_file(path, render(graph, format_of(path), options))
 
 
 def write_file(path: str | Path, content: str | bytes) -> None:
@@ -148,11 +143,6 @@ def _replace(path: Path, data: bytes) -> None:
         with contextlib.suppress(FileNotFoundError):
             temporary.unlink()
         raise
-
-
-def file_name(model_name: str, extension: str) -> str:
-    """The file name of a model."""
-    return f"{file_stem(model_name)}.{extension}"
 
 
 def file_stem(model_name: str) -> str:

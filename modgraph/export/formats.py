@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from modgraph.errors import ExportError
@@ -25,8 +26,6 @@ class Format:
     extension: str
     binary: bool = False
     """Whether `render` gives bytes; it gives text otherwise."""
-    needs: str | None = None
-    """What has to be installed beside modgraph."""
     instead: str | None = None
     """The format that is written where nobody asked for this one by name and what it needs is not there."""
 
@@ -74,12 +73,12 @@ def _or_default(options: PictureOptions | None) -> PictureOptions:
 
 
 FORMATS: dict[str, Format] = {
-    "svg": Format(render=_image("svg"), extension="svg", needs="Graphviz", instead="dot"),
-    "png": Format(render=_image("png"), extension="png", binary=True, needs="Graphviz", instead="dot"),
-    "pdf": Format(render=_image("pdf"), extension="pdf", binary=True, needs="Graphviz", instead="dot"),
+    "svg": Format(render=_image("svg"), extension="svg", instead="dot"),
+    "png": Format(render=_image("png"), extension="png", binary=True, instead="dot"),
+    "pdf": Format(render=_image("pdf"), extension="pdf", binary=True, instead="dot"),
     "dot": Format(render=_dot, extension="dot"),
     "json": Format(render=_json, extension="json"),
-    "onnx": Format(render=_onnx, extension="onnx", binary=True, needs='pip install "modgraph[onnx]"'),
+    "onnx": Format(render=_onnx, extension="onnx", binary=True),
     "text": Format(render=_text, extension="txt"),
 }
 
@@ -95,6 +94,23 @@ def check_format(name: str) -> Format:
     near = difflib.get_close_matches(name.lower(), FORMATS, n=1)
     hint = f"formats are {', '.join(FORMATS)}"
     raise ExportError(f"unknown format {name!r}", hint=f"did you mean {near[0]!r}? {hint}" if near else hint)
+
+
+def format_of(path: Path) -> str:
+    """The format that the suffix of a file's name stands for.
+
+    Raises:
+        ExportError: it stands for none; the error names those that do.
+    """
+    suffix = path.suffix.removeprefix(".").lower()
+    for name, format in FORMATS.items():
+        if format.extension == suffix:
+            return name
+    extensions = [format.extension for format in FORMATS.values()]
+    near = difflib.get_close_matches(suffix, extensions, n=1) if suffix else []
+    message = f"{path.name!r}: .{suffix} is no format" if suffix else f"the name {path.name!r} names no format"
+    hint = f"a file ends in {', '.join(f'.{extension}' for extension in extensions)}"
+    raise ExportError(message, hint=f"did you mean .{near[0]}? {hint}" if near else hint)
 
 
 def render(graph: Graph, format: str, options: PictureOptions | None = None) -> str | bytes:

@@ -14,6 +14,8 @@ LONGEST = 28
 
 def clean(text: str) -> str:
     """`text` on one line, without control, direction-changing or unpaired characters."""
+    if text.isascii() and text.isprintable():
+        return text
     kept = []
     for char in text:
         category = unicodedata.category(char)
@@ -26,9 +28,14 @@ def clean(text: str) -> str:
     return "".join(kept)
 
 
+_REACH = 8
+"""So many times the wanted length is looked at, as cleaning may shorten it; names can be tens of thousands long."""
+
+
 def cut(text: str, longest: int = LONGEST) -> str:
     """`text` with its middle replaced by "…" where it is longer than `longest` characters."""
-    text = clean(text)
+    reach = _REACH * longest
+    text = clean(text if len(text) <= 2 * reach else text[:reach] + text[-reach:])
     if len(text) <= longest:
         return text
     tail = (longest - 1) // 2
@@ -37,7 +44,7 @@ def cut(text: str, longest: int = LONGEST) -> str:
 
 def cut_end(text: str, longest: int) -> str:
     """`text` with its end replaced by "…" where it is longer than `longest` characters."""
-    text = clean(text)
+    text = clean(text[: _REACH * longest])
     return text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…"
 
 

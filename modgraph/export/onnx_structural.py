@@ -153,7 +153,8 @@ class _Writer:
         if element_type is None or tensor.shape is None:
             return None
         code = getattr(self._onnx.TensorProto, element_type)
-        return self._helper.make_tensor_value_info(name, code, tensor.shape)
+        sizes = [utf8(size) if isinstance(size, str) else size for size in tensor.shape]
+        return self._helper.make_tensor_value_info(name, code, sizes)
 
 
 class _Boundary:

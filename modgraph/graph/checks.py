@@ -25,6 +25,7 @@ from modgraph.graph.model import (
     Problem,
     Stage,
 )
+from modgraph.graph.paths import parameter_path
 from modgraph.options import Device, Mode
 
 _PRODUCERS = frozenset({"call", "op", "input", "param", "const"})
@@ -59,17 +60,12 @@ def require(holds: bool, otherwise: str) -> None:
         raise GraphError(otherwise)
 
 
-def tensor_path(module: str, name: str) -> str:
-    """Full path of a module's own parameter or buffer: tensor_path("fc", "weight") == "fc.weight"."""
-    return f"{module}.{name}" if module else name
-
-
 def _tensor_paths(modules: Iterable[ModuleNode]) -> dict[str, str | None]:
     """What each parameter and buffer, by its full path, is an alias of."""
     aliases: dict[str, str | None] = {}
     for node in modules:
         held: tuple[ParameterInfo | BufferInfo, ...] = (*node.parameters, *node.buffers)
-        aliases |= {tensor_path(node.path, tensor.name): tensor.alias_of for tensor in held}
+        aliases |= {parameter_path(node.path, tensor.name): tensor.alias_of for tensor in held}
     return aliases
 
 
@@ -119,7 +115,7 @@ def _check_tensors(node: ModuleNode, aliases: dict[str, str | None]) -> None:
         for tensor in tensors:
             first = tensor.alias_of
             if first is not None:
-                what = f"{kind} {tensor_path(node.path, tensor.name)!r} is an alias of {first!r}"
+                what = f"{kind} {parameter_path(node.path, tensor.name)!r} is an alias of {first!r}"
                 require(first in aliases, f"{what}, which does not exist")
                 require(aliases[first] is None, f"{what}, which is an alias itself")
 

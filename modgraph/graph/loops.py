@@ -36,18 +36,24 @@ def _box_turns(parent: Occurrence) -> bool:
     """Puts what may be turns of a loop into boxes; whether there were any."""
     if parent.turn or len(parent.children) < FEWEST_STEPS:
         return False
-    names = [_name(child) for child in parent.children]
+    steps = [child for child in parent.children if child.first < child.past]
     kept: list[Occurrence] = []
+    spans: list[tuple[int, int]] = []
     position = 0
-    for start, period, turns in _loops(names):
-        kept.extend(parent.children[position:start])
+    for start, period, turns in _loops([_name(step) for step in steps]):
+        kept.extend(steps[position:start])
         for turn in range(turns):
             position = start + (turn + 1) * period
-            kept.append(_turn(parent, parent.children[position - period : position]))
-    found = position > 0
-    kept.extend(parent.children[position:])
-    parent.children[:] = kept
-    return found
+            kept.append(_turn(parent, steps[position - period : position]))
+        spans.append((steps[start].first, steps[position - 1].past))
+    if position == 0:
+        return False
+    kept.extend(steps[position:])
+    # What was not called stands where it stood, or before the loop that would be around it.
+    idle = [child for child in parent.children if child.first == child.past]
+    place = {child: next((first for first, past in spans if first < child.first < past), child.first) for child in idle}
+    parent.children[:] = sorted([*idle, *kept], key=lambda child: (place.get(child, child.first), child not in place))
+    return True
 
 
 def _turn(parent: Occurrence, steps: list[Occurrence]) -> Occurrence:

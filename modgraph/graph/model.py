@@ -303,6 +303,12 @@ class Graph:
 
         return to_networkx(self, view)
 
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        """What a notebook shows: the summary as text, and the picture where it can be drawn and is small."""
+        from modgraph.export.notebook import mime_bundle
+
+        return mime_bundle(self, include, exclude)
+
     def save(self, path: str | Path) -> None:
         """Write it to `path` in the format its suffix names (`.json`, `.svg`, `.png`, `.pdf`, `.dot`, `.onnx`, ...).
 

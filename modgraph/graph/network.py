@@ -17,10 +17,11 @@ between the same ends are two edges.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import networkx
 
+from modgraph.errors import ConfigError
 from modgraph.graph.index import GraphIndex
 from modgraph.graph.model import Graph, ModuleNode
 from modgraph.graph.sizes import elements
@@ -32,10 +33,12 @@ def to_networkx(graph: Graph, view: View = "both") -> networkx.MultiDiGraph:
     """The graph as a networkx `MultiDiGraph`; nodes and edges come in the graph's own order.
 
     Raises:
-        ValueError: `view` is none of the three.
+        ConfigError: `view` is none of the three.
     """
-    if view not in ("hierarchy", "dataflow", "both"):
-        raise ValueError(f"view is 'hierarchy', 'dataflow' or 'both', not {view!r}")
+    if view not in get_args(View):
+        raise ConfigError(
+            f"view={view!r} is not possible", hint=f"view is one of {', '.join(map(repr, get_args(View)))}"
+        )
     network = networkx.MultiDiGraph(name=graph.model.name)
     index = GraphIndex(graph)
     if view != "dataflow":

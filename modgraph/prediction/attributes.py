@@ -244,7 +244,7 @@ def _of_function(machine: Interpreter, value: FunctionValue, name: str) -> Value
         return Constant(definition.qualname)
     if name == "__module__":
         return Constant(definition.module)
-    if hasattr(_of_function, name) or (name == "__isabstractmethod__" and getattr(definition.node, "decorators", ())):
+    if hasattr(_of_function, name) or (name == "__isabstractmethod__" and getattr(definition.node, "decorators", None)):
         return machine.unknown(f"{name} of a function is not modelled")
     return None
 

@@ -9,7 +9,7 @@ import libcst as cst
 
 from modgraph.prediction import attributes, classes, control, data_classes, expressions, memo, statements
 from modgraph.prediction.definitions import FunctionDefinition
-from modgraph.prediction.frames import Frame, LimitError
+from modgraph.prediction.frames import Frame, LimitError, Outcome
 from modgraph.prediction.knowledge import registry
 from modgraph.prediction.knowledge.registry import Arguments, Raised
 from modgraph.prediction.limits import MAX_CALL_DEPTH, MAX_UNDECIDED_RECURSION, MIN_REMEMBERED_STEPS
@@ -171,13 +171,14 @@ def _enter(machine: Interpreter, function: FunctionValue, arguments: Arguments) 
 
 
 def _recurses(machine: Interpreter, definition: FunctionDefinition) -> bool:
-    """The function runs already, several times inside itself, and whether it is called again is not decided."""
+    """The function runs already inside itself, and whether it is called again is not decided: several times, or once
+    where it is a constructor, which would build itself whole with arguments that are not known."""
     found = 0
     for frame in machine.frames:
         running = frame.function
         if running is not None and running.definition is definition and frame.undecided < machine.undecided:
             found += 1
-    return found >= MAX_UNDECIDED_RECURSION
+    return found >= (1 if definition.name == "__init__" else MAX_UNDECIDED_RECURSION)
 
 
 def _run(machine: Interpreter, frame: Frame, definition: FunctionDefinition) -> Value:

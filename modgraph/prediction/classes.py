@@ -236,7 +236,7 @@ def _of_python(machine: Interpreter, cls: KnownClass, name: str) -> Value | None
     module, _, last = cls.name.rpartition(".")
     real = getattr(sys.modules.get(module), last, None)
     if real is None:
-        if module.partition(".")[0] != "torch" or cls.name in (MODULE, TENSOR, PARAMETER):
+        if module.partition(".")[0] not in ("torch", "numpy") or cls.name in (MODULE, TENSOR, PARAMETER):
             return None  # of these, the names of all that they have are known
         return machine.unknown(f"{cls.name}.{name} is not modelled")
     return machine.unknown(f"{last}.{name} is not modelled") if name in vars(real) else None
@@ -309,8 +309,12 @@ _ABSTRACT: dict[str, frozenset[str]] = {
     "Mapping": frozenset({"dict"}),
     "MutableMapping": frozenset({"dict"}),
     "Set": frozenset({"set", "frozenset"}),
-    "Iterable": frozenset({"collections.deque", "list", "tuple", "str", "range", "dict", "set", "frozenset", "generator", "bytes"}),
-    "Collection": frozenset({"collections.deque", "list", "tuple", "str", "range", "dict", "set", "frozenset", "bytes"}),
+    "Iterable": frozenset(
+        {"collections.deque", "list", "tuple", "str", "range", "dict", "set", "frozenset", "generator", "bytes"}
+    ),
+    "Collection": frozenset(
+        {"collections.deque", "list", "tuple", "str", "range", "dict", "set", "frozenset", "bytes"}
+    ),
     "Sized": frozenset({"collections.deque", "list", "tuple", "str", "range", "dict", "set", "frozenset", "bytes"}),
     "Iterator": frozenset({"generator"}),
     "Generator": frozenset({"generator"}),

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from modgraph.prediction.knowledge.plain import number_unknown
+from modgraph.prediction.knowledge.registry import LOADED_MODULES
 from modgraph.prediction.values import (
-    LOADED_MODULES,
     NONE,
     Address,
     Choice,

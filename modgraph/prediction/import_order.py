@@ -10,6 +10,7 @@ import textwrap
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from modgraph.prediction.limits import MAX_IMPORTED_MODULES
 from modgraph.source.modules import ModuleFinder, SourceError, SourceModule
@@ -18,9 +19,12 @@ _IMPORT = re.compile(
     r"^[ \t]*(?:import[ \t]+[^\n(;]+|from[ \t]+[.\w]+[ \t]+import[ \t]*(?:\([^)]*\)|(?:[^\n(;]*\\\n)*[^\n(;]+))", re.M
 )
 _BY_NAME = re.compile(r"^(?![ \t]*(?:#|def ))[^\n]*\b(?:import_module|__import__)\(\s*[\"']([.\w]+)[\"']", re.M)
-_COMPUTED = re.compile(r"\b(?:import_module|__import__)\(\s*(?![\"'\s])|\biter_modules\(|\bwalk_packages\(")
+_COMPUTED = re.compile(
+    r"\b(?:import_module|__import__)\(\s*(?![\"'][.\w]+[\"']\s*[,)])|\b(?:iter_modules|walk_packages)\("
+)
 _OUTERMOST = re.compile(r"^[^\s#)\]}][^\n]*", re.M)
 _NOT_RUN = re.compile(r"(?:async\s+)?def\b|if\s+(?:\w+\.)?TYPE_CHECKING\b|if\s+__name__\s*==")
+_LAZY = re.compile(r"^def __getattr__\(", re.M)
 
 
 @dataclass
@@ -49,13 +53,21 @@ def imported_by(finder: ModuleFinder, roots: tuple[str, ...], libraries: bool) -
             found.incomplete = f"more than {MAX_IMPORTED_MODULES} modules are imported"
             break
         found.modules[name] = source
-        try:
-            lines = list(_imports(finder, source, found))
-        except SourceError:
-            lines = []
+        if name not in finder.imports:
+            finder.imports[name] = _read(finder, source)
+        lines, computed = finder.imports[name]
+        found.incomplete = computed or found.incomplete
         found.imports[name] = [*((0, parent) for parent in _parents(name)), *lines]
         pending.extend(reversed([other for _, other in found.imports[name]]))
     return found
+
+
+def _read(finder: ModuleFinder, source: SourceModule) -> tuple[list[tuple[int, str]], str | None]:
+    found = Imported()
+    try:
+        return list(_imports(finder, source, found)), found.incomplete
+    except SourceError:
+        return [], None
 
 
 def _foreign(name: str) -> bool:
@@ -87,14 +99,17 @@ def _imports(finder: ModuleFinder, source: SourceModule, found: Imported) -> Ite
         for name in _named(finder, source, node):
             yield line, name
     for match in _BY_NAME.finditer(text):
+        if not _runs(text, blocks, match.start()):
+            continue
         name = match.group(1)
         dots = len(name) - len(name.lstrip("."))
         yield text.count("\n", 0, match.start()) + 1, source.absolute(name[dots:], dots)
-    if _COMPUTED.search(text):
+    computed = _COMPUTED.search(text)
+    if computed is not None and (source.is_package or _runs(text, blocks, computed.start())) and not _LAZY.search(text):
         found.incomplete = f"{source.file} imports modules by names that it computes"
         if source.is_package:
-            line = text.count("\n") + 1
-            yield from ((line, name) for name in _siblings(source))
+            line = text.count("\n", 0, computed.start()) + 1
+            yield from ((line, name) for name in _below(source.name, source.path.parent))
 
 
 def _runs(text: str, blocks: list[int], position: int) -> bool:
@@ -119,13 +134,15 @@ def _named(finder: ModuleFinder, source: SourceModule, node: ast.stmt) -> Iterat
                     yield f"{module}.{alias.name}"
 
 
-def _siblings(package: SourceModule) -> list[str]:
-    """The modules of a package, by name."""
-    directory = package.path.parent
+def _below(package: str, directory: Path, depth: int = 0) -> Iterator[str]:
+    """The modules of a package and of the packages in it, by name."""
     try:
         entries = sorted(os.listdir(directory))
     except OSError:
-        return []
-    names = [entry[:-3] for entry in entries if entry.endswith(".py") and not entry.startswith("__")]
-    names += [entry for entry in entries if (directory / entry / "__init__.py").is_file()]
-    return [f"{package.name}.{name}" for name in sorted(names)]
+        return
+    for entry in entries:
+        if entry.endswith(".py") and not entry.startswith("__"):
+            yield f"{package}.{entry[:-3]}"
+        elif depth < 2 and (directory / entry / "__init__.py").is_file():
+            yield f"{package}.{entry}"
+            yield from _below(f"{package}.{entry}", directory / entry, depth + 1)

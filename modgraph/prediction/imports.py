@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from modgraph.prediction import names, targets
+from modgraph.prediction import names, registries, targets
 from modgraph.prediction.frames import Frame, Outcome
 from modgraph.prediction.knowledge.registry import Raised
 from modgraph.prediction.values import Value
@@ -21,6 +21,8 @@ def import_modules(machine: Interpreter, frame: Frame, node: cst.Import) -> Outc
         bound = alias.asname.name if alias.asname is not None else None
         top = module.partition(".")[0]
         name = bound.value if isinstance(bound, cst.Name) else top
+        if frame.function is not None:
+            registries.note_import(machine, module)
         value = _guarded(machine, module, None, name if bound is None else f"{name} ")
         targets.assign(machine, frame, cst.Name(name), value)
     return "normal"
@@ -30,12 +32,16 @@ def import_names(machine: Interpreter, frame: Frame, node: cst.ImportFrom) -> Ou
     module = _dotted(node.module) if node.module is not None else ""
     source = machine.finder.source(frame.module)
     absolute = source.absolute(module, len(node.relative)) if source is not None else module
+    if frame.function is not None:
+        registries.note_import(machine, absolute)
     if isinstance(node.names, cst.ImportStar):
         _import_all(machine, frame, absolute)
         return "normal"
     for alias in node.names:
         attribute = alias.name.value
         assert isinstance(attribute, str)
+        if frame.function is not None:
+            registries.note_import(machine, f"{absolute}.{attribute}")
         bound = alias.asname.name if alias.asname is not None else alias.name
         value = _guarded(machine, absolute, attribute, attribute)
         assert isinstance(bound, cst.BaseExpression)

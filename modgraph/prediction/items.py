@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from modgraph.prediction import classes
+from modgraph.prediction.knowledge.registry import LOADED_MODULES
 from modgraph.prediction.values import (
-    LOADED_MODULES,
     NONE,
     Address,
     Choice,

@@ -45,7 +45,7 @@ MAX_KEPT_OBJECTS = 150_000
 MAX_KEY_OBJECTS = 300
 """Heap objects behind the arguments of a construction that is kept."""
 
-MIN_REMEMBERED_STEPS = 60
+MIN_REMEMBERED_STEPS = 12
 """Steps that a call must have taken for its next one to be looked for among those that are kept."""
 
 MAX_PLAIN_STEPS = 20_000

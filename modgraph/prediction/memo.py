@@ -92,7 +92,7 @@ def key_of(machine: Interpreter, callee: object, arguments: Arguments) -> Key | 
         elif not _immutable(value):
             return None
     names = tuple(arguments.keywords)
-    if not roots:
+    if not roots:  # nor anything that could change
         return Key((callee, values, names))
     contents = _contents(machine, tuple(root.index for root in roots))
     if contents is None:
@@ -167,6 +167,8 @@ def recall(machine: Interpreter, key: Key, where: SourceLocation | None) -> Valu
         return None
     base = machine.base
     base.older.update(address.index for address in key.closure if address.index < base.floor)
+    if not fragment.objects and type(fragment.result) is Constant:
+        return fragment.result
     relocation = Relocation(machine.state)
     relocation.copies.update(zip(fragment.closure, key.closure, strict=True))
     for address, item in fragment.objects:

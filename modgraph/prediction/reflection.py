@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from modgraph.prediction import attributes, calls, classes, functions, items, names
+from modgraph.prediction import attributes, calls, classes, functions, items, names, registries
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Raised, known_class, models
 from modgraph.prediction.values import (
     FALSE,
@@ -199,12 +199,19 @@ def globals_(arguments: Arguments, machine: Machine) -> Value:
     module = interpreter.frames[-1].module
     source = interpreter.finder.source(module)
     entries: dict[Value, Value] = {}
+    complete = source is not None and not source.index.star_imports
+    frame = interpreter.frames[-1]
+    before = frame.parsed.first_line if frame.function is None else None
     for name in source.index.names if source is not None else ():
+        if before is not None and source is not None and source.index.statements[name][0].first_line >= before:
+            continue
         if name in interpreter.namespaces.get(module, {}) or _cheap(interpreter, module, name):
             value = names.global_name(interpreter, module, name)
             if value is not None:
                 entries[Constant(name)] = value
-    return machine.allocate(DictObject(entries, machine.unknown("globals() may hold more")))
+        else:
+            complete = False
+    return machine.allocate(DictObject(entries, None if complete else machine.unknown("globals() may hold more")))
 
 
 def _cheap(machine: Interpreter, module: str, name: str) -> bool:
@@ -212,7 +219,8 @@ def _cheap(machine: Interpreter, module: str, name: str) -> bool:
     source = machine.finder.source(module)
     statements = source.index.statements.get(name, []) if source is not None else []
     running = any(key[0] == module for key in machine.running)
-    return not running and all(statement.kind in ("class", "function", "import", "assign") for statement in statements)
+    kinds = ("class", "function", "import") if running else ("class", "function", "import", "assign")
+    return all(statement.kind in kinds for statement in statements)
 
 
 @models("builtins.dir")
@@ -398,6 +406,7 @@ def import_module(arguments: Arguments, machine: Machine) -> Value:
         level = len(name) - len(name.lstrip("."))
         parts = package.value.split(".")
         name = ".".join([*parts[: len(parts) - level + 1], name.lstrip(".")])
+    registries.note_import(_interpreter(machine), name)
     top = arguments.function == "__import__"
     return names.import_name(_interpreter(machine), name, None, name.partition(".")[0] if top else "")
 

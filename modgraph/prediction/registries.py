@@ -39,6 +39,10 @@ class Registry:
     containers: list[int] = field(default_factory=list)
     effects: list[Effect] | None = None
     """Those that have not run yet, the next one last; None before they were looked for."""
+    busy: bool = False
+    """One of them is running."""
+    done: set[tuple[str, int]] = field(default_factory=set)
+    """Module and line of those that have run."""
     lost: Unknown | None = None
     """Why an entry may be missing."""
 
@@ -62,21 +66,36 @@ def settle(machine: Interpreter, index: int) -> None:
     base = machine.base
     home = base.unsettled[index]
     registry = base.registries[home]
-    if registry.effects is None:
-        registry.effects = []
-        registry.effects = _effects(machine, home, registry)
-    while registry.effects:
-        effect = registry.effects[-1]
-        if _is_running(machine, effect):
-            return
-        registry.effects.pop()
-        _replay(machine, effect, registry)
-    if registry.containers:
-        containers, registry.containers = registry.containers, []
-        for each in containers:
-            base.unsettled.pop(each, None)
-        if registry.lost is not None:
-            _open(machine, containers, registry.lost)
+    if registry.busy:
+        return
+    registry.busy = True
+    try:
+        if registry.effects is None:
+            registry.effects = _effects(machine, home, registry)
+        while registry.effects:
+            if _is_running(machine, registry.effects[-1]):
+                return
+            effect = registry.effects.pop()
+            registry.done.add((effect.source.name, effect.statement.first_line))
+            _replay(machine, effect, registry)
+    finally:
+        registry.busy = False
+    for each in registry.containers:
+        base.unsettled.pop(each, None)
+    if registry.lost is not None:
+        _open(machine, registry.containers, registry.lost)
+
+
+def note_import(machine: Interpreter, module: str) -> None:
+    """A running function imports a module, which may be the first to do so: what it registers comes in addition."""
+    if module in machine.roots or machine.finder.source(module) is None:
+        return
+    if any(module in imported.modules for imported in machine.imported.values()):
+        return
+    machine.roots.append(module)
+    for home, registry in machine.base.registries.items():
+        registry.effects = None
+        machine.base.unsettled.update(dict.fromkeys(registry.containers, home))
 
 
 def _effects(machine: Interpreter, home: Home, registry: Registry) -> list[Effect]:
@@ -90,10 +109,10 @@ def _effects(machine: Interpreter, home: Home, registry: Registry) -> list[Effec
             bound.update(statement.names)
     roots = tuple(dict.fromkeys([*machine.roots, *(frame.module for frame in machine.frames[:1]), module]))
     imported = _imported(machine, roots, "site-packages" in source.path.parts)
-    effects = effects_on(module, bound, imported)
-    if effects and imported.incomplete is not None:
+    effects, may_change = effects_on(module, bound, imported)
+    if may_change and imported.incomplete is not None:
         registry.lost = Unknown(f"{name} may hold more: {imported.incomplete}")
-    return effects[::-1]
+    return [each for each in reversed(effects) if (each.source.name, each.statement.first_line) not in registry.done]
 
 
 def _imported(machine: Interpreter, roots: tuple[str, ...], libraries: bool) -> Imported:

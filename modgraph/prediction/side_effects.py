@@ -48,14 +48,15 @@ class _Words:
         return frozenset(self.objects | self.callables | self.bases | self.metaclasses)
 
 
-def effects_on(home: str, names: Iterable[str], imported: Imported) -> list[Effect]:
-    """The statements that may change what `names` of module `home` lead to, in the order in which they run."""
+def effects_on(home: str, names: Iterable[str], imported: Imported) -> tuple[list[Effect], bool]:
+    """The statements that may change what `names` of module `home` lead to, in the order in which they run; and whether
+    something is there with which others might."""
     words = _Words(set(names))
     own = set(words.objects)
     while True:
         before = words.all()
         pattern = re.compile(rf"\b(?:{'|'.join(sorted(map(re.escape, before)))})\b")
-        modules = [source for source in imported.modules.values() if _mentions(source, pattern)]
+        modules = [source for source in imported.modules.values() if _mentions(source, before)]
         for source in modules:
             _learn(source, words, pattern)
         if words.all() == before:
@@ -65,7 +66,7 @@ def effects_on(home: str, names: Iterable[str], imported: Imported) -> list[Effe
     seen: set[str] = set()
     for name in imported.modules:
         _in_order(name, imported, effects, seen, ordered)
-    return ordered
+    return ordered, bool(ordered or words.callables or words.bases or words.metaclasses)
 
 
 def _in_order(
@@ -83,9 +84,9 @@ def _in_order(
     ordered.extend(reversed(own))
 
 
-def _mentions(source: SourceModule, pattern: re.Pattern[str]) -> bool:
+def _mentions(source: SourceModule, words: frozenset[str]) -> bool:
     try:
-        return pattern.search(source.text) is not None and bool(source.index.body)
+        return not source.words.isdisjoint(words) and bool(source.index.body)
     except SourceError:
         return False
 

@@ -44,10 +44,6 @@ class Unknown(Value):
     """Of an entry (an attribute, a registered name): it exists on some paths only."""
 
 
-LOADED_MODULES = Unknown("depends on what is imported")
-"""sys.modules: which modules are in it is not known, but what one of them is."""
-
-
 @dataclass(frozen=True, slots=True)
 class Choice(Value):
     """One of a few known values, which of them is not known; never nested, never of one. Made by `machine.choice`."""

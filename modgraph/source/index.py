@@ -71,10 +71,6 @@ class Definition:
     inline: bool = False
     """Header and body share a line."""
 
-    def statements_of(self, name: str) -> list[Statement]:
-        """Those of the body that bind `name` or change it in place, in order."""
-        return [statement for statement in self.body if name in statement.names or name in statement.touched]
-
 
 @dataclass(frozen=True)
 class ModuleIndex:

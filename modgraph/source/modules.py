@@ -10,6 +10,7 @@ import ast
 import importlib.machinery
 import io
 import os
+import re
 import sys
 import tokenize
 from collections.abc import Iterator, Sequence
@@ -24,6 +25,7 @@ from modgraph.graph.model import SourceLocation
 from modgraph.source.index import Definition, ModuleIndex, Statement
 from modgraph.source.index_cache import indexed
 
+_WORD = re.compile(r"[^\W\d]\w*")
 _EXTENSIONS = tuple(importlib.machinery.EXTENSION_SUFFIXES)
 
 
@@ -249,6 +251,14 @@ class SourceModule:
         return self.text.split("\n")
 
     @cached_property
+    def words(self) -> frozenset[str]:
+        """Every name and keyword in the text, also in its strings and comments; none where it cannot be read."""
+        try:
+            return frozenset(map(sys.intern, set(_WORD.findall(self.text))))
+        except SourceError:
+            return frozenset()
+
+    @cached_property
     def index(self) -> ModuleIndex:
         """Raises SourceError (with file, line, column, text) where the file is no Python."""
         try:
@@ -346,6 +356,8 @@ class ModuleFinder:
         self.fallback = tuple(fallback)
         self._found: dict[str, Found | None] = {}
         self._roots_of: dict[str, str] = {}
+        self.imports: dict[str, tuple[list[tuple[int, str]], str | None]] = {}
+        """Of modules that were looked at: line and name of what they import, and why there may be more."""
 
     def add(self, module: SourceModule) -> None:
         """Makes a module findable under its name, whatever the path says: the file of a target."""

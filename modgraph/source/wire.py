@@ -34,6 +34,15 @@ def encode(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} is no literal")
 
 
+def not_literal(value: Any) -> str | None:
+    """Why `encode` does not take a value: "Linear is no literal"; None where it does."""
+    try:
+        encode(value)
+    except TypeError as error:
+        return str(error)
+    return None
+
+
 def decode(value: Any) -> Any:
     """What `encode` was given."""
     if isinstance(value, list):

@@ -12,6 +12,7 @@ from typing import Any
 from weakref import ref
 
 import torch
+from torch.utils import _pytree as pytree
 
 from modgraph.tracing.tensors import Named, quietly, tensors_in
 
@@ -94,6 +95,48 @@ def _users(result: Any) -> dict[tuple[Any, int], int]:
                 visited.add(above)
                 pending.append(above)
     return users
+
+
+def leaves_of(loss: torch.Tensor) -> list[torch.Tensor]:
+    """Every tensor into whose `grad` a backward pass from `loss` adds; iterative."""
+    leaves: list[torch.Tensor] = []
+    pending = [loss.grad_fn]
+    visited = set(pending)
+    while pending:
+        node = pending.pop()
+        leaf = getattr(node, "variable", None)
+        if isinstance(leaf, torch.Tensor):
+            leaves.append(leaf)
+        for above, _ in node.next_functions if node is not None else ():
+            if above is not None and above not in visited:
+                visited.add(above)
+                pending.append(above)
+    return leaves
+
+
+def without_history(arguments: Any) -> Any:
+    """The same arguments, with a leaf of the same values in place of each tensor that has a history of its own.
+
+    A backward pass through that history would add gradients to the caller's tensors and free the graph behind them.
+
+    Raises:
+        ValueError: such a tensor stands where it cannot be replaced, in an object that torch cannot take apart.
+    """
+    made: dict[int, torch.Tensor] = {}
+
+    def leaf(value: Any) -> Any:
+        if isinstance(value, torch.Tensor) and value.grad_fn is not None:
+            if id(value) not in made:
+                made[id(value)] = value.detach().requires_grad_()
+            return made[id(value)]
+        return value
+
+    if all(tensor.grad_fn is None for _, tensor in tensors_in(arguments, "")):
+        return arguments
+    arguments = pytree.tree_map(leaf, arguments)
+    if any(tensor.grad_fn is not None for _, tensor in tensors_in(arguments, "")):
+        raise ValueError("no backward pass: an argument holds a tensor with a history of its own; detach it first")
+    return arguments
 
 
 def loss_of(result: Any) -> torch.Tensor | None:

@@ -6,8 +6,10 @@ import os
 import re
 import signal
 import site
+import sys
 import sysconfig
 import traceback
+from functools import partial
 from pathlib import Path
 
 from modgraph.errors import TraceError
@@ -36,7 +38,7 @@ def describe(error: BaseException) -> str:
 
 
 def said(error: BaseException | None) -> str:
-    """The text of an exception, without addresses and not longer than `MAX_MESSAGE`; "" for None.
+    """The text of an exception, the same on every machine and not longer than `MAX_MESSAGE`; "" for None.
 
     An exception of the user's code may raise another where it is asked for its text.
     """
@@ -46,8 +48,33 @@ def said(error: BaseException | None) -> str:
         text = str(error.msg if isinstance(error, SyntaxError) else error).strip()
     except Exception as another:
         return f"(its text raised {type(another).__name__})"
-    text = _ADDRESS.sub("", text)
+    text = without_places(text)
     return text if len(text) <= MAX_MESSAGE else text[:MAX_MESSAGE] + " ..."
+
+
+def without_places(text: str) -> str:
+    """`text` without addresses, its absolute paths relative to where they are imported from, run from, or to "~"."""
+    text = _ADDRESS.sub("", text)
+    if os.sep not in text:
+        return text
+    home = os.path.expanduser("~")
+    roots = {os.path.abspath(entry): "" for entry in (*sys.path, os.getcwd())}
+    roots |= {os.path.realpath(root): "" for root in roots} | ({} if home in roots else {home: "~"})
+    for root in sorted(roots, key=len, reverse=True):  # the innermost first
+        if root.strip(os.sep):
+            text = re.sub(_BEFORE + re.escape(root) + _AFTER, partial(_renamed, roots[root]), text)
+    return text
+
+
+_BEFORE = r"(?<![\w.~/\\-])"
+_AFTER = r"(?:([/\\]+)|(?![\w.-]))"
+
+
+def _renamed(name: str, found: re.Match[str]) -> str:
+    """What stands for a directory: nothing in front of what lies in it, "." for itself; with a name, that."""
+    if found[1] is None:
+        return name or "."
+    return f"{name}{found[1]}" if name else ""
 
 
 def is_interruption(error: BaseException) -> bool:

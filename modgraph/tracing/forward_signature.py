@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import inspect
 import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from torch import nn
+
+from modgraph.errors import InputError
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -83,6 +85,20 @@ class ForwardSignature:
         extra = [name for name in remaining if "[" in name]
         args += [remaining.pop(name) for name in extra]
         return tuple(args), remaining
+
+    def require(self, args: Sequence[Any], kwargs: Mapping[str, Any], model: nn.Module) -> None:
+        """Nothing, where `forward` takes these arguments, or where something else may stand before it.
+
+        Raises:
+            InputError: it does not: says why, and what it takes.
+        """
+        hooks = vars(model).get("_forward_pre_hooks")
+        if not self.known or hooks or type(model).__call__ is not nn.Module.__call__:
+            return
+        try:
+            inspect.Signature(list(self.parameters.values())).bind(*args, **kwargs)
+        except TypeError as error:
+            raise InputError(f"these arguments do not fit {self.text()}: {error}") from error
 
     def text(self) -> str:
         """ "forward(x, mask=None)": names and defaults."""

@@ -16,7 +16,9 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.nn.parameter import is_lazy
 
+from modgraph.tracing.members import registered_modules
 from modgraph.tracing.tensors import SEQUENCES, instance_state, items_of
 
 MAX_DEPTH = 8
@@ -41,13 +43,33 @@ _ATOMS: tuple[type, ...] = (
 )
 _CLASS_LEVEL = (nn.Module, functools.partial, types.FunctionType, list, tuple, dict, set, deque)
 _Place = tuple[str, Any, int, int]
+_SHALLOW = 1
+"""Levels down to which what a walk saw is all that another would see."""
 
 
-def held_modules(module: nn.Module) -> Iterator[tuple[str, nn.Module]]:
-    """Every module in the plain attributes of `module`, with its place: "blocks[0]", "heads['a']", "fn.closure['m']".
+class Walks:
+    """Looks into many modules, which may all hold the same things: those without a hidden module are walked once."""
 
-    Registered modules that are also kept elsewhere come too; the modules found are not looked into.
-    """
+    def __init__(self) -> None:
+        self.registered: set[int] = set()
+        """`id` of the modules that need not be found, as they are known by a better path."""
+        self._barren: dict[int, Any] = {}
+
+    def held_modules(self, module: nn.Module) -> list[tuple[str, nn.Module]]:
+        """The modules in the plain attributes of `module`, with places: "blocks[0]", "heads['a']", "fn.closure['m']".
+
+        The modules found are not looked into.
+        """
+        walked: dict[int, Any] = {}
+        found = list(_held_modules(module, self.registered, self._barren, walked))
+        if not found:
+            self._barren.update(walked)
+        return found
+
+
+def _held_modules(
+    module: nn.Module, registered: set[int], barren: dict[int, Any], walked: dict[int, Any]
+) -> Iterator[tuple[str, nn.Module]]:
     if isinstance(module, torch.jit.ScriptModule):
         return  # its attributes lead back to the Python module that it was made from, which never runs
     visited: dict[int, Any] = {id(module): module}
@@ -55,13 +77,15 @@ def held_modules(module: nn.Module) -> Iterator[tuple[str, nn.Module]]:
     while pending and len(visited) < MAX_VISITED:
         place, value, depth, objects = pending.popleft()
         if isinstance(value, nn.Module):
-            if value is not module:
+            if value is not module and id(value) not in registered:
                 yield place, value
             continue
-        if isinstance(value, _ATOMS) or id(value) in visited or depth > MAX_DEPTH:
+        if isinstance(value, _ATOMS) or id(value) in visited or id(value) in barren or depth > MAX_DEPTH:
             continue
         visited[id(value)] = value
-        children, is_object = _contents(value, place)
+        if depth <= _SHALLOW:
+            walked[id(value)] = value
+        children, is_object = _contents(value, place, registered)
         if objects + is_object <= MAX_OBJECTS:
             pending.extend((where, child, depth + 1, objects + is_object) for where, child in children)
 
@@ -81,8 +105,10 @@ def _attributes(module: nn.Module) -> Iterator[_Place]:
                 yield name, value, 0, 0
 
 
-def _contents(value: Any, place: str) -> tuple[list[tuple[str, Any]], bool]:
+def _contents(value: Any, place: str, registered: set[int]) -> tuple[list[tuple[str, Any]], bool]:
     """What `value` holds, by place; and whether it is a plain object."""
+    if type(value) is list:
+        return [(f"{place}[{index}]", item) for index, item in enumerate(value) if id(item) not in registered], False
     if isinstance(value, SEQUENCES):
         return items_of(value, place), False
     if isinstance(value, dict | types.MappingProxyType):
@@ -91,7 +117,7 @@ def _contents(value: Any, place: str) -> tuple[list[tuple[str, Any]], bool]:
         return places + [(f"{place}.keys()[{index}]", key) for index, (key, _) in enumerate(pairs)], False
     if isinstance(value, set | frozenset):
         items: Iterator[Any] = set.__iter__(value) if isinstance(value, set) else frozenset.__iter__(value)
-        ordered = sorted(items, key=lambda item: f"{type(item).__module__}.{type(item).__qualname__}")
+        ordered = sorted(items, key=_order)
         return [(f"{place}[{index}]", item) for index, item in enumerate(ordered)], False
     if isinstance(value, functools.partial):
         arguments = [(f"{place}.args[{index}]", item) for index, item in enumerate(value.args)]
@@ -116,6 +142,23 @@ def _function_contents(function: types.FunctionType, place: str) -> list[tuple[s
     found += [(f"{place}.__defaults__[{index}]", item) for index, item in enumerate(function.__defaults__ or ())]
     found += [(f"{place}.__kwdefaults__[{name!r}]", item) for name, item in (function.__kwdefaults__ or {}).items()]
     return found
+
+
+def _order(item: Any) -> tuple[str, list[tuple[str, list[int]]], str]:
+    """What a member of a set is sorted by, as sets have another order on each run: class, tensors, plain attributes."""
+    name = f"{type(item).__module__}.{type(item).__qualname__}"
+    if isinstance(item, str | int | float | bool | bytes):
+        return (name, [], repr(item))
+    tensors: list[tuple[str, list[int]]] = []
+    plain: list[str] = []
+    for _, module in registered_modules(item) if isinstance(item, nn.Module) else ():
+        state = instance_state(module)
+        for store in ("_parameters", "_buffers"):
+            for key, tensor in (state.get(store) or {}).items():
+                sized = tensor is not None and not is_lazy(tensor) and not tensor.is_nested
+                tensors.append((str(key), [int(size) for size in tensor.shape] if sized else []))
+        plain += [f"{key}={value!r}" for key, value in state.items() if type(value) in (bool, int, float, str)]
+    return (name, tensors, " ".join(plain))
 
 
 def _key(key: Any, position: int) -> str:

@@ -397,11 +397,15 @@ def count_parameters(model: nn.Module) -> int:
 
 
 def home_of(model: nn.Module) -> tuple[torch.device, str]:
-    """Device and floating dtype of the model's first parameter or buffer of that kind."""
-    for tensor in tensors(model):
-        if tensor.dtype.is_floating_point and tensor.dtype.itemsize > 1:
-            return tensor.device, str(tensor.dtype).removeprefix("torch.")
-    return torch.device("cpu"), str(torch.get_default_dtype()).removeprefix("torch.")
+    """Device and floating dtype of the model's first parameter or buffer of that kind; the device of any without."""
+    device, dtype = torch.device("cpu"), str(torch.get_default_dtype())
+    held = list(tensors(model))
+    floating = [tensor for tensor in held if tensor.dtype.is_floating_point and tensor.dtype.itemsize > 1]
+    if held:
+        device = (floating or held)[0].device
+    if floating:
+        dtype = str(floating[0].dtype)
+    return device, dtype.removeprefix("torch.")
 
 
 @contextlib.contextmanager

@@ -20,11 +20,10 @@ from modgraph.tracing import fake
 from modgraph.tracing.failures import describe
 from modgraph.tracing.forward_signature import ForwardSignature
 from modgraph.tracing.input_guesses import Guesser
-from modgraph.tracing.input_probe import Outcome, Prober, decides_by_values
+from modgraph.tracing.input_probe import Outcome, Prober, decides_by_values, home_of
 from modgraph.tracing.input_search import Found, Search, with_bounds
 from modgraph.tracing.input_specs import Candidate, LiteralSpec, Place, Spec, TensorSpec, make_tensor, make_value
 from modgraph.tracing.loading import Example
-from modgraph.tracing.members import tensors
 from modgraph.tracing.patches import one_at_a_time
 from modgraph.tracing.restore import random_states
 
@@ -70,7 +69,7 @@ def make_inputs(
     signature = ForwardSignature.of(model)
     if not specs and example is not None:
         args, kwargs = fake.arguments_to_fake(example.args, example.kwargs, fake_mode)
-        device = _device_of(model)
+        device, _ = home_of(model)
         if device.type != "cpu":
             args, kwargs = pytree.tree_map(lambda leaf: _moved(leaf, device), (args, kwargs))
         return Inputs(args, kwargs, describe_arguments(signature, args, kwargs, "example_inputs"))
@@ -284,10 +283,6 @@ def _paths(value: Any) -> list[tuple[tuple[Any, ...], torch.Tensor]]:
 
 def _key_text(path: tuple[Any, ...]) -> str:
     return "".join(f"[{getattr(key, 'key', getattr(key, 'idx', getattr(key, 'name', '')))!r}]" for key in path)
-
-
-def _device_of(model: nn.Module) -> torch.device:
-    return next((tensor.device for tensor in tensors(model)), torch.device("cpu"))
 
 
 def _moved(leaf: Any, device: torch.device) -> Any:

@@ -17,6 +17,7 @@ from modgraph.tracing.forward_signature import ForwardSignature
 from modgraph.tracing.inputs import describe_arguments, make_inputs
 from modgraph.tracing.loading import check_device, example_beside
 from modgraph.tracing.members import tensors
+from modgraph.tracing.patches import one_at_a_time
 from modgraph.tracing.run import trace
 
 
@@ -32,6 +33,11 @@ def trace_live(model: nn.Module, args: Any, kwargs: Mapping[str, Any] | None, op
         InputError: `model` is no module.
         ModgraphError: the device is not there.
     """
+    with one_at_a_time:
+        return _traced(model, args, kwargs, options)
+
+
+def _traced(model: nn.Module, args: Any, kwargs: Mapping[str, Any] | None, options: TraceOptions) -> Graph:
     if not isinstance(model, nn.Module):
         raise InputError(
             f"a live model is a torch.nn.Module, not {type(model).__name__}",
@@ -48,6 +54,7 @@ def trace_live(model: nn.Module, args: Any, kwargs: Mapping[str, Any] | None, op
     warning = None
     if given or named:
         signature = ForwardSignature.of(model)
+        signature.require(given, named, model)
         given, named = fake.arguments_to_fake(given, named, mode)
         infos = describe_arguments(signature, given, named, "given")
     else:

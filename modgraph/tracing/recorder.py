@@ -363,12 +363,15 @@ class Recorder:
             or "forward" in state
         ):
             return None
-        own = self.tree.tensors_of(module)
-        if own is None:
-            return None
-        if self.dataflow.parameters_changed and self.local.stack is not None:
+        if id(module) not in self.tree.known:
+            stack = self.local.stack
             with quietly():
-                if not all(map(self.dataflow.is_as_registered, own)):
+                self._discover(module, stack[-1] if stack else None)
+        if not self.tree.has_its_tensors(module):
+            return None
+        if self.dataflow.parameters_changed:
+            with quietly():
+                if not all(map(self.dataflow.is_as_registered, self.tree.tensors_of(module))):
                     return None
         return forward
 

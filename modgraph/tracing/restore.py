@@ -5,6 +5,7 @@ Flags are kept per module: one `train(flag)` for all would also turn those that 
 
 from __future__ import annotations
 
+import contextlib
 import random
 import sys
 import types
@@ -24,6 +25,7 @@ MAX_KEPT = 100_000
 """Containers and objects kept in all."""
 _MAPPINGS: tuple[Any, ...] = (OrderedDict, dict)
 _SEQUENCES: tuple[Any, ...] = (list, set, deque)
+_BUILTINS = frozenset({dict, list, set, tuple})
 _NOT_LOOKED_INTO = frozenset({*sys.stdlib_module_names, "torch", "numpy"})
 """Packages whose objects change with the process, not with the model: loggers, locks, queues, threads."""
 
@@ -58,7 +60,8 @@ class Snapshot:
                 for parameter in dict(value).values() if isinstance(value, dict) else ():
                     if parameter is not None:
                         self.keep_tensor(parameter, with_values=renormalises)
-            self._keep_contents(value)
+            if type(value) not in ATOMS:
+                self._keep_contents(value)
 
     def _keep_contents(self, value: Any) -> None:
         """Keep what containers and plain objects hold, and the tensors and random generators among it."""
@@ -72,15 +75,21 @@ class Snapshot:
             elif id(item) not in self._looked_into and len(self._looked_into) < MAX_KEPT:
                 self._looked_into[id(item)] = item
                 contents = self._keep_one(item)
-                if depth < MAX_DEPTH:
-                    pending.extend((content, depth + 1) for content in contents)
+                if contents and depth < MAX_DEPTH:
+                    pending.extend((content, depth + 1) for content in contents if type(content) not in ATOMS)
 
     def _keep_one(self, item: Any) -> list[Any]:
         """Keep one container or object; gives what it holds."""
-        put_back = _generator_state(item)
+        put_back = _generator_state(item) if type(item) not in _BUILTINS else None
         if put_back is not None:
             self._later(put_back)
             return []
+        if type(item) is dict:
+            self._later(_restore_mapping, dict, item, dict(item))
+            return list(item.values())
+        return self._keep_odd(item)
+
+    def _keep_odd(self, item: Any) -> list[Any]:
         contents: list[Any] = []
         mapping = next((kind for kind in _MAPPINGS if isinstance(item, kind)), None)
         sequence = next((kind for kind in _SEQUENCES if isinstance(item, kind)), None)
@@ -207,6 +216,17 @@ def _generator_state(item: Any) -> Callable[[], None] | None:
         state = item.copy()
         return lambda: numpy.copyto(item, state)
     return None
+
+
+@contextlib.contextmanager
+def random_numbers_kept() -> Iterator[None]:
+    """Random numbers go on afterwards as if nothing had been drawn inside."""
+    states = list(random_states())
+    try:
+        yield
+    finally:
+        for put_back in states:
+            put_back()
 
 
 def random_states() -> Iterator[Callable[[], None]]:

@@ -13,7 +13,7 @@ from modgraph.graph.events import DoneEvent, ErrorEvent, Event, StartEvent, repl
 from modgraph.graph.model import Graph, ModelInfo, ModelInput
 from modgraph.options import TraceOptions
 from modgraph.tracing.arguments import Names
-from modgraph.tracing.backward import GradientHooks, loss_of
+from modgraph.tracing.backward import GradientHooks, leaves_of, loss_of, without_history
 from modgraph.tracing.calls import recorded_calls
 from modgraph.tracing.failures import describe, is_interruption
 from modgraph.tracing.hooks import global_hooks, has_global_forward_hooks
@@ -98,6 +98,8 @@ def _run(
         with recorded_calls(recorder), grad:
             _set_mode(model, options, recorder.tree)
             with quietly():
+                if gradients is not None:
+                    args, kwargs = without_history((args, kwargs))
                 recorder.register_parameters()
                 _name_inputs(model, args, kwargs, recorder)
             with recorder.mode:
@@ -105,8 +107,7 @@ def _run(
             with quietly():
                 recorder.outputs(result)
             if gradients is not None:
-                snapshot.set_gradients_aside()
-                _run_backward(result, recorder, gradients)
+                _run_backward(result, recorder, snapshot, gradients)
     except BaseException as error:  # the door to the user's code: SystemExit too is a result of the run
         if is_interruption(error):
             raise
@@ -128,14 +129,17 @@ def _set_mode(model: nn.Module, options: TraceOptions, tree: Tree) -> None:
         model.train(training)
     except Exception:  # an own `train`, or modules without a hash: the flags say the same
         for module in registered:
-            module.training = training
+            vars(module)["training"] = training
 
 
-def _run_backward(result: Any, recorder: Recorder, gradients: GradientHooks) -> None:
+def _run_backward(result: Any, recorder: Recorder, snapshot: Snapshot, gradients: GradientHooks) -> None:
     with quietly():
         loss = loss_of(result)
         if loss is None:
             return
+        for leaf in leaves_of(loss):  # also those of the caller's that are no module's
+            snapshot.keep_tensor(leaf)
+        snapshot.set_gradients_aside()
         gradients.complete(result)
         gradients.observe = recorder.gradient
     recorder.in_backward = True

@@ -16,7 +16,7 @@ from torch import nn
 from torch.nn.parameter import is_lazy
 
 from modgraph.graph.model import BufferInfo, ModuleNode, ParameterInfo, SourceLocation
-from modgraph.tracing.hidden import held_modules
+from modgraph.tracing.hidden import Walks
 from modgraph.tracing.hooks import hooks_of
 from modgraph.tracing.sites import class_location
 from modgraph.tracing.tensors import dtype_name, quietly, shape_of
@@ -42,8 +42,8 @@ class Tree:
         self.nodes: list[ModuleNode] = []
         self.known: dict[int, tuple[nn.Module, str]] = {}
         """Each module met, with its first path, by `id`."""
-        self._stores: dict[int, list[tuple[str, str, torch.Tensor | None]]] = {}
-        self._plain: dict[int, list[tuple[str, torch.Tensor]]] = {}
+        self._walks = Walks()
+        self._stores: dict[int, _Held] = {}
         self._taken: set[str] = set()
         self._unregistered: set[str] = set()
         self._tensor_paths: dict[int, tuple[torch.Tensor, str]] = {}
@@ -66,20 +66,19 @@ class Tree:
         """Every module known by now, once, with its first path."""
         return list(self.known.values())
 
-    def tensors_of(self, module: nn.Module) -> list[torch.Tensor] | None:
-        """The parameters and buffers of a module; None if it has not the ones any more that it was met with."""
+    def has_its_tensors(self, module: nn.Module) -> bool:
+        """Whether a known module still has the parameters, buffers and plain tensors that it was met with."""
         state = module.__dict__
-        own: list[torch.Tensor] = []
-        for store, name, tensor in self._stores.get(id(module), ()):
-            if state[store].get(name, _MISSING) is not tensor:
-                return None
-            if tensor is not None:
-                own.append(tensor)
-        for name, tensor in self._plain.get(id(module), ()):
-            if state.get(name) is not tensor:
-                return None
-            own.append(tensor)
-        return own
+        for store, before in self._stores[id(module)]:
+            now = state[store] if store else state
+            for name, tensor in before:
+                if now.get(name, _MISSING) is not tensor:
+                    return False
+        return True
+
+    def tensors_of(self, module: nn.Module) -> list[torch.Tensor]:
+        """The parameters, buffers and plain tensors that a known module was met with."""
+        return [tensor for _, held in self._stores[id(module)] for _, tensor in held if tensor is not None]
 
     def registered_modules(self) -> list[nn.Module]:
         """The modules of the registered tree, each once."""
@@ -134,7 +133,7 @@ class Tree:
         """Let go of the modules and tensors; `nodes` stay."""
         self.known.clear()
         self._stores.clear()
-        self._plain.clear()
+        self._walks = Walks()
         self._tensor_paths.clear()
         self._fresh_tensors.clear()
         self._classes.clear()
@@ -146,7 +145,7 @@ class Tree:
         added = self._add_subtree(module, path, registered)
         self._n_registered = self._n_registered or len(added)
         for holder, holder_path in added:  # grows while it is read: a hidden module may hide others
-            for place, held in held_modules(holder):
+            for place, held in self._walks.held_modules(holder):
                 where = f"{holder_path}.{place}" if holder_path else place
                 known = self.path_of(held)
                 if known is None:
@@ -170,13 +169,10 @@ class Tree:
             if first is None:
                 self.known[id(child)] = (child, where)
                 added.append((child, where))
-                self._stores[id(child)] = [
-                    (store, name, tensor)
-                    for store in ("_parameters", "_buffers")
-                    for name, tensor in _store(child, store).items()
-                ]
-                self._plain[id(child)] = [(k, v) for k, v in vars(child).items() if isinstance(v, torch.Tensor)]
-                if not is_registered:
+                self._stores[id(child)] = _held_tensors(child)
+                if is_registered:
+                    self._walks.registered.add(id(child))
+                else:
                     self._unregistered.add(where)
             else:
                 self._n_aliases += 1
@@ -247,6 +243,16 @@ class Tree:
             self._fresh_tensors.append((full, tensor))
         shape = None if is_lazy(tensor) or tensor.is_nested else shape_of(tensor.shape)
         return shape, dtype_name(tensor.dtype), None if first == full else first
+
+
+_Held = tuple[tuple[str, tuple[tuple[str, "torch.Tensor | None"], ...]], ...]
+"""Names and tensors by the attribute that is their mapping; "" for those that are attributes themselves."""
+
+
+def _held_tensors(module: nn.Module) -> _Held:
+    held = [(store, tuple(_store(module, store).items())) for store in ("_parameters", "_buffers")]
+    held.append(("", tuple((name, value) for name, value in vars(module).items() if isinstance(value, torch.Tensor))))
+    return tuple(pair for pair in held if pair[1])
 
 
 def _store(module: nn.Module, name: str) -> Any:

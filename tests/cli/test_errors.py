@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from modgraph.cli import main
+
 NET = """
 from torch import nn
 
@@ -135,6 +137,82 @@ def test_bad_usage_is_status_2(modgraph, arguments):
     run = modgraph(*arguments)
     assert run.returncode == 2
     assert "usage: modgraph" in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [
+        ("--timeout", "abc", "'abc' is not a number of seconds above 0"),
+        ("--timeout", "0", "'0' is not a number of seconds above 0"),
+        ("--timeout", "nan", "'nan' is not a number of seconds above 0"),
+        ("--timeout", "1e400", "'1e400' is not a number of seconds above 0"),
+        ("--memory-limit", "inf", "'inf' is not a size such as 512M or 4G"),
+        ("--memory-limit", "nan", "'nan' is not a size such as 512M or 4G"),
+        ("--memory-limit", "1e400", "'1e400' is not a size such as 512M or 4G"),
+        ("--memory-limit", "1e300T", "'1e300T' is not a size such as 512M or 4G"),
+        ("--memory-limit", "0.1", "'0.1' is not a size such as 512M or 4G"),
+        ("--memory-limit", "", "'' is not a size such as 512M or 4G"),
+        ("--depth", "0", "'0' is not a whole number above 0"),
+        ("--depth", "1.5", "'1.5' is not a whole number above 0"),
+        ("--depth", "9" * 5000, "is not a whole number above 0"),
+    ],
+)
+def test_a_number_that_cannot_be_used_is_named(capsys, option, value, words):
+    assert main(["analyze", "model.py", option, value]) == 2
+    error = capsys.readouterr().err
+    assert f"error: argument {option}: " in error
+    assert words in error
+    assert "_seconds" not in error
+
+
+def test_what_a_prediction_makes_no_use_of_is_named(modgraph, tmp_path):
+    write(tmp_path, NET)
+    message = said(modgraph("analyze", "model.py", "--static", "--backward", "--memory-limit", "4G", "--input", "1x4"))
+    assert "--backward, --memory-limit, --input are of no use with --static" in message
+
+
+def test_a_suffix_that_is_no_format(modgraph, tmp_path):
+    write(tmp_path, NET)
+    message = said(modgraph("analyze", "model.py", "--static", "-o", "net.html"))
+    assert "'net.html': .html is no format" in message
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model.py"]
+
+
+BRANCHES = """
+import torch
+from torch import nn
+
+if torch.__version__ > "1":
+    class New(nn.Linear):
+        def __init__(self):
+            super().__init__(4, 4)
+else:
+    class Old(nn.Linear):
+        def __init__(self):
+            super().__init__(4, 4)
+"""
+
+
+@pytest.mark.needs_torch
+def test_a_model_of_a_branch_that_is_not_taken_is_left_out_with_a_note(modgraph, tmp_path):
+    write(tmp_path, BRANCHES)
+    run = modgraph("analyze", "model.py", "--format", "json", "-o", "out/")
+    assert run.returncode == 0, run.stderr
+    assert "note: model.py:Old is left out" in run.stderr
+    assert [file.name for file in (tmp_path / "out").iterdir()] == ["New.json"]
+
+
+@pytest.mark.needs_torch
+def test_a_model_of_a_branch_that_is_not_taken_is_an_error_where_it_was_asked_for(modgraph, tmp_path):
+    write(tmp_path, BRANCHES)
+    assert "no 'Old'" in said(modgraph("analyze", "model.py:Old"))
+
+
+@pytest.mark.needs_torch
+def test_where_no_branch_has_a_model_after_all_it_is_an_error(modgraph, tmp_path):
+    write(tmp_path, "from torch import nn\nclass A(nn.Module): pass\nclass B(nn.Module): pass\ndel A, B\n")
+    message = said(modgraph("analyze", "model.py", "--format", "json", "-o", "out/"))
+    assert "no 'B'" in message
 
 
 def test_debug_shows_the_traceback(modgraph):

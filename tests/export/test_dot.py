@@ -72,15 +72,15 @@ def test_a_badge_stands_in_the_title_not_as_a_node(nets):
 def test_nodes_take_no_more_room_than_their_label(nets):
     text = dot.render(nets["residual"](2).graph())
     (node,) = re.findall(r"^  node \[(.*)\];$", text, re.MULTILINE)
-    assert 'margin="0"' in node
-    assert 'width="0"' in node
-    assert 'height="0"' in node
+    assert " margin=0 " in node
+    assert " width=0 " in node
+    assert " height=0 " in node
 
 
 def test_the_main_path_has_weight_eight_and_the_rest_none(nets):
     text = dot.render(nets["residual"](2).graph())
     arrows = [line for line in text.splitlines() if " -> " in line]
-    assert sum('weight="8"' in line for line in arrows) == len(arrows) - 1
+    assert sum("weight=8 " in line for line in arrows) == len(arrows) - 1
 
 
 def test_every_node_frame_and_edge_has_an_id_and_a_tooltip(nets):
@@ -94,13 +94,13 @@ def test_every_node_frame_and_edge_has_an_id_and_a_tooltip(nets):
 
 def test_graph_attributes_are_those_of_the_look(nets):
     text = dot.render(nets["residual"](2).graph(), PictureOptions(direction="LR"))
-    for attribute in ('rankdir="LR"', 'newrank="true"', 'nodesep="0.30"', 'ranksep="0.32"', 'fontname="Arial"'):
+    for attribute in ("rankdir=LR", "newrank=true", "nodesep=0.30", "ranksep=0.32", "fontname=Arial"):
         assert attribute in text
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [('a"b', '"a\\"b"'), (r"\N", r'"\\N"'), ("a&lt;", '"a&amp;lt;"'), ("plain", '"plain"')],
+    [('a"b', '"a\\"b"'), (r"\N", r'"\\N"'), ("a&lt;", '"a&amp;lt;"'), ("plain", "plain"), ("node", '"node"')],
 )
 def test_quoting(text, expected):
     assert dot.quoted(text) == expected
@@ -108,6 +108,22 @@ def test_quoting(text, expected):
 
 def test_markup_takes_the_meaning_from_every_special_character():
     assert dot.markup('<b>&"\\N') == r"&lt;b&gt;&amp;&quot;\\N"
+
+
+def test_markup_holds_nothing_that_xml_cannot():
+    assert dot.markup("a\x00b\ud800c\nd") == "ab\ufffdc d"
+
+
+def test_an_unregistered_container_has_a_double_frame(sketch):
+    net = sketch()
+    net.module("blocks[0]", "model.Block", registered=False)
+    net.module("blocks[0].fc", "Linear", (4, 4), registered=False)
+    net.enter("blocks[0]")
+    net.output(net.op("torch.add", net.call("blocks[0].fc", "input:x"), "input:x"))
+    text = dot.render(net.graph())
+    assert text.count("subgraph") == 2
+    assert 'id="frame:blocks[0]:around"' in text
+    assert text.count("unregistered") == 2  # in the legend and in the title of the frame
 
 
 def test_the_same_text_under_another_hash_seed_and_working_directory(tmp_path):
@@ -181,7 +197,7 @@ def test_no_two_texts_of_a_picture_overlap(nets):
 def test_the_main_path_is_straight_also_where_a_shape_is_written_on_it(nets):
     """The x of every point of the main arrows between nodes that are one above the other."""
     text = dot.render(nets["residual"](3).graph())
-    main = set(re.findall(r'weight="8".*? id="([^"]+)"', text))
+    main = set(re.findall(r'weight=8 .*?id="([^"]+)"', text))
     svg = ElementTree.fromstring(images.draw(text, "svg"))
     paths = {
         group.get("id"): path.get("d", "")

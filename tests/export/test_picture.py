@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from modgraph.export.arguments import LONGEST_ARGUMENTS, argument_text
 from modgraph.export.kinds import class_kind, operation_kind
-from modgraph.export.labels import clean, count_text, cut, number_text, shape_text
+from modgraph.export.labels import clean, count_text, cut, member_range, number_text, shape_text
 from modgraph.export.metrics import text_width
 from modgraph.export.parts import Card, Frame, Join, Pill, Tag
 from modgraph.export.picture import FEW_CARDS, MOST_CARDS, MOST_EDGES, PictureOptions, count_cards, picture_of
@@ -419,3 +419,42 @@ def test_kinds_of_operations():
 def test_bold_text_is_wider_and_width_grows_with_size():
     assert text_width("Conv2d", 12, bold=True) > text_width("Conv2d", 12) > text_width("Conv2d", 10)
     assert text_width("conv1", 10, mono=True) == pytest.approx(30)
+
+
+def test_recurrent_layers_say_their_sizes_where_only_the_parameters_know_them():
+    """torch's LSTM takes `*args`: sizes given by position are in no argument. Shapes: torch.nn.LSTM's documentation."""
+    shapes = {"weight_ih_l0": (192, 32), "weight_hh_l0": (192, 48), "weight_ih_l1": (192, 96)}
+    held = {name + end: shape for name, shape in shapes.items() for end in ("", "_reverse")}
+    node = ModuleNode(
+        path="lstm",
+        class_name="torch.nn.modules.rnn.LSTM",
+        parameters=tuple(ParameterInfo(name=name, shape=shape, dtype="float32") for name, shape in held.items()),
+    )
+    assert argument_text(node) == "32 → 48 · 2 layers · bidirectional"
+    cell = (ParameterInfo(name="weight_ih", shape=(30, 7), dtype="float32"),)
+    assert argument_text(ModuleNode(path="c", class_name="torch.nn.modules.rnn.GRUCell", parameters=cell)) == "7 → 10"
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "shown"),
+    [
+        ("layer1.0", "layer1.11", "layer1.0 – 11"),
+        ("layer_8", "layer_10", "layer_8 – 10"),
+        ("blocks[0]", "blocks[2]", "blocks[0 – 2]"),
+        ("a.left", "a.right", "a.left – right"),
+        ("a.0.fc", "a.3.fc", "a.0.fc – a.3.fc"),
+        ("same", "same", "same"),
+    ],
+)
+def test_the_range_of_a_fold(first, last, shown):
+    assert member_range(first, last) == shown
+
+
+def test_a_parameter_stands_beside_each_of_its_users(sketch):
+    net = sketch()
+    scale = ParameterInfo(name="scale", shape=(8,), dtype="float32")
+    net.nodes[""] = dataclasses.replace(net.nodes[""], parameters=(scale,))
+    net.modules("a Linear *", "b LayerNorm")
+    x = net.op("torch.mul", net.call("a", "input:x"), "param:scale")
+    net.output(net.op("torch.mul", net.call("b", x), "param:scale"))
+    assert [row.path for row in rows(picture_of(net.graph()))].count("scale") == 2

@@ -11,12 +11,16 @@ from modgraph.export.text import summary
 from modgraph.export.text_table import text_width
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.model import (
+    BufferInfo,
     Call,
+    Edge,
     Finding,
     Gap,
+    HookInfo,
     ModelInfo,
     ModelInput,
     ModuleNode,
+    Operation,
     ParameterInfo,
     Problem,
     TensorInfo,
@@ -356,3 +360,54 @@ def test_a_tree_thousands_deep_is_no_trouble():
         path += ".a"
     text = maker.text()
     assert len(text.split("\n\n")[1].splitlines()) <= 41
+
+
+@pytest.mark.parametrize("change", ["problem", "finding", "hook", "buffer", "error"])
+def test_a_fold_hides_nothing_that_is_said_of_a_block(change):
+    maker = blocks(Maker(), 4)
+    position = next(i for i, node in enumerate(maker.builder.modules) if node.path == "layers.2")
+    node = maker.builder.modules[position]
+    if change == "problem":
+        maker.builder.problems.append(Problem(stage="trace", message="odd", module="layers.2"))
+    elif change == "finding":
+        maker.builder.findings.append(Finding(code="MG101", message="odd", module="layers.2"))
+    elif change == "hook":
+        node = dataclasses.replace(node, hooks=(HookInfo(kind="forward", name="mypkg.log"),))
+    elif change == "buffer":
+        node = dataclasses.replace(node, buffers=(BufferInfo(name="mean", shape=(3,), dtype="float32"),))
+    else:
+        (index,) = node.calls
+        maker.builder.calls[index] = dataclasses.replace(maker.builder.calls[index], error="ValueError: no")
+    maker.builder.modules[position] = node
+    assert "×4" in blocks(Maker(), 4).text()
+    assert "×4" not in maker.text()
+
+
+def test_parameters_of_a_place_left_open_are_not_counted_as_none():
+    text = Maker(traced=False).add("fc", "torch.nn.Linear", weight(3, 3)).add("rest.?", None).text()
+    assert row(text, "Net")[-1] == "≥ 9"
+
+
+@pytest.mark.parametrize("width", [42, 50, 60])
+def test_a_narrow_terminal_loses_columns_and_no_line_is_too_long(long_names, width: int):
+    text = blocks(Maker(), 2).add("idle", "m.Idle", calls=0).text(width=width)
+    assert max(map(text_width, text.splitlines())) <= width
+    assert "128" in text
+    assert "✕" in text
+    assert max(map(text_width, long_names.text(width=width).splitlines())) <= width
+
+
+def test_a_module_whose_weights_are_used_without_a_call_is_not_never_called():
+    maker = Maker().add("proj", "torch.nn.Linear", weight(2, 2), calls=0).add("idle", "m.Idle", calls=0)
+    maker.builder.operations.append(Operation(id="op:0", name="torch.nn.functional.linear", call=0))
+    maker.builder.edges.append(Edge(producer="param:proj.weight", consumer="op:0", tensor=tensor(2, 2)))
+    text = maker.text()
+    assert row(text, "proj")[-1] == "→ weights used"
+    assert row(text, "idle")[-1] == "✕ never called"
+
+
+def test_what_a_layer_of_torch_keeps_for_its_parameters_is_not_never_called():
+    attention = "torch.nn.modules.activation.MultiheadAttention"
+    for class_name, said in ((attention, False), ("model.Attention", True)):
+        maker = Maker().add("att", class_name, shape=(1, 4)).add("att.out_proj", "torch.nn.Linear", calls=0)
+        assert ("never called" in maker.text()) is said

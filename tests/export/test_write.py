@@ -102,7 +102,7 @@ def test_save_takes_the_format_from_the_suffix(tmp_path: Path):
     assert (tmp_path / "net.txt").read_text(encoding="utf-8") == export.render(graph(), "text")
 
 
-@pytest.mark.parametrize("name", ["net", "net.jpg", ".json"])
+@pytest.mark.parametrize("name", ["net", "net.jpg", "net.html", "net.text", ".json"])
 def test_save_refuses_a_suffix_that_is_no_format(tmp_path: Path, name: str):
     with pytest.raises(ExportError) as caught:
         graph().save(tmp_path / name)
@@ -191,7 +191,7 @@ def test_a_device_is_written_to_and_not_replaced():
     ],
 )
 def test_file_names_are_safe(name: str, stem: str):
-    assert export.file_name(name, "svg") == f"{stem}.svg"
+    assert export.file_stem(name) == stem
 
 
 def test_models_of_one_name_get_files_of_their_own():

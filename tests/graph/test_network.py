@@ -5,6 +5,7 @@ from __future__ import annotations
 import networkx
 import pytest
 
+from modgraph.errors import ConfigError
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.model import Call, Edge, ModelInfo, ModuleNode, Operation, ParameterInfo, TensorInfo
 
@@ -72,5 +73,5 @@ def test_an_unknown_size_makes_the_number_of_parameters_unknown():
 
 
 def test_an_unknown_view_is_named(residual):
-    with pytest.raises(ValueError, match="'tree'"):
+    with pytest.raises(ConfigError, match="'tree'"):
         residual.to_networkx("tree")

@@ -83,7 +83,7 @@ class Encoder:
         self.seen: list[int] = []
 
     def value(self, value: Any) -> Encoded:
-        if value is None or isinstance(value, (bool, int, str)) and type(value) in (bool, int, str, type(None)):
+        if type(value) in (bool, int, str, type(None)):
             return value
         if type(value) is float:
             return value if math.isfinite(value) else {"$float": str(value)}

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from modgraph.prediction import limits
 from modgraph.prediction.entry import interpreter, with_deep_stack
 from modgraph.prediction.knowledge.registry import Raised
 from modgraph.prediction.text import to_python
@@ -335,20 +336,24 @@ def test_a_loop_of_unknown_length_opens_what_it_fills_and_forgets_what_it_counts
     assert kept.value == "kept"
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        "return go()",
-        "x = 0\n    while True:\n        x += 1",
-        "return [i for i in range(10 ** 12)]",
-        "return 'a' * 10 ** 12",
-        "return 10 ** 10 ** 10",
-        "return go() if something else 1",
-    ],
-)
-def test_what_has_no_end_is_unknown(body, tmp_path):
-    result = called(run(tmp_path, UNKNOWN + f"def go():\n    {body}\n"))
-    assert not isinstance(result, Unknown) or result.reason
+ENDLESS = {
+    "return go()": f"more than {limits.MAX_CALL_DEPTH} calls inside each other",
+    "x = 0\n    while True:\n        x += 1\n    return x": f"a loop of more than {limits.MAX_LOOP_ITERATIONS} turns",
+    "return [i for i in range(10 ** 12)]": f"a loop of more than {limits.MAX_LOOP_ITERATIONS} turns",
+    "return 'a' * 10 ** 12": f"larger than {limits.MAX_VALUE_SIZE}",
+    "return 10 ** 10 ** 10": f"larger than {limits.MAX_VALUE_SIZE}",
+    "return go() if something else 1": "recursion of go whose end is not known",
+}
+
+
+@pytest.mark.parametrize("body", ENDLESS)
+def test_what_has_no_end_is_unknown_and_names_the_limit(body, tmp_path):
+    program = run(tmp_path, UNKNOWN + f"def go():\n    {body}\n")
+    result = called(program)
+    listed = program.machine.state.find(result, ListObject)
+    unknown = listed.open if listed is not None else result
+    assert isinstance(unknown, Unknown)
+    assert ENDLESS[body] in unknown.reason
 
 
 def test_imports_decide_on_whether_the_package_is_there(tmp_path):

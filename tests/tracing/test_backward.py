@@ -5,6 +5,7 @@ import torch
 from torch import nn
 
 from modgraph.options import TraceOptions
+from modgraph.tracing import trace_graph
 
 pytestmark = pytest.mark.needs_torch
 BACKWARD = TraceOptions(backward=True, stats=True)
@@ -141,3 +142,37 @@ def test_backward_that_fails_is_a_problem(traced):
     graph = traced(Net(), torch.ones(1, 4), options=BACKWARD, complete=False)
     assert "backward failed" in graph.problems[0].message
     assert len(graph.calls) == 2
+
+
+def test_a_layers_own_backward_hook_still_runs():
+    heard = []
+    model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4))
+    model[1].register_full_backward_hook(lambda *_: heard.append("full"))
+    model[0].register_full_backward_pre_hook(lambda *_: heard.append("pre"))
+    trace_graph(model, (torch.ones(2, 4),), {}, TraceOptions(backward=True))
+    assert heard == ["full", "pre"]
+
+
+def test_operations_that_a_checkpoint_runs_again_are_listed_once():
+    from torch.utils.checkpoint import checkpoint
+
+    class Net(nn.Module):
+        def __init__(self, again):
+            super().__init__()
+            self.lin, self.again = nn.Linear(4, 4), again
+
+        def block(self, x):
+            return self.lin(x).relu() * 2
+
+        def forward(self, x):
+            return checkpoint(self.block, x, use_reentrant=False) if self.again else self.block(x)
+
+    names = [
+        [operation.name for operation in graph.operations if operation.name.endswith(("relu", "mul"))]
+        for graph in (
+            trace_graph(Net(again), (torch.ones(2, 4, requires_grad=True),), {}, TraceOptions(backward=True))
+            for again in (False, True)
+        )
+    ]
+    assert names[0] == names[1]
+    assert len(names[0]) == 2

@@ -489,7 +489,7 @@ def test_own_call_that_goes_to_forward(traced):
             return self.a(x)
 
     graph = traced(Own(), X)
-    assert [(call.module, call.direct, call.parent) for call in graph.calls] == [("", True, None), ("a", False, 0)]
+    assert [(call.module, call.direct, call.parent) for call in graph.calls] == [("", False, None), ("a", False, 0)]
 
 
 def test_modules_that_share_each_other_stay_bounded():
@@ -499,3 +499,92 @@ def test_modules_that_share_each_other_stay_bounded():
     for _ in range(40):
         module = nn.Sequential(module, module)
     assert len(Tree(module).nodes) <= MAX_ALIASES + 41
+
+
+def test_children_that_hold_lists_of_their_siblings_are_walked_in_linear_time():
+    from modgraph.tracing import hidden
+
+    looked_at = []
+    original = hidden._contents
+
+    def counted(value, *rest):
+        looked_at.append(value)
+        return original(value, *rest)
+
+    children = [nn.Identity() for _ in range(300)]
+    for child in children:
+        child.__dict__["siblings"] = children
+    hidden._contents = counted
+    try:
+        Tree(nn.ModuleList(children))
+    finally:
+        hidden._contents = original
+    assert sum(value is children for value in looked_at) == 1
+
+
+def test_a_set_of_modules_is_named_the_same_on_every_run():
+    import itertools
+
+    def names(layers):
+        holder = nn.Module()
+        holder.__dict__["held"] = set(layers)
+        tree = Tree(holder)
+        return [(node.path, tuple(p.shape for p in node.parameters), node.arguments) for node in tree.nodes]
+
+    sizes = [3, 5, 2, 7, 4, 6]
+    found = [
+        names([nn.Linear(4, size) for size in order]) for order in itertools.islice(itertools.permutations(sizes), 40)
+    ]
+    found += [names([nn.Linear(4, size) for size in reversed(sizes)])]
+    assert all(each == found[0] for each in found)
+    assert len(found[0]) == 7
+
+
+class OwnCall(nn.Module):
+    """A layer with a `__call__` of its own, that may go on to that of `Module`."""
+
+    def __init__(self, goes_on):
+        super().__init__()
+        self.lin, self.goes_on = lin(), goes_on
+
+    def __call__(self, x):
+        return super().__call__(x) if self.goes_on else self.lin(x)
+
+    def forward(self, x):
+        return self.lin(x)
+
+
+@pytest.mark.parametrize("goes_on", [False, True])
+def test_a_submodule_with_its_own_call_is_one_call(traced, calls, goes_on):
+    assert calls(traced(nn.Sequential(lin(), OwnCall(goes_on)), X)) == ["", "0", "1", "1.lin"]
+    assert calls(traced(OwnCall(goes_on), X)) == ["", "lin"]
+
+
+def test_a_module_with_its_own_call_that_calls_itself(traced, calls):
+    class Again(nn.Module):
+        def __call__(self, x, depth=2):
+            return super().__call__(x, depth)
+
+        def forward(self, x, depth):
+            return self(x * 2, depth - 1) if depth else x
+
+    assert calls(traced(Again(), X)) == ["", "", ""]
+
+
+@pytest.mark.parametrize("direct", [False, True])
+def test_a_forward_set_on_the_instance(traced, calls, flows, direct):
+    import types
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b = lin(), lin()
+            self.a.forward = types.MethodType(lambda module, x: module.weight.sum() + x, self.a)
+
+        def forward(self, x):
+            return self.b(self.a.forward(x) if direct else self.a(x))
+
+    graph = traced(Net(), X)
+    assert calls(graph) == ["", "a", "b"]
+    assert {"input:x -> a", "a -> b"} <= set(flows(graph))
+    assert [call.direct for call in graph.calls] == [False, direct, False]

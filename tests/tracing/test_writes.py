@@ -240,3 +240,75 @@ def test_embedding_with_max_norm_is_restored(traced):
 def test_input_changed_in_place_is_restored(traced, flows):
     graph = traced(Net(lambda self, x: self.a(x.mul_(2)), a=lin()), torch.ones(2, 4))
     assert flows(graph) == ["a -> output:0", "input:x -> mul_", "mul_ -> a"]
+
+
+def rows_written_one_by_one(n):
+    def forward(self, x):
+        out = torch.zeros(n, 2, 4)
+        rows = [out[index] for index in range(n)]
+        for index in range(n):
+            out[index] = self.a(x)
+        return self.b(rows[0])
+
+    return Net(forward, a=lin(), b=lin())
+
+
+def test_a_row_view_hears_of_the_write_into_its_own_row_only(traced):
+    graph = traced(rows_written_one_by_one(100), X)
+    (last,) = (f"call:{call.index}" for call in graph.calls if call.module == "b")
+    names = {operation.id: operation.name.rpartition(".")[2] for operation in graph.operations}
+    assert sorted(names[edge.producer] for edge in graph.edges if edge.consumer == last) == [
+        "__getitem__",
+        "__setitem__",
+    ]
+
+
+def test_a_cache_filled_step_by_step_under_kept_views_has_linear_edges(traced):
+    def steps(n):
+        def forward(self, x):
+            keys = torch.zeros(n, 4)
+            views, y = [keys[: step + 1] for step in range(n)], x[:1]
+            for step in range(n):
+                keys[step] = self.a(y)[0]
+                y = self.b(views[step].mean(0, keepdim=True))
+            return y
+
+        return len(traced(Net(forward, a=lin(), b=lin()), X).edges)
+
+    assert steps(60) < 2.2 * steps(30)
+
+
+def test_writes_through_separate_views_all_reach_the_base(traced, flows):
+    def forward(self, x):
+        out = torch.zeros(3, 2, 4)
+        for row in out.unbind():
+            row.copy_(self.a(x))
+        return self.b(out)
+
+    edges = flows(traced(Net(forward, a=lin(), b=lin()), X))
+    assert {"copy_ -> b", "copy_#2 -> b", "copy_#3 -> b"} <= set(edges)
+
+
+def test_a_write_by_index_tensor_reaches_every_view(traced, flows):
+    def forward(self, x):
+        out = torch.zeros(3, 4)
+        row = out[2]
+        out[torch.tensor([0, 2])] = self.a(x)
+        return self.b(row)
+
+    assert "__setitem__ -> b" in flows(traced(Net(forward, a=lin(), b=lin()), X))
+
+
+def test_memory_that_was_exported_and_freed_is_not_taken_for_what_comes_after():
+    import numpy
+
+    from modgraph.tracing.dataflow import Dataflow
+
+    memory, dataflow = numpy.zeros(4), Dataflow()
+    tensor = torch.from_numpy(memory)
+    dataflow.bind(tensor, ("op:0",))
+    dataflow.export(tensor)
+    assert dataflow.arrival(torch.from_numpy(memory))[0] == ("op:0",)
+    del tensor
+    assert dataflow.arrival(torch.from_numpy(memory))[0] == ("const:0",)
+    dataflow.release()

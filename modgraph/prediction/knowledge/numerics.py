@@ -6,11 +6,12 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from modgraph.prediction.knowledge.arrays import as_array
 from modgraph.prediction.knowledge.plain import lifted, number_unknown, plain
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, constant, known_class, models
 from modgraph.prediction.values import Constant, Dtype, KnownFunction, TensorObject, Value
 
-for _name in ("float32", "float64", "float16", "int64", "int32", "uint8", "bool_", "ndarray", "generic", "integer"):
+for _name in ("float32", "float64", "float16", "int64", "int32", "uint8", "bool_", "generic", "integer"):
     known_class(f"numpy.{_name}")
 constant("numpy.pi", Constant(math.pi))
 constant("numpy.e", Constant(math.e))
@@ -123,7 +124,7 @@ def _array(machine: Machine, numbers: list[Any]) -> Value:
     """An array computes, and is taken apart, like a tensor."""
     exact = all(isinstance(number, int) for number in _flat(numbers))
     dtype = Dtype("int64" if exact else "float64")
-    return machine.call(KnownFunction("torch.tensor"), (lifted(machine, numbers), dtype))
+    return as_array(machine, machine.call(KnownFunction("torch.tensor"), (lifted(machine, numbers), dtype)))
 
 
 def _folded(name: str, function: Callable[..., Any]) -> Model:
@@ -156,12 +157,12 @@ def _random(name: str) -> Model:
 
 
 for _name in (
-    *("rand", "randn", "randint", "random", "uniform", "normal", "choice", "permutation"),
+    *("randint", "choice", "permutation"),
     *("shuffle", "seed", "default_rng", "RandomState"),
 ):
     models(f"numpy.random.{_name}")(_random(_name))
 
 
-@models("numpy.zeros", "numpy.ones", "numpy.full", "numpy.eye", "numpy.empty", "numpy.meshgrid", "numpy.stack")
+@models("numpy.eye", "numpy.meshgrid", "numpy.stack")
 def array(arguments: Arguments, machine: Machine) -> Value:
     return number_unknown(machine, f"{arguments.function} is not interpreted")

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model
+from modgraph.prediction.limits import MAX_VALUE_SIZE
 from modgraph.prediction.values import (
     Constant,
     DictObject,
@@ -79,8 +80,16 @@ def number_unknown(machine: Machine, reason: str, *causes: Value) -> Unknown:
     return replace(machine.unknown(reason, *causes), inert=True)
 
 
+_AS_LARGE_AS_ASKED_FOR = frozenset(
+    ("factorial", "comb", "perm", "center", "ljust", "rjust", "zfill", "expandtabs", "to_bytes")
+)
+"""Functions whose result a number among the arguments can make as large as one likes."""
+
+
 def folded(function: Callable[..., Any], name: str) -> Model:
     """A pure function of plain values, applied where every argument is one; a number not known otherwise."""
+
+    grows = name.rpartition(".")[2] in _AS_LARGE_AS_ASKED_FOR
 
     def fold(arguments: Arguments, machine: Machine) -> Value:
         values = [plain(machine, value) for value in arguments.positional]
@@ -88,6 +97,8 @@ def folded(function: Callable[..., Any], name: str) -> Model:
         if arguments.open is not None or any(found is None for found in (*values, *keywords.values())):
             return number_unknown(machine, f"{name} of something not known", *arguments.positional)
         given = [found[0] for found in values if found is not None]
+        if grows and any(isinstance(number, int) and number > MAX_VALUE_SIZE for number in given):
+            return machine.unknown(f"the result of {name} is larger than {MAX_VALUE_SIZE}")
         try:
             result = function(*given, **{key: found[0] for key, found in keywords.items() if found is not None})
         except Exception as error:  # what Python raises for these very arguments

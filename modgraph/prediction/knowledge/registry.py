@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from modgraph.prediction.state import State
 
 
+LOADED_MODULES = Unknown("depends on what is imported")
+"""sys.modules: which modules are in it is not known, but what one of them is."""
+
+
 class Raised(Exception):  # noqa: N818 - an event of the interpreted code, no error of this one
     """The interpreted code certainly raises here. Made by `machine.raises`, caught by an interpreted `try`."""
 

@@ -13,11 +13,13 @@ import sys
 from dataclasses import replace
 from typing import Any
 
+import modgraph.prediction.knowledge.dispatching
 import modgraph.prediction.knowledge.iterators
 import modgraph.prediction.knowledge.numerics
 import modgraph.prediction.knowledge.regular_expressions  # noqa: F401  registers what it knows
 from modgraph.prediction.knowledge.plain import folded, number_unknown
 from modgraph.prediction.knowledge.registry import (
+    LOADED_MODULES,
     Arguments,
     Machine,
     Model,
@@ -28,7 +30,6 @@ from modgraph.prediction.knowledge.registry import (
 )
 from modgraph.prediction.values import (
     FALSE,
-    LOADED_MODULES,
     NONE,
     TRUE,
     Address,
@@ -218,11 +219,6 @@ def keep(arguments: Arguments, machine: Machine) -> Value:
     """Assignment over a cached property: an attribute of the instance."""
     machine.call(KnownFunction("builtins.object.__setattr__"), arguments.positional)
     return NONE
-
-
-@models("functools.singledispatch", "functools.singledispatchmethod")
-def single_dispatch(arguments: Arguments, machine: Machine) -> Value:
-    return machine.unknown("singledispatch is not interpreted")
 
 
 # ---- copy ------------------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from modgraph.prediction.knowledge.plain import lifted, number_unknown, plain
+from modgraph.prediction.knowledge.plain import folded, number_unknown, plain
 from modgraph.prediction.knowledge.registry import Arguments, Machine, models
 from modgraph.prediction.values import Constant, Unknown, Value
 
@@ -14,19 +14,8 @@ _METHODS = """
 """.split()  # noqa: SIM905  a table of 38 names reads better as text
 
 
-@models(*(f"builtins.str.{name}" for name in _METHODS))
-def method(arguments: Arguments, machine: Machine) -> Value:
-    name = arguments.function.rpartition(".")[2]
-    values = [plain(machine, value) for value in arguments.positional]
-    keywords = {key: plain(machine, value) for key, value in arguments.keywords.items()}
-    if any(found is None for found in (*values, *keywords.values())):
-        return number_unknown(machine, f"str.{name} of something not known", *arguments.positional)
-    receiver, *given = [found[0] for found in values if found is not None]
-    try:
-        result = getattr(str, name)(receiver, *given, **{key: found[0] for key, found in keywords.items() if found})
-    except Exception as error:  # what Python raises for these very arguments
-        raise machine.raises(type(error).__name__, str(error)) from None
-    return lifted(machine, result)
+for _name in _METHODS:
+    models(f"builtins.str.{_name}")(folded(getattr(str, _name), f"str.{_name}"))
 
 
 @models("builtins.str.join")

@@ -41,7 +41,7 @@ METHODS = """
     positive prelu put qr quantile resize resize_as resolve_neg row_indices scatter_add scatter_reduce
     select_scatter sgn signbit sinc slice_inverse slice_scatter slogdet smm solve sparse_mask split_with_sizes
     sspaddmm stft svd symeig take_along_dim to_dense to_mkldnn to_padded_tensor to_sparse to_sparse_bsc
-    to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr trace triangular_solve unique unique_consecutive
+    to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr trace triangular_solve
     unsafe_chunk unsafe_split unsafe_split_with_sizes values vdot vsplit where xlogy xpu
 """.split()  # noqa: SIM905  a long table reads better as text
 """Methods of Tensor that give a tensor."""

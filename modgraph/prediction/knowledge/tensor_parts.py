@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import itertools
 from collections.abc import Sequence
 
@@ -11,6 +12,7 @@ from modgraph.prediction.knowledge.registry import Arguments, Machine, models
 from modgraph.prediction.knowledge.tensor_shapes import both, like, replaced, source_of
 from modgraph.prediction.knowledge.tensor_values import dimension, made, shape_argument, shape_value, size_of, tensor_of
 from modgraph.prediction.values import (
+    FALSE,
     NONE,
     Constant,
     IteratorObject,
@@ -206,6 +208,30 @@ def top(arguments: Arguments, machine: Machine) -> Value:
     place = dimension(machine, arguments.get(2, "dim", Constant(-1)), len(source.shape)) if source.shape else None
     shape = replaced(source.shape, place, wanted) if source.shape is not None and place is not None else None
     return TupleValue((like(machine, source, shape), made(machine, shape, "int64")))
+
+
+@models(*both("unique"))
+def distinct(arguments: Arguments, machine: Machine) -> Value:
+    """Sorted; with the place of each in the input, and how often each stands there, where these are asked for."""
+    source = source_of(arguments, machine)
+    inverse = machine.truth(arguments.get(2, "return_inverse", FALSE))
+    counts = machine.truth(arguments.get(3, "return_counts", FALSE))
+    if inverse is None or counts is None:
+        return machine.unknown("what unique() gives is not known")
+    found, known = collections.Counter(source.elements or ()), source.elements is not None
+    known = known and arguments.get(4, "dim", NONE) == NONE
+    values = sorted(found)
+    shape = (len(values),) if known else None
+
+    def result(shape: Shape | None, dtype: str | None, elements: Sequence[Number]) -> Value:
+        return made(machine, shape, dtype, kept(elements, dtype)) if known else made(machine, None, dtype)
+
+    results = [result(shape, source.dtype, values)]
+    if inverse:
+        results.append(result(source.shape, "int64", [values.index(each) for each in source.elements or ()]))
+    if counts:
+        results.append(result(shape, "int64", [found[each] for each in values]))
+    return TupleValue(tuple(results)) if len(results) > 1 else results[0]
 
 
 @models(*both("diff"))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import modgraph.prediction.knowledge.compiled
 import modgraph.prediction.knowledge.layers
 import modgraph.prediction.knowledge.tensor_math
 import modgraph.prediction.knowledge.tensor_parts

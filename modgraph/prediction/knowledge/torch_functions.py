@@ -168,13 +168,13 @@ def context(arguments: Arguments, machine: Machine) -> Value:
 
 @models(
     "torch._transparent",
-    *("torch.jit.ignore", "torch.jit.export", "torch.jit.unused", "torch.jit.script", "torch.jit.script_if_tracing"),
-    *("torch.jit._script.script", "torch.jit.script_method", "torch.jit.interface", "torch.jit.freeze"),
+    *("torch.jit.ignore", "torch.jit.export", "torch.jit.unused", "torch.jit.script_if_tracing"),
+    *("torch.jit.script_method", "torch.jit.interface"),
     *("torch._jit_internal.ignore", "torch._jit_internal.export", "torch._jit_internal.unused"),
     *("torch._jit_internal._copy_to_script_wrapper", "torch._jit_internal._overload_method"),
     *("torch.compiler.disable", "torch.compiler.allow_in_graph", "torch._dynamo.disable", "torch._disable_dynamo"),
-    *("torch.compile", "torch.fx.wrap", "torch.fx._symbolic_trace.wrap", "torch.autograd.function.once_differentiable"),
-    *("torch._compile._disable_dynamo", "torch._jit_internal.boolean_dispatch", "torch.jit.optimize_for_inference"),
+    *("torch.fx.wrap", "torch.fx._symbolic_trace.wrap", "torch.autograd.function.once_differentiable"),
+    *("torch._compile._disable_dynamo", "torch._jit_internal.boolean_dispatch"),
 )
 def transparent(arguments: Arguments, machine: Machine) -> Value:
     """What is decorated stays what it is; with options only, a decorator that does so."""

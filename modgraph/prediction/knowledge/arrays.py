@@ -1,0 +1,154 @@
+"""numpy's arrays as values: a tensor inside, with numpy's own names outside. An element taken out is a number."""
+
+from __future__ import annotations
+
+from modgraph.prediction.knowledge import tensor_math, tensor_parts, tensor_shapes, tensors  # noqa: F401  the models
+from modgraph.prediction.knowledge.elements import count
+from modgraph.prediction.knowledge.plain import number_unknown
+from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, known_class, model, models
+from modgraph.prediction.knowledge.tensor_values import made, shape_argument, tensor_of
+from modgraph.prediction.values import NONE, Constant, KnownClass, TensorObject, TupleValue, Value
+
+ARRAY = "numpy.ndarray"
+_CLASS = KnownClass(ARRAY)
+
+known_class(ARRAY)
+
+_SAME = (
+    *("@shape", "@ndim", "@T", "@real", "@nbytes", "@itemsize", "__len__", "__setitem__", "__bool__", "__float__"),
+    *("__int__", "__index__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__neg__", "__invert__"),
+    *("__hash__", "__repr__", "__str__", "__format__", "item", "tolist"),
+    *("__getitem__", "__iter__", "reshape", "flatten", "ravel", "squeeze", "fill"),
+)
+"""Of a tensor and of an array alike; the results of those that give tensors become arrays."""
+
+_ARITHMETIC = tuple(
+    f"__{side}{name}__"
+    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor")
+    for side in ("", "r", "i")
+)
+
+_WHOLE = ("sum", "mean", "max", "min", "prod", "argmax", "argmin", "cumsum", "any", "all", "round", "clip", "std", "var")
+"""The same with no argument; an axis is called otherwise."""
+
+
+def as_array(machine: Machine, value: Value) -> Value:
+    """A tensor as an array; one element that is known as the number it is."""
+    tensor = tensor_of(machine, value)
+    if tensor is None:
+        return value
+    if tensor.shape == ():
+        if tensor.elements is not None:
+            return Constant(tensor.elements[0])
+        return number_unknown(machine, "an element of an array is not known")
+    result = made(machine, tensor.shape, tensor.dtype, tensor.elements)
+    machine.state.change(result, TensorObject).cls = _CLASS
+    return result
+
+
+def _as_tensor(name: str, *, bare: bool = False) -> Model:
+    inner = f"torch.Tensor.{name}"
+
+    def answer(arguments: Arguments, machine: Machine) -> Value:
+        known = model(inner)
+        if known is None or (bare and (len(arguments.positional) > 1 or arguments.keywords)):
+            return number_unknown(machine, f"ndarray.{name} with these arguments is not interpreted")
+        given = Arguments(inner, arguments.positional, arguments.keywords, arguments.where, arguments.open)
+        result = known(given, machine)
+        if name == "__iter__":
+            items = machine.iterate(result)
+            if isinstance(items, list):
+                return machine.call(KnownClass("builtins.iter"), (TupleValue(tuple(as_array(machine, i) for i in items)),))
+        return as_array(machine, result)
+
+    return answer
+
+
+for _name in (*_SAME, *_ARITHMETIC):
+    if model(f"torch.Tensor.{_name}") is not None:
+        models(f"{ARRAY}.{_name}")(_as_tensor(_name))
+for _name in _WHOLE:
+    models(f"{ARRAY}.{_name}")(_as_tensor(_name, bare=_name not in ("round", "clip")))
+
+
+@models(f"{ARRAY}.@size")
+def size(arguments: Arguments, machine: Machine) -> Value:
+    array = tensor_of(machine, arguments.positional[0])
+    number = count(array.shape) if array is not None else None
+    return number_unknown(machine, "the size of an array is not known") if number is None else Constant(number)
+
+
+@models(f"{ARRAY}.copy", f"{ARRAY}.astype", f"{ARRAY}.view")
+def copied(arguments: Arguments, machine: Machine) -> Value:
+    array = tensor_of(machine, arguments.positional[0])
+    assert array is not None
+    dtype, elements = array.dtype, array.elements
+    if len(arguments.positional) > 1 or arguments.keywords:
+        wanted = arguments.get(1, "dtype", NONE)
+        dtype = _dtype(wanted)
+        whole = {int: int, float: float, bool: bool}.get(_python_type(dtype))
+        elements = None if whole is None or elements is None else tuple(whole(element) for element in elements)
+    result = made(machine, array.shape, dtype, elements)
+    machine.state.change(result, TensorObject).cls = _CLASS
+    return result
+
+
+def _dtype(value: Value) -> str | None:
+    """float32 of np.float32, "float32" or float; None where it is not known."""
+    if isinstance(value, Constant) and isinstance(value.value, str):
+        return value.value
+    name = value.name.rpartition(".")[2] if isinstance(value, KnownClass) else ""
+    python = {"float": "float64", "int": "int64", "bool": "bool", "bool_": "bool"}
+    return python.get(name, name) or None
+
+
+def _python_type(dtype: str | None) -> type | None:
+    for prefix, kind in (("float", float), ("int", int), ("uint", int), ("bool", bool)):
+        if dtype is not None and dtype.startswith(prefix):
+            return kind
+    return None
+
+
+_FILLED = {"zeros": 0.0, "ones": 1.0, "empty": None, "full": None}
+
+
+@models(*(f"numpy.{name}" for name in _FILLED))
+def filled(arguments: Arguments, machine: Machine) -> Value:
+    shape = shape_argument(machine, (arguments.get(0, "shape", NONE),))
+    name = arguments.function.rpartition(".")[2]
+    given = arguments.keywords.get("dtype", arguments.positional[1] if len(arguments.positional) == 2 else NONE)
+    dtype = "float64" if given == NONE or name == "full" else _dtype(given)
+    number, wanted = _FILLED[name], count(shape)
+    elements = (number,) * wanted if number is not None and wanted is not None and wanted <= 64 else None
+    if elements is not None and _python_type(dtype) is int:
+        elements = tuple(int(element) for element in elements)
+    return _new(machine, shape, None if name == "full" else dtype, elements)
+
+
+def _new(
+    machine: Machine, shape: tuple[int | None, ...] | None, dtype: str | None, elements: tuple[float, ...] | None = None
+) -> Value:
+    result = made(machine, shape, dtype, elements)
+    machine.state.change(result, TensorObject).cls = _CLASS
+    return result
+
+
+@models(
+    *(f"numpy.random.{name}" for name in ("rand", "randn")),
+    *(f"numpy.random.{name}" for name in ("random", "uniform", "normal", "standard_normal")),
+)
+def random_array(arguments: Arguments, machine: Machine) -> Value:
+    """Numbers by chance, in the shape that is asked for."""
+    name = arguments.function.rpartition(".")[2]
+    if name in ("rand", "randn"):
+        shape = shape_argument(machine, arguments.positional) if arguments.positional else ()
+    else:
+        place = 0 if name in ("random", "standard_normal") else 2
+        wanted = arguments.get(place, "size", NONE)
+        shape = () if wanted == NONE else shape_argument(machine, (wanted,))
+    if shape == ():
+        return number_unknown(machine, f"depends on numpy.random.{name}")
+    return _new(machine, shape, "float64")
+
+
+

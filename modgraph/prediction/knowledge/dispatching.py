@@ -1,0 +1,117 @@
+"""functools.singledispatch: functions by the class of their first argument."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import libcst as cst
+
+from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
+from modgraph.prediction.values import (
+    NONE,
+    Address,
+    ClassValue,
+    DictObject,
+    FunctionValue,
+    InstanceObject,
+    KnownClass,
+    KnownFunction,
+    PartialValue,
+    Unknown,
+    Value,
+)
+
+_DISPATCHER = "functools._SingleDispatchCallable"
+_METHOD = "functools.singledispatchmethod"
+
+known_class(_DISPATCHER)
+
+
+@models("functools.singledispatch")
+def single_dispatch(arguments: Arguments, machine: Machine) -> Value:
+    function = arguments.get(0, "func", NONE)
+    table = machine.allocate(DictObject({KnownClass("builtins.object"): function}))
+    attributes = {"registry": table, "__wrapped__": function}
+    return machine.allocate(InstanceObject(KnownClass(_DISPATCHER), attributes))
+
+
+def _table(machine: Machine, dispatcher: Value) -> Address:
+    found = machine.state.find(dispatcher, InstanceObject)
+    assert found is not None
+    return cast("Address", found.attributes["registry"])
+
+
+@models(f"{_DISPATCHER}.register")
+def register(arguments: Arguments, machine: Machine) -> Value:
+    """`register(cls, function)`, `@register(cls)`, or `@register` of a function whose parameter says the class."""
+    receiver, given = arguments.positional[0], arguments.get(1, "cls", NONE)
+    function = arguments.get(2, "func", NONE)
+    if function == NONE:
+        if not isinstance(given, FunctionValue):
+            return PartialValue(KnownFunction(f"{_DISPATCHER}.register"), (receiver, given))
+        function, given = given, _annotated(machine, given)
+    table = _table(machine, receiver)
+    if isinstance(given, (ClassValue, KnownClass)):
+        machine.set_item(table, given, function)
+    else:
+        machine.state.change(table, DictObject).open = machine.unknown("the class of a dispatch is not known", given)
+    return function
+
+
+def _annotated(machine: Machine, function: FunctionValue) -> Value:
+    node = function.definition.node
+    parameters = [*node.params.posonly_params, *node.params.params]
+    annotation = parameters[0].annotation if parameters else None
+    name = _dotted(annotation.annotation) if annotation is not None else None
+    if name is None:
+        return machine.unknown("the class of a dispatch is not known")
+    found = machine.resolve(f"{function.definition.module}.{name}")
+    return machine.resolve(f"builtins.{name}") if isinstance(found, Unknown) else found
+
+
+def _dotted(node: cst.BaseExpression) -> str | None:
+    if isinstance(node, cst.Attribute):
+        owner = _dotted(node.value)
+        return None if owner is None else f"{owner}.{node.attr.value}"
+    return node.value if isinstance(node, cst.Name) else None
+
+
+@models(f"{_DISPATCHER}.dispatch")
+def dispatch(arguments: Arguments, machine: Machine) -> Value:
+    """The function for a class; of classes that both fit, the one that comes first in the MRO."""
+    table = machine.state.find(_table(machine, arguments.positional[0]), DictObject)
+    assert table is not None
+    for cls in machine.mro(arguments.positional[1]):
+        if isinstance(cls, Unknown):
+            return cls
+        if cls in table.entries and not (table.open is not None and cls == KnownClass("builtins.object")):
+            return table.entries[cls]
+    return table.open or machine.unknown("the class of a dispatch is not known")
+
+
+@models(f"{_DISPATCHER}.__call__")
+def call(arguments: Arguments, machine: Machine) -> Value:
+    receiver, *given = arguments.positional
+    if not given:
+        raise machine.raises("TypeError", "a dispatched function requires at least 1 positional argument")
+    function = dispatch(Arguments("dispatch", (receiver, machine.class_of(given[0]))), machine)
+    return machine.call(function, given, arguments.keywords, arguments.where)
+
+
+known_class(_METHOD)
+
+
+@models(f"{_METHOD}.__call__")
+def call_method(arguments: Arguments, machine: Machine) -> Value:
+    return machine.unknown("singledispatchmethod is not interpreted")
+
+
+@models(f"{_METHOD}.register")
+def register_method(arguments: Arguments, machine: Machine) -> Value:
+    given = arguments.positional[-1]
+    return given if isinstance(given, FunctionValue) else KnownFunction("torch._transparent")
+
+
+@models("functools.singledispatchmethod")
+def single_dispatch_method(arguments: Arguments, machine: Machine) -> Value:
+    return machine.allocate(InstanceObject(KnownClass(_METHOD), {}))

@@ -1,0 +1,142 @@
+"""A picture stays within its limits, whatever the model: loops are folded, long rows lose their middle, titles are cut."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from modgraph.export import render
+from modgraph.export.parts import Card, Frame
+from modgraph.export.picture import MOST_CARDS, MOST_EDGES, PictureOptions, count_cards, picture_of
+
+
+def loop_net(sketch, turns: int, cell_of=lambda turn: "cell"):
+    """`h = cell(h); y.append(head(h))`, `turns` times."""
+    net = sketch()
+    net.modules("cell Linear *", "other Linear *", "norm LayerNorm", "head Linear *")
+    state, made = "input:x", []
+    for turn in range(turns):
+        state = net.call("norm", net.call(cell_of(turn), state))
+        made.append(net.call("head", state))
+    net.output(net.op("torch.stack", *made))
+    return net
+
+
+def flat_net(sketch, layers: int):
+    net = sketch()
+    x = "input:x"
+    for number in range(layers):
+        net.module(f"fc{number}", "Linear", (4 + number % 5, 4))
+        x = net.call(f"fc{number}", x)
+    net.output(x)
+    return net
+
+
+def dense_net(sketch, layers: int):
+    """Each layer is fed by all before it."""
+    net = sketch()
+    made = ["input:x"]
+    for number in range(layers):
+        net.module(f"fc{number}", "Linear", (4 + number % 5, 4))
+        made.append(net.call(f"fc{number}", *made))
+    net.output(made[-1])
+    return net
+
+
+def operations_net(sketch, count: int):
+    net = sketch()
+    net.modules("fc Linear *")
+    x = net.call("fc", "input:x")
+    words = ("relu", "sin", "tanh", "exp", "abs")
+    for number in range(count):
+        x = net.op(f"torch.{words[number * number % 7 % 5]}", x)
+    net.output(x)
+    return net
+
+
+def is_within_limits(picture) -> bool:
+    drawn = sum(arrow.kind != "order" for arrow in picture.arrows)
+    return count_cards(picture.items) <= MOST_CARDS and drawn <= MOST_EDGES
+
+
+def frames(picture):
+    return [item for item in picture.items if isinstance(item, Frame)]
+
+
+@pytest.mark.parametrize("turns", [5, 120])
+def test_the_turns_of_a_loop_are_drawn_once(sketch, turns):
+    picture = picture_of(loop_net(sketch, turns).graph())
+    (frame,) = frames(picture)
+    assert (frame.title, frame.copies) == ("loop", turns)
+    rows = [row for item in frame.items if isinstance(item, Card) for row in item.rows]
+    assert [row.path for row in rows] == ["cell", "norm", "head"]
+    assert not any(row.marks for row in rows)
+
+
+def test_a_loop_is_not_folded_where_a_turn_differs_or_folding_is_off(sketch):
+    graph = loop_net(sketch, 9, lambda turn: "other" if turn == 4 else "cell").graph()
+    assert [frame.copies for frame in frames(picture_of(graph))] == [4, 4]
+    assert frames(picture_of(loop_net(sketch, 9).graph(), PictureOptions(fold=False))) == []
+
+
+def test_a_short_loop_is_drawn_as_it_is(sketch):
+    assert frames(picture_of(loop_net(sketch, 3).graph())) == []
+
+
+def test_a_failed_turn_is_not_hidden_by_a_fold(sketch):
+    net = loop_net(sketch, 8)
+    net.call("cell", "input:x", error="ValueError: no")
+    picture = picture_of(net.graph())
+    marks = [mark.state for item in picture.items if isinstance(item, Card) for row in item.rows for mark in row.marks]
+    assert "failed" in marks
+
+
+@pytest.mark.parametrize("fold", [True, False])
+@pytest.mark.parametrize(("make", "size"), [(flat_net, 3000), (dense_net, 60), (operations_net, 6000), (loop_net, 200)])
+def test_no_picture_is_larger_than_its_limits(sketch, make, size, fold):
+    picture = picture_of(make(sketch, size).graph(), PictureOptions(fold=fold))
+    assert is_within_limits(picture)
+
+
+def test_what_is_left_out_in_the_middle_is_said(sketch):
+    picture = picture_of(flat_net(sketch, 3000).graph())
+    (row,) = [row for item in picture.items if isinstance(item, Card) for row in item.rows if row.title[0] == "…"]
+    hidden = int(row.title.split()[1])
+    shown = sum(len(item.rows) for item in picture.items if isinstance(item, Card)) - 1
+    assert hidden + shown == 3000
+    assert f"{hidden} steps in the middle left out" in picture.notes[0]
+
+
+@pytest.mark.needs_dot
+def test_six_hundred_steps_are_drawn_in_seconds(sketch):
+    graph = loop_net(sketch, 600).graph()
+    began = time.monotonic()
+    svg = str(render(graph, "svg"))
+    assert time.monotonic() - began < 5
+    assert len(svg) < 100_000
+
+
+def wrapped_net(sketch, depth: int):
+    net = sketch()
+    path = ""
+    for _ in range(depth):
+        path = f"{path}.inner" if path else "inner"
+        net.module(path, "model.Wrap")
+        net.enter(path)
+    net.module(f"{path}.fc", "Linear", (4, 4))
+    net.output(net.op("torch.add", net.call(f"{path}.fc", "input:x"), "input:x"))
+    return net
+
+
+def test_containers_that_share_a_frame_are_named_by_the_first_and_the_last(sketch):
+    (frame,) = frames(picture_of(wrapped_net(sketch, 30).graph()))
+    assert frame.detail == "Wrap › … › Wrap · 16"
+    assert len(frame.title) <= 28
+    assert len(frame.tooltip) <= 400
+
+
+@pytest.mark.needs_dot
+@pytest.mark.parametrize("depth", [900, 3000])
+def test_hundreds_of_containers_in_each_other_are_one_frame(sketch, depth):
+    assert len(str(render(wrapped_net(sketch, depth).graph(), "svg"))) < 20_000
