@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from modgraph.export.files import Written, file_stem, file_stems, save, write, write_file
 from modgraph.export.formats import FORMATS, Format, check_format, format_of, render
+from modgraph.export.notebook import mime_bundle
 
 if TYPE_CHECKING:
     from modgraph.export.picture import PictureOptions
@@ -22,6 +23,7 @@ __all__ = [
     "file_stem",
     "file_stems",
     "format_of",
+    "mime_bundle",
     "render",
     "save",
     "write",

@@ -305,7 +305,7 @@ class Graph:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         """What a notebook shows: the summary as text, and the picture where it can be drawn and is small."""
-        from modgraph.export.notebook import mime_bundle
+        from modgraph.export import mime_bundle
 
         return mime_bundle(self, include, exclude)
 

@@ -12,7 +12,12 @@ from modgraph.prediction.definitions import FunctionDefinition
 from modgraph.prediction.frames import Frame, LimitError, Outcome
 from modgraph.prediction.knowledge import registry
 from modgraph.prediction.knowledge.registry import Arguments, Raised
-from modgraph.prediction.limits import MAX_CALL_DEPTH, MAX_UNDECIDED_RECURSION, MIN_REMEMBERED_STEPS
+from modgraph.prediction.limits import (
+    MAX_CALL_DEPTH,
+    MAX_UNDECIDED_DEPTH,
+    MAX_UNDECIDED_RECURSION,
+    MIN_REMEMBERED_STEPS,
+)
 from modgraph.prediction.values import (
     MODULE,
     NONE,
@@ -137,6 +142,9 @@ def _function(machine: Interpreter, function: FunctionValue, arguments: Argument
         return _unknown(machine, Unknown(reason, arguments.where), arguments)
     if machine.undecided and _recurses(machine, definition):
         reason = f"recursion of {definition.qualname} whose end is not known"
+        return _unknown(machine, Unknown(reason, arguments.where), arguments)
+    if machine.undecided > MAX_UNDECIDED_DEPTH:
+        reason = f"more than {MAX_UNDECIDED_DEPTH} undecided branches inside each other, at {definition.qualname}"
         return _unknown(machine, Unknown(reason, arguments.where), arguments)
     machine.step()
     if machine.costs.get(definition, 0) < MIN_REMEMBERED_STEPS or function.closure is not None:

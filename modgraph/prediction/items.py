@@ -305,6 +305,8 @@ def delete(machine: Interpreter, value: Value, key: Value) -> None:
         machine.call(method, (value, key))
     elif isinstance(item, (ListObject, DictObject)):
         own_delete(machine, value, key)
+    elif method is None and not isinstance(item, InstanceObject):
+        raise machine.raises("TypeError", f"'{classes.short_name(cls)}' object does not support item deletion")
     else:
         machine.expose([value], machine.unknown("item deletion is not modelled", method or NONE))
 

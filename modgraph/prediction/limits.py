@@ -53,3 +53,6 @@ MAX_PLAIN_STEPS = 20_000
 
 MAX_MESSAGE_STEPS = 300
 """Steps that the message of an exception may cost."""
+
+MAX_UNDECIDED_DEPTH = 8
+"""Undecided branches and loops inside each other in which functions are still called; each may double the work."""

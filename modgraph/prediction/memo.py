@@ -17,6 +17,7 @@ from modgraph.prediction.knowledge.registry import Arguments
 from modgraph.prediction.limits import MAX_KEPT_OBJECTS, MAX_KEY_OBJECTS, MAX_REMEMBERED_OBJECTS
 from modgraph.prediction.values import (
     Address,
+    Choice,
     ClassObject,
     ClassValue,
     Constant,
@@ -92,7 +93,7 @@ def key_of(machine: Interpreter, callee: object, arguments: Arguments) -> Key | 
         elif not _immutable(value):
             return None
     names = tuple(arguments.keywords)
-    if not roots:  # nor anything that could change
+    if not roots:
         return Key((callee, values, names))
     contents = _contents(machine, tuple(root.index for root in roots))
     if contents is None:
@@ -152,6 +153,8 @@ def _immutable(value: Value) -> bool:
         return True
     if isinstance(value, TupleValue):
         return all(_immutable(item) for item in value.items)
+    if isinstance(value, Choice):
+        return all(_immutable(item) for item in value.alternatives)
     if isinstance(value, FunctionValue):
         return value.closure is None
     if isinstance(value, PartialValue):

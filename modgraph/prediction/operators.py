@@ -95,6 +95,9 @@ METHODS = {
 }
 
 
+TOO_LONG = f"a sequence of more than {MAX_VALUE_SIZE} items"
+
+
 def binary(machine: Interpreter, symbol: str, left: Value, right: Value) -> Value:
     """left symbol right."""
     if isinstance(left, Constant) and isinstance(right, Constant):
@@ -149,6 +152,8 @@ def in_place(machine: Interpreter, symbol: str, left: Value, right: Value) -> Va
             target = machine.state.change(left, ListObject)
             if isinstance(found, Unknown):
                 target.open = target.open or found
+            elif len(target.items) + len(found) > MAX_VALUE_SIZE:
+                target.open = target.open or machine.unknown(TOO_LONG)
             elif target.open is None:
                 target.items.extend(found)
             return left
@@ -175,6 +180,8 @@ def constants(machine: Interpreter, symbol: str, left: Any, right: Any) -> Value
 
 
 def _bounded(symbol: str, left: Any, right: Any) -> bool:
+    if symbol == "+" and isinstance(left, (str, bytes)) and isinstance(right, (str, bytes)):
+        return len(left) + len(right) <= MAX_VALUE_SIZE
     if symbol == "*":
         for one, other in ((left, right), (right, left)):
             if isinstance(one, (str, bytes)) and isinstance(other, int):
@@ -200,12 +207,16 @@ def _sequences(machine: Interpreter, symbol: str, left: Value, right: Value) -> 
         return None
     if symbol == "+":
         if isinstance(left, TupleValue) and isinstance(right, TupleValue):
+            if len(left.items) + len(right.items) > MAX_VALUE_SIZE:
+                return machine.unknown(TOO_LONG)
             return TupleValue(left.items + right.items, left.cls if left.cls == right.cls else None)
         first = state.find(left, ListObject)
         second = state.find(right, ListObject)
         if first is not None and second is not None:
             if first.open is not None:
                 return machine.allocate(ListObject(list(first.items), first.open))
+            if len(first.items) + len(second.items) > MAX_VALUE_SIZE:
+                return machine.allocate(ListObject(list(first.items), machine.unknown(TOO_LONG)))
             return machine.allocate(ListObject(first.items + second.items, second.open))
         if first is not None and isinstance(right, Unknown):
             return machine.allocate(ListObject(list(first.items), first.open or right))
@@ -236,7 +247,7 @@ def _repeat(machine: Interpreter, sequence: Value, count: Value) -> Value | None
     if not isinstance(count, Constant) or not isinstance(count.value, int):
         return None
     if len(items) * count.value > MAX_VALUE_SIZE:
-        return machine.unknown(f"a sequence of more than {MAX_VALUE_SIZE} items")
+        return machine.unknown(TOO_LONG)
     repeated = items * count.value
     return TupleValue(tuple(repeated)) if source is None else machine.allocate(ListObject(repeated))
 

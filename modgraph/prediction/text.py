@@ -9,6 +9,7 @@ import libcst as cst
 from modgraph.prediction import expressions
 from modgraph.prediction.frames import Frame
 from modgraph.prediction.knowledge.plain import number_unknown
+from modgraph.prediction.limits import MAX_VALUE_SIZE
 from modgraph.prediction.values import (
     Address,
     ClassValue,
@@ -138,6 +139,8 @@ def _parts(machine: Interpreter, frame: Frame, parts: Any, raw: bool) -> Value:
             unknown = unknown or value
     if unknown is not None:
         return number_unknown(machine, "a part of the string is not known", unknown)
+    if sum(map(len, texts)) > MAX_VALUE_SIZE:
+        return machine.unknown(f"a string of more than {MAX_VALUE_SIZE} characters")
     return Constant("".join(texts))
 
 

@@ -22,6 +22,16 @@ PREDICTED_AS_BUILT = {
                 except TypeError:
                     self.caught = nn.Tanh()
         """,
+    "item deletion from a module without it raises TypeError": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.norm = nn.BatchNorm1d(2)
+                try:
+                    del self.norm[0]
+                except TypeError:
+                    self.caught = nn.Tanh()
+        """,
     "a name that the function assigns is not taken from outside": """
         class Net(nn.Module):
             def __init__(self, n=3):

@@ -26,6 +26,12 @@ BODIES = {
     "a shift without end": "self.a = nn.Linear(1 << 10 ** 12, 1)",
     "a factorial without end": "\n".join(["import math", "self.a = nn.Linear(math.factorial(10 ** 9), 1)"]),
     "a list that is doubled": "\n".join(["x = [1]", "for _ in range(200): x = x + x", "self.a = nn.Linear(len(x), 1)"]),
+    "a list extended by itself": "\n".join(
+        ["x = [1]", "for _ in range(99): x.extend(x)", "self.a = nn.Linear(len(x), 1)"]
+    ),
+    "a string that is doubled": "\n".join(
+        ["x = 'a'", "for _ in range(99): x = f'{x}{x}' + x", "self.add_module(x, None)"]
+    ),
     "an iterator without end": "\n".join(
         ["import itertools", "self.l = nn.ModuleList(nn.ReLU() for _ in itertools.count())"]
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from modgraph.prediction.knowledge.iteration import index_of, prefix_of
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
+from modgraph.prediction.limits import MAX_VALUE_SIZE
 from modgraph.prediction.values import (
     NONE,
     Address,
@@ -70,7 +71,9 @@ def append(arguments: Arguments, machine: Machine) -> Value:
 def extend(arguments: Arguments, machine: Machine) -> Value:
     first, why = prefix_of(machine, arguments.positional[1])
     address, target = _list(machine, arguments)
-    if target.open is None:
+    if len(target.items) + len(first) > MAX_VALUE_SIZE:
+        target.open = target.open or machine.unknown(f"a list of more than {MAX_VALUE_SIZE} items")
+    elif target.open is None:
         target.items.extend(first)
         target.open = why
     return address if arguments.function.endswith("__iadd__") else NONE

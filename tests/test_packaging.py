@@ -1,0 +1,58 @@
+"""What a wheel holds: everything that is read at run time, the licences of what is not ours, and no tests."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Names of the files in a wheel of this tree."""
+    pytest.importorskip("hatchling")
+    folder = tmp_path_factory.mktemp("wheel")
+    code = "import sys; from hatchling.build import build_wheel; build_wheel(sys.argv[1])"
+    run = subprocess.run(
+        [sys.executable, "-c", code, str(folder)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    (file,) = folder.glob("*.whl")
+    with zipfile.ZipFile(file) as archive:
+        return archive.namelist()
+
+
+def files_below(folder: str) -> set[str]:
+    return {
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / folder).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+
+
+def test_a_wheel_holds_the_whole_package(wheel: list[str]):
+    assert {name for name in wheel if name.startswith("modgraph/")} == files_below("modgraph")
+
+
+def test_what_is_read_at_run_time_is_part_of_the_package():
+    package = files_below("modgraph")
+    assert "modgraph/py.typed" in package
+    assert "modgraph/graph/modgraph-1.schema.json" in package
+    assert any(name.startswith("modgraph/export/fonts/") and name.endswith(".ttf") for name in package)
+    assert "modgraph/prediction/knowledge/torch_stubs/torch/nn/modules/linear.py" in package
+
+
+def test_every_licence_goes_along(wheel: list[str]):
+    licences = {name.partition("/licenses/")[2] for name in wheel if "/licenses/" in name}
+    texts = {path.relative_to(ROOT).as_posix() for path in (ROOT / "modgraph" / "export" / "fonts").glob("*.txt")}
+    assert licences == {"LICENSE", *texts}
+    assert "modgraph/export/fonts/OFL.txt" in texts
+
+
+def test_nothing_else_is_in_it(wheel: list[str]):
+    assert {name.partition("/")[0].partition("-")[0] for name in wheel} == {"modgraph"}
