@@ -22,6 +22,12 @@ class Parameter:
     name: str
     kind: ParameterKind
     default: cst.BaseExpression | None = None
+    annotation: cst.BaseExpression | None = None
+
+    @property
+    def is_plain(self) -> bool:
+        """Its annotation says that it is a number or text, or made of such: no module can be behind it."""
+        return self.annotation is not None and _is_plain(self.annotation)
 
 
 @dataclass(eq=False)
@@ -76,15 +82,38 @@ class ClassDefinition:
         return found
 
 
+_PLAIN = frozenset({"int", "float", "bool", "str", "bytes", "complex", "None"})
+_OF_PLAIN = frozenset(
+    {"Optional", "Union", "List", "Tuple", "Sequence", "Iterable", "Dict", "Set", "list", "tuple", "dict", "set"}
+)
+
+
+def _is_plain(node: cst.BaseExpression) -> bool:
+    if isinstance(node, cst.Name):
+        return node.value in _PLAIN
+    if isinstance(node, cst.BinaryOperation):
+        return isinstance(node.operator, cst.BitOr) and _is_plain(node.left) and _is_plain(node.right)
+    if isinstance(node, cst.Subscript):
+        origin = node.value.attr if isinstance(node.value, cst.Attribute) else node.value
+        name = origin.value if isinstance(origin, cst.Name) else ""
+        parts = [each.slice.value for each in node.slice if isinstance(each.slice, cst.Index)]
+        return name == "Literal" or (name in _OF_PLAIN and all(isinstance(p, cst.Ellipsis) or _is_plain(p) for p in parts))
+    return False
+
+
+def _annotation(param: cst.Param) -> cst.BaseExpression | None:
+    return param.annotation.annotation if param.annotation is not None else None
+
+
 def _parameters(params: cst.Parameters) -> Iterator[Parameter]:
     for param in params.posonly_params:
-        yield Parameter(param.name.value, "positional", param.default)
+        yield Parameter(param.name.value, "positional", param.default, _annotation(param))
     for param in params.params:
-        yield Parameter(param.name.value, "normal", param.default)
+        yield Parameter(param.name.value, "normal", param.default, _annotation(param))
     if isinstance(params.star_arg, cst.Param):
         yield Parameter(params.star_arg.name.value, "varargs")
     for param in params.kwonly_params:
-        yield Parameter(param.name.value, "keyword", param.default)
+        yield Parameter(param.name.value, "keyword", param.default, _annotation(param))
     if params.star_kwarg is not None:
         yield Parameter(params.star_kwarg.name.value, "varkw")
 

@@ -26,6 +26,7 @@ from modgraph.prediction.values import (
     KnownFunction,
     ListObject,
     ModuleObject,
+    ModuleReference,
     SetObject,
     TupleValue,
     Unknown,
@@ -139,7 +140,7 @@ def find_name(machine: Interpreter, source: SourceModule, name: str) -> Value:
         TargetError: there is no such name; says what is near.
     """
     first, *rest = name.split(".")
-    value = machine.find_attribute(machine.resolve(source.name), first)
+    value = machine.find_attribute(ModuleReference(source.name), first)
     if value is None or (isinstance(value, Unknown) and first not in source.index.names and _is_absent(value, first)):
         raise _no_such_name(source, name)
     try:
@@ -204,7 +205,9 @@ def not_given(
     for place, parameter in enumerate(init.definition.parameters[skip:]):
         required = parameter.kind in ("normal", "keyword") and parameter.default is None
         if required and place >= given and parameter.name not in keywords:
-            found[parameter.name] = Unknown(f"argument {parameter.name!r} is not given", _place(init))
+            found[parameter.name] = Unknown(
+                f"argument {parameter.name!r} is not given", _place(init), inert=parameter.is_plain
+            )
     return found
 
 
@@ -213,11 +216,16 @@ def _place(function: FunctionValue) -> SourceLocation:
 
 
 def predict_value(
-    machine: Interpreter, function: Value, positional: Sequence[Value] = (), keywords: Mapping[str, Value] | None = None
+    machine: Interpreter,
+    function: Value,
+    positional: Sequence[Value] = (),
+    keywords: Mapping[str, Value] | None = None,
+    others: Unknown | None = None,
 ) -> Prediction:
-    """Calls a class or factory with any values. Never raises for what the interpreted code does."""
+    """Calls a class or factory with any values; `others` says why there may be further arguments. Never raises for what
+    the interpreted code does."""
     where = _place(function) if isinstance(function, FunctionValue) else _class_place(machine, function)
-    arguments = Arguments("", tuple(positional), keywords or {}, where)
+    arguments = Arguments("", tuple(positional), keywords or {}, where, others)
     root: Value | None = None
     try:
         if (

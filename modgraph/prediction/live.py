@@ -60,7 +60,7 @@ def _predict(target: Target) -> Prediction:
     machine = interpreter(target.search_path)
     cls = find_name(machine, load_target(machine, target), target.name)
     keywords, takes_more = _all_unknown(machine, cls)
-    prediction = predict_value(machine, cls, (), keywords)
+    prediction = predict_value(machine, cls, (), keywords, Unknown(_REASON) if takes_more else None)
     root = prediction.root
     if takes_more and isinstance(root, Address) and machine.state.find(root, ModuleObject) is not None:
         machine.state.change(root, ModuleObject).modules.setdefault(OPEN, Unknown(_REASON))
@@ -75,7 +75,8 @@ def _all_unknown(machine: Interpreter, cls: Value) -> tuple[dict[str, Value], bo
         return {}, True
     parameters = init.definition.parameters[1:]
     named = [parameter.name for parameter in parameters if parameter.kind in ("normal", "keyword")]
-    return {name: Unknown(_REASON) for name in named}, len(named) < len(parameters)
+    plain = {parameter.name for parameter in parameters if parameter.is_plain}
+    return {name: Unknown(_REASON, inert=name in plain) for name in named}, len(named) < len(parameters)
 
 
 def _nothing_known(class_name: str, reason: str) -> Graph:

@@ -177,12 +177,14 @@ def module_attribute(machine: Interpreter, module: str, name: str) -> Value | No
 
 
 def _evaluate(machine: Interpreter, module: str, name: str) -> Value | None:
-    known = registry.lookup(f"{module}.{name}")
+    source = machine.finder.source(module)
+    own = source is not None and module in machine.roots and name in source.index.names
+    known = None if own else registry.lookup(f"{module}.{name}")
     if known is not None:
         return known
-    if registry.is_inert(module):
+    # A target may be named like a module of Python's: what it has not is then asked of that one.
+    if registry.is_inert(module) and not own:
         return Unknown(f"{module} is not interpreted", None, inert=True)
-    source = machine.finder.source(module)
     if source is None or is_standard(source):
         return _without_source(machine, module, name, source)
     special = _special(source, name)

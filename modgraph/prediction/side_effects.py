@@ -53,13 +53,19 @@ def effects_on(home: str, names: Iterable[str], imported: Imported) -> tuple[lis
     something is there with which others might."""
     words = _Words(set(names))
     own = set(words.objects)
+    carriers = {home}
     while True:
-        before = words.all()
-        pattern = re.compile(rf"\b(?:{'|'.join(sorted(map(re.escape, before)))})\b")
-        modules = [source for source in imported.modules.values() if _mentions(source, before)]
+        before = words.all(), len(carriers)
+        pattern = _pattern(words)
+        modules = []
+        for name, source in imported.modules.items():
+            near = name in carriers or any(other in carriers for _, other in imported.imports.get(name, ()))
+            if near and _mentions(source, before[0]):
+                modules.append(source)
+                carriers.add(name)
         for source in modules:
             _learn(source, words, pattern)
-        if words.all() == before:
+        if (words.all(), len(carriers)) == before:
             break
     effects = {source.name: list(_effects(source, words, own if source.name == home else set())) for source in modules}
     ordered: list[Effect] = []
@@ -82,6 +88,10 @@ def _in_order(
             ordered.append(own.pop())
         _in_order(other, imported, effects, seen, ordered)
     ordered.extend(reversed(own))
+
+
+def _pattern(words: _Words) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(sorted(map(re.escape, words.all())))})\b")
 
 
 def _mentions(source: SourceModule, words: frozenset[str]) -> bool:
@@ -113,7 +123,7 @@ def _learn(source: SourceModule, words: _Words, pattern: re.Pattern[str]) -> Non
         if statement.kind == "import":
             _learn_aliases(statement, words)
         elif statement.kind == "function":
-            if any(_changes(node, words) for node in _tree(source, statement)):
+            if any(_changes(node, _seen_in(node, words)) for node in _tree(source, statement)):
                 words.callables.update(statement.names)
         elif statement.kind == "class" and statement.definition is not None:
             _learn_class(source, statement, statement.definition, words)
@@ -144,7 +154,8 @@ def _learn_class(source: SourceModule, statement: Statement, definition: Definit
         for method in node.body:
             if not isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 continue
-            if not (_changes(method, words) or (own and _changes(method, _Words({"cls", "self", node.name})))):
+            inside = own and _changes(method, _Words({"cls", "self", node.name}))
+            if not inside and not _changes(method, _seen_in(method, words)):
                 continue
             if method.name == "__init_subclass__":
                 words.bases.add(node.name)
@@ -152,6 +163,21 @@ def _learn_class(source: SourceModule, statement: Statement, definition: Definit
                 words.metaclasses.add(node.name)
             elif method.name != "forward" and (method.decorator_list or method.name in ("__call__", "__new__") or own):
                 words.callables.add(node.name)
+
+
+def _seen_in(function: ast.AST, words: _Words) -> _Words:
+    """The names without those that are the function's own."""
+    own: set[str] = set()
+    shared: set[str] = set()
+    for node in ast.walk(function):
+        if isinstance(node, ast.arg):
+            own.add(node.arg)
+        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            own.add(node.id)
+        elif isinstance(node, ast.Global):
+            shared.update(node.names)
+    own -= shared
+    return _Words(words.objects - own, words.callables - own, words.bases - own, words.metaclasses - own)
 
 
 def _changes(tree: ast.AST, words: _Words) -> bool:
@@ -217,7 +243,7 @@ def _chain(node: ast.AST) -> set[str]:
 
 def _effects(source: SourceModule, words: _Words, made: set[str]) -> Iterable[Effect]:
     """The statements of a module that may change the object; not those that make it, or stand for it themselves."""
-    mentioned = re.compile(rf"\b(?:{'|'.join(sorted(map(re.escape, words.all())))})\b")
+    mentioned = _pattern(words)
     own = {id(statement) for name in made for statement in source.index.statements.get(name, ())}
     kinds: dict[str, Callable[[SourceModule, Statement, _Words], Effect | None]] = {
         "class": _of_class,

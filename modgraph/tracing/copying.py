@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.nn.parameter import UninitializedBuffer
 
 
 def copied(model: nn.Module, memo: dict[int, Any] | None = None) -> nn.Module:
@@ -39,6 +40,10 @@ def _attribute(value: Any, memo: dict[int, Any]) -> Any:
         # What a half-made copy left behind must not be taken for a whole one.
         for key in list(memo)[known:]:
             del memo[key]
+        if isinstance(value, UninitializedBuffer):
+            return UninitializedBuffer(requires_grad=value.requires_grad, device=value.device, dtype=value.dtype)
+        if type(value) is dict:  # a module's buffers: the copy must not write into the original's
+            return {key: _attribute(item, memo) for key, item in value.items()}
         if isinstance(value, torch.Tensor):
             return value.detach().clone()
         return value

@@ -6,18 +6,19 @@ import inspect
 import re
 import types
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch import nn
+from torch.nn.modules.lazy import LazyModuleMixin
 
 from modgraph.tracing.copying import every_module
 from modgraph.tracing.forward_signature import ForwardSignature
 from modgraph.tracing.input_specs import Candidate, GroupSpec, LiteralSpec, Spec, TensorSpec
 from modgraph.tracing.input_wishes import Wish, is_transposed, wish_of
-from modgraph.tracing.members import parameters, registered_modules
+from modgraph.tracing.members import is_lazy, parameters, registered_modules
 
 STEPS = 8
 """Length of a sequence, number of nodes of a graph."""
@@ -81,12 +82,17 @@ class Guesser:
         names = {name_class(name) for name in signature.required}
         self.graph = bool(names & {"edge_index", "adjacency"})
 
-    def first(self) -> Candidate:
-        """The candidate to begin with: every required parameter, or what seems to be meant where none is."""
+    def first(self, given: Collection[str] = ()) -> Candidate:
+        """The candidate to begin with: every required parameter, or what seems to be meant where none is.
+
+        Args:
+            given: parameters that need no guess.
+        """
         names = self.signature.required
         rules: list[str] = []
-        if not names:
+        if not names and not given:
             names = self._without_required()
+        names = [name for name in names if name not in given]
         entries = []
         for name in names:
             spec, rule = self.guess(name)
@@ -284,7 +290,9 @@ class Guesser:
 
     def _without_layers(self) -> Spec:
         for parameter in parameters(self.model):
-            if parameter.dim() == 2 and not isinstance(parameter, nn.UninitializedParameter):
+            if is_lazy(parameter):
+                continue
+            if parameter.dim() == 2:
                 return TensorSpec(self.shape(2, {1: parameter.shape[0]}), self.dtype)
             if parameter.dim() == 1:
                 return TensorSpec(self.shape(2, {1: parameter.shape[0]}), self.dtype)
@@ -299,7 +307,7 @@ def _layers(model: nn.Module) -> Iterator[Layer]:
     names = {id(module): path for path, module in registered_modules(model)}
     for module in every_module(model):
         wish = wish_of(module, 0)
-        if wish is not None and (wish.sizes or wish.integral):
+        if wish is not None and (wish.sizes or wish.integral or isinstance(module, LazyModuleMixin)):
             yield Layer(names.get(id(module), ""), module, wish)
 
 

@@ -147,7 +147,7 @@ def _infer(
             (prober.batch,) = leading
         guesser = Guesser(model, signature, batch=prober.batch, dtype=prober.dtype)
         fixed: dict[str, Spec] = {name: _of_given(spec, prober.dtype) for name, spec in given.items()}
-        first = _with_given(guesser.first(), fixed, signature)
+        first = _with_given(guesser.first(fixed), fixed, signature)
         all_given = bool(given) and len(fixed) == len(first.entries)
         # A run to look would make the user see what `forward` does to the world twice.
         told = all_given and mode is None and not (guesser.embeds and any(map(_leaves_open, given.values())))
@@ -196,10 +196,7 @@ def _leaves_open(spec: InputSpec) -> bool:
 
 
 def _with_given(first: Candidate, fixed: dict[str, Spec], signature: ForwardSignature) -> Candidate:
-    entries = [(name, spec) for name, spec in first.entries if name in signature.required or not fixed]
-    kept = [(name, fixed.get(name, spec)) for name, spec in entries]
-    present = {name for name, _ in kept}
-    kept += [(name, spec) for name, spec in fixed.items() if name not in present]
+    kept = [*first.entries, *fixed.items()]
     order = {name: index for index, name in enumerate(signature.parameters)}
     return Candidate(tuple(sorted(kept, key=lambda entry: order.get(entry[0], len(order)))), first.rules)
 

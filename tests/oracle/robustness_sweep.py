@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import functools
 import importlib.util
 import sys
 import sysconfig
@@ -105,7 +106,7 @@ def main() -> None:
     options = parser.parse_args()
     failed = False
     for package in options.packages:
-        result = entry.with_deep_stack(lambda package=package: sweep(package, options.every))
+        result = entry.with_deep_stack(functools.partial(sweep, package, options.every))
         seconds, slowest = result.slowest
         print(
             f"{package}: {result.predicted} classes predicted ({result.with_unknown} with something unknown), "

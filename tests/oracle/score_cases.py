@@ -19,7 +19,6 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +41,7 @@ def public(name: str | None) -> str | None:
     return name and re.sub(r"^torch\.nn\.modules\.\w+\.", "torch.nn.", name)
 
 
-def verdict(claimed: Sequence[Sequence[Any]] | str, recorded: Sequence[Sequence[Any]]) -> str:
+def verdict(claimed: list[list[Any]] | str, recorded: list[list[Any]]) -> str:
     """ "exact", "wrong" or "unknown", of paths with classes against those recorded."""
     if isinstance(claimed, str):
         return "unknown"

@@ -499,3 +499,34 @@ def test_inference_leaves_the_generator_of_numpy_as_it_was() -> None:
     numpy.random.seed(3)
     inferred(Net())
     assert numpy.random.rand() == expected
+
+
+class _Lazy(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = nn.LazyConv2d(4, 3)
+        self.bn = nn.LazyBatchNorm2d()
+        self.fc = nn.LazyLinear(2)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y: torch.Tensor = self.fc(self.bn(self.conv(x)).mean((2, 3)))
+        return y
+
+
+def test_lazy_layers_get_an_input_and_stay_lazy() -> None:
+    model = _Lazy()
+    inputs = inferred(model)
+    assert inputs.warning is None
+    assert shapes(inputs) == {"x": (1, 3, 224, 224)}
+    assert all(isinstance(p, nn.UninitializedParameter) for p in model.parameters())
+    assert isinstance(model.bn.running_mean, nn.parameter.UninitializedBuffer)
+    assert model(*inputs.args).shape == (1, 2)
+
+
+def test_lazy_layers_beside_a_given_input() -> None:
+    assert shapes(inferred(_Lazy(), "2x3x8x8")) == {"x": (2, 3, 8, 8)}
+
+
+def test_inputs_that_were_given_are_not_guessed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("modgraph.tracing.input_guesses.Guesser.guess", None)
+    assert shapes(inferred(_Lazy(), "2x3x8x8")) == {"x": (2, 3, 8, 8)}

@@ -236,9 +236,9 @@ def shallow_copy(arguments: Arguments, machine: Machine) -> Value:
     value = arguments.positional[0]
     if not isinstance(value, Address):
         return value
-    own = machine.find_attribute(value, "__copy__")
+    own = machine.class_attribute(machine.class_of(value), "__copy__")  # Python, too, asks the class alone
     if own is not None and not isinstance(own, Unknown):
-        return machine.call(own)
+        return machine.call(own, (value,))
     return machine.allocate(machine.state.read(value).copy())
 
 
