@@ -90,7 +90,10 @@ class _Instances:
             self.modules[node.path] = node.path if node.alias_of is None else node.alias_of
             for tensor in _tensors_of(node):
                 path = parameter_path(node.path, tensor.name)
-                self.tensors[path] = path if tensor.alias_of is None else tensor.alias_of
+                if tensor.alias_of is None:
+                    self.tensors[path] = path
+                else:
+                    self.tensors.setdefault(path, tensor.alias_of)
 
 
 class _UnknownPlaces:
@@ -108,7 +111,7 @@ class _UnknownPlaces:
 
     def cover(self, path: str) -> bool:
         """Whether `path` lies in a place that the prediction left open."""
-        if "" in self._open or path in self._unknown_class:
+        if "" in self._open or "" in self._unknown_class or path in self._unknown_class:
             return True
         end = len(path)
         while (end := path.rfind(".", 0, end)) > 0:
@@ -176,7 +179,7 @@ def _only_predicted(node: ModuleNode) -> tuple[ModuleNode, list[Problem]]:
 
 def _only_observed(node: ModuleNode, unknown: _UnknownPlaces) -> tuple[ModuleNode, list[Problem]]:
     merged = replace(node, predicted=False, observed=True)
-    if not node.registered or unknown.cover(node.path):
+    if not node.registered or node.made_in_forward or unknown.cover(node.path):
         return merged, []
     message = f"{node.class_name or 'a module'} at {node.path!r} is on the live model, but was not foretold"
     return merged, [_problem(message, node.path, node.source)]

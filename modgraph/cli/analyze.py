@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, get_args
 
 from modgraph.cli.arguments import above_zero
 from modgraph.cli.console import Console
 from modgraph.cli.output import Destination, add_picture_arguments, destination, write_graph
-from modgraph.errors import ConfigError, ExitStatus, ModgraphError, UnknownNameError
+from modgraph.errors import ConfigError, ExitStatus, ModgraphError, TargetError, UnknownNameError
 from modgraph.graph.model import Graph
 from modgraph.options import Device, Mode, TraceOptions
 
 if TYPE_CHECKING:
     from modgraph.source.inputs import InputSpec
+    from modgraph.source.targets import Target
 
 _EPILOG = """\
 targets:
@@ -72,7 +74,8 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     where = destination(arguments.output, arguments.format, default=("svg", "json"))
     targets = find_targets(arguments.target)
     where.check(n_models=len(targets))
-    status, n_absent = ExitStatus.OK, 0
+    status, n_written = ExitStatus.OK, 0
+    left_out: list[tuple[Target, TargetError]] = []
     stems = file_stems(target.name.rpartition(".")[2] for target in targets)
     for target, stem in zip(targets, stems, strict=True):
         if target.note:
@@ -80,12 +83,11 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
         try:
             graph = analyze_target(target, specs=specs, options=options, static=arguments.static, watch=console.stage)
             written = write_graph(graph, where, arguments, console, stem=stem)
-        except UnknownNameError as error:
-            if not target.discovered or (target is targets[-1] and n_absent == len(targets) - 1):
+        except TargetError as error:
+            # Found by looking through the file: not there at run time, in need of arguments, or no model after all.
+            if not target.discovered or len(targets) == 1:
                 raise
-            # It stands in a branch that is not taken.
-            n_absent += 1
-            console.note(f"note: {target.text} is left out: {error.message} at run time")
+            left_out.append((target, error))
             continue
         except ModgraphError as error:
             if len(targets) == 1:
@@ -93,9 +95,21 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
             console.error(error)
             status = max(status, ExitStatus.FAILED)
             continue
+        n_written += 1
         _report(graph, where, console)
         status = max(status, written, ExitStatus.OK if graph.complete else ExitStatus.PARTIAL)
-    return status
+    return max(status, _tell_left_out(left_out, console, beside=n_written))
+
+
+def _tell_left_out(left_out: Sequence[tuple[Target, TargetError]], console: Console, *, beside: int) -> ExitStatus:
+    """What became of the candidates of a file that are no models as they stand: notes, where others were written."""
+    for target, error in left_out:
+        if beside:
+            when = " at run time" if isinstance(error, UnknownNameError) else f"; {error.hint}" if error.hint else ""
+            console.note(f"note: {target.text} is left out: {error.message}{when}")
+        else:
+            console.error(error)
+    return ExitStatus.FAILED if left_out and not beside else ExitStatus.OK
 
 
 def _specs(arguments: argparse.Namespace) -> tuple[InputSpec, ...]:

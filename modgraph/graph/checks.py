@@ -61,11 +61,16 @@ def require(holds: bool, otherwise: str) -> None:
 
 
 def _tensor_paths(modules: Iterable[ModuleNode]) -> dict[str, str | None]:
-    """What each parameter and buffer, by its full path, is an alias of."""
+    """What each parameter and buffer, by its full path, is an alias of.
+
+    Two may have one path (a buffer beside a parameter, "b.c" of "a" beside "c" of "a.b"): then the one that is no alias.
+    """
     aliases: dict[str, str | None] = {}
     for node in modules:
         held: tuple[ParameterInfo | BufferInfo, ...] = (*node.parameters, *node.buffers)
-        aliases |= {parameter_path(node.path, tensor.name): tensor.alias_of for tensor in held}
+        for tensor in held:
+            path = parameter_path(node.path, tensor.name)
+            aliases[path] = tensor.alias_of if path not in aliases or tensor.alias_of is None else aliases[path]
     return aliases
 
 

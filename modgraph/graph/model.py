@@ -135,6 +135,8 @@ class ModuleNode:
     or, for a class or function, {"$ref": "torch.nn.modules.activation.ReLU"}."""
     source: SourceLocation | None = None
     """Where the instance is made; for one that only the trace knows, where its class is defined."""
+    made_in_forward: bool = False
+    """It was not there before the run: `forward` made it, so no constructor foretells it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

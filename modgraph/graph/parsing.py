@@ -242,6 +242,7 @@ def _module(fields: _Fields) -> ModuleNode:
         observed=fields.flag_or_null("observed"),
         registered=fields.flag("registered"),
         alias_of=fields.text_or_null("alias_of"),
+        made_in_forward=fields.flag("made_in_forward", False),
         calls=fields.integers("calls"),
         repeat=fields.record_or_null("repeat", _repeat),
         parameters=tuple(_parameter(parameter) for parameter in fields.records("parameters")),

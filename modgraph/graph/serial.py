@@ -158,7 +158,7 @@ def _model_input(given: ModelInput) -> Record:
 
 
 def _module(node: ModuleNode) -> Record:
-    return {
+    record: Record = {
         "path": node.path,
         "class": node.class_name,
         "predicted": node.predicted,
@@ -173,6 +173,9 @@ def _module(node: ModuleNode) -> Record:
         "arguments": {name: _argument(value) for name, value in node.arguments.items()},
         "source": _source(node.source),
     }
+    if node.made_in_forward:
+        record["made_in_forward"] = True
+    return record
 
 
 def _repeat(repeat: Repeat) -> Record:

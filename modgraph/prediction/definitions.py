@@ -97,7 +97,8 @@ def _is_plain(node: cst.BaseExpression) -> bool:
         origin = node.value.attr if isinstance(node.value, cst.Attribute) else node.value
         name = origin.value if isinstance(origin, cst.Name) else ""
         parts = [each.slice.value for each in node.slice if isinstance(each.slice, cst.Index)]
-        return name == "Literal" or (name in _OF_PLAIN and all(isinstance(p, cst.Ellipsis) or _is_plain(p) for p in parts))
+        inside = all(isinstance(part, cst.Ellipsis) or _is_plain(part) for part in parts)
+        return name == "Literal" or (name in _OF_PLAIN and inside)
     return False
 
 

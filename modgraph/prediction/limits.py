@@ -56,3 +56,6 @@ MAX_MESSAGE_STEPS = 300
 
 MAX_UNDECIDED_DEPTH = 8
 """Undecided branches and loops inside each other in which functions are still called; each may double the work."""
+
+MAX_COPIED_OBJECTS = 10_000_000
+"""Objects in the copies of states that undecided branches need, all together; bounds the memory of a prediction."""

@@ -33,7 +33,7 @@ from modgraph.prediction.import_order import Imported
 from modgraph.prediction.joining import choice_of, join
 from modgraph.prediction.knowledge import registry
 from modgraph.prediction.knowledge.registry import Arguments, Raised
-from modgraph.prediction.limits import MAX_MODULE_STEPS, MAX_SECONDS, MAX_STEPS
+from modgraph.prediction.limits import MAX_COPIED_OBJECTS, MAX_MODULE_STEPS, MAX_SECONDS, MAX_STEPS
 from modgraph.prediction.state import Base, State, Trouble
 from modgraph.prediction.values import (
     Address,
@@ -117,6 +117,7 @@ class Interpreter:
         self.guards = []
         self.depth = 0
         self.steps = 0
+        self.base.copied = 0
         self.undecided = 0
         self.module_limit = MAX_STEPS + 1
         self.deadline = time.monotonic() + MAX_SECONDS
@@ -132,13 +133,15 @@ class Interpreter:
             raise LimitError(f"more than {MAX_MODULE_STEPS} steps for a name of a module")
         if self.steps > MAX_STEPS:
             raise LimitError(f"more than {MAX_STEPS} steps")
+        if self.base.copied > MAX_COPIED_OBJECTS:
+            raise LimitError(f"more than {MAX_COPIED_OBJECTS} objects copied for undecided branches")
         if self.steps & 1023 == 0 and time.monotonic() > self.deadline:
             raise LimitError(f"more than {MAX_SECONDS:g} seconds")
 
     @property
     def exhausted(self) -> bool:
         """The whole prediction's budget is used up, not only that of a module-level name."""
-        return self.steps > MAX_STEPS or time.monotonic() > self.deadline
+        return self.steps > MAX_STEPS or self.base.copied > MAX_COPIED_OBJECTS or time.monotonic() > self.deadline
 
     # ---- module level ----------------------------------------------------------------------------------------------
 

@@ -171,6 +171,8 @@ def _so_far(machine: Interpreter, module: str, name: str, line: int) -> Value | 
 def module_attribute(machine: Interpreter, module: str, name: str) -> Value | None:
     """module.name: a name of its namespace or a submodule."""
     value = global_name(machine, module, name)
+    if value is None and _shadows_standard(machine, module):
+        return _known_of(module, name)  # other code means Python's own
     if value is None and machine.finder.find(f"{module}.{name}") is not None:
         return ModuleReference(f"{module}.{name}")
     return value
@@ -178,13 +180,10 @@ def module_attribute(machine: Interpreter, module: str, name: str) -> Value | No
 
 def _evaluate(machine: Interpreter, module: str, name: str) -> Value | None:
     source = machine.finder.source(module)
-    own = source is not None and module in machine.roots and name in source.index.names
-    known = None if own else registry.lookup(f"{module}.{name}")
-    if known is not None:
-        return known
-    # A target may be named like a module of Python's: what it has not is then asked of that one.
-    if registry.is_inert(module) and not own:
-        return Unknown(f"{module} is not interpreted", None, inert=True)
+    if not _shadows_standard(machine, module):
+        known = _known_of(module, name)
+        if known is not None:
+            return known
     if source is None or is_standard(source):
         return _without_source(machine, module, name, source)
     special = _special(source, name)
@@ -198,6 +197,22 @@ def _evaluate(machine: Interpreter, module: str, name: str) -> Value | None:
     if any(name in statement.names for statement in statements):
         return _run(machine, source, name, statements)
     return _elsewhere(machine, source, name)
+
+
+def _shadows_standard(machine: Interpreter, module: str) -> bool:
+    """A target's own file that is named like a module of Python's."""
+    if module not in machine.roots or module.partition(".")[0] not in sys.stdlib_module_names:
+        return False
+    source = machine.finder.source(module)
+    return source is not None and not is_standard(source)
+
+
+def _known_of(module: str, name: str) -> Value | None:
+    """What is known of a module's name without its source."""
+    known = registry.lookup(f"{module}.{name}")
+    if known is None and registry.is_inert(module):
+        return Unknown(f"{module} is not interpreted", None, inert=True)
+    return known
 
 
 def _special(source: SourceModule, name: str) -> Value | None:

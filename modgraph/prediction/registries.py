@@ -1,8 +1,8 @@
 """Containers of modules that other statements fill when they are imported: registries.
 
 A module is evaluated name by name, so what a decorator or a call registers is not there when the container is looked
-into. The first look into a container made at module level therefore runs the statements that may change it, in the order
-of the imports, up to the one that is running itself. Where not all of them can be followed, the container stays open.
+into. The first look into a container made at module level therefore runs the statements that may change it, in the
+order of the imports, up to the one that is running itself. Where not all of them can be followed, it stays open.
 """
 
 from __future__ import annotations
@@ -41,8 +41,6 @@ class Registry:
     """Those that have not run yet, the next one last; None before they were looked for."""
     busy: bool = False
     """One of them is running."""
-    done: set[tuple[str, int]] = field(default_factory=set)
-    """Module and line of those that have run."""
     lost: Unknown | None = None
     """Why an entry may be missing."""
 
@@ -76,8 +74,12 @@ def settle(machine: Interpreter, index: int) -> None:
             if _is_running(machine, registry.effects[-1]):
                 return
             effect = registry.effects.pop()
-            registry.done.add((effect.source.name, effect.statement.first_line))
-            _replay(machine, effect, registry)
+            key = (effect.source.name, effect.statement.first_line)
+            if key not in base.replayed:  # one statement may fill several containers
+                base.replayed.add(key)
+                _replay(machine, effect, registry)
+            elif key in base.unfollowed:
+                registry.lost = registry.lost or base.unfollowed[key]
     finally:
         registry.busy = False
     for each in registry.containers:
@@ -112,7 +114,7 @@ def _effects(machine: Interpreter, home: Home, registry: Registry) -> list[Effec
     effects, may_change = effects_on(module, bound, imported)
     if may_change and imported.incomplete is not None:
         registry.lost = Unknown(f"{name} may hold more: {imported.incomplete}")
-    return [each for each in reversed(effects) if (each.source.name, each.statement.first_line) not in registry.done]
+    return effects[::-1]
 
 
 def _imported(machine: Interpreter, roots: tuple[str, ...], libraries: bool) -> Imported:
@@ -148,8 +150,10 @@ def _replay(machine: Interpreter, effect: Effect, registry: Registry) -> None:
     machine.fragments.clear()  # constructions that looked into the container before
     failed = isinstance(value, Unknown) and not value.inert
     if failed or effect.hidden or machine.unfollowed != unfollowed:
-        place = f"{effect.source.file}, line {effect.statement.first_line}"
-        registry.lost = registry.lost or Unknown(f"what {place}, registers is not known")
+        line = effect.statement.first_line
+        why = Unknown(f"what {effect.source.file}, line {line}, registers is not known")
+        machine.base.unfollowed[(effect.source.name, line)] = why
+        registry.lost = registry.lost or why
 
 
 def _run(machine: Interpreter, effect: Effect) -> Value | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from modgraph.graph.model import SourceLocation
-from modgraph.prediction.values import Address, ClassObject, HeapObject, ModuleObject, TensorObject, Value
+from modgraph.prediction.values import Address, ClassObject, HeapObject, ModuleObject, TensorObject, Unknown, Value
 
 if TYPE_CHECKING:
     from modgraph.prediction.registries import Registry
@@ -36,6 +36,8 @@ class Base:
 
     objects: dict[int, HeapObject] = field(default_factory=dict)
     next_index: int = 1
+    copied: int = 0
+    """How many entries of states were copied for undecided branches, in this prediction."""
     modules: int = 0
     """How many modules and parameters were made."""
     globals: dict[tuple[str, str], Value] = field(default_factory=dict)
@@ -55,7 +57,11 @@ class Base:
     claimed: set[int] = field(default_factory=set)
     """Containers that are or were among these."""
     registries: dict[tuple[str, str], Registry] = field(default_factory=dict)
-    settle: Callable[[int], None] = lambda index: None
+    replayed: set[tuple[str, int]] = field(default_factory=set)
+    """Module and line of the statements that were run for what they register."""
+    unfollowed: dict[tuple[str, int], Unknown] = field(default_factory=dict)
+    """Those of which it is not known what they register."""
+    settle: Callable[[int], None] = lambda _: None
     """Runs the statements that may have changed such a container; see `registries.py`."""
     outer: list[dict[int, HeapObject]] = field(default_factory=list)
     """Layers of the states in the midst of which module-level code runs; seen only through an import cycle."""
@@ -84,6 +90,7 @@ class State:
         """A state of its own with the same contents; from here on neither sees what the other does."""
         other = State(self.base)
         other.objects = dict(self.objects)
+        self.base.copied += len(self.objects)
         other.globals = dict(self.globals)
         other.problems = list(self.problems)
         other.has_classes = self.has_classes

@@ -1,20 +1,22 @@
 """The root models of a file: what `modgraph analyze model.py` is about when it names nothing in it.
 
-They are the `nn.Module` classes that no other class of the file uses as a part, and the module-level instances. A class
-that cannot be built without arguments is built as the file itself does it: by a factory function that needs none, or by
-a call with literal arguments.
+They are the `nn.Module` classes that no other class of the file uses as a part, and the module-level instances, which
+stand for the classes they are built of. A class that cannot be built without arguments is built as the file itself does
+it: by a factory function that needs none, or by a call whose arguments the text says.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import TypeGuard
 
 from modgraph.errors import TargetError
 from modgraph.source.bases import BaseResolver, blocks, pairs
+from modgraph.source.call_arguments import Arguments, calls_with_values
 from modgraph.source.modules import ModuleFinder, SourceModule, finder_for
 from modgraph.source.targets import Target, shortened
 
@@ -39,11 +41,16 @@ def find_roots(target: Target) -> tuple[Target, ...]:
         tree = ast.Module([], [])  # the index, asked next, raises the error with its place
     module.index  # noqa: B018
     file = _File(tree, module, BaseResolver(finder))
-    roots = [_buildable(target, name, file) for name in file.root_classes()]
-    roots += [target.named(name) for name in file.instances()]
+    instances = file.instances()
+    stood_for = file.built_by(instances)
+    roots = [_buildable(target, name, file) for name in file.root_classes() if name not in stood_for]
+    roots += [target.named(name) for name in file.whole(instances)]
     if not roots:
         roots = [target.named(name) for name, function in file.functions.items() if _callable_bare(function)
                  and file.returns_module(function)]  # fmt: skip
+    if not any(file.is_buildable(root) for root in roots):
+        note = "nothing in the file says whether it is an nn.Module; it is looked at when the file runs"
+        roots += [replace(target.named(name), note=f"{name}: {note}") for name in file.open_instances()]
     if not roots:
         raise TargetError(f"{target.place} has no nn.Module", file=target.place, hint=_what_is_there(file))
     return tuple(replace(root, discovered=True) for root in roots)
@@ -140,7 +147,21 @@ class _File:
         is_base = any(name in self._bases(other) for other in self.classes)
         if self._unwritten(name) and (is_base or self._is_abc(name)):
             return True
-        return is_base and self._forward(name) is None
+        return is_base and (self._forward(name) is None or self._construction_is_unwritten(name))
+
+    def _construction_is_unwritten(self, name: str) -> bool:
+        """Building the class comes to a method that raises NotImplementedError alone."""
+        pending, seen = ["__init__"], set()
+        while pending:
+            method = pending.pop()
+            node = self._method(name, method)
+            if node is None or method in seen:
+                continue
+            seen.add(method)
+            if any(_raises_not_implemented(statement) for statement in node.body):
+                return True
+            pending.extend(inner.attr for inner in ast.walk(node) if _is_own_attribute(inner, node))
+        return False
 
     def _bases(self, name: str) -> list[str]:
         """Bases of a class as written; of the file's own classes by their qualified names."""
@@ -197,19 +218,76 @@ class _File:
         method = self._method(name, "__init__")
         return method is not None and not _callable_bare(method, bound=1)
 
-    def instances(self) -> list[str]:
-        """Module-level names that hold a module."""
-        found: dict[str, None] = {}
+    def is_buildable(self, root: Target) -> bool:
+        """Nothing is known to be missing for building what is named."""
+        return root.called or root.name not in self.classes or not self.needs_arguments(root.name)
+
+    def instances(self) -> dict[str, ast.expr]:
+        """Module-level names that hold a module, and the call that makes it."""
+        return self._held(self.makes_module)
+
+    def open_instances(self) -> dict[str, ast.expr]:
+        """Module-level names that hold what a call gives of which the text says nothing: `MODELS[kind](8)`."""
+        return self._held(self._may_make_module)
+
+    def _held(self, test: Callable[[ast.expr], bool]) -> dict[str, ast.expr]:
+        found: dict[str, ast.expr] = {}
         for statement in self.statements:
             if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
                 for target in statement.targets if isinstance(statement, ast.Assign) else [statement.target]:
                     for bound, value in pairs(target, statement.value):
                         for name in _bound(bound):
-                            if self.makes_module(value):
-                                found[name] = None
-                            else:
-                                found.pop(name, None)
-        return list(found)
+                            same = found.get(_receiver(value))  # model = model.to(device)
+                            found.pop(name, None)
+                            if same is not None or test(value):
+                                found[name] = same or value
+        return found
+
+    def whole(self, instances: Mapping[str, ast.expr]) -> list[str]:
+        """The instances without those that another one takes as an argument: they are parts of it."""
+        taken = {
+            inner.id
+            for name, value in instances.items()
+            for call in ast.walk(value)
+            if isinstance(call, ast.Call)
+            for argument in (*call.args, *(keyword.value for keyword in call.keywords))
+            for inner in ast.walk(argument)
+            if isinstance(inner, ast.Name) and inner.id != name
+        }
+        return [name for name in instances if name not in taken]
+
+    def built_by(self, instances: Mapping[str, ast.expr]) -> set[str]:
+        """Classes of the file that these instances stand for; one in a branch, which may not be taken, stands for none.
+
+        A function that gives one of several classes stands for none of them.
+        """
+        certain = {id(value) for s in self.tree.body for value in _values(s)}
+        found: set[str] = set()
+        for value in instances.values():
+            if id(value) not in certain:
+                continue
+            for call in ast.walk(value):
+                name = _dotted(call.func) if isinstance(call, ast.Call) else None
+                if name in self.classes:
+                    found.add(name)
+                elif name in self.functions:
+                    built = [kind for kind in self.module_classes if self.builds(self.functions[name], kind)]
+                    found.update(built if len(built) == 1 else [])
+        return found
+
+    def _may_make_module(self, node: ast.expr) -> bool:
+        """Whether an expression is a call that may give a module, for all that can be found."""
+        if not isinstance(node, ast.Call):
+            return False
+        name = _dotted(node.func)
+        if name is None:
+            return isinstance(node.func, ast.Subscript | ast.Call)
+        first = name.partition(".")[0]
+        if name in self.functions:
+            return self.functions[name].returns is None and bool(_returned(self.functions[name]))
+        imported = [one for one in self.module.index.imports if one.name == first]
+        homes = {one.module.partition(".")[0] for one in imported if one.level == 0}
+        return bool(imported) and not homes & (sys.stdlib_module_names | {"torch"})
 
     def makes_module(self, node: ast.expr, depth: int = 8) -> bool:
         """Whether an expression is a call that gives a module, as far as its text says."""
@@ -250,21 +328,9 @@ class _File:
                 return True
         return False
 
-    def literal_call(self, name: str) -> tuple[tuple[Any, ...], tuple[tuple[str, Any], ...]] | None:
-        """Arguments of the first call of the class in the file, outside its classes, that has literals alone."""
-        for statement in self.statements:
-            if isinstance(statement, ast.ClassDef):
-                continue
-            for node in ast.walk(statement):
-                if isinstance(node, ast.Call) and _dotted(node.func) == name and (node.args or node.keywords):
-                    try:
-                        positional = tuple(ast.literal_eval(argument) for argument in node.args)
-                        keywords = tuple((str(k.arg), ast.literal_eval(k.value)) for k in node.keywords if k.arg)
-                    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-                        continue
-                    if len(keywords) == len(node.keywords):
-                        return positional, keywords
-        return None
+    def known_call(self, name: str) -> Arguments | None:
+        """Arguments of the first call of the class in the file, outside its classes, of which all are known."""
+        return next(calls_with_values(self.tree, self.module, name), None)
 
 
 def _buildable(target: Target, name: str, file: _File) -> Target:
@@ -275,9 +341,9 @@ def _buildable(target: Target, name: str, file: _File) -> Target:
     if factories:
         others = f"; others: {', '.join(factories[1:])}" if factories[1:] else ""
         return replace(target.named(factories[0]), note=f"{name} needs arguments: taking {factories[0]}(){others}")
-    literal = file.literal_call(name)
-    if literal is not None:
-        found = target.named(name, *literal, called=True)
+    known = file.known_call(name)
+    if known is not None:
+        found = target.named(name, *known, called=True)
         return replace(found, note=f"{name} needs arguments: taking those of a call in the file, {found.text}")
     return target.named(name)
 
@@ -346,6 +412,22 @@ def _assigned(statement: ast.Assign | ast.AnnAssign) -> list[str]:
     return [name for target in targets for name in _bound(target)]
 
 
+def _receiver(node: ast.expr) -> str:
+    """The name of the module that a chain of methods returns, each of which returns its own; "" for anything else."""
+    chained = False
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _SELF_RETURNING:
+        node, chained = node.func.value, True
+    return node.id if chained and isinstance(node, ast.Name) else ""
+
+
+def _values(statement: ast.stmt) -> Iterator[ast.expr]:
+    """What an assignment assigns, taken apart."""
+    if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
+        for target in statement.targets if isinstance(statement, ast.Assign) else [statement.target]:
+            for _, value in pairs(target, statement.value):
+                yield value
+
+
 def _bound(target: ast.expr) -> list[str]:
     """Names that an assignment to `target` binds."""
     if isinstance(target, ast.Tuple | ast.List):
@@ -356,6 +438,21 @@ def _bound(target: ast.expr) -> list[str]:
 def _is_constant(statement: ast.stmt) -> bool:
     """A docstring or an ellipsis."""
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+def _raises_not_implemented(statement: ast.stmt) -> bool:
+    if not isinstance(statement, ast.Raise) or statement.exc is None:
+        return False
+    raised = statement.exc.func if isinstance(statement.exc, ast.Call) else statement.exc
+    return isinstance(raised, ast.Name) and raised.id == "NotImplementedError"
+
+
+def _is_own_attribute(node: ast.AST, method: _FunctionNode) -> TypeGuard[ast.Attribute]:
+    """`self.name`, in a method that is called on `self`."""
+    parameters = [*method.args.posonlyargs, *method.args.args]
+    if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name) or not parameters:
+        return False
+    return isinstance(node.ctx, ast.Load) and node.value.id == parameters[0].arg
 
 
 def _callable_bare(function: _FunctionNode, bound: int = 0) -> bool:

@@ -327,7 +327,7 @@ class Recorder:
     def _discover(self, module: nn.Module, parent: Frame | None) -> str:
         """A path for a module that was in no known place when the run began."""
         with self._lock:
-            nodes, modules = self.tree.discover(module, parent.path if parent else "")
+            nodes, modules = self.tree.discover(module, parent.module if parent else None)
             for found in modules:
                 self.on_new_module(found)
             for kind in self.tree.new_classes():

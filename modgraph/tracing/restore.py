@@ -54,6 +54,9 @@ class Snapshot:
         state = object.__getattribute__(module, "__dict__")
         self._later(_restore_class, module, type(module))
         self._later(_restore_mapping, dict, state, dict(state))
+        if isinstance(module, torch.jit.ScriptModule):  # its flags, and those below it, are not in `vars`
+            for inner in module.modules():
+                self._later(setattr, inner, "training", inner.training)
         renormalises = state.get("max_norm") is not None  # such an embedding writes into its weight when it is read
         for name, value in state.items():
             if name == "_parameters":

@@ -121,15 +121,20 @@ def _set_mode(model: nn.Module, options: TraceOptions, tree: Tree) -> None:
     """Eval or train by the model's own method, which may keep parts as they are; nothing where it is so already."""
     training = options.mode == "train"
     registered = tree.registered_modules()
-    if training is vars(model).get("training") and (
-        training or not any(vars(module).get("training") for module in registered)
-    ):
+    if all(_is_training(module) is training for module in registered[: 1 if training else None]):
         return
     try:
         model.train(training)
     except Exception:  # an own `train`, or modules without a hash: the flags say the same
         for module in registered:
             vars(module)["training"] = training
+
+
+def _is_training(module: nn.Module) -> bool:
+    """Its flag, past any property of the user's; a ScriptModule keeps it where `vars` does not show it."""
+    if isinstance(module, torch.jit.ScriptModule):
+        return bool(module.training)
+    return bool(vars(module).get("training"))
 
 
 def _run_backward(result: Any, recorder: Recorder, snapshot: Snapshot, gradients: GradientHooks) -> None:

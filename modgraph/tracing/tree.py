@@ -9,6 +9,7 @@ import inspect
 import itertools
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import torch
@@ -84,19 +85,31 @@ class Tree:
         """The modules of the registered tree, each once."""
         return [module for module, _ in self.modules()[: self._n_registered]]
 
-    def discover(self, module: nn.Module, below: str) -> tuple[list[ModuleNode], list[nn.Module]]:
-        """A module that stood in no known place, named by class and order: "encoder.<Linear>[0]".
+    def discover(self, module: nn.Module, caller: nn.Module | None) -> tuple[list[ModuleNode], list[nn.Module]]:
+        """A module that stood in no known place before the run, called by `caller`.
 
-        Gives the nodes and modules that are new with it.
+        It has the name under which `caller` registers it by now; else it is named by class and order:
+        "encoder.<Linear>[0]". Gives the nodes and modules that are new with it.
         """
+        below = (self.path_of(caller) if caller is not None else None) or ""
+        start, n_known = len(self.nodes), len(self.known)
+        with quietly():
+            name = _name_registered(caller, module)
+            path = f"{below}.{name}" if below and name else name
+            if path is not None and path not in self._taken:
+                self._grow(module, path, registered=True)
+            else:
+                self._grow(module, self._invented(module, below), registered=False)
+        fresh = [replace(node, made_in_forward=True) for node in self.nodes[start:]]
+        self.nodes[start:] = fresh
+        latest = itertools.islice(reversed(self.known.values()), len(self.known) - n_known)
+        return fresh, [found for found, _ in latest]
+
+    def _invented(self, module: nn.Module, below: str) -> str:
         name = f"<{type(module).__name__}>"
         base = f"{below}.{name}" if below else name
         number = self._n_made[base] = self._n_made.get(base, -1) + 1
-        start, n_known = len(self.nodes), len(self.known)
-        with quietly():
-            self._grow(module, f"{base}[{number}]", registered=False)
-        latest = itertools.islice(reversed(self.known.values()), len(self.known) - n_known)
-        return self.nodes[start:], [found for found, _ in latest]
+        return f"{base}[{number}]"
 
     def totals(self) -> Totals:
         """Elements of all registered tensors, as `parameters()` gives them: each once, however many names it has."""
@@ -253,6 +266,12 @@ def _held_tensors(module: nn.Module) -> _Held:
     held = [(store, tuple(_store(module, store).items())) for store in ("_parameters", "_buffers")]
     held.append(("", tuple((name, value) for name, value in vars(module).items() if isinstance(value, torch.Tensor))))
     return tuple(pair for pair in held if pair[1])
+
+
+def _name_registered(parent: nn.Module | None, module: nn.Module) -> str | None:
+    """The name under which `parent` registers `module`."""
+    children = _store(parent, "_modules") if parent is not None else {}
+    return next((name for name, child in children.items() if child is module), None)
 
 
 def _store(module: nn.Module, name: str) -> Any:

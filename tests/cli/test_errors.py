@@ -217,3 +217,37 @@ def test_where_no_branch_has_a_model_after_all_it_is_an_error(modgraph, tmp_path
 
 def test_debug_shows_the_traceback(modgraph):
     assert "Traceback" in modgraph("analyze", "missing.py", "--debug").stderr
+
+
+@pytest.mark.needs_torch
+def test_a_class_that_needs_arguments_is_a_note_beside_one_that_was_written(modgraph, tmp_path):
+    write(tmp_path, NET + "\nclass Part(nn.Module):\n    def __init__(self, width): super().__init__()\n")
+    run = modgraph("analyze", "model.py", "--format", "json")
+    assert run.returncode == 0, run.stderr
+    assert "note: model.py:Part is left out: Part(width)" in run.stderr
+    assert "error:" not in run.stderr
+    assert (tmp_path / "modgraph-out" / "Net.json").is_file()
+
+
+@pytest.mark.needs_torch
+def test_classes_that_all_need_arguments_are_errors(modgraph, tmp_path):
+    text = "".join(f"class {n}(nn.Module):\n    def __init__(self, w): super().__init__()\n" for n in "AB")
+    write(tmp_path, f"from torch import nn\n{text}")
+    run = modgraph("analyze", "model.py", "--format", "json")
+    assert run.returncode == 2
+    assert run.stderr.count("error:") == 2
+
+
+@pytest.mark.needs_torch
+def test_classes_as_arguments_are_followed(modgraph, tmp_path):
+    write(
+        tmp_path,
+        "from torch import nn\nclass Part(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.fc = nn.Linear(4, 4)\n    def forward(self, x): return self.fc(x)\n"
+        "class Net(nn.Module):\n    def __init__(self, part, act):\n        super().__init__()\n"
+        "        self.part, self.act = part(), act()\n    def forward(self, x): return self.act(self.part(x))\n"
+        "if __name__ == '__main__':\n    net = Net(Part, nn.ReLU)\n",
+    )
+    run = modgraph("analyze", "model.py:", "--format", "json") if False else modgraph("analyze", "model.py", "--format", "text", "-o", "-")
+    assert run.returncode == 0, run.stderr
+    assert "part.fc" in run.stdout or "fc" in run.stdout

@@ -102,13 +102,12 @@ def check(text: str, folder: Path) -> None:
         truth = None if isinstance(real, Exception) else described(real)
     except RecursionError:
         assume(False)
-    for with_torch in (True, False):
-        graph = predicted(text, folder, with_torch=with_torch)
-        messages = [problem.message for problem in graph.problems]
-        if truth is None:
-            kinds = [f"raises {cls.__name__}" for cls in type(real).__mro__[:-3]]  # UnboundLocalError is a NameError
-            assert any(kind in message for kind in kinds for message in messages), (real, messages)
-            continue
+    graph = predicted(text, folder, with_torch=len(text) % 2 == 0)  # from torch's source, or from what is bundled
+    messages = [problem.message for problem in graph.problems]
+    if truth is None:
+        kinds = [f"raises {cls.__name__}" for cls in type(real).__mro__[:-3]]  # UnboundLocalError is a NameError
+        assert any(kind in message for kind in kinds for message in messages), (real, messages)
+    else:
         assert messages == []
         assert claimed(graph) == truth
 

@@ -255,3 +255,115 @@ def test_what_is_found_is_marked_as_found(tmp_path):
     (found,) = find_roots(parse_target("model.py", cwd=tmp_path))
     assert found.discovered
     assert not parse_target("model.py:Net", cwd=tmp_path).discovered
+
+
+@pytest.mark.parametrize(
+    ("text", "call"),
+    [
+        ("WIDTH, DEPTH = 32, 4\nif __name__ == '__main__':\n    net = Net(WIDTH, DEPTH)", "Net(32, 4)"),
+        ("if __name__ == '__main__':\n    opt = {'width': 3}\n    net = Net(opt, 1)", "Net({'width': 3}, 1)"),
+        ("W = 8\ndef main():\n    D = [W, W * 2]\n    net = Net(-W, D)\nmain()", "Net(-8, [8, 16])"),
+        ("C = dict(a=3, b=(1, 2))\ndef main():\n    net = Net(**C)", "Net(a=3, b=(1, 2))"),
+        ("C = {'w': 3}\ndef main(d=2):\n    net = Net(C['w'], d)", "Net(3, 2)"),
+        ("def main():\n    net = Net(nn.ReLU, torch.nn.GELU)", "Net(torch.nn.ReLU, torch.nn.GELU)"),
+        ("A = [1, 2]\nB = (*A, 3)\ndef main():\n    net = Net(*B)", "Net(1, 2, 3)"),
+    ],
+)
+def test_arguments_of_a_call_are_followed_to_what_their_names_stand_for(roots, text, call):
+    head = "class Net(nn.Module):\n    def __init__(self, a, b, c=0): pass\n"
+    assert roots(head + text) == [call]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "W = 1\nW = 2\ndef main(): Net(W, 1)",
+        "W = {}\nW['a'] = 1\ndef main(): Net(W, 1)",
+        "W = []\ndef main():\n    W.append(1)\n    Net(W, 1)",
+        "W = 1\ndef more():\n    global W\n    W = 2\ndef main(): Net(W, 1)",
+        "W = 1\ndef main(W): Net(W, 1)",
+        "def main():\n    for i in range(3): Net(i, 1)",
+        "W = W\ndef main(): Net(W, 1)",
+        "W = 2 ** 99999999\ndef main(): Net(W, 1)",
+        "W = [0] * 99999999\ndef main(): Net(W, 1)",
+        "W = 1 / 0\ndef main(): Net(W, {[]: 1})",
+        "W = open('x').read()\ndef main(): Net(W, 1)",
+        "def main(): [Net(k, 1) for k in (1, 2)]",
+    ],
+)
+def test_what_the_text_does_not_say_is_no_argument(roots, text):
+    assert roots(f"class Net(nn.Module):\n    def __init__(self, a, b): pass\n{text}") == ["Net"]
+
+
+def test_an_instance_stands_for_its_class_and_for_its_parts(roots):
+    assert roots("""
+        class Encoder(nn.Module):
+            def __init__(self, width): pass
+        class Pair(nn.Module):
+            def __init__(self, one, other): pass
+        class Other(nn.Module): pass
+        one, other = Encoder(4), Encoder(width=8)
+        model = Pair(one, other=other).to("cpu")
+        model = model.eval()
+    """) == ["Other", "model"]
+
+
+def test_an_instance_that_may_not_exist_stands_for_nothing(roots):
+    assert roots("""
+        class Net(nn.Module): pass
+        if torch.cuda.is_available():
+            net = Net()
+    """) == ["Net", "net"]
+
+
+def test_a_function_that_gives_one_of_several_classes_stands_for_none(roots):
+    assert roots("""
+        class A(nn.Module): pass
+        class B(nn.Module): pass
+        def make(kind):
+            if kind: return A()
+            return B()
+        model = make(1)
+    """) == ["A", "B", "model"]
+
+
+@pytest.mark.parametrize("raised", ["NotImplementedError", "NotImplementedError('write it')"])
+def test_a_base_that_cannot_be_built_is_no_root(roots, raised):
+    assert roots(f"""
+        class Base(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.body = self.make()
+            def make(self): raise {raised}
+            def other(self): raise {raised}
+            def forward(self, x): return self.body(x)
+        class Child(Base):
+            def make(self): return nn.Linear(1, 1)
+    """) == ["Child"]
+
+
+def test_a_base_with_unwritten_methods_that_construction_does_not_need_is_a_root(roots):
+    assert roots("""
+        class Base(nn.Module):
+            def __init__(self): super().__init__()
+            def extra(self): raise NotImplementedError
+            def forward(self, x): return x
+        class Child(Base): pass
+    """) == ["Base", "Child"]
+
+
+def test_what_an_unknown_call_gives_is_a_candidate_where_nothing_else_is(roots):
+    header = "import missing_of_tests, argparse\nparser = argparse.ArgumentParser()\nx = torch.ones(1)\n"
+    assert roots(header + "model = missing_of_tests.create('net')") == ["model"]
+    assert roots(header + "TABLE = {}\nmodel = TABLE['net'](3)") == ["model"]
+    assert roots(header + "class Net(nn.Module): pass\nmodel = missing_of_tests.create('net')") == ["Net"]
+
+
+def test_what_an_unknown_call_gives_is_a_candidate_beside_classes_that_need_arguments(roots):
+    assert roots("""
+        TABLE = {}
+        class Net(nn.Module):
+            def __init__(self, depth): pass
+        def build(name): return TABLE[name](8)
+        model = build("Net")
+    """) == ["Net", "model"]

@@ -130,3 +130,34 @@ def test_a_class_whose_module_is_nowhere_to_be_found_is_traced():
     graph = modgraph.trace(kind())
     assert graph.complete
     assert graph.model.inputs[0].origin == "inferred"
+
+
+class BuiltLate(nn.Module):
+    """Makes its layers when it first sees an input, as Keras does."""
+
+    def __init__(self):
+        super().__init__()
+        self.built = False
+
+    def forward(self, x):
+        if not self.built:
+            self.dense = nn.Sequential(nn.Linear(x.size(-1), 3), nn.ReLU())
+            self.built = True
+        return self.dense(x)
+
+
+def test_a_layer_that_forward_registers_has_its_own_path_and_is_no_problem():
+    graph = modgraph.analyze(BuiltLate(), torch.zeros(1, 5))
+    assert [(m.path, m.registered, m.made_in_forward) for m in graph.modules] == [
+        ("", True, False), ("dense", True, True), ("dense.0", True, True), ("dense.1", True, True),
+    ]  # fmt: skip
+    assert [call.module for call in graph.calls] == ["", "dense", "dense.0", "dense.1"]
+    assert graph.complete, graph.problems
+
+
+def test_a_scripted_module_keeps_its_flag():
+    scripted = torch.jit.script(nn.Sequential(nn.Linear(2, 2), nn.Dropout(0.5)))
+    scripted[1].eval()
+    before = [module.training for module in scripted.modules()]
+    modgraph.trace(scripted, torch.zeros(1, 2))
+    assert [module.training for module in scripted.modules()] == before == [True, True, False]

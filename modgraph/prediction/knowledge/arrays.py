@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
 from modgraph.prediction.knowledge import tensor_math, tensor_parts, tensor_shapes, tensors  # noqa: F401  the models
 from modgraph.prediction.knowledge.elements import count
 from modgraph.prediction.knowledge.plain import number_unknown
@@ -28,8 +32,26 @@ _ARITHMETIC = tuple(
     for side in ("", "r", "i")
 )
 
-_WHOLE = ("sum", "mean", "max", "min", "prod", "argmax", "argmin", "cumsum", "any", "all", "round", "clip", "std", "var")
+_WHOLE = (
+    "sum",
+    "mean",
+    "max",
+    "min",
+    "prod",
+    "argmax",
+    "argmin",
+    "cumsum",
+    "any",
+    "all",
+    "round",
+    "clip",
+    "std",
+    "var",
+)
 """The same with no argument; an axis is called otherwise."""
+
+
+_FOLDED: dict[str, Callable[[Sequence[Any]], Any]] = {"sum": sum, "prod": math.prod, "max": max, "min": min}
 
 
 def as_array(machine: Machine, value: Value) -> Value:
@@ -51,6 +73,9 @@ def _as_tensor(name: str, *, bare: bool = False) -> Model:
 
     def answer(arguments: Arguments, machine: Machine) -> Value:
         known = model(inner)
+        array = tensor_of(machine, arguments.positional[0]) if bare and len(arguments.positional) == 1 else None
+        if name in _FOLDED and array is not None and array.elements and not arguments.keywords:
+            return Constant(_FOLDED[name](array.elements))
         if known is None or (bare and (len(arguments.positional) > 1 or arguments.keywords)):
             return number_unknown(machine, f"ndarray.{name} with these arguments is not interpreted")
         given = Arguments(inner, arguments.positional, arguments.keywords, arguments.where, arguments.open)
@@ -58,7 +83,9 @@ def _as_tensor(name: str, *, bare: bool = False) -> Model:
         if name == "__iter__":
             items = machine.iterate(result)
             if isinstance(items, list):
-                return machine.call(KnownClass("builtins.iter"), (TupleValue(tuple(as_array(machine, i) for i in items)),))
+                return machine.call(
+                    KnownClass("builtins.iter"), (TupleValue(tuple(as_array(machine, i) for i in items)),)
+                )
         return as_array(machine, result)
 
     return answer
@@ -86,7 +113,7 @@ def copied(arguments: Arguments, machine: Machine) -> Value:
     if len(arguments.positional) > 1 or arguments.keywords:
         wanted = arguments.get(1, "dtype", NONE)
         dtype = _dtype(wanted)
-        whole = {int: int, float: float, bool: bool}.get(_python_type(dtype))
+        whole = _python_type(dtype)
         elements = None if whole is None or elements is None else tuple(whole(element) for element in elements)
     result = made(machine, array.shape, dtype, elements)
     machine.state.change(result, TensorObject).cls = _CLASS
@@ -149,6 +176,3 @@ def random_array(arguments: Arguments, machine: Machine) -> Value:
     if shape == ():
         return number_unknown(machine, f"depends on numpy.random.{name}")
     return _new(machine, shape, "float64")
-
-
-
