@@ -156,8 +156,9 @@ def test_a_layer_that_forward_registers_has_its_own_path_and_is_no_problem():
 
 
 def test_a_scripted_module_keeps_its_flag():
-    scripted = torch.jit.script(nn.Sequential(nn.Linear(2, 2), nn.Dropout(0.5)))
-    scripted[1].eval()
+    net = nn.Sequential(nn.Linear(2, 2), nn.Dropout(0.5))
+    net[1].eval()
+    scripted = torch.jit.script(net)
     before = [module.training for module in scripted.modules()]
     modgraph.trace(scripted, torch.zeros(1, 2))
     assert [module.training for module in scripted.modules()] == before == [True, True, False]
