@@ -103,6 +103,9 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
 
 def _tell_left_out(left_out: Sequence[tuple[Target, TargetError]], console: Console, *, beside: int) -> ExitStatus:
     """What became of the candidates of a file that are no models as they stand: notes, where others were written."""
+    if not beside:
+        # What is not there at all is worth telling only where nothing else is to be said.
+        left_out = [one for one in left_out if not isinstance(one[1], UnknownNameError)] or left_out[-1:]
     for target, error in left_out:
         if beside:
             when = " at run time" if isinstance(error, UnknownNameError) else f"; {error.hint}" if error.hint else ""

@@ -63,7 +63,7 @@ def require(holds: bool, otherwise: str) -> None:
 def _tensor_paths(modules: Iterable[ModuleNode]) -> dict[str, str | None]:
     """What each parameter and buffer, by its full path, is an alias of.
 
-    Two may have one path (a buffer beside a parameter, "b.c" of "a" beside "c" of "a.b"): then the one that is no alias.
+    Two may have one path (a buffer beside a parameter; "b.c" of "a", "c" of "a.b"): then the one that is no alias.
     """
     aliases: dict[str, str | None] = {}
     for node in modules:

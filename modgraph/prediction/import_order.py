@@ -34,6 +34,8 @@ class Imported:
     modules: dict[str, SourceModule] = field(default_factory=dict)
     imports: dict[str, list[tuple[int, str]]] = field(default_factory=dict)
     """Of each: the lines on which it imports others, in order."""
+    changers: dict[str, bool] = field(default_factory=dict)
+    """Functions by name: whether they change what they are given; kept by `side_effects.py`."""
     incomplete: str | None = None
     """Why there may be more than these."""
 

@@ -15,6 +15,9 @@ MAX_MODULE_STEPS = 60_000
 MAX_IMPORTED_MODULES = 1_000
 """Modules read to see what is registered when they are imported."""
 
+MAX_REPLAYED_STEPS = 300_000
+"""Statements and calls that filling the registries of modules may cost, besides those of the prediction."""
+
 MAX_DECORATOR_STEPS = 1_000
 """Those that a decorator may cost; one that costs more is taken to leave what it decorates as it is."""
 

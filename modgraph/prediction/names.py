@@ -236,8 +236,9 @@ def is_standard(source: SourceModule) -> bool:
 
 
 def _without_source(machine: Interpreter, module: str, name: str, source: SourceModule | None) -> Value | None:
-    if machine.finder.find(f"{module}.{name}") is not None:
-        return ModuleReference(f"{module}.{name}")
+    path = f"{module}.{name}"
+    if machine.finder.find(path) is not None or (source is None and registry.has_package(path)):
+        return ModuleReference(path)
     if source is not None and name not in source.index.names and not source.index.star_imports:
         return None
     why = "is not modelled" if source is not None else "has no Python source"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from modgraph.prediction import names
 from modgraph.prediction.frames import LimitError
 from modgraph.prediction.import_order import Imported, imported_by
-from modgraph.prediction.limits import MAX_STEPS
+from modgraph.prediction.limits import MAX_REPLAYED_STEPS, MAX_STEPS
 from modgraph.prediction.side_effects import Effect, effects_on
 from modgraph.prediction.values import (
     Address,
@@ -133,6 +133,10 @@ def _is_running(machine: Interpreter, effect: Effect) -> bool:
 
 def _replay(machine: Interpreter, effect: Effect, registry: Registry) -> None:
     """Runs one statement, with a budget of its own."""
+    base = machine.base
+    if base.replayed_steps > MAX_REPLAYED_STEPS:
+        registry.lost = Unknown(f"what is registered takes more than {MAX_REPLAYED_STEPS} steps")
+        return
     unfollowed, before = machine.unfollowed, machine.steps
     limit, depth = machine.module_limit, machine.module_depth
     machine.module_limit, machine.module_depth = MAX_STEPS + 1, 0
@@ -146,13 +150,15 @@ def _replay(machine: Interpreter, effect: Effect, registry: Registry) -> None:
         value = Unknown(str(error))
     finally:
         machine.frames = frames
-        machine.module_limit, machine.module_depth = limit + machine.steps - before, depth
+        machine.module_limit, machine.module_depth = limit, depth
+        base.replayed_steps += machine.steps - before
+        machine.steps = before  # not of what happened to look into the container
     machine.fragments.clear()  # constructions that looked into the container before
     failed = isinstance(value, Unknown) and not value.inert
     if failed or effect.hidden or machine.unfollowed != unfollowed:
         line = effect.statement.first_line
         why = Unknown(f"what {effect.source.file}, line {line}, registers is not known")
-        machine.base.unfollowed[(effect.source.name, line)] = why
+        base.unfollowed[(effect.source.name, line)] = why
         registry.lost = registry.lost or why
 
 

@@ -43,6 +43,8 @@ class _Words:
     bases: set[str] = field(default_factory=set)
     """Classes that change it when a class derives from them."""
     metaclasses: set[str] = field(default_factory=set)
+    changers: Callable[[str], bool] = lambda _: False
+    """Whether a function of that name changes what it is given."""
 
     def all(self) -> frozenset[str]:
         return frozenset(self.objects | self.callables | self.bases | self.metaclasses)
@@ -51,7 +53,7 @@ class _Words:
 def effects_on(home: str, names: Iterable[str], imported: Imported) -> tuple[list[Effect], bool]:
     """The statements that may change what `names` of module `home` lead to, in the order in which they run; and whether
     something is there with which others might."""
-    words = _Words(set(names))
+    words = _Words(set(names), changers=_changers(imported))
     own = set(words.objects)
     carriers = {home}
     while True:
@@ -73,6 +75,29 @@ def effects_on(home: str, names: Iterable[str], imported: Imported) -> tuple[lis
     for name in imported.modules:
         _in_order(name, imported, effects, seen, ordered)
     return ordered, bool(ordered or words.callables or words.bases or words.metaclasses)
+
+
+def _changers(imported: Imported) -> Callable[[str], bool]:
+    def changes(name: str) -> bool:
+        if name not in imported.changers:
+            imported.changers[name] = name == "partial" or any(
+                _changes_given(source, source.index.definitions[name])
+                for source in imported.modules.values()
+                if name in source.words and f"def {name}(" in source.text and name in source.index.definitions
+            )
+        return imported.changers[name]
+
+    return changes
+
+
+def _changes_given(source: SourceModule, definition: Definition) -> bool:
+    """A function that changes an argument, or gives a function that does."""
+    try:
+        tree = ast.parse(_slice(source, definition.first_line, definition.last_line))
+    except (SyntaxError, ValueError):
+        return False
+    given = {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    return any(_changes_object(node, _Words(given), passed=False) for node in ast.walk(tree))
 
 
 def _in_order(
@@ -177,7 +202,9 @@ def _seen_in(function: ast.AST, words: _Words) -> _Words:
         elif isinstance(node, ast.Global):
             shared.update(node.names)
     own -= shared
-    return _Words(words.objects - own, words.callables - own, words.bases - own, words.metaclasses - own)
+    return _Words(
+        words.objects - own, words.callables - own, words.bases - own, words.metaclasses - own, words.changers
+    )
 
 
 def _changes(tree: ast.AST, words: _Words) -> bool:
@@ -187,22 +214,30 @@ def _changes(tree: ast.AST, words: _Words) -> bool:
             return True
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) and node.attr in words.callables:
             return True
-        if _changes_object(node, words.objects):
+        if _changes_object(node, words):
             return True
     return False
 
 
-def _changes_object(node: ast.AST, objects: set[str]) -> bool:
+def _changes_object(node: ast.AST, words: _Words, passed: bool = True) -> bool:
+    objects = words.objects
     if isinstance(node, (ast.Subscript, ast.Attribute)) and not isinstance(node.ctx, ast.Load):
         return bool(_chain(node.value) & objects)
     if isinstance(node, ast.AugAssign):
         return bool(_chain(node.target) & objects)
     if isinstance(node, ast.Call):
-        if isinstance(node.func, ast.Attribute) and node.func.attr not in _READING and _chain(node.func) & objects:
+        if (
+            isinstance(node.func, ast.Attribute)
+            and node.func.attr not in _READING
+            and _chain(node.func.value) & objects
+        ):
             return True
         given = [*node.args, *(keyword.value for keyword in node.keywords)]
-        return any(_is_object(argument, objects) for argument in given)
-    if isinstance(node, (ast.Return, ast.Assign, ast.AnnAssign)) and node.value is not None:
+        if not passed or not any(_is_object(argument, objects) for argument in given):
+            return False
+        called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        return words.changers(called)
+    if passed and isinstance(node, (ast.Return, ast.Assign, ast.AnnAssign)) and node.value is not None:
         return _is_object(node.value, objects)
     return isinstance(node, (ast.Global, ast.Nonlocal)) and bool(objects.intersection(node.names))
 

@@ -59,6 +59,7 @@ class Base:
     registries: dict[tuple[str, str], Registry] = field(default_factory=dict)
     replayed: set[tuple[str, int]] = field(default_factory=set)
     """Module and line of the statements that were run for what they register."""
+    replayed_steps: int = 0
     unfollowed: dict[tuple[str, int], Unknown] = field(default_factory=dict)
     """Those of which it is not known what they register."""
     settle: Callable[[int], None] = lambda _: None

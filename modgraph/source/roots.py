@@ -9,22 +9,33 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import TypeGuard
 
 from modgraph.errors import TargetError
-from modgraph.source.bases import BaseResolver, blocks, pairs
+from modgraph.source.bases import BaseResolver, pairs
 from modgraph.source.call_arguments import Arguments, calls_with_values
 from modgraph.source.modules import ModuleFinder, SourceModule, finder_for
-from modgraph.source.targets import Target, shortened
-
-_FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
-_SELF_RETURNING = frozenset(
-    {"to", "cuda", "cpu", "half", "float", "double", "bfloat16", "eval", "train", "requires_grad_", "apply", "type"}
+from modgraph.source.syntax import (
+    SELF_RETURNING,
+    FunctionNode,
+    annotation_name,
+    assigned_names,
+    assigned_values,
+    bound_names,
+    callable_bare,
+    classes_in,
+    dotted,
+    is_constant,
+    is_own_attribute,
+    names_in,
+    raises_not_implemented,
+    receiver,
+    returned_calls,
+    top_level,
 )
-"""Methods of nn.Module that return the module itself. Source: the reference of torch.nn.Module."""
+from modgraph.source.targets import Ref, Target, shortened
 
 
 def find_roots(target: Target) -> tuple[Target, ...]:
@@ -44,9 +55,11 @@ def find_roots(target: Target) -> tuple[Target, ...]:
     instances = file.instances()
     stood_for = file.built_by(instances)
     roots = [_buildable(target, name, file) for name in file.root_classes() if name not in stood_for]
+    as_arguments = {value for root in roots for value in _references_in((root.arguments, root.keywords))}
+    roots = [root for root in roots if f"{root.module}.{root.name}" not in as_arguments]
     roots += [target.named(name) for name in file.whole(instances)]
     if not roots:
-        roots = [target.named(name) for name, function in file.functions.items() if _callable_bare(function)
+        roots = [target.named(name) for name, function in file.functions.items() if callable_bare(function)
                  and file.returns_module(function)]  # fmt: skip
     if not any(file.is_buildable(root) for root in roots):
         note = "nothing in the file says whether it is an nn.Module; it is looked at when the file runs"
@@ -76,10 +89,10 @@ class _File:
     def __init__(self, tree: ast.Module, module: SourceModule, resolver: BaseResolver) -> None:
         self.module = module
         self._resolver = resolver
-        self.statements = list(_top_level(tree.body))
-        self.classes = dict(_classes(self.statements))
+        self.statements = list(top_level(tree.body))
+        self.classes = dict(classes_in(self.statements))
         """By qualified name: nested in each other too."""
-        self.functions = {s.name: s for s in self.statements if isinstance(s, _FunctionNode)}
+        self.functions = {s.name: s for s in self.statements if isinstance(s, FunctionNode)}
         self.tree = tree
 
     @cached_property
@@ -106,18 +119,18 @@ class _File:
             nested.setdefault(name.rpartition(".")[2], set()).update([name] if "." in name else [])
         for name, node in self.classes.items():
             own = [part for part in node.body if not isinstance(part, ast.ClassDef)]
-            found[name] = _names(own)
+            found[name] = names_in(own)
             # A nested class is used as an attribute: `self.Block`, `Outer.Block`.
             attributes = {inner.attr for part in own for inner in ast.walk(part) if isinstance(inner, ast.Attribute)}
             found[name].update(*(nested.get(last, ()) for last in attributes | found[name]))
         for statement in self.statements:
             if isinstance(statement, ast.ClassDef):
                 continue
-            if isinstance(statement, _FunctionNode):
-                found.setdefault(statement.name, set()).update(_names([*statement.body, statement.args]))
+            if isinstance(statement, FunctionNode):
+                found.setdefault(statement.name, set()).update(names_in([*statement.body, statement.args]))
             elif isinstance(statement, ast.Assign | ast.AnnAssign):
-                for name in _assigned(statement):
-                    found.setdefault(name, set()).update(_names([statement.value] if statement.value else []))
+                for name in assigned_names(statement):
+                    found.setdefault(name, set()).update(names_in([statement.value] if statement.value else []))
         return found
 
     def _reach(self, name: str) -> set[str]:
@@ -158,9 +171,9 @@ class _File:
             if node is None or method in seen:
                 continue
             seen.add(method)
-            if any(_raises_not_implemented(statement) for statement in node.body):
+            if any(raises_not_implemented(statement) for statement in node.body):
                 return True
-            pending.extend(inner.attr for inner in ast.walk(node) if _is_own_attribute(inner, node))
+            pending.extend(inner.attr for inner in ast.walk(node) if is_own_attribute(inner, node))
         return False
 
     def _bases(self, name: str) -> list[str]:
@@ -176,11 +189,11 @@ class _File:
             return set()
         missing = {method for base in self._bases(name) for method in self._unwritten(base, depth - 1)}
         for statement in node.body:
-            if isinstance(statement, _FunctionNode):
+            if isinstance(statement, FunctionNode):
                 abstract = any("abstract" in ast.unparse(decorator) for decorator in statement.decorator_list)
                 (missing.add if abstract else missing.discard)(statement.name)
             elif isinstance(statement, ast.Assign | ast.AnnAssign):
-                missing.difference_update(_assigned(statement))
+                missing.difference_update(assigned_names(statement))
         return missing
 
     def _is_abc(self, name: str, depth: int = 20) -> bool:
@@ -194,21 +207,21 @@ class _File:
             return True
         return any(self._is_abc(base, depth - 1) for base in bases)
 
-    def _forward(self, name: str) -> _FunctionNode | None:
+    def _forward(self, name: str) -> FunctionNode | None:
         """`forward` of a class or of its bases in the file, where its body does more than raise or pass."""
         method = self._method(name, "forward")
         if method is None:
             return None
-        real = [s for s in method.body if not isinstance(s, ast.Raise | ast.Pass) and not _is_constant(s)]
+        real = [s for s in method.body if not isinstance(s, ast.Raise | ast.Pass) and not is_constant(s)]
         return method if real else None
 
-    def _method(self, name: str, method: str, depth: int = 20) -> _FunctionNode | None:
+    def _method(self, name: str, method: str, depth: int = 20) -> FunctionNode | None:
         """A method of a class or of the nearest of its bases in the file."""
         node = self.classes.get(name)
         if node is None or depth == 0:
             return None
         for statement in node.body:
-            if isinstance(statement, _FunctionNode) and statement.name == method:
+            if isinstance(statement, FunctionNode) and statement.name == method:
                 return statement
         bases = (self._method(base, method, depth - 1) for base in self._bases(name))
         return next((found for found in bases if found is not None), None)
@@ -216,7 +229,7 @@ class _File:
     def needs_arguments(self, name: str) -> bool:
         """Whether the class certainly cannot be built without arguments."""
         method = self._method(name, "__init__")
-        return method is not None and not _callable_bare(method, bound=1)
+        return method is not None and not callable_bare(method, bound=1)
 
     def is_buildable(self, root: Target) -> bool:
         """Nothing is known to be missing for building what is named."""
@@ -236,8 +249,8 @@ class _File:
             if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
                 for target in statement.targets if isinstance(statement, ast.Assign) else [statement.target]:
                     for bound, value in pairs(target, statement.value):
-                        for name in _bound(bound):
-                            same = found.get(_receiver(value))  # model = model.to(device)
+                        for name in bound_names(bound):
+                            same = found.get(receiver(value))  # model = model.to(device)
                             found.pop(name, None)
                             if same is not None or test(value):
                                 found[name] = same or value
@@ -261,13 +274,13 @@ class _File:
 
         A function that gives one of several classes stands for none of them.
         """
-        certain = {id(value) for s in self.tree.body for value in _values(s)}
+        certain = {id(value) for s in self.tree.body for value in assigned_values(s)}
         found: set[str] = set()
         for value in instances.values():
             if id(value) not in certain:
                 continue
             for call in ast.walk(value):
-                name = _dotted(call.func) if isinstance(call, ast.Call) else None
+                name = dotted(call.func) if isinstance(call, ast.Call) else None
                 if name in self.classes:
                     found.add(name)
                 elif name in self.functions:
@@ -275,16 +288,21 @@ class _File:
                     found.update(built if len(built) == 1 else [])
         return found
 
+    def handed_on(self) -> list[str]:
+        """Module classes that the file imports from beside it, as an `__init__.py` does."""
+        near = [one for one in self.module.index.imports if one.level > 0 and one.attribute not in (None, "*")]
+        return [one.name for one in near if self._resolver.is_module_class(self.module, one.name)]
+
     def _may_make_module(self, node: ast.expr) -> bool:
         """Whether an expression is a call that may give a module, for all that can be found."""
         if not isinstance(node, ast.Call):
             return False
-        name = _dotted(node.func)
+        name = dotted(node.func)
         if name is None:
             return isinstance(node.func, ast.Subscript | ast.Call)
         first = name.partition(".")[0]
         if name in self.functions:
-            return self.functions[name].returns is None and bool(_returned(self.functions[name]))
+            return self.functions[name].returns is None and bool(returned_calls(self.functions[name]))
         imported = [one for one in self.module.index.imports if one.name == first]
         homes = {one.module.partition(".")[0] for one in imported if one.level == 0}
         return bool(imported) and not homes & (sys.stdlib_module_names | {"torch"})
@@ -294,34 +312,34 @@ class _File:
         if not isinstance(node, ast.Call) or depth == 0:
             return False
         function = node.func
-        if isinstance(function, ast.Attribute) and function.attr in _SELF_RETURNING:
+        if isinstance(function, ast.Attribute) and function.attr in SELF_RETURNING:
             return self.makes_module(function.value, depth - 1)
-        name = _dotted(function)
+        name = dotted(function)
         if name is None:
             return False
         if name in self.functions:
             return self.returns_module(self.functions[name], depth - 1)
         return self._resolver.is_module_class(self.module, name)
 
-    def returns_module(self, function: _FunctionNode, depth: int = 8) -> bool:
+    def returns_module(self, function: FunctionNode, depth: int = 8) -> bool:
         """Whether a function of the file gives a module: by its annotation, or by what it returns."""
-        if function.returns is not None and (name := _annotation(function.returns)) is not None:
+        if function.returns is not None and (name := annotation_name(function.returns)) is not None:
             return self._resolver.is_module_class(self.module, name)
         return depth > 0 and any(
-            self.makes_module(call, depth) or self._makes_local(call, function) for call in _returned(function)
+            self.makes_module(call, depth) or self._makes_local(call, function) for call in returned_calls(function)
         )
 
-    def _makes_local(self, call: ast.Call, function: _FunctionNode) -> bool:
+    def _makes_local(self, call: ast.Call, function: FunctionNode) -> bool:
         """Whether a call is of a module class that stands in the function itself."""
-        name = f"{function.name}.<locals>.{_dotted(call.func)}"
+        name = f"{function.name}.<locals>.{dotted(call.func)}"
         return name in self.module.index.definitions and self._resolver.is_module_class(self.module, name)
 
-    def builds(self, function: _FunctionNode, name: str, depth: int = 8) -> bool:
+    def builds(self, function: FunctionNode, name: str, depth: int = 8) -> bool:
         """Whether a function gives an instance of the class `name`."""
-        if function.returns is not None and _annotation(function.returns) == name:
+        if function.returns is not None and annotation_name(function.returns) == name:
             return True
-        for call in _returned(function):
-            called = _dotted(call.func)
+        for call in returned_calls(function):
+            called = dotted(call.func)
             if called == name:
                 return True
             if depth > 0 and called in self.functions and self.builds(self.functions[called], name, depth - 1):
@@ -337,7 +355,7 @@ def _buildable(target: Target, name: str, file: _File) -> Target:
     """The class itself, or the way in which the file builds it where it needs arguments."""
     if not file.needs_arguments(name):
         return target.named(name)
-    factories = [f for f, node in file.functions.items() if _callable_bare(node) and file.builds(node, name)]
+    factories = [f for f, node in file.functions.items() if callable_bare(node) and file.builds(node, name)]
     if factories:
         others = f"; others: {', '.join(factories[1:])}" if factories[1:] else ""
         return replace(target.named(factories[0]), note=f"{name} needs arguments: taking {factories[0]}(){others}")
@@ -348,12 +366,28 @@ def _buildable(target: Target, name: str, file: _File) -> Target:
     return target.named(name)
 
 
+def _references_in(value: object) -> Iterator[str]:
+    """Import paths of the classes and functions among arguments."""
+    if isinstance(value, Ref):
+        yield value.name
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _references_in((key, item))
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _references_in(item)
+
+
 def _what_is_there(file: _File) -> str:
     for name, bases in file.unknown_bases().items():
         return (
             f"nothing is known of {bases[0]}, a base of class {name}: if it is installed beside modgraph and is an"
             f" nn.Module, name the class: {file.module.file}:{name}"
         )
+    handed_on = file.handed_on()
+    if handed_on:
+        shown = ", ".join(handed_on[:6]) + (f" and {len(handed_on) - 6} more" if len(handed_on) > 6 else "")
+        return f"it hands on {shown} from another file: name one of them, as in {file.module.file}:{handed_on[0]}"
     classes = [f"class {name}" for name in file.classes]
     functions = [f"function {name}" for name in file.functions]
     things = classes + functions
@@ -361,133 +395,3 @@ def _what_is_there(file: _File) -> str:
         return "it defines no class and no function"
     shown = ", ".join(things[:6]) + (f" and {len(things) - 6} more" if len(things) > 6 else "")
     return f"it has {shown}; a model is a class derived from torch.nn.Module, or an instance of one"
-
-
-def _top_level(statements: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
-    """Statements that importing the module may carry out, also inside `if`, `try`, `with`, loops and `match`."""
-    for statement in statements:
-        yield statement
-        if isinstance(statement, ast.ClassDef | _FunctionNode):
-            continue
-        main = _main_test(statement)
-        for block in blocks(statement):
-            # What is for the script alone does not exist on import, and what is for the import alone does.
-            if main is None or (block is getattr(statement, "body", None)) is not main:
-                yield from _top_level(block)
-
-
-def _main_test(statement: ast.stmt) -> bool | None:
-    """Whether an `if` asks for (True) or against (False) the file's being run as a script; None if for neither."""
-    if not isinstance(statement, ast.If) or not isinstance(statement.test, ast.Compare):
-        return None
-    written = ast.unparse(statement.test)
-    if "__name__" not in written or "__main__" not in written:
-        return None
-    return isinstance(statement.test.ops[0], ast.Eq)
-
-
-def _classes(statements: Iterable[ast.stmt], outer: str = "") -> Iterator[tuple[str, ast.ClassDef]]:
-    """Qualified name and node of every class among these statements, and of those nested in them."""
-    for statement in statements:
-        if isinstance(statement, ast.ClassDef):
-            yield f"{outer}{statement.name}", statement
-            yield from _classes(statement.body, f"{outer}{statement.name}.")
-
-
-def _names(nodes: Iterable[ast.AST]) -> set[str]:
-    nodes = list(nodes)
-    return {
-        inner.id for node in nodes for inner in ast.walk(node) if isinstance(inner, ast.Name)
-    } | {
-        # Annotations in quotes name classes too.
-        inner.value
-        for node in nodes
-        for inner in ast.walk(node)
-        if isinstance(inner, ast.Constant) and isinstance(inner.value, str) and inner.value.isidentifier()
-    }  # fmt: skip
-
-
-def _assigned(statement: ast.Assign | ast.AnnAssign) -> list[str]:
-    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-    return [name for target in targets for name in _bound(target)]
-
-
-def _receiver(node: ast.expr) -> str:
-    """The name of the module that a chain of methods returns, each of which returns its own; "" for anything else."""
-    chained = False
-    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _SELF_RETURNING:
-        node, chained = node.func.value, True
-    return node.id if chained and isinstance(node, ast.Name) else ""
-
-
-def _values(statement: ast.stmt) -> Iterator[ast.expr]:
-    """What an assignment assigns, taken apart."""
-    if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
-        for target in statement.targets if isinstance(statement, ast.Assign) else [statement.target]:
-            for _, value in pairs(target, statement.value):
-                yield value
-
-
-def _bound(target: ast.expr) -> list[str]:
-    """Names that an assignment to `target` binds."""
-    if isinstance(target, ast.Tuple | ast.List):
-        return [name for element in target.elts for name in _bound(element)]
-    return [target.id] if isinstance(target, ast.Name) else []
-
-
-def _is_constant(statement: ast.stmt) -> bool:
-    """A docstring or an ellipsis."""
-    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-
-
-def _raises_not_implemented(statement: ast.stmt) -> bool:
-    if not isinstance(statement, ast.Raise) or statement.exc is None:
-        return False
-    raised = statement.exc.func if isinstance(statement.exc, ast.Call) else statement.exc
-    return isinstance(raised, ast.Name) and raised.id == "NotImplementedError"
-
-
-def _is_own_attribute(node: ast.AST, method: _FunctionNode) -> TypeGuard[ast.Attribute]:
-    """`self.name`, in a method that is called on `self`."""
-    parameters = [*method.args.posonlyargs, *method.args.args]
-    if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name) or not parameters:
-        return False
-    return isinstance(node.ctx, ast.Load) and node.value.id == parameters[0].arg
-
-
-def _callable_bare(function: _FunctionNode, bound: int = 0) -> bool:
-    """Whether it can be called without arguments, its first `bound` parameters aside."""
-    arguments = function.args
-    positional = len(arguments.posonlyargs) + len(arguments.args) - len(arguments.defaults)
-    return positional <= bound and all(default is not None for default in arguments.kw_defaults)
-
-
-def _dotted(node: ast.expr) -> str | None:
-    if isinstance(node, ast.Name):
-        return node.id
-    if isinstance(node, ast.Attribute) and (prefix := _dotted(node.value)) is not None:
-        return f"{prefix}.{node.attr}"
-    return None
-
-
-def _annotation(node: ast.expr) -> str | None:
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return node.value
-    return _dotted(node)
-
-
-def _returned(function: _FunctionNode) -> list[ast.Call]:
-    """Calls that the function returns, at once or through a local name."""
-    local: dict[str, ast.Call] = {}
-    found: list[ast.Call] = []
-    for node in ast.walk(function):
-        if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Call):
-            local.update(dict.fromkeys(_assigned(node), node.value))
-    for node in ast.walk(function):
-        if isinstance(node, ast.Return):
-            value = node.value
-            if isinstance(value, ast.Name):
-                value = local.get(value.id)
-            if isinstance(value, ast.Call):
-                found.append(value)
-    return found

@@ -41,7 +41,8 @@ def _attribute(value: Any, memo: dict[int, Any]) -> Any:
         for key in list(memo)[known:]:
             del memo[key]
         if isinstance(value, UninitializedBuffer):
-            return UninitializedBuffer(requires_grad=value.requires_grad, device=value.device, dtype=value.dtype)
+            make: Any = UninitializedBuffer  # torch's own hints lack its arguments
+            return make(requires_grad=value.requires_grad, device=value.device, dtype=value.dtype)
         if type(value) is dict:  # a module's buffers: the copy must not write into the original's
             return {key: _attribute(item, memo) for key, item in value.items()}
         if isinstance(value, torch.Tensor):

@@ -6,12 +6,12 @@ import linecache
 import re
 import traceback
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from modgraph.tracing.failures import is_installed, said
 from modgraph.tracing.input_probe import JOINS, Failure, Origin, Outcome, Seen
-from modgraph.tracing.input_specs import Place
+from modgraph.tracing.input_specs import Place, Spec, TensorSpec
 from modgraph.tracing.input_wishes import wish_of
 
 _PRODUCTS = frozenset({"matmul", "mm", "bmm", "__matmul__", "__rmatmul__", "addmm", "baddbmm", "mv", "dot"})
@@ -39,6 +39,24 @@ def mismatches(outcome: Outcome) -> list[Mismatch]:
         for miss in _of_failure(failure):
             found.setdefault((miss.wanted, miss.got, miss.places), miss)
     return list(found.values())
+
+
+def shared_sum(tensors: dict[Place, TensorSpec], miss: Mismatch) -> dict[Place, Spec]:
+    """Inputs that are joined along their last dimension or their channels, each with an equal share of the wanted."""
+    joined = [place for place in tensors if place in miss.places and len(tensors[place].shape) > 1]
+    if len(joined) < 2 or miss.wanted < len(joined):
+        return {}
+    for dim in (-1, 1):
+        if sum(tensors[place].shape[dim] for place in joined) != miss.got:
+            continue
+        share, rest = divmod(miss.wanted, len(joined))
+        changes: dict[Place, Spec] = {}
+        for index, place in enumerate(joined):
+            shape = list(tensors[place].shape)
+            shape[dim] = share + (index < rest)
+            changes[place] = replace(tensors[place], shape=tuple(shape))
+        return changes
+    return {}
 
 
 def _of_failure(failure: Failure) -> Iterator[Mismatch]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from modgraph.tracing.failures import said
 from modgraph.tracing.input_guesses import STEPS, Guesser, name_class
-from modgraph.tracing.input_mismatch import Mismatch, mismatches, numbers_said
+from modgraph.tracing.input_mismatch import Mismatch, mismatches, numbers_said, shared_sum
 from modgraph.tracing.input_probe import Outcome, Use
 from modgraph.tracing.input_specs import Candidate, GroupSpec, LiteralSpec, Place, Spec, TensorSpec
 
@@ -385,25 +385,13 @@ def _shapes_said(attempt: Attempt, error: BaseException | None) -> Repairs:
                 yield attempt.candidate.replaced({place: replace(spec, shape=shape)}, rule)
 
 
-def _shared_sum(tensors: dict[Place, TensorSpec], miss: Mismatch) -> dict[Place, Spec]:
-    """Inputs that are joined along their last dimension, each with an equal share of what is wanted."""
-    joined = [place for place in tensors if place in miss.places and tensors[place].shape]
-    if len(joined) < 2 or sum(tensors[p].shape[-1] for p in joined) != miss.got or miss.wanted < len(joined):
-        return {}
-    share, rest = divmod(miss.wanted, len(joined))
-    return {
-        place: replace(tensors[place], shape=(*tensors[place].shape[:-1], share + (index < rest)))
-        for index, place in enumerate(joined)
-    }
-
-
 def _sizes(attempt: Attempt) -> Repairs:
     """A size that differed from another at the place of failure, put right in one input or in all alike."""
     tensors = attempt.candidate.tensors()
     for miss in sorted(mismatches(attempt.outcome), key=lambda miss: not miss.direct):
         places = [place for place in tensors if place in miss.places]
         rule = f"{miss.where} wants {miss.wanted} instead of {miss.got}"
-        shared = _shared_sum(tensors, miss) if miss.direct else {}
+        shared = shared_sum(tensors, miss) if miss.direct else {}
         if shared:
             yield attempt.candidate.replaced(shared, rule)
         options = {place: resized(tensors[place].shape, miss.wanted, miss.got) for place in places}

@@ -14,6 +14,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from modgraph.tracing.failures import describe, raised_by_user
+from modgraph.tracing.input_groups import group_repairs
 from modgraph.tracing.input_guesses import Guesser, name_class
 from modgraph.tracing.input_probe import Outcome, Prober
 from modgraph.tracing.input_refusal import Refusals
@@ -136,6 +137,7 @@ class Search:
                     yield self.attempt(tried)
 
     def _with_usual(self, attempt: Attempt) -> Iterator[Candidate | _Sides]:
+        yield from group_repairs(attempt)
         yield from wishes(attempt, self.guesser)
         if not any(
             use.seen.origin and not use.wish.met_by(use.seen.shape, use.seen.integral)
@@ -160,6 +162,13 @@ class Search:
                 if outcome.error is None:
                     yield Attempt(candidate, outcome)
                     return
+        for candidate in _square(attempt):
+            if candidate.entries not in self.visited and elements(candidate) <= MAX_ELEMENTS:
+                outcome = self.run(candidate)
+                if outcome.error is None:
+                    attempt = Attempt(candidate, outcome)
+                    yield attempt
+                    break
         for candidate in (*_columns_alone(attempt), *_sequences_alike(attempt), *self._floating(attempt)):
             outcome = self.run(candidate)
             if outcome.error is None:
@@ -255,6 +264,22 @@ def _sequences_alike(attempt: Attempt) -> Iterator[Candidate]:
     }
     if changes:
         yield attempt.candidate.replaced(changes, "sequences, like the other inputs")
+
+
+def _square(attempt: Attempt) -> Iterator[Candidate]:
+    """Square images, with as many pixels or with the longer side, where a search came to others."""
+    oblong = {
+        place: spec
+        for place, spec in attempt.candidate.tensors().items()
+        if len(spec.shape) == 4 and not spec.integral and spec.shape[2] != spec.shape[3]
+    }
+    for side_of in (lambda height, width: math.isqrt(height * width), max):
+        changes: dict[Place, Spec] = {
+            place: replace(spec, shape=(*spec.shape[:2], *[side_of(*spec.shape[2:])] * 2))
+            for place, spec in oblong.items()
+        }
+        if changes:
+            yield attempt.candidate.replaced(changes, "square, as images usually are")
 
 
 def _columns_alone(attempt: Attempt) -> Iterator[Candidate]:

@@ -22,7 +22,17 @@ from modgraph.tracing.forward_signature import ForwardSignature
 from modgraph.tracing.input_guesses import Guesser
 from modgraph.tracing.input_probe import Outcome, Prober, decides_by_values, home_of
 from modgraph.tracing.input_search import Found, Search, with_bounds
-from modgraph.tracing.input_specs import Candidate, LiteralSpec, Place, Spec, TensorSpec, make_tensor, make_value
+from modgraph.tracing.input_specs import (
+    Candidate,
+    GroupSpec,
+    LiteralSpec,
+    Place,
+    Spec,
+    TensorSpec,
+    make_tensor,
+    make_value,
+    spec_text,
+)
 from modgraph.tracing.loading import Example
 from modgraph.tracing.patches import one_at_a_time
 from modgraph.tracing.restore import random_states
@@ -254,7 +264,22 @@ def _warning(found: Found, signature: ForwardSignature, given: set[str]) -> str 
     return (
         f"inputs were inferred, and {signature.text()} ran with none of {found.tries} tries; the nearest was"
         f" {found.candidate.text()}, which ended with {describe(error).splitlines()[0]};"
-        f" give them as --input {inferred[0]}=1x3x224x224"
+        f" {_advice(found.candidate, given)}"
+    )
+
+
+def _advice(candidate: Candidate, given: set[str]) -> str:
+    """How to give the inputs that were inferred in vain, with the nearest candidate as the pattern."""
+    open_entries = [(name, spec) for name, spec in candidate.entries if name not in given]
+    if any(isinstance(spec, GroupSpec) for _, spec in open_entries):
+        return (
+            "a list, tuple, dict or object is given by a function example_inputs() beside the model, which returns"
+            " the arguments of forward"
+        )
+    pattern = " ".join(f"--input {name}={spec_text(spec)}" for name, spec in open_entries)
+    return (
+        f"give them, changed as needed, as in {pattern}; where it goes by values, write a function example_inputs()"
+        " beside the model, which returns the arguments of forward"
     )
 
 

@@ -251,22 +251,54 @@ def check_signature(
         raise TargetError(
             f"{name}{shown} in {place} cannot be called like that: {error}",
             file=_file_of(target),
-            hint=f"give its arguments, as in: modgraph analyze '{place}:{name}({_fitting(signature, args, kwargs)})'",
+            hint=_how_to_call(signature, args, kwargs, target),
         ) from None
+
+
+def _how_to_call(signature: inspect.Signature, args: Sequence[Any], kwargs: Mapping[str, Any], target: Target) -> str:
+    """A command that fits the signature; where no value can be told for an argument, what to do instead."""
+    name, place = target.name, target.place
+    near, known = _other_names(signature, kwargs)
+    if near:
+        return f"did you mean {near}=?"
+    fitting = _fitting(signature, args, kwargs)
+    if fitting is not None:
+        doing = f"its arguments are {', '.join(known)}" if known else "give its arguments"
+        return f"{doing}, as in: modgraph analyze '{place}:{name}({fitting})'"
+    return (
+        f"write a function without arguments that returns it, def build(): return {name}(...),"
+        f" and name that: modgraph analyze {place}:build"
+    )
+
+
+def _other_names(signature: inspect.Signature, kwargs: Mapping[str, Any]) -> tuple[str | None, list[str]]:
+    """Where an argument was given by a name that there is not: the nearest that there is, and all of them."""
+    parameters = signature.parameters
+    known = [name for name, p in parameters.items() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    unknown = [name for name in kwargs if name not in known]
+    if not unknown or any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        return None, []
+    near = difflib.get_close_matches(unknown[0], [name for name in known if name not in kwargs], n=1)
+    return (near[0] if near else None), known[:12]
 
 
 def _signature_text(signature: inspect.Signature) -> str:
     return str(signature.replace(return_annotation=inspect.Signature.empty))
 
 
-_SAMPLE_VALUES: dict[Any, str] = {
-    int: "1", float: "0.1", bool: "True", str: "'...'", list: "[]", tuple: "()", dict: "{}",
-    "int": "1", "float": "0.1", "bool": "True", "str": "'...'",
-}  # fmt: skip
+_SAMPLE_VALUES = {"int": "1", "float": "0.1", "bool": "True", "str": "'...'"}
 
 
-def _fitting(signature: inspect.Signature, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
-    """Arguments that the signature takes: those given that it knows, and a value for each required one missing."""
+def _sample(annotation: Any) -> str | None:
+    """A value of a plain number or text, as its annotation is written or is; None of anything else."""
+    return _SAMPLE_VALUES.get(annotation if isinstance(annotation, str) else getattr(annotation, "__name__", ""))
+
+
+def _fitting(signature: inspect.Signature, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str | None:
+    """Arguments that the signature takes: those given that it knows, and a value for each required one missing.
+
+    None where one is missing whose annotation does not say what a value may be.
+    """
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     given = list(args)
     written = []
@@ -279,7 +311,9 @@ def _fitting(signature: inspect.Signature, args: Sequence[Any], kwargs: Mapping[
             parameter.VAR_POSITIONAL,
             parameter.VAR_KEYWORD,
         ):
-            sample = _SAMPLE_VALUES.get(parameter.annotation, "1")
+            sample = _sample(parameter.annotation)
+            if sample is None:
+                return None
             written.append(sample if parameter.kind is parameter.POSITIONAL_ONLY else f"{name}={sample}")
     return ", ".join(written)
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import torch
 from torch import nn
-from torch.nn.parameter import UninitializedTensorMixin
 
 
 def registered_modules(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:
@@ -31,11 +30,6 @@ def parameters(model: nn.Module) -> Iterator[nn.Parameter]:
             if parameter is not None and id(parameter) not in seen:
                 seen.add(id(parameter))
                 yield parameter
-
-
-def is_lazy(tensor: torch.Tensor) -> bool:
-    """It has no shape yet: a parameter or buffer of a lazy layer, which its first run gives one."""
-    return isinstance(tensor, UninitializedTensorMixin)
 
 
 def tensors(model: nn.Module) -> Iterator[torch.Tensor]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -248,6 +249,40 @@ def test_classes_as_arguments_are_followed(modgraph, tmp_path):
         "        self.part, self.act = part(), act()\n    def forward(self, x): return self.act(self.part(x))\n"
         "if __name__ == '__main__':\n    net = Net(Part, nn.ReLU)\n",
     )
-    run = modgraph("analyze", "model.py:", "--format", "json") if False else modgraph("analyze", "model.py", "--format", "text", "-o", "-")
+    run = modgraph("analyze", "model.py", "--format", "json")
     assert run.returncode == 0, run.stderr
-    assert "part.fc" in run.stdout or "fc" in run.stdout
+    modules = json.loads((tmp_path / "modgraph-out" / "Net.json").read_text())["modules"]
+    assert {module["path"] for module in modules} == {"", "part", "part.fc", "act"}
+    assert [file.name for file in (tmp_path / "modgraph-out").iterdir()] == ["Net.json"]
+
+
+@pytest.mark.needs_torch
+def test_an_argument_of_another_name_is_told_the_nearest(modgraph, tmp_path):
+    write(
+        tmp_path, "from torch import nn\nclass Net(nn.Module):\n    def __init__(self, depth=3): super().__init__()\n"
+    )
+    assert "did you mean depth=?" in said(modgraph("analyze", "model.py:Net(dept=3)"))
+
+
+@pytest.mark.needs_torch
+@pytest.mark.parametrize(
+    ("parameters", "hint"),
+    [("depth: int, rate: float", "Net(depth=1, rate=0.1)'"), ("opt", "def build(): return Net(...)"),
+     ("opt: dict", "modgraph analyze model.py:build")],
+)  # fmt: skip
+def test_missing_arguments_are_told_only_where_their_annotations_say_what_they_are(
+    modgraph, tmp_path, parameters, hint
+):
+    text = f"from torch import nn\nclass Net(nn.Module):\n    def __init__(self, {parameters}): super().__init__()\n"
+    write(tmp_path, text)
+    assert hint in said(modgraph("analyze", "model.py:Net"))
+
+
+def test_a_file_that_hands_on_models_of_others_names_them(modgraph, tmp_path):
+    (tmp_path / "nets").mkdir()
+    write(tmp_path / "nets", NET)
+    write(tmp_path / "nets", "from .model import NET, Net as Network\nfrom os import path\n", "__init__.py")
+    (tmp_path / "nets" / "model.py").write_text(NET + "\nNET = 3\n")
+    message = said(modgraph("analyze", "nets/__init__.py"))
+    assert "it hands on Network from another file" in message
+    assert "nets/__init__.py:Network" in message

@@ -566,39 +566,32 @@ COMPILED = {
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("line", COMPILED.values(), ids=COMPILED)
-def test_compiled_modules_are_what_torch_makes_them(line: str, predict_source: Callable[..., Graph]) -> None:
-    import torch
-    from torch import nn
-
-    class Part(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.fc = nn.Linear(3, 3)
-            self.act = nn.Sequential(nn.ReLU())
-            self.none = None
-
-        def forward(self, x: torch.Tensor) -> torch.Tensor:
-            return self.act(self.fc(x))  # type: ignore[no-any-return]
-
-    class Net(nn.Module):
-        pass
-
-    live = Net()
-    exec(line.replace("        ", ""), {"self": live, "torch": torch, "Part": Part})
-    graph = predict_source(
-        f"""
+def test_compiled_modules_are_what_torch_makes_them(
+    line: str, predict_source: Callable[..., Graph], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = f"""
 class Part(nn.Module):
     def __init__(self):
         super().__init__()
         self.fc = nn.Linear(3, 3)
         self.act = nn.Sequential(nn.ReLU())
         self.none = None
+
+    def forward(self, x):
+        return self.act(self.fc(x))
+
+
 class Net(nn.Module):
     def __init__(self):
         super().__init__()
         {line}
 """
-    )
+    file = tmp_path / "compiled_net.py"
+    file.write_text("import torch\nfrom torch import nn\n" + text, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "compiled_net", raising=False)
+    live = importlib.import_module("compiled_net").Net()
+    graph = predict_source(text)
     named = [(path, type(child).__qualname__) for path, child in live.named_modules(remove_duplicate=False)]
     found = [(node.path, (node.class_name or "").rpartition(".")[2]) for node in graph.modules]
     found = [entry for entry in found if entry[1] != "NoneType"]

@@ -530,3 +530,94 @@ def test_lazy_layers_beside_a_given_input() -> None:
 def test_inputs_that_were_given_are_not_guessed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("modgraph.tracing.input_guesses.Guesser.guess", None)
     assert shapes(inferred(_Lazy(), "2x3x8x8")) == {"x": (2, 3, 8, 8)}
+
+
+class _Stacked(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(3, 4, 3)
+
+    def forward(self, images: list[torch.Tensor]) -> torch.Tensor:
+        y: torch.Tensor = self.conv(torch.stack(images))
+        return y
+
+
+def test_items_of_a_list_that_forward_stacks_have_no_batch_dimension() -> None:
+    inputs = inferred(_Stacked())
+    assert inputs.warning is None
+    assert [tuple(image.shape) for image in inputs.args[0]] == [(3, 224, 224)] * 2
+
+
+class _Tables(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tables = nn.ModuleDict({name: nn.Embedding(9, 4) for name in ("user_id", "country", "cat")})
+        self.fc = nn.Linear(12, 2)
+
+    def forward(self, feats: dict[str, torch.Tensor]) -> torch.Tensor:
+        y: torch.Tensor = self.fc(torch.cat([table(feats[name]) for name, table in self.tables.items()], -1))
+        return y
+
+
+def test_items_of_a_dict_that_are_joined_have_one_index_per_row() -> None:
+    inputs = inferred(_Tables())
+    assert inputs.warning is None
+    assert {name: tuple(ids.shape) for name, ids in inputs.args[0].items()} == dict.fromkeys(
+        ("user_id", "country", "cat"), (1,)
+    )
+
+
+class _Impossible(nn.Module):
+    def forward(self, x: Any, mask: torch.Tensor) -> torch.Tensor:
+        y: torch.Tensor = torch.relu(x) + mask.sum()
+        return torch.linalg.cholesky(y[:, :, :, None, None] @ torch.zeros(91, 17))
+
+
+class _ImpossibleList(nn.Module):
+    def forward(self, x: list[torch.Tensor]) -> torch.Tensor:
+        return torch.relu(x[0]) @ torch.zeros(91, 17, 3, 4) @ torch.zeros(5, 6)
+
+
+def test_the_advice_takes_the_nearest_candidate_as_its_pattern() -> None:
+    warning = inferred(_Impossible()).warning
+    assert warning is not None
+    advice = warning.rpartition("as in ")[2].partition(";")[0]
+    written = [parse_input(text) for text in advice.removeprefix("--input ").split(" --input ")]
+    assert [spec.name for spec in written] == ["x", "mask"]
+
+
+def test_the_advice_for_a_list_is_a_function() -> None:
+    warning = inferred(_ImpossibleList()).warning
+    assert warning is not None
+    assert "example_inputs()" in warning
+    assert "--input" not in warning
+
+
+class _Pixels(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(3, 4, 4, stride=4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.conv(x).flatten(2).transpose(1, 2)
+        if y.shape[1] != 64:
+            raise ValueError(f"{y.shape[1]} instead of 64")
+        return y
+
+
+def test_images_are_square_where_square_ones_are_accepted() -> None:
+    assert shapes(inferred(_Pixels()))["x"] == (1, 3, 32, 32)
+
+
+class _Joined(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(6, 4, 4)
+
+    def forward(self, real: torch.Tensor, fake: torch.Tensor) -> torch.Tensor:
+        y: torch.Tensor = self.conv(torch.cat([real, fake], 1))
+        return y
+
+
+def test_joined_images_share_the_channels_evenly() -> None:
+    assert shapes(inferred(_Joined())) == {"real": (1, 3, 224, 224), "fake": (1, 3, 224, 224)}

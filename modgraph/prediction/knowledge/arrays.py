@@ -8,7 +8,7 @@ from typing import Any
 
 from modgraph.prediction.knowledge import tensor_math, tensor_parts, tensor_shapes, tensors  # noqa: F401  the models
 from modgraph.prediction.knowledge.elements import count
-from modgraph.prediction.knowledge.plain import number_unknown
+from modgraph.prediction.knowledge.plain import number_unknown, plain
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, known_class, model, models
 from modgraph.prediction.knowledge.tensor_values import made, shape_argument, tensor_of
 from modgraph.prediction.values import NONE, Constant, KnownClass, TensorObject, TupleValue, Value
@@ -68,6 +68,15 @@ def as_array(machine: Machine, value: Value) -> Value:
     return result
 
 
+def _part(machine: Machine, arguments: Arguments) -> tuple[float, ...] | None:
+    """The elements that a slice of a row of known ones takes."""
+    row = tensor_of(machine, arguments.positional[0])
+    key = plain(machine, arguments.positional[1]) if len(arguments.positional) == 2 else None
+    if row is None or row.elements is None or row.shape is None or len(row.shape) != 1 or key is None:
+        return None
+    return row.elements[key[0]] if isinstance(key[0], slice) else None
+
+
 def _as_tensor(name: str, *, bare: bool = False) -> Model:
     inner = f"torch.Tensor.{name}"
 
@@ -76,6 +85,10 @@ def _as_tensor(name: str, *, bare: bool = False) -> Model:
         array = tensor_of(machine, arguments.positional[0]) if bare and len(arguments.positional) == 1 else None
         if name in _FOLDED and array is not None and array.elements and not arguments.keywords:
             return Constant(_FOLDED[name](array.elements))
+        part = _part(machine, arguments) if name == "__getitem__" else None
+        if part is not None:
+            row = tensor_of(machine, arguments.positional[0])
+            return _new(machine, (len(part),), row.dtype if row is not None else None, part)
         if known is None or (bare and (len(arguments.positional) > 1 or arguments.keywords)):
             return number_unknown(machine, f"ndarray.{name} with these arguments is not interpreted")
         given = Arguments(inner, arguments.positional, arguments.keywords, arguments.where, arguments.open)
