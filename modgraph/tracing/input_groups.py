@@ -1,9 +1,11 @@
-"""Repairs of inputs that are several tensors: the items of a list, tuple or dict, changed together."""
+"""Repairs of several tensors at once: the items of a list, tuple or dict, and all inputs that hold steps."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+
+from torch import nn
 
 from modgraph.tracing.input_probe import JOINS, Outcome
 from modgraph.tracing.input_repair import Attempt
@@ -20,6 +22,20 @@ def group_repairs(attempt: Attempt) -> Iterator[Candidate]:
             }
             yield from _single_items(attempt, name, entry.kind, items)
             yield from _equal_rows(attempt, name, items)
+
+
+def steps_first(attempt: Attempt) -> Iterator[Candidate]:
+    """Indices as (steps, batch), where attention failed that takes the steps first."""
+    layers = [failure.layer for failure in attempt.outcome.failures]
+    if not any(isinstance(layer, nn.MultiheadAttention) and not layer.batch_first for layer in layers):
+        return
+    changes: dict[Place, Spec] = {
+        place: replace(spec, shape=spec.shape[::-1])
+        for place, spec in attempt.candidate.tensors().items()
+        if spec.integral and len(spec.shape) == 2 and spec.shape[0] < spec.shape[1]
+    }
+    if changes:
+        yield attempt.candidate.replaced(changes, "steps first, as attention takes them")
 
 
 def _single_items(attempt: Attempt, name: str, kind: str, items: dict[Place, TensorSpec]) -> Iterator[Candidate]:

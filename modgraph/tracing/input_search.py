@@ -14,7 +14,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from modgraph.tracing.failures import describe, raised_by_user
-from modgraph.tracing.input_groups import group_repairs
+from modgraph.tracing.input_groups import group_repairs, steps_first
 from modgraph.tracing.input_guesses import Guesser, name_class
 from modgraph.tracing.input_probe import Outcome, Prober
 from modgraph.tracing.input_refusal import Refusals
@@ -138,6 +138,7 @@ class Search:
 
     def _with_usual(self, attempt: Attempt) -> Iterator[Candidate | _Sides]:
         yield from group_repairs(attempt)
+        yield from steps_first(attempt)
         yield from wishes(attempt, self.guesser)
         if not any(
             use.seen.origin and not use.wish.met_by(use.seen.shape, use.seen.integral)

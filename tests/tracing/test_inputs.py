@@ -621,3 +621,21 @@ class _Joined(nn.Module):
 
 def test_joined_images_share_the_channels_evenly() -> None:
     assert shapes(inferred(_Joined())) == {"real": (1, 3, 224, 224), "fake": (1, 3, 224, 224)}
+
+
+class _StepsFirst(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed = nn.Embedding(9, 4)
+        self.attention = nn.MultiheadAttention(4, 2)
+
+    def forward(self, src: torch.Tensor, src_padding_mask: torch.Tensor) -> torch.Tensor:
+        x = self.embed(src)
+        y: torch.Tensor = self.attention(x, x, x, key_padding_mask=src_padding_mask)[0]
+        return y
+
+
+def test_indices_have_their_steps_first_where_attention_wants_them_so() -> None:
+    inputs = inferred(_StepsFirst())
+    assert inputs.warning is None
+    assert shapes(inputs) == {"src": (8, 1), "src_padding_mask": (1, 8)}
