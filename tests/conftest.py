@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import runpy
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -45,3 +47,12 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
             pytest.fail(f"{expected} differs from {beside}; if the new one is right: pytest --update-golden")
 
     return check
+
+
+@pytest.fixture(scope="session")
+def torchvision_models() -> Iterator[Any]:
+    """`torchvision.models`, also where its compiled extension cannot be loaded."""
+    shim = runpy.run_path(str(Path(__file__).parent / "oracle" / "torchvision_shim" / "sitecustomize.py"))
+    shim["declare"]()
+    yield pytest.importorskip("torchvision.models")
+    del shim  # the operators that it declared go with it, so it is kept until here

@@ -5,6 +5,7 @@ The judges are independent of modgraph: `named_modules()`, forward hooks, and to
 
 from __future__ import annotations
 
+import importlib
 import json
 import operator
 import os
@@ -20,9 +21,7 @@ ROOT = Path(__file__).parents[2]
 SHIM = Path(__file__).parent / "torchvision_shim"
 run_modgraph = runpy.run_path(str(ROOT / "tests/cli/conftest.py"))["run_modgraph"]
 
-shim = runpy.run_path(str(SHIM / "sitecustomize.py"))  # kept: the operators go when it does
-
-pytestmark = pytest.mark.needs_torch
+pytestmark = [pytest.mark.needs_torch, pytest.mark.usefixtures("torchvision_models")]
 
 MODELS = ("resnet18", "googlenet", "vit_b_16", "densenet121")
 FORETOLD = ("resnet18", "densenet121")
@@ -42,9 +41,7 @@ def graph_of(name: str) -> dict:
 
 @cache
 def model_of(name: str):
-    pytest.importorskip("torch")
-    shim["declare"]()
-    models = pytest.importorskip("torchvision.models")
+    models = importlib.import_module("torchvision.models")
     options = {"init_weights": False} if name == "googlenet" else {}  # the slow part, of no meaning for the structure
     return getattr(models, name)(**options).eval()
 

@@ -269,22 +269,6 @@ def test_a_vision_model_of_the_shelf_gets_a_usual_image(torchvision_models: Any)
         assert inputs.args[0].shape == (1, 3, side, side)
 
 
-@pytest.fixture(scope="module")
-def torchvision_models() -> Any:
-    """torchvision's models, also where its compiled extension cannot be loaded: the operators need only exist."""
-    library = torch.library.Library("torchvision", "DEF")
-    try:
-        for name, signature in _TORCHVISION_OPERATORS.items():
-            library.define(f"{name}{signature}")
-    except RuntimeError:
-        pass  # a working extension has defined them
-    return pytest.importorskip("torchvision").models
-
-
-_BOXES = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
-_TORCHVISION_OPERATORS = {"nms": _BOXES, "qnms": _BOXES}
-
-
 class Raising(nn.Module):
     """Raises on every input, at one line."""
 

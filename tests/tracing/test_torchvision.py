@@ -1,7 +1,5 @@
 """Well-known networks against torch's own forward hooks and `named_modules`."""
 
-import warnings
-
 import pytest
 import torch
 
@@ -11,37 +9,9 @@ from modgraph.tracing import trace_graph
 pytestmark = pytest.mark.needs_torch
 
 
-@pytest.fixture(scope="module")
-def models():
-    """`torchvision.models`, also where its compiled part does not fit the installed torch: then its operators are declared."""
-    library = None
-    try:
-        _ = torch.ops.torchvision.nms
-    except (AttributeError, RuntimeError):
-        library = torch.library.Library("torchvision", "DEF")
-        library.define("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-        library.define("qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-        library.define(
-            "roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width, "
-            "int sampling_ratio, bool aligned) -> Tensor"
-        )
-        library.define(
-            "deform_conv2d(Tensor input, Tensor weight, Tensor offset, Tensor mask, Tensor bias, SymInt stride_h, "
-            "SymInt stride_w, SymInt pad_h, SymInt pad_w, SymInt dilation_h, SymInt dilation_w, SymInt groups, "
-            "SymInt offset_groups, bool use_mask) -> Tensor"
-        )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            import torchvision.models
-        except ImportError:
-            pytest.skip("torchvision is not installed")
-        except RuntimeError as error:
-            if "torchvision::" not in str(error):
-                raise
-            pytest.skip("torchvision does not fit the installed torch")
-    yield torchvision.models
-    del library
+@pytest.fixture
+def models(torchvision_models):
+    return torchvision_models
 
 
 def observed_by_hooks(model, x):
