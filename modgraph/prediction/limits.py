@@ -62,3 +62,5 @@ MAX_UNDECIDED_DEPTH = 8
 
 MAX_COPIED_OBJECTS = 10_000_000
 """Objects in the copies of states that undecided branches need, all together; bounds the memory of a prediction."""
+MAX_REPLAYED_STATEMENTS = 400
+"""Statements that are run because they may fill one registry; with more it is open."""

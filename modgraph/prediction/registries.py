@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from modgraph.prediction import names
 from modgraph.prediction.frames import LimitError
 from modgraph.prediction.import_order import Imported, imported_by
-from modgraph.prediction.limits import MAX_REPLAYED_STEPS, MAX_STEPS
+from modgraph.prediction.limits import MAX_REPLAYED_STATEMENTS, MAX_REPLAYED_STEPS, MAX_STEPS
 from modgraph.prediction.side_effects import Effect, effects_on
 from modgraph.prediction.values import (
     Address,
@@ -103,15 +103,20 @@ def note_import(machine: Interpreter, module: str) -> None:
 def _effects(machine: Interpreter, home: Home, registry: Registry) -> list[Effect]:
     module, name = home
     source = machine.finder.source(module)
-    if source is None:
+    if source is None or "site-packages" in source.path.parts:
+        # Large installed packages pass their tables through so many hands that following all of them costs more than
+        # it finds: there a container is taken as its own module leaves it.
         return []
     bound: set[str] = {name}
     for statement in source.index.statements.get(name, ()):
         if statement.kind == "assign":
             bound.update(statement.names)
     roots = tuple(dict.fromkeys([*machine.roots, *(frame.module for frame in machine.frames[:1]), module]))
-    imported = _imported(machine, roots, "site-packages" in source.path.parts)
+    imported = _imported(machine, roots, False)
     effects, may_change = effects_on(module, bound, imported)
+    if len(effects) > MAX_REPLAYED_STATEMENTS:
+        registry.lost = Unknown(f"more than {MAX_REPLAYED_STATEMENTS} statements may change {name}")
+        return []
     if may_change and imported.incomplete is not None:
         registry.lost = Unknown(f"{name} may hold more: {imported.incomplete}")
     return effects[::-1]
