@@ -40,8 +40,8 @@ class Imported:
     """Why there may be more than these."""
 
 
-def imported_by(finder: ModuleFinder, roots: tuple[str, ...], libraries: bool) -> Imported:
-    """The modules imported with `roots`; those of installed packages only where `libraries`."""
+def imported_by(finder: ModuleFinder, roots: tuple[str, ...]) -> Imported:
+    """The modules imported with `roots`; those of installed packages left out."""
     found = Imported()
     pending = list(reversed(roots))
     while pending:
@@ -49,7 +49,7 @@ def imported_by(finder: ModuleFinder, roots: tuple[str, ...], libraries: bool) -
         if name in found.modules or _foreign(name):
             continue
         source = finder.source(name)
-        if source is None or (not libraries and _installed(source) and name not in roots):
+        if source is None or (is_installed(source) and name not in roots):
             continue
         if len(found.modules) >= MAX_IMPORTED_MODULES:
             found.incomplete = f"more than {MAX_IMPORTED_MODULES} modules are imported"
@@ -77,7 +77,8 @@ def _foreign(name: str) -> bool:
     return top in sys.stdlib_module_names or top in ("torch", "numpy")
 
 
-def _installed(source: SourceModule) -> bool:
+def is_installed(source: SourceModule) -> bool:
+    """Whether a module belongs to an installed package, by where it lies."""
     return any(part in ("site-packages", "dist-packages") for part in source.path.parts)
 
 

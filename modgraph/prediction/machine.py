@@ -94,7 +94,7 @@ class Interpreter:
         self.functions: dict[int, FunctionDefinition] = {}
         self.roots: list[str] = []
         """Modules that are imported first: those of the targets."""
-        self.imported: dict[tuple[tuple[str, ...], bool], Imported] = {}
+        self.imported: dict[tuple[str, ...], Imported] = {}
         self.unfollowed = 0
         """How many decorators raised, took too long or are not known."""
         self.base.settle = lambda index: registries.settle(self, index)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from modgraph.prediction import names
 from modgraph.prediction.frames import LimitError
-from modgraph.prediction.import_order import Imported, imported_by
+from modgraph.prediction.import_order import Imported, imported_by, is_installed
 from modgraph.prediction.limits import MAX_REPLAYED_STATEMENTS, MAX_REPLAYED_STEPS, MAX_STEPS
 from modgraph.prediction.side_effects import Effect, effects_on
 from modgraph.prediction.values import (
@@ -103,7 +103,7 @@ def note_import(machine: Interpreter, module: str) -> None:
 def _effects(machine: Interpreter, home: Home, registry: Registry) -> list[Effect]:
     module, name = home
     source = machine.finder.source(module)
-    if source is None or "site-packages" in source.path.parts:
+    if source is None or is_installed(source):
         # Large installed packages pass their tables through so many hands that following all of them costs more than
         # it finds: there a container is taken as its own module leaves it.
         return []
@@ -112,7 +112,7 @@ def _effects(machine: Interpreter, home: Home, registry: Registry) -> list[Effec
         if statement.kind == "assign":
             bound.update(statement.names)
     roots = tuple(dict.fromkeys([*machine.roots, *(frame.module for frame in machine.frames[:1]), module]))
-    imported = _imported(machine, roots, False)
+    imported = _imported(machine, roots)
     effects, may_change = effects_on(module, bound, imported)
     if len(effects) > MAX_REPLAYED_STATEMENTS:
         registry.lost = Unknown(f"more than {MAX_REPLAYED_STATEMENTS} statements may change {name}")
@@ -122,11 +122,10 @@ def _effects(machine: Interpreter, home: Home, registry: Registry) -> list[Effec
     return effects[::-1]
 
 
-def _imported(machine: Interpreter, roots: tuple[str, ...], libraries: bool) -> Imported:
-    key = (roots, libraries)
-    if key not in machine.imported:
-        machine.imported[key] = imported_by(machine.finder, roots, libraries)
-    return machine.imported[key]
+def _imported(machine: Interpreter, roots: tuple[str, ...]) -> Imported:
+    if roots not in machine.imported:
+        machine.imported[roots] = imported_by(machine.finder, roots)
+    return machine.imported[roots]
 
 
 def _is_running(machine: Interpreter, effect: Effect) -> bool:

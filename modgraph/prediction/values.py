@@ -168,7 +168,7 @@ class ClassValue(Value):
     """A class whose source is at hand; bases, MRO and namespace are in the `ClassObject` at `address`."""
 
     name: str
-    """Definition site: "torchvision.models.resnet.BasicBlock"; "f.<locals>.Inner" below its module for a local one."""
+    """Definition site: "package.models.resnet.BasicBlock"; "f.<locals>.Inner" below its module for a local one."""
     address: Address
 
 
