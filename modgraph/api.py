@@ -18,6 +18,7 @@ from modgraph.options import Device, Mode, TraceOptions
 if TYPE_CHECKING:
     import torch
 
+    from modgraph.source.checkpoints import Checkpoint
     from modgraph.source.inputs import InputSpec
     from modgraph.source.targets import Target
 
@@ -45,6 +46,7 @@ def analyze(
     timeout: float | None = None,
     memory_limit: int | None = None,
     path: Sequence[str] | None = None,
+    against: str | os.PathLike[str] | None = None,
 ) -> Graph:
     """Predict, trace and merge.
 
@@ -59,13 +61,15 @@ def analyze(
         timeout: seconds, for a target.
         memory_limit: bytes, for a target.
         path: where imports are looked up, for a target; by default the working directory and `sys.path`.
+        against: a checkpoint with which the model's state dict is compared, by names and shapes: `.safetensors`, an
+            `.index.json` of shards, or what `torch.load(weights_only=True)` reads, in a process of its own.
 
     Returns:
-        The merged graph. What failed on the way is in its `problems`.
+        The merged graph. What failed on the way is in its `problems`, what differs from the checkpoint in `checkpoint`.
 
     Raises:
         TargetError: the target does not exist, or names more than one model.
-        InputError: `forward` does not accept these inputs.
+        InputError: `forward` does not accept these inputs, or the checkpoint cannot be read.
         ConfigError: an option has a value that it cannot have, or is of no use here.
     """
     options = TraceOptions(
@@ -73,9 +77,10 @@ def analyze(
     )
     if static:
         _refuse("static=True, which runs nothing", options.changed(), inputs=inputs, args=args != (), kwargs=kwargs)
+    checkpoint = None if against is None else read_checkpoint(against, options)
     if not isinstance(model, str | os.PathLike):
         _refuse_for_a_live_model(timeout=timeout, memory_limit=memory_limit, inputs=inputs, path=path)
-        return _analyze_live(model, args, kwargs, static=static, options=options)
+        return with_checkpoint(_analyze_live(model, args, kwargs, static=static, options=options), checkpoint)
     model = os.fspath(model)
     if args != () or kwargs:
         raise InputError(
@@ -85,7 +90,8 @@ def analyze(
     from modgraph.source.inputs import parse_input
 
     specs = tuple(parse_input(text) for text in inputs)
-    return analyze_target(_the_target(model, path), specs=specs, options=options, static=static)
+    graph = analyze_target(_the_target(model, path), specs=specs, options=options, static=static)
+    return with_checkpoint(graph, checkpoint)
 
 
 def _refuse(what: str, names: Sequence[str] = (), **values: Any) -> None:
@@ -239,6 +245,36 @@ def analyze_target(
             return _with_repeats(_merged(predicted, traced))
         except Exception as error:
             return _with_repeats(_without_trace(predicted, _defect("merging", error)))
+
+
+def read_checkpoint(path: str | os.PathLike[str], options: TraceOptions) -> Checkpoint:
+    """Names and shapes of the tensors in a checkpoint. What needs torch is read in a process of its own.
+
+    Raises:
+        InputError: it is not there, no checkpoint, cut off, or holds what could only be loaded by running code.
+    """
+    from modgraph.source.checkpoints import Checkpoint, is_safetensors, read_safetensors, shards_of
+
+    file = Path(path)
+    shards = shards_of(file)
+    read_here = [shard for shard in shards if is_safetensors(shard)]
+    others = [shard for shard in shards if not is_safetensors(shard)]
+    tables: dict[str, dict[str, tuple[int, ...]]] = {"": read_safetensors(read_here)} if read_here else {}
+    if others:
+        from modgraph.isolation import read_checkpoint_in_process
+
+        for entry, tensors in read_checkpoint_in_process(others, options).items():
+            tables.setdefault(entry, {}).update(tensors)
+    return Checkpoint(file=file.name, tables=tables)
+
+
+def with_checkpoint(graph: Graph, checkpoint: Checkpoint | None) -> Graph:
+    """The graph, and what differs from the checkpoint if there is one."""
+    if checkpoint is None:
+        return graph
+    from modgraph.checkpoint import compare
+
+    return replace(graph, checkpoint=compare(graph, checkpoint))
 
 
 def _defect(doing: str, error: Exception) -> ModgraphError:

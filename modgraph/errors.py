@@ -15,7 +15,7 @@ class ExitStatus(enum.IntEnum):
     OK = 0
     """`analyze`: the graph is complete; `check`: clean; `diff`: the same."""
     PARTIAL = 1
-    """`analyze`: written, but partial; `check`: findings; `diff`: different."""
+    """`analyze`: written, but partial, or a checkpoint differs; `check`: findings; `diff`: different."""
     FAILED = 2
     """Nothing could be written, or what was asked for could not be used."""
     INTERRUPTED = 130

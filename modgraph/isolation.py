@@ -1,5 +1,7 @@
 """Traces a target in a process of its own: whatever the user's code does there, this process gets what was seen of it.
 
+A checkpoint that only torch can read is read in such a process as well.
+
 A fresh interpreter runs `worker.py`, in a process group of its own, without standard input, its output in a file. Its
 events come line by line over a pipe while they happen. A crash, a hang or the end of memory becomes a problem that
 names the module that was being called; before the model is run at all, it is an error.
@@ -24,7 +26,7 @@ from typing import IO, Any
 
 import modgraph
 from modgraph import errors
-from modgraph.errors import GraphError, ModgraphError, TraceError
+from modgraph.errors import GraphError, InputError, ModgraphError, TraceError
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.events import DoneEvent, EnterEvent, ErrorEvent, Event, ExitEvent, StartEvent, replay
 from modgraph.graph.model import Graph, Problem
@@ -112,6 +114,27 @@ def trace_in_process(
     return TraceResult(graph, output, done.get("value"), files, error)
 
 
+def read_checkpoint_in_process(paths: Sequence[Path], options: TraceOptions) -> dict[str, dict[str, tuple[int, ...]]]:
+    """The state dicts in files that torch reads, by the entry that holds them ("" for the whole): keys and shapes.
+
+    Raises:
+        InputError: the files hold more than tensors, are broken, or ended the process that read them.
+        TraceError: PyTorch is not installed.
+    """
+    with (
+        _ended_by_signals(),
+        tempfile.TemporaryDirectory(prefix="modgraph-", ignore_cleanup_errors=True) as name,
+    ):
+        request = {"checkpoint": [str(path) for path in paths], "options": encode_fields(options)}
+        heard, end = _ask_once(request, Path(name), options.timeout, None)
+        output = _tail(Path(name) / "output.txt")
+    if heard.checkpoint is None:
+        raise heard.error or InputError(
+            f"cannot read the checkpoint {paths[0]}: {_why(end, options, output)} while {heard.stage}"
+        )
+    return {entry: {key: tuple(shape) for key, shape in table.items()} for entry, table in heard.checkpoint.items()}
+
+
 def _ask(
     request: dict[str, Any], directory: Path, timeout: float | None, on_event: Callable[[Event], None] | None
 ) -> tuple[_Heard, _End]:
@@ -184,6 +207,7 @@ class _Heard:
         self.error: ModgraphError | None = None
         self.warnings: list[str] = []
         self.captured: dict[str, Any] | None = None
+        self.checkpoint: dict[str, dict[str, list[int]]] | None = None
         self.ended = False
         self._on_event = on_event
 
@@ -210,6 +234,8 @@ class _Heard:
             self.warnings.append(message["warning"])
         elif "captured" in message:
             self.captured = message["captured"]
+        elif "checkpoint" in message:
+            self.checkpoint = message["checkpoint"]
         elif "end" in message:
             self.ended = True
 

@@ -9,6 +9,7 @@ A line is an event of the trace (`graph/events.py`) or an object with one key:
 - `failed`: an error of ours, by its fields.
 - `warning`: something that a failed run should be read with.
 - `captured`: what came of the capture that was asked for.
+- `checkpoint`: the keys and shapes in a checkpoint, where these were asked for instead of a run.
 - `end`: everything was said.
 """
 
@@ -142,7 +143,10 @@ def main(directory: str, channel: str) -> None:
     try:
         request = json.loads((Path(directory) / "request.json").read_text("utf-8"))
         _end_with(_getppid(), Path(directory))
-        _serve(request, Path(directory), out)
+        if "checkpoint" in request:
+            _read_checkpoint(request, out)
+        else:
+            _serve(request, Path(directory), out)
     except ModgraphError as error:
         out.failed(error)
     except BaseException as error:  # a defect of ours: its traceback is in the output, for --debug
@@ -203,6 +207,17 @@ def _serve(request: dict[str, Any], directory: Path, out: Channel) -> None:
     if request["capture"] is not None:
         out.say(stage="exporting the live model")
         _capture(request["capture"], loaded.model, inputs.args, inputs.kwargs, directory / "captured", out)
+
+
+def _read_checkpoint(request: dict[str, Any], out: Channel) -> None:
+    out.say(stage="importing torch")
+    _import_torch()
+    _limit_memory(decode_options(request["options"]))
+
+    from modgraph.tracing.checkpoints import read_checkpoint
+
+    out.say(stage="reading the checkpoint")
+    out.say(checkpoint=read_checkpoint(request["checkpoint"]))
 
 
 def _emit(event: Event, out: Channel) -> None:

@@ -10,7 +10,7 @@ from modgraph.cli.arguments import above_zero
 from modgraph.cli.console import Console
 from modgraph.cli.output import Destination, add_picture_arguments, destination, write_graph
 from modgraph.errors import ConfigError, ExitStatus, ModgraphError, TargetError, UnknownNameError
-from modgraph.graph.model import Graph
+from modgraph.graph.model import CheckpointComparison, Graph
 from modgraph.options import Device, Mode, TraceOptions
 
 if TYPE_CHECKING:
@@ -29,9 +29,10 @@ examples:
   modgraph analyze model.py:Net --input 1x3x224x224 --format svg,onnx -o build/
   modgraph analyze model.py --input ids=1x128:int64 --input mask=1x128:bool
   modgraph analyze model.py --static --format json -o -
+  modgraph analyze model.py:Net --static --against net.safetensors
 
 exit status:
-  0 the graph is complete   1 it was written, but is partial   2 nothing could be written
+  0 the graph is complete   1 written, but partial, or the checkpoint differs   2 nothing could be written
 """
 
 
@@ -51,6 +52,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     run_group.add_argument(
         "--static", action="store_true", help="predict only: nothing is executed, torch is not imported"
     )
+    parser.add_argument(
+        "--against",
+        metavar="FILE",
+        help="does this checkpoint fit the model? .safetensors, .pt, .bin, .index.json",
+    )
     run_group.add_argument(
         "--device", choices=get_args(Device), default="cpu", help="where it runs; fake allocates no weights"
     )
@@ -66,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     """Analyze every model that the target stands for; the status of the worst."""
-    from modgraph.api import analyze_target, find_targets
+    from modgraph.api import analyze_target, find_targets, read_checkpoint, with_checkpoint
     from modgraph.export import file_stems
 
     options = _options(arguments)
@@ -74,6 +80,8 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     where = destination(arguments.output, arguments.format, default=("svg", "json"))
     targets = find_targets(arguments.target)
     where.check(n_models=len(targets))
+    _check_against(arguments, targets)
+    checkpoint = None if arguments.against is None else read_checkpoint(arguments.against, options)
     status, n_written = ExitStatus.OK, 0
     left_out: list[tuple[Target, TargetError]] = []
     stems = file_stems(target.name.rpartition(".")[2] for target in targets)
@@ -82,6 +90,7 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
             console.note(f"note: {target.note}")
         try:
             graph = analyze_target(target, specs=specs, options=options, static=arguments.static, watch=console.stage)
+            graph = with_checkpoint(graph, checkpoint)
             written = write_graph(graph, where, arguments, console, stem=stem)
         except TargetError as error:
             # Found by looking through the file: not there at run time, in need of arguments, or no model after all.
@@ -97,8 +106,23 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
             continue
         n_written += 1
         _report(graph, where, console)
-        status = max(status, written, ExitStatus.OK if graph.complete else ExitStatus.PARTIAL)
+        status = max(status, written, _status(graph))
     return max(status, _tell_left_out(left_out, console, beside=n_written))
+
+
+def _check_against(arguments: argparse.Namespace, targets: Sequence[Target]) -> None:
+    """Raises ConfigError where a checkpoint is to be compared with several models."""
+    if arguments.against is not None and len(targets) > 1:
+        names = ", ".join(target.text for target in targets)
+        raise ConfigError(
+            f"--against compares one model, and {arguments.target} has {len(targets)}",
+            hint=f"name one of them: {names}",
+        )
+
+
+def _status(graph: Graph) -> ExitStatus:
+    fits = graph.checkpoint is None or graph.checkpoint.fits
+    return ExitStatus.OK if graph.complete and fits else ExitStatus.PARTIAL
 
 
 def _tell_left_out(left_out: Sequence[tuple[Target, TargetError]], console: Console, *, beside: int) -> ExitStatus:
@@ -161,6 +185,14 @@ def _report(graph: Graph, where: Destination, console: Console) -> None:
     for problem in graph.problems:
         place = f"{problem.module}: " if problem.module else ""
         console.warning(f"{problem.stage}: {place}{problem.message}", problem.file, problem.line)
+    if graph.checkpoint is not None and not graph.checkpoint.fits:
+        console.warning(_difference(graph.checkpoint))
+
+
+def _difference(found: CheckpointComparison) -> str:
+    counts = ((found.missing, "missing"), (found.unexpected, "unexpected"), (found.mismatched, "of another shape"))
+    parts = ", ".join(f"{len(keys):,} {words}" for keys, words in counts if keys)
+    return f"checkpoint: {found.file} does not fit the model: keys {parts}"
 
 
 def _seconds(text: str) -> float:

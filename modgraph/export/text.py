@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from modgraph.export.labels import shape_text
 from modgraph.export.parts import State
+from modgraph.export.text_checkpoint import checkpoint_text
 from modgraph.export.text_table import Cell, Column, Pen, table
 from modgraph.export.text_tree import Count, ModuleTree, Row
 from modgraph.graph.model import Graph, ModelInput, TensorInfo
@@ -57,6 +58,7 @@ def summary(
         table(_COLUMNS, [_cells(row) for row in rows], width, pen),
         _totals(graph, tree.hidden_parameters, rows, width, pen),
         _inputs(graph, width, pen),
+        checkpoint_text(graph, width, pen),
         _findings(graph, width, pen),
         _problems(graph, width, pen),
     ]

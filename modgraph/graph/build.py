@@ -10,6 +10,7 @@ from modgraph.graph.index import parent_path
 from modgraph.graph.model import (
     BackwardRecord,
     Call,
+    CheckpointComparison,
     Edge,
     Finding,
     Gap,
@@ -40,6 +41,7 @@ class GraphBuilder:
         self.backward: list[BackwardRecord] = []
         self.findings: list[Finding] = []
         self.problems: list[Problem] = []
+        self.checkpoint: CheckpointComparison | None = None
 
     @classmethod
     def of(cls, graph: Graph) -> GraphBuilder:
@@ -53,6 +55,7 @@ class GraphBuilder:
         builder.backward.extend(graph.backward)
         builder.findings.extend(graph.findings)
         builder.problems.extend(graph.problems)
+        builder.checkpoint = graph.checkpoint
         return builder
 
     def build(self) -> Graph:
@@ -82,6 +85,7 @@ class GraphBuilder:
             ),
             findings=tuple(self.findings),
             problems=tuple(self.problems),
+            checkpoint=self.checkpoint,
         )
         check(graph)
         return graph

@@ -229,6 +229,43 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ShapeMismatch:
+    """A key of the state dict that model and checkpoint both have, with shapes that cannot be the same."""
+
+    key: str
+    model: Shape
+    checkpoint: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointComparison:
+    """The model's state dict against that of a checkpoint; keys are those of the model, the prefix taken off."""
+
+    file: str
+    """The checkpoint's name, without folders."""
+    entry: str = ""
+    """Where in the file the state dict was found: "model" of `{"model": {...}, "epoch": 3}`; "" for the whole."""
+    prefix: str = ""
+    """Taken off the checkpoint's keys before comparing: "module." of a wrapped model."""
+    matching: int = 0
+    """Number of keys that both have, with shapes that agree as far as they are known."""
+    missing: tuple[str, ...] = ()
+    """The model certainly has them, the checkpoint has not."""
+    unexpected: tuple[str, ...] = ()
+    """The checkpoint has them, the model certainly has not."""
+    mismatched: tuple[ShapeMismatch, ...] = ()
+    tied: tuple[str, ...] = ()
+    """The checkpoint has their tensor under another of its names alone."""
+    undecided: tuple[str, ...] = ()
+    """Of one side alone, where the graph leaves open what the model has."""
+
+    @property
+    def fits(self) -> bool:
+        """Nothing is missing, unexpected or of another shape, as far as the graph knows."""
+        return not (self.missing or self.unexpected or self.mismatched)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelInput:
     """One input of `forward` that the run was given."""
 
@@ -277,6 +314,8 @@ class Graph:
     backward: tuple[BackwardRecord, ...] = ()
     findings: tuple[Finding, ...] = ()
     problems: tuple[Problem, ...] = ()
+    checkpoint: CheckpointComparison | None = None
+    """What was found of the checkpoint that the model was compared with; None where there was none."""
 
     @property
     def complete(self) -> bool:

@@ -16,6 +16,7 @@ from modgraph.graph.model import (
     BackwardRecord,
     BufferInfo,
     Call,
+    CheckpointComparison,
     Edge,
     Finding,
     Gap,
@@ -29,6 +30,7 @@ from modgraph.graph.model import (
     Problem,
     Repeat,
     Shape,
+    ShapeMismatch,
     SourceLocation,
     Statistics,
     TensorInfo,
@@ -57,6 +59,7 @@ def parse_graph(text: str) -> Graph:
     builder.gaps.extend(_gap(fields) for fields in document.records("gaps", optional=True))
     builder.backward.extend(_backward(fields) for fields in document.records("backward"))
     builder.findings.extend(_finding(fields) for fields in document.records("findings"))
+    builder.checkpoint = document.record_or_null("checkpoint", _checkpoint, None)
     graph = builder.build()
     if document.flag("complete") != graph.complete:
         raise GraphError(
@@ -362,6 +365,26 @@ def _finding(fields: _Fields) -> Finding:
         file=fields.text_or_null("file"),
         line=fields.integer_or_null("line"),
         module=fields.text_or_null("module"),
+    )
+
+
+def _checkpoint(fields: _Fields) -> CheckpointComparison:
+    return CheckpointComparison(
+        file=fields.text("file"),
+        entry=fields.text("entry"),
+        prefix=fields.text("prefix"),
+        matching=fields.integer("matching"),
+        missing=fields.texts("missing"),
+        unexpected=fields.texts("unexpected"),
+        mismatched=tuple(_mismatch(one) for one in fields.records("mismatched")),
+        tied=fields.texts("tied"),
+        undecided=fields.texts("undecided"),
+    )
+
+
+def _mismatch(fields: _Fields) -> ShapeMismatch:
+    return ShapeMismatch(
+        key=fields.text("key"), model=fields.shape("model") or (), checkpoint=fields.integers("checkpoint")
     )
 
 

@@ -20,6 +20,7 @@ from modgraph.graph.model import (
     BackwardRecord,
     BufferInfo,
     Call,
+    CheckpointComparison,
     Edge,
     Finding,
     Gap,
@@ -123,6 +124,8 @@ def _graph_record(graph: Graph) -> Record:
         record["gaps"] = [_gap(gap) for gap in graph.gaps]
     record["backward"] = [_backward(entry) for entry in graph.backward]
     record["findings"] = [_finding(finding) for finding in graph.findings]
+    if graph.checkpoint is not None:
+        record["checkpoint"] = _checkpoint(graph.checkpoint)
     return record
 
 
@@ -324,6 +327,23 @@ def _finding(finding: Finding) -> Record:
         "file": finding.file,
         "line": finding.line,
         "module": finding.module,
+    }
+
+
+def _checkpoint(found: CheckpointComparison) -> Record:
+    return {
+        "file": found.file,
+        "entry": found.entry,
+        "prefix": found.prefix,
+        "fits": found.fits,
+        "matching": found.matching,
+        "missing": list(found.missing),
+        "unexpected": list(found.unexpected),
+        "mismatched": [
+            {"key": one.key, "model": _shape(one.model), "checkpoint": list(one.checkpoint)} for one in found.mismatched
+        ],
+        "tied": list(found.tied),
+        "undecided": list(found.undecided),
     }
 
 

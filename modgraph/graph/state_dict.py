@@ -9,7 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from modgraph.graph.index import GraphIndex
-from modgraph.graph.model import Graph, ModuleNode, Shape
+from modgraph.graph.model import BufferInfo, Graph, ModuleNode, ParameterInfo, Shape
+from modgraph.graph.paths import is_open_place, parameter_path
+
+_EXTRA_STATE = "_extra_state"
+"""The key under which torch keeps what a module's `get_extra_state` returns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +26,10 @@ class StateEntry:
     """In elements; None where it is not known."""
     dtype: str | None
     """torch's name without the prefix: "float32"; None where it is not known."""
+    first: str
+    """The key under which the same tensor is met first: `key` itself, unless it is shared."""
+    certain: bool = True
+    """False where it may as well be absent: its value was not foretold, or whether it is persistent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,36 +39,53 @@ class StateDict:
     entries: tuple[StateEntry, ...]
     open_below: tuple[str, ...] = ()
     """Prefixes ("blocks.", "" for the whole) below which the graph says that there may be more."""
+    open_at: frozenset[str] = frozenset()
+    """Prefixes of modules that may have further tensors of their own."""
 
     def may_hold(self, key: str) -> bool:
         """Whether `key` lies where the graph says that there may be more."""
-        return any(key.startswith(prefix) for prefix in self.open_below)
+        holder = key[: key.rfind(".") + 1]
+        return holder in self.open_at or key[len(holder) :] == _EXTRA_STATE or key.startswith(self.open_below)
 
 
 def state_dict_of(graph: Graph) -> StateDict:
     """Keys and shapes of `graph`'s model, in the order of `state_dict()`."""
     index = GraphIndex(graph)
-    entries: list[StateEntry] = []
+    entries: dict[str, StateEntry] = {}
     open_below: list[str] = []
     hidden: set[str] = set()
+    foretold = [problem.module for problem in graph.problems if problem.stage == "predict"]
     for node in graph.modules:
         parent = index.parents[node.path]
         if not node.registered or parent in hidden or node.observed is False:
             hidden.add(node.path)
-            continue
-        prefix = f"{node.path}." if node.path else ""
-        if node.path == "?" or node.path.endswith(".?"):
-            open_below.append(prefix[:-2])
+        elif is_open_place(node.path):
+            open_below.append(node.path[:-1])
         elif node.class_name is None:
-            open_below.append(prefix)
+            open_below.append(parameter_path(node.path, ""))
         else:
-            entries.extend(_own_entries(node, prefix))
-    return StateDict(entries=tuple(entries), open_below=tuple(dict.fromkeys(open_below)))
+            _add_own(node, entries)
+    if None in foretold:
+        open_below.append("")
+    return StateDict(
+        entries=tuple(entries.values()),
+        open_below=tuple(dict.fromkeys(open_below)),
+        open_at=frozenset(parameter_path(path, "") for path in foretold if path is not None),
+    )
 
 
-def _own_entries(node: ModuleNode, prefix: str) -> list[StateEntry]:
-    parameters = [StateEntry(key=prefix + p.name, shape=p.shape, dtype=p.dtype) for p in node.parameters]
-    buffers = [
-        StateEntry(key=prefix + b.name, shape=b.shape, dtype=b.dtype) for b in node.buffers if b.persistent is not False
-    ]
-    return parameters + buffers
+def _add_own(node: ModuleNode, entries: dict[str, StateEntry]) -> None:
+    held: list[ParameterInfo | BufferInfo] = [*node.parameters]
+    held += [buffer for buffer in node.buffers if buffer.persistent is not False]
+    for tensor in held:
+        key = parameter_path(node.path, tensor.name)
+        first = tensor.alias_of
+        if first is None:
+            first = key if node.alias_of is None else parameter_path(node.alias_of, tensor.name)
+        entries[key] = StateEntry(
+            key=key,
+            shape=tensor.shape,
+            dtype=tensor.dtype,
+            first=entries[first].first if first in entries else first,
+            certain=(tensor.shape, tensor.dtype) != (None, None) and getattr(tensor, "persistent", True) is not None,
+        )

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
-from modgraph.prediction import classes, items, names, registration
+from modgraph.prediction import callables, classes, data_classes, items, metaclasses, names, namespaces, registration
 from modgraph.prediction.knowledge import registry
+from modgraph.prediction.knowledge.caching import CACHED
 from modgraph.prediction.knowledge.registry import Raised
 from modgraph.prediction.values import (
     MODULE,
     NONE,
+    TRUE,
     Address,
     BoundMethod,
     Choice,
@@ -43,6 +45,9 @@ from modgraph.prediction.values import (
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
 
+_ENTRIES = "<entries are attributes>"
+"""Among the attributes of a dict whose `__dict__` is the dict itself."""
+
 _WITH_ATTRIBUTES = (InstanceObject, ModuleObject, ListObject, DictObject, SetObject, TensorObject)
 
 
@@ -74,7 +79,7 @@ def find(machine: Interpreter, value: Value, name: str) -> Value | None:
     finder = _FINDERS.get(type(value))
     if finder is not None:
         return finder(machine, value, name)
-    return _of_plain(machine, value, name)
+    return of_plain(machine, value, name)
 
 
 def bind(machine: Interpreter, found: Value, receiver: Value, cls: Value) -> Value:
@@ -93,6 +98,8 @@ def bind(machine: Interpreter, found: Value, receiver: Value, cls: Value) -> Val
 def _described(machine: Interpreter, found: Value, receiver: Value, cls: Value) -> Value:
     """What a descriptor written as a class gives; `found` itself where it is none."""
     instance = machine.state.find(found, InstanceObject)
+    if instance is not None and instance.cls == KnownClass(CACHED) and receiver != NONE:
+        return BoundMethod(found, receiver)
     if instance is None or not isinstance(instance.cls, ClassValue):
         return found
     getter = classes.class_attribute(machine, instance.cls, "__get__")
@@ -101,7 +108,8 @@ def _described(machine: Interpreter, found: Value, receiver: Value, cls: Value) 
     return machine.call(getter, (found, receiver, cls))
 
 
-def _of_plain(machine: Interpreter, value: Value, name: str) -> Value | None:
+def of_plain(machine: Interpreter, value: Value, name: str) -> Value | None:
+    """What the class of a value says of the attribute."""
     cls = classes.class_of(machine, value)
     if name == "__class__":
         return cls
@@ -124,10 +132,12 @@ def _of_tuple(machine: Interpreter, value: TupleValue, name: str) -> Value | Non
                     return TupleValue(tuple(Constant(field) for field, _ in item.fields))
                 if name in ("_asdict", "_replace"):
                     return BoundMethod(KnownFunction(f"collections.namedtuple.{name}"), value)
-    return _of_plain(machine, value, name)
+    return of_plain(machine, value, name)
 
 
 def _of_module(machine: Interpreter, value: ModuleReference, name: str) -> Value | None:
+    if name == "__dict__":
+        return namespaces.module_dict(machine, value.name)
     found = names.module_attribute(machine, value.name, name)
     if found is not None:
         return found
@@ -139,6 +149,8 @@ def _of_module(machine: Interpreter, value: ModuleReference, name: str) -> Value
                 return machine.call(getter, (Constant(name),))
             except Raised:
                 pass  # a namespace may be filled in ways that the source does not show
+    if namespaces.lacks(machine, value.name, name):
+        return None
     return machine.unknown(f"{value.name}.{name} is not found in its source")
 
 
@@ -157,6 +169,10 @@ def _of_class(machine: Interpreter, value: Any, name: str) -> Value | None:
         members = classes.enum_members(machine, value) or []
         entries: dict[Value, Value] = {Constant(each.name): each for each in members if isinstance(each, EnumMember)}
         return machine.allocate(DictObject(entries))
+    if found is None and isinstance(value, ClassValue):
+        found = metaclasses.attribute(machine, value, name)
+        if found is None and not name.startswith("__") and namespaces.is_bundled(machine, value):
+            return machine.unknown(f"{value.name}.{name} is not in the bundled source of torch")
     return found
 
 
@@ -176,11 +192,26 @@ def _class_special(machine: Interpreter, value: Any, name: str) -> Value | None:
         return TupleValue(bases) if name == "__bases__" else (bases or (classes.OBJECT,))[0]
     if name == "__class__":
         return KnownClass("builtins.type")
-    if name == "__dict__" and isinstance(value, ClassValue):
-        return _class_dict(machine, value)
-    if name in ("mro", "__subclasses__"):
-        return machine.unknown(f"{name}() is not modelled")
+    if name == "__dict__":
+        return _class_dict(machine, value) if isinstance(value, ClassValue) else _known_dict(machine, value)
+    if name == "__dataclass_fields__":
+        shown = classes.class_attribute(machine, value, name)
+        return machine.call(shown.getter, (value,)) if isinstance(shown, PropertyValue) else shown
+    if name in ("_fields", "__new__") and isinstance(value, ClassValue):
+        fields = data_classes.field_names(machine, value)
+        if fields is not None:
+            return fields if name == "_fields" else BoundMethod(KnownFunction(data_classes.TUPLE_NEW), value)
+    if name == "__subclasses__":
+        return machine.unknown("which classes are derived from a class is not known")
+    if name == "mro":
+        return PartialValue(KnownFunction("functools._same"), (TupleValue(machine.mro(value)),))
     return None
+
+
+def _known_dict(machine: Interpreter, cls: Value) -> Value:
+    """The namespace of a class that is not read from source: of `object`, names with two underscores."""
+    why = None if cls == classes.OBJECT else machine.unknown(f"the namespace of {classes.short_name(cls)} is not known")
+    return machine.allocate(DictObject({}, why))
 
 
 def _class_dict(machine: Interpreter, cls: ClassValue) -> Value:
@@ -202,9 +233,11 @@ def _class_dict(machine: Interpreter, cls: ClassValue) -> Value:
 def _of_super(machine: Interpreter, value: SuperValue, name: str) -> Value | None:
     receiver = value.receiver
     cls = receiver if isinstance(receiver, (ClassValue, KnownClass)) else classes.class_of(machine, receiver)
+    if isinstance(receiver, ClassValue) and value.cls not in machine.mro(receiver):
+        return _of_super_metaclass(machine, value, name)
     found = classes.class_attribute(machine, cls, name, value.cls)
     if found is None:
-        return registry.lookup(f"builtins.object.{name}") or _object_default(name)
+        return registry.lookup(f"builtins.object.{name}") or _OF_OBJECT.get(name)
     if name == "__new__":
         return found.function if isinstance(found, StaticMethod) else found
     if isinstance(receiver, (ClassValue, KnownClass)):
@@ -217,84 +250,15 @@ def _of_super(machine: Interpreter, value: SuperValue, name: str) -> Value | Non
     return bind(machine, found, receiver, cls)
 
 
-def _object_default(name: str) -> Value | None:
-    """What `object` has, and does nothing that matters here."""
-    return KnownFunction("builtins.object.<nothing>") if name in _OF_OBJECT else None
+def _of_super_metaclass(machine: Interpreter, value: SuperValue, name: str) -> Value | None:
+    """super().name in a metaclass: the receiver is a class, or for `__new__` the metaclass itself."""
+    meta = classes.class_of(machine, value.receiver)
+    found = classes.class_attribute(machine, meta, name, value.cls)
+    return bind(machine, found, value.receiver, meta) if found is not None else None
 
 
-_OF_OBJECT = ("__init__", "__init_subclass__")
-
-
-def _of_function(machine: Interpreter, value: FunctionValue, name: str) -> Value | None:
-    definition = value.definition
-    stored = machine.state.globals.get((f"<{definition.module}.{definition.qualname}>", name))
-    if stored is None:
-        stored = machine.base.globals.get((f"<{definition.module}.{definition.qualname}>", name))
-    if stored is not None:
-        return stored
-    if value.wrapped is not None and name in ("__name__", "__qualname__", "__module__", "__doc__", "__annotations__"):
-        return find(machine, value.wrapped, name)
-    if name == "__wrapped__":
-        return value.wrapped
-    if name == "__name__":
-        return Constant(definition.name)
-    if name == "__code__":
-        return value
-    if name == "__qualname__":
-        return Constant(definition.qualname)
-    if name == "__module__":
-        return Constant(definition.module)
-    if hasattr(_of_function, name) or (name == "__isabstractmethod__" and getattr(definition.node, "decorators", None)):
-        return machine.unknown(f"{name} of a function is not modelled")
-    return None
-
-
-def _of_known_function(machine: Interpreter, value: KnownFunction, name: str) -> Value | None:
-    found = registry.lookup(f"{value.name}.{name}")
-    if found is None and name in ("__name__", "__qualname__"):
-        return Constant(value.name.rpartition(".")[2])
-    return found
-
-
-def _of_method(machine: Interpreter, value: BoundMethod, name: str) -> Value | None:
-    if name == "__func__":
-        return value.function
-    if name == "__self__":
-        return value.receiver
-    return find(machine, value.function, name)
-
-
-def _of_partial(machine: Interpreter, value: PartialValue, name: str) -> Value | None:
-    if name == "func":
-        return value.function
-    if name == "args":
-        return TupleValue(value.positional)
-    if name == "keywords":
-        return machine.allocate(DictObject({Constant(key): item for key, item in value.keywords}))
-    return None
-
-
-def _of_member(machine: Interpreter, value: EnumMember, name: str) -> Value | None:
-    if name in ("value", "_value_"):
-        return value.value
-    if name in ("name", "_name_"):
-        return Constant(value.name)
-    found = _of_plain(machine, value, name)
-    if found is None:
-        return find(machine, value.value, name)
-    return found
-
-
-def _of_property(machine: Interpreter, value: PropertyValue, name: str) -> Value | None:
-    if name in ("setter", "getter", "deleter"):
-        return BoundMethod(KnownFunction(f"builtins.property.{name}"), value)
-    return {"fget": value.getter, "fset": value.setter or NONE}.get(name)
-
-
-def _of_alias(machine: Interpreter, value: GenericAlias, name: str) -> Value | None:
-    if name == "__origin__":
-        return value.origin
-    return find(machine, value.origin, name)
+_OF_OBJECT = dict.fromkeys(("__init__", "__init_subclass__"), KnownFunction("builtins.object.<nothing>"))
+"""What `object` has, and does nothing that matters here."""
 
 
 # ---- instances -------------------------------------------------------------------------------------------------------
@@ -344,9 +308,14 @@ def raw(machine: Interpreter, value: Address, name: str) -> Value | None:
             changed.attributes[name] = given
         return given
     attributes = getattr(item, "attributes", None)
-    if attributes is not None and name in attributes:
-        found: Value = attributes[name]
-        return found
+    if attributes is not None:
+        if name in attributes:
+            found: Value = attributes[name]
+            return found
+        if _ENTRIES in attributes and isinstance(item, DictObject):
+            entry = items.find_entry(machine, item, Constant(name))
+            if entry is not None:
+                return entry
     if attribute is not None and not isinstance(attribute, Unknown):
         return bind(machine, attribute, value, cls)
     if isinstance(item, ModuleObject):
@@ -374,6 +343,8 @@ def assign(machine: Interpreter, value: Value, name: str, new: Value) -> None:
         machine.state.globals[(value.name, name)] = new
     elif isinstance(value, FunctionValue):
         machine.state.globals[(f"<{value.definition.module}.{value.definition.qualname}>", name)] = new
+    elif isinstance(value, BoundMethod) and name == "__defaults__":
+        data_classes.set_defaults(machine, value, new)
     elif isinstance(value, Address):
         _assign_to_object(machine, value, name, new)
 
@@ -386,7 +357,7 @@ def _assign_to_object(machine: Interpreter, value: Address, name: str, new: Valu
         return
     if isinstance(cls, ClassValue):
         override = classes.class_attribute(machine, cls, "__setattr__")
-        if isinstance(override, FunctionValue):
+        if _is_other(override, "__setattr__"):
             machine.call(override, (value, Constant(name), new))
             return
     own_assign(machine, value, name, new)
@@ -410,6 +381,12 @@ def own_assign(machine: Interpreter, value: Address, name: str, new: Value) -> N
     if is_module:
         registration.assign(machine, value, name, new)
         return
+    if name == "__dict__" and new == value and isinstance(item, DictObject):
+        machine.state.change(value, DictObject).attributes[_ENTRIES] = TRUE
+        return
+    if isinstance(item, DictObject) and _ENTRIES in item.attributes:
+        items.own_assign(machine, value, Constant(name), new)
+        return
     if name == "__dict__":
         pairs = items.mapping_pairs(machine, new)
         if not isinstance(pairs, Unknown) and isinstance(item, InstanceObject):
@@ -418,9 +395,33 @@ def own_assign(machine: Interpreter, value: Address, name: str, new: Value) -> N
             }
         return
     if isinstance(item, _WITH_ATTRIBUTES):
+        if isinstance(item, InstanceObject) and not _has_place(machine, cls, name):
+            raise machine.raises("AttributeError", f"'{classes.short_name(cls)}' object has no attribute '{name}'")
         changed = machine.state.write(value)
         assert isinstance(changed, _WITH_ATTRIBUTES)
         changed.attributes[name] = new
+
+
+def _has_place(machine: Interpreter, cls: Value, name: str) -> bool:
+    """Whether an instance of the class can hold an attribute of that name: not where `__slots__` leaves it out."""
+    if not isinstance(cls, ClassValue) or classes.class_attribute(machine, cls, "__slots__") is None:
+        return True
+    for base in machine.mro(cls):
+        if not isinstance(base, ClassValue):
+            if base != classes.OBJECT:
+                return True
+            continue
+        slots = classes.own_attribute(machine, base, "__slots__")
+        names = [slots] if isinstance(slots, Constant) else machine.iterate(slots) if slots is not None else None
+        if not isinstance(names, list) or any(each in (Constant(name), Constant("__dict__")) for each in names):
+            return True
+    return False
+
+
+def _is_other(override: Value | None, name: str) -> TypeGuard[Value]:
+    """Not what object or Module have under that name: a method with source, or `__setattr__ = dict.__setitem__`."""
+    known = isinstance(override, KnownFunction) and not override.name.endswith(name)
+    return known or isinstance(override, FunctionValue)
 
 
 def _set_by_descriptor(machine: Interpreter, value: Address, cls: Value, name: str, new: Value) -> bool:
@@ -460,7 +461,7 @@ def delete(machine: Interpreter, value: Value, name: str) -> None:
         raise machine.raises("AttributeError", name)
     cls = classes.class_of(machine, value)
     override = classes.class_attribute(machine, cls, "__delattr__") if isinstance(cls, ClassValue) else None
-    if isinstance(override, FunctionValue):
+    if _is_other(override, "__delattr__"):
         machine.call(override, (value, Constant(name)))
     else:
         own_delete(machine, value, name)
@@ -488,12 +489,12 @@ _FINDERS: dict[type[Value], Callable[[Any, Any, str], Value | None]] = {
     ClassValue: _of_class,
     KnownClass: _of_class,
     SuperValue: _of_super,
-    FunctionValue: _of_function,
-    KnownFunction: _of_known_function,
-    BoundMethod: _of_method,
-    PartialValue: _of_partial,
-    EnumMember: _of_member,
-    PropertyValue: _of_property,
-    GenericAlias: _of_alias,
+    FunctionValue: callables.of_function,
+    KnownFunction: callables.of_known_function,
+    BoundMethod: callables.of_method,
+    PartialValue: callables.of_partial,
+    EnumMember: callables.of_member,
+    PropertyValue: callables.of_property,
+    GenericAlias: callables.of_alias,
     Address: _of_object,
 }

@@ -7,15 +7,26 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from modgraph.prediction import attributes, classes, control, data_classes, expressions, memo, statements
+from modgraph.prediction import (
+    attributes,
+    classes,
+    contexts,
+    control,
+    data_classes,
+    expressions,
+    memo,
+    metaclasses,
+    statements,
+)
 from modgraph.prediction.definitions import FunctionDefinition
-from modgraph.prediction.frames import Frame, LimitError, Outcome
+from modgraph.prediction.frames import EnoughError, Frame, LimitError, Outcome
 from modgraph.prediction.knowledge import registry
 from modgraph.prediction.knowledge.registry import Arguments, Raised
 from modgraph.prediction.limits import (
     MAX_CALL_DEPTH,
     MAX_UNDECIDED_DEPTH,
     MAX_UNDECIDED_RECURSION,
+    MAX_YIELDED,
     MIN_REMEMBERED_STEPS,
 )
 from modgraph.prediction.values import (
@@ -125,11 +136,21 @@ def _model(machine: Interpreter, name: str, arguments: Arguments) -> Value:
         return model(given, machine)
     except (Raised, LimitError):
         raise
+    except IndexError as error:
+        if not arguments.positional and arguments.open is None:
+            raise machine.raises("TypeError", f"{given.function}() needs an argument") from None
+        if arguments.open is None and machine.strict:
+            raise
+        # Positional arguments that every call has may be among those that are not known: `union(*sets)`.
+        return _unknown(machine, arguments.open or _fault(machine, name, error), arguments)
     except Exception as error:  # a defect of one model must not take the prediction with it
         if machine.strict:
             raise
-        unknown = machine.unknown(f"internal error in {name}: {type(error).__name__}: {error}")
-        return _unknown(machine, unknown, arguments)
+        return _unknown(machine, _fault(machine, name, error), arguments)
+
+
+def _fault(machine: Interpreter, name: str, error: Exception) -> Unknown:
+    return machine.unknown(f"internal error in {name}: {type(error).__name__}: {error}")
 
 
 # ---- functions -------------------------------------------------------------------------------------------------------
@@ -142,6 +163,8 @@ def _function(machine: Interpreter, function: FunctionValue, arguments: Argument
         return _unknown(machine, Unknown(reason, arguments.where), arguments)
     if machine.undecided and _recurses(machine, definition):
         reason = f"recursion of {definition.qualname} whose end is not known"
+        if not definition.uses_receiver:
+            arguments = _with(arguments, arguments.positional[1:])
         return _unknown(machine, Unknown(reason, arguments.where), arguments)
     if machine.undecided > MAX_UNDECIDED_DEPTH:
         reason = f"more than {MAX_UNDECIDED_DEPTH} undecided branches inside each other, at {definition.qualname}"
@@ -164,6 +187,8 @@ def _enter(machine: Interpreter, function: FunctionValue, arguments: Arguments) 
     bound = bind(machine, function, arguments)
     if definition.is_async:
         return machine.unknown("a coroutine is not run")
+    if function.manager:
+        return contexts.made_by_generator(machine, function, arguments)
     environment = machine.allocate(EnvironmentObject(bound, function.closure))
     receiver = arguments.positional[0] if arguments.positional else None
     frame = Frame(definition.module, definition.parsed, environment, function, receiver, None, definition.statement)
@@ -195,10 +220,14 @@ def _run(machine: Interpreter, frame: Frame, definition: FunctionDefinition) -> 
         return expressions.evaluate(machine, frame, node.body)
     if definition.is_generator:
         frame.yields = []
+        frame.on_yield, machine.on_yield = machine.on_yield, None
     since = machine.base.next_index
     outcome: Outcome
     try:
         outcome = statements.run_block(machine, frame, node.body)
+    except EnoughError:
+        endless = machine.unknown(f"a generator of more than {MAX_YIELDED} items")
+        return machine.allocate(IteratorObject(frame.yields or [], 0, endless))
     except Raised as raised:
         if not frame.returns:
             raise
@@ -280,13 +309,22 @@ def _missing(
 
 
 def _class(machine: Interpreter, cls: ClassValue, arguments: Arguments) -> Value:
-    """The new instance of a class with source."""
+    override = metaclasses.call_override(machine, cls)
+    if override is not None:
+        return call(machine, override, _with(arguments, (cls, *arguments.positional)))
+    return make_instance(machine, cls, arguments)
+
+
+def make_instance(machine: Interpreter, cls: ClassValue, arguments: Arguments) -> Value:
+    """The new instance of a class with source, as `type` makes it."""
     special = data_classes.construct(machine, cls, arguments)
     if special is not None:
         return special
     known = registry.model(cls.name)
     if known is not None:
         return _model(machine, cls.name, arguments)
+    if any(isinstance(base, KnownClass) and base.name in _VALUES for base in machine.mro(cls)):
+        return machine.unknown(f"an instance of {classes.short_name(cls)}, which is derived from a builtin value")
     maker = machine.class_attribute(cls, "__new__")
     if isinstance(maker, StaticMethod):
         maker = maker.function
@@ -308,6 +346,9 @@ def _class(machine: Interpreter, cls: ClassValue, arguments: Arguments) -> Value
         return make()
     found = memo.recall(machine, key, arguments.where)
     return memo.watch(machine, key, make) if found is None else found
+
+
+_VALUES = frozenset(f"builtins.{name}" for name in ("str", "int", "float", "complex", "bytes"))
 
 
 def allocate_instance(machine: Interpreter, cls: Value, arguments: Arguments) -> Address:

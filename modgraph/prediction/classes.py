@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from modgraph.prediction import functions
+from modgraph.prediction import data_classes, functions, metaclasses
 from modgraph.prediction.knowledge import registry
 from modgraph.prediction.values import (
     MODULE,
@@ -57,7 +57,6 @@ _OF_VALUES: dict[type[Value], KnownClass] = {
     GeneratedMethod: KnownClass("builtins.function"),
     KnownFunction: KnownClass("builtins.builtin_function_or_method"),
     BoundMethod: KnownClass("builtins.method"),
-    ClassValue: KnownClass("builtins.type"),
     KnownClass: KnownClass("builtins.type"),
     ModuleReference: KnownClass("builtins.module"),
     PartialValue: KnownClass("functools.partial"),
@@ -76,6 +75,8 @@ def class_of(machine: Interpreter, value: Value) -> Value:
         return value.cls or KnownClass("builtins.tuple")
     if isinstance(value, EnumMember):
         return value.cls
+    if isinstance(value, ClassValue):
+        return metaclasses.metaclass_of(machine, value) or metaclasses.TYPE
     if isinstance(value, Unknown):
         return value
     if isinstance(value, Choice):
@@ -182,15 +183,29 @@ def _registered(cls: str, name: str) -> Value | None:
 def class_attribute(machine: Interpreter, cls: Value, name: str, after: Value | None = None) -> Value | None:
     """What the namespaces of the MRO hold under `name`, unbound; None if none. Where an unknown base comes first, that
     Unknown."""
-    if machine.state.has_classes or machine.module_depth:
+    if machine.module_depth or not _is_settled(machine, cls):
         return _class_attribute(machine, cls, name, after)
     key = (_identity(cls), name, _identity(after))
     found = machine.class_attributes.get(key, OBJECT)
     if found is OBJECT:  # which no namespace holds under a name
         found = _class_attribute(machine, cls, name, after)
-        if not machine.state.has_classes:
+        if _is_settled(machine, cls):
             machine.class_attributes[key] = found
     return found
+
+
+def _is_settled(machine: Interpreter, cls: Value) -> bool:
+    """The class and all that it inherits from are as the base has them."""
+    changed = machine.state.classes
+    if not changed or not isinstance(cls, ClassValue):
+        return True
+    index = cls.address.index
+    lineage = machine.lineages.get(index)
+    if lineage is None:
+        lineage = frozenset(base.address.index for base in mro(machine, cls) if isinstance(base, ClassValue))
+        if index in machine.base.objects:
+            machine.lineages[index] = lineage
+    return changed.isdisjoint(lineage)
 
 
 def _identity(cls: Value | None) -> object:
@@ -274,14 +289,64 @@ def is_instance(machine: Interpreter, value: Value, of: Value) -> bool | None:
     if isinstance(value, Choice):
         answers = {is_instance(machine, each, of) for each in value.alternatives}
         return answers.pop() if len(answers) == 1 else None
+    if isinstance(of, TupleValue):
+        answers = {is_instance(machine, value, each) for each in of.items}
+        return True if True in answers else (None if None in answers else False)
     special = _abstract(machine, value, of)
     if special is not None:
         return special
+    if isinstance(of, ClassValue):
+        structural = _is_structural(machine, value, of)
+        if structural is not None:
+            return structural
+    if isinstance(value, KnownFunction) and _as_class(of) == KnownClass("builtins.function"):
+        return None  # what is modelled may be written in Python
     return is_subclass(machine, class_of(machine, value), of)
+
+
+def _is_structural(machine: Interpreter, value: Value, of: ClassValue) -> bool | None:
+    """Of a class written as a Protocol: whether the value has all that it asks for; None for another class."""
+    if not any(isinstance(base, KnownClass) and base.name in _PROTOCOLS for base in _bases_of(machine, of)):
+        return None
+    names: dict[str, None] = {}
+    for base in mro(machine, of):
+        item = machine.state.find(base.address, ClassObject) if isinstance(base, ClassValue) else None
+        if item is not None and item.definition is not None:
+            names.update(dict.fromkeys(item.definition.statements))
+            names.update(dict.fromkeys(data_classes.annotated_names(machine, item)))
+    asked = [name for name in names if not name.startswith("__") or name in ("__call__", "__len__", "__iter__")]
+    found = [machine.find_attribute(value, name) for name in asked]
+    if None in found:
+        return False
+    return None if any(isinstance(each, Unknown) for each in found) else True
+
+
+_PROTOCOLS = ("typing.Protocol", "typing_extensions.Protocol")
+
+
+def _bases_of(machine: Interpreter, cls: ClassValue) -> tuple[Value, ...]:
+    item = machine.state.find(cls.address, ClassObject)
+    return item.bases if item is not None else ()
+
+
+_BY_CALL = {
+    "types.FunctionType": "builtins.function",
+    "types.LambdaType": "builtins.function",
+    "types.MethodType": "builtins.method",
+    "functools.partial": "functools.partial",
+}
+"""Classes that are known as what calling them gives."""
+
+
+def _as_class(value: Value) -> Value:
+    if isinstance(value, KnownFunction) and value.name in _BY_CALL:
+        return KnownClass(_BY_CALL[value.name])
+    return value
 
 
 def is_subclass(machine: Interpreter, cls: Value, of: Value) -> bool | None:
     """issubclass(cls, of)."""
+    of = _as_class(of)
     if isinstance(of, TupleValue):
         answers = [is_subclass(machine, cls, each) for each in of.items]
         return True if True in answers else (None if None in answers else False)
@@ -370,8 +435,6 @@ def _abstract(machine: Interpreter, value: Value, of: Value) -> bool | None:
         return is_callable(machine, value)
     if of.name == "builtins.type":
         return isinstance(value, (ClassValue, KnownClass))
-    if of.name in ("types.FunctionType", "types.LambdaType"):
-        return isinstance(value, FunctionValue)
     return None
 
 

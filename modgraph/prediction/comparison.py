@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
+from modgraph.prediction import lookups
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.knowledge.registry import LOADED_MODULES
+from modgraph.prediction.limits import MAX_COMPARED_DEPTH
 from modgraph.prediction.values import (
     NONE,
     Address,
@@ -189,7 +191,14 @@ def _is_source(method: Value) -> bool:
 def _equal_items(machine: Interpreter, left: list[Value], right: list[Value]) -> bool | None:
     if len(left) != len(right):
         return False
-    answers = [equal(machine, a, b) for a, b in zip(left, right, strict=True)]
+    machine.step()  # what is shared inside is compared at each of its places
+    if machine.comparing > MAX_COMPARED_DEPTH:
+        return None
+    machine.comparing += 1
+    try:
+        answers = [equal(machine, a, b) for a, b in zip(left, right, strict=True)]
+    finally:
+        machine.comparing -= 1
     return False if False in answers else (None if None in answers else True)
 
 
@@ -222,15 +231,27 @@ def _equal_instances(
     method = machine.class_attribute(ours.cls, "__eq__")
     if isinstance(method, Unknown):
         return None
-    if method is not None and _is_source(method):
-        return truth(machine, machine.call(method, (left, right)))
+    if method is not None and (_is_source(method) or isinstance(ours.cls, KnownClass)):
+        answer = truth(machine, machine.call(method, (left, right)))
+        if answer is not False or ours.cls not in _BY_ATTRIBUTES:
+            return answer
     if isinstance(theirs, InstanceObject) and theirs.cls == ours.cls and isinstance(ours.cls, ClassValue):
         cls = machine.state.find(ours.cls.address, ClassObject)
         if cls is not None and "__dataclass_fields__" in cls.namespace:
             names = list(ours.attributes)
             others = [theirs.attributes.get(name, NONE) for name in names]
             return _equal_items(machine, [ours.attributes[name] for name in names], others)
+    if isinstance(theirs, InstanceObject) and theirs.cls == ours.cls and ours.cls in _BY_ATTRIBUTES:
+        if ours.open is not None or theirs.open is not None:
+            return None
+        if ours.attributes.keys() != theirs.attributes.keys():
+            return False
+        names = list(ours.attributes)
+        return _equal_items(machine, list(ours.attributes.values()), [theirs.attributes[name] for name in names])
     return False
+
+
+_BY_ATTRIBUTES = (KnownClass("types.SimpleNamespace"), KnownClass("argparse.Namespace"))
 
 
 def order(machine: Interpreter, operator_: str, left: Value, right: Value) -> Value:
@@ -287,6 +308,17 @@ def _is_loaded(machine: Interpreter, module: Value) -> bool | None:
 
 def contains(machine: Interpreter, container: Value, item: Value) -> bool | None:
     """item in container."""
+    answer = _contains(machine, container, item)
+    if answer is not True and isinstance(container, Address):
+        again = lookups.look_again(machine, container, item)
+        if again is not False:
+            answer = _contains(machine, container, item)
+            if isinstance(again, Unknown) and answer is False:
+                answer = None
+    return answer
+
+
+def _contains(machine: Interpreter, container: Value, item: Value) -> bool | None:
     if isinstance(container, Choice):
         return _any_alternative([contains(machine, each, item) for each in container.alternatives])
     if isinstance(item, Choice):

@@ -1,8 +1,8 @@
-"""`if`, `for`, `while`, `with`: which way the code goes, on which states, and where paths meet again."""
+"""`if`, `for`, `while`: which way the code goes, on which states, and where paths meet again."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -14,7 +14,7 @@ from modgraph.prediction.joining import join, widen
 from modgraph.prediction.knowledge.registry import Raised
 from modgraph.prediction.limits import MAX_LOOP_ITERATIONS, MAX_WIDENINGS
 from modgraph.prediction.state import State
-from modgraph.prediction.values import NONE, IteratorObject, Unknown, Value
+from modgraph.prediction.values import NONE, Address, IteratorObject, Unknown, Value
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
@@ -39,7 +39,7 @@ def run_paths(machine: Interpreter, frame: Frame, paths: Sequence[Path], reason:
             try:
                 outcome = path()
             except Raised as error:
-                raised.append((error, machine.state))
+                raised.append((error.kept(), machine.state))
             else:
                 ended.append((outcome, frame.value, machine.state))
     finally:
@@ -47,7 +47,7 @@ def run_paths(machine: Interpreter, frame: Frame, paths: Sequence[Path], reason:
     alive = [entry for entry in ended if entry[0] != "dead"]
     if not ended:
         machine.state = raised[0][1]
-        raise raised[0][0]
+        raise raised.pop(0)[0]
     if raised and machine.guards:
         machine.guards[-1].extend(raised)
     if len(alive) == 1 and len(ended) == 1:
@@ -127,7 +127,12 @@ def _fork_if(machine: Interpreter, frame: Frame, node: cst.If, value: Value) -> 
 
 def execute_for(machine: Interpreter, frame: Frame, node: cst.For) -> Outcome:
     iterable = expressions.evaluate(machine, frame, node.iter)
-    found = machine.iterate(iterable)
+    iterator = machine.state.find(iterable, IteratorObject)
+    found: Iterable[Value] | Unknown
+    if iterator is not None and iterator.open is None and isinstance(iterable, Address):
+        found = _taken(machine, iterable)
+    else:
+        found = machine.iterate(iterable)
     since = machine.base.next_index
     frame.loops.append(Loop())
     try:
@@ -145,7 +150,17 @@ def execute_for(machine: Interpreter, frame: Frame, node: cst.For) -> Outcome:
     return _leave(machine, frame, outcome, loop, node.orelse, since)
 
 
-def _known_turns(machine: Interpreter, frame: Frame, node: cst.For, found: Sequence[Value], since: int) -> Outcome:
+def _taken(machine: Interpreter, iterator: Address) -> Iterator[Value]:
+    """What is left in an iterator, taken turn by turn: the body of a loop may take from it too."""
+    while True:
+        item = machine.state.change(iterator, IteratorObject)
+        if item.position >= len(item.items):
+            return
+        item.position += 1
+        yield item.items[item.position - 1]
+
+
+def _known_turns(machine: Interpreter, frame: Frame, node: cst.For, found: Iterable[Value], since: int) -> Outcome:
     for item in found:
         machine.step()
 
@@ -275,27 +290,3 @@ def _unknown_turns(machine: Interpreter, frame: Frame, turn: Callable[[], Outcom
         if not changed:
             break
     return "normal"
-
-
-def execute_with(machine: Interpreter, frame: Frame, node: cst.With) -> Outcome:
-    for item in node.items:
-        manager = expressions.evaluate(machine, frame, item.item)
-        if item.asname is not None:
-            assert isinstance(item.asname.name, cst.BaseExpression)
-            targets.assign(machine, frame, item.asname.name, _entered(machine, manager))
-        else:
-            _entered(machine, manager)
-    return statements.run_block(machine, frame, node.body)
-
-
-def _entered(machine: Interpreter, manager: Value) -> Value:
-    """What `__enter__` gives; a generator function under @contextmanager, what it yields."""
-    iterator = machine.state.find(manager, IteratorObject)
-    if iterator is not None:
-        return iterator.items[0] if iterator.items else NONE
-    if isinstance(manager, Unknown):
-        return manager
-    enter = machine.find_attribute(manager, "__enter__")
-    if enter is None or isinstance(enter, Unknown):
-        return machine.unknown("what the context manager gives is not known", enter or NONE)
-    return machine.call(enter)

@@ -90,6 +90,7 @@ class Relocation:
             item.modules = self.mapping(item.modules)
             item.parameters = self.mapping(item.parameters)
             item.buffers = self.mapping(item.buffers)
+            item.arguments = tuple((name, self.recorded(each)) for name, each in item.arguments)
         elif isinstance(item, EnvironmentObject):
             item.names = self.mapping(item.names)
             item.parent = self.address(item.parent) if item.parent is not None else None
@@ -98,6 +99,10 @@ class Relocation:
 
     def mapping(self, entries: dict[str, Value]) -> dict[str, Value]:
         return {name: self.mapped(each) for name, each in entries.items()}
+
+    def recorded(self, value: Value) -> Value:
+        """The counterpart of a constructor's argument, which may be reachable by its record alone."""
+        return self.mapped(value)
 
 
 class _Copier(Relocation):
@@ -109,3 +114,6 @@ class _Copier(Relocation):
             return found
         item = self.state.read(value)
         return value if isinstance(item, (ClassObject, EnvironmentObject)) else self.take(value, item)
+
+    def recorded(self, value: Value) -> Value:
+        return value

@@ -15,18 +15,21 @@ from modgraph.prediction.values import (
     NONE,
     TRUE,
     Address,
+    BoundMethod,
     Choice,
     ClassObject,
     ClassValue,
     Constant,
     DictObject,
     EnumMember,
+    FunctionValue,
     GeneratedMethod,
     InstanceObject,
     KnownClass,
     KnownFunction,
     ListObject,
     PartialValue,
+    PropertyValue,
     TupleValue,
     Unknown,
     Value,
@@ -36,6 +39,8 @@ if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
 
 _MARK = "__dataclass_fields__"
+_OPTIONS = "<dataclass options>"
+"""In the namespace of a dataclass: the keywords of its decorator."""
 _FIELD = "dataclasses.Field"
 
 known_class(_FIELD)
@@ -67,7 +72,8 @@ def decorate(arguments: Arguments, machine: Machine) -> Value:
     item = machine.state.change(cls.address, ClassObject)
     options: dict[Value, Value] = {Constant(key): value for key, value in arguments.keywords.items()}
     namespace = item.namespace
-    namespace[_MARK] = machine.allocate(DictObject(options))
+    namespace[_OPTIONS] = machine.allocate(DictObject(options))
+    namespace[_MARK] = PropertyValue(KnownFunction("dataclasses._fields_by_name"))
     defined = item.definition.statements if item.definition is not None else {}
     wants_init = arguments.keywords.get("init", TRUE) != FALSE
     if wants_init and "__init__" not in namespace and "__init__" not in defined:
@@ -110,6 +116,32 @@ def fields_of(arguments: Arguments, machine: Machine) -> Value:
         }
         found.append(machine.allocate(InstanceObject(KnownClass(_FIELD), attributes)))
     return TupleValue(tuple(found))
+
+
+@models("dataclasses._fields_by_name")
+def fields_by_name(arguments: Arguments, machine: Machine) -> Value:
+    """`__dataclass_fields__`: unlike `fields`, with those that are no fields of an instance."""
+    cls = arguments.get(0, "obj", NONE)
+    cls = cls if isinstance(cls, ClassValue) else machine.class_of(cls)
+    assert isinstance(cls, ClassValue)
+    interpreter = cast("Interpreter", machine)
+    known = fields_of(Arguments("fields", (cls,)), machine)
+    assert isinstance(known, TupleValue)
+    by_name: dict[str, Value] = {}
+    for each in known.items:
+        item = machine.state.find(each, InstanceObject)
+        name = item.attributes["name"] if item is not None else NONE
+        if isinstance(name, Constant):
+            by_name[name.value] = each
+    entries: dict[Value, Value] = {}
+    for base in reversed(machine.mro(cls)):
+        found = machine.state.find(base.address, ClassObject) if isinstance(base, ClassValue) else None
+        if found is not None and _MARK in found.namespace:
+            for text, annotation in _annotations(interpreter, found):
+                if annotation.rpartition(".")[2] != "KW_ONLY":
+                    field = by_name.get(text) or machine.unknown("a field that instances do not have")
+                    entries[Constant(text)] = field
+    return machine.allocate(DictObject(entries))
 
 
 @models("dataclasses.asdict")
@@ -175,7 +207,7 @@ def dataclass_fields(machine: Interpreter, cls: ClassValue) -> list[Field]:
 
 
 def _own_fields(machine: Interpreter, cls: ClassValue, item: ClassObject) -> Iterator[Field]:
-    options = machine.state.find(item.namespace[_MARK], DictObject)
+    options = machine.state.find(item.namespace[_OPTIONS], DictObject)
     keyword_only = options is not None and options.entries.get(Constant("kw_only")) == TRUE
     for name, annotation in _annotations(machine, item):
         if "ClassVar" in annotation:
@@ -215,6 +247,11 @@ def _annotations(machine: Interpreter, item: ClassObject) -> Iterator[tuple[str,
         for small in node.body if isinstance(node, cst.SimpleStatementLine) else ():
             if isinstance(small, cst.AnnAssign) and isinstance(small.target, cst.Name):
                 yield small.target.value, expressions.source_of(small.annotation.annotation)
+
+
+def annotated_names(machine: Interpreter, item: ClassObject) -> list[str]:
+    """The names that a class body annotates, in order."""
+    return [name for name, _ in _annotations(machine, item)]
 
 
 def call_generated(machine: Interpreter, function: GeneratedMethod, arguments: Arguments) -> Value:
@@ -285,6 +322,58 @@ def construct(machine: Interpreter, cls: ClassValue, arguments: Arguments) -> Va
     if any(isinstance(base, KnownClass) and base.name == "builtins.tuple" for base in order):
         return _tuple_subclass(machine, cls, arguments)
     return None
+
+
+def field_names(machine: Interpreter, cls: ClassValue) -> Value | None:
+    """`_fields` of a named tuple class; None of another class."""
+    for base in machine.mro(cls):
+        item = machine.state.find(base.address, ClassObject) if isinstance(base, ClassValue) else None
+        fields = (
+            item.fields or _named_tuple_fields(machine, base, item) if item and isinstance(base, ClassValue) else None
+        )
+        if fields is not None:
+            return TupleValue(tuple(Constant(name) for name, _ in fields))
+    return None
+
+
+TUPLE_NEW = "collections.namedtuple.__new__"
+
+
+def set_defaults(machine: Interpreter, method: BoundMethod, defaults: Value) -> None:
+    """`Point.__new__.__defaults__ = (...)`: of the last fields of a named tuple."""
+    cls, given = method.receiver, machine.iterate(defaults)
+    item = machine.state.find(cls.address, ClassObject) if isinstance(cls, ClassValue) else None
+    if not isinstance(cls, ClassValue) or item is None or item.fields is None or isinstance(given, Unknown):
+        return
+    names = [name for name, _ in item.fields]
+    padded = [None] * (len(names) - len(given)) + given
+    machine.state.change(cls.address, ClassObject).fields = tuple(zip(names, padded, strict=True))
+
+
+@models(TUPLE_NEW)
+def tuple_new(arguments: Arguments, machine: Machine) -> Value:
+    cls, _, *rest = arguments.positional
+    return machine.call(cls, rest, arguments.keywords, arguments.where)
+
+
+def member_attribute(machine: Interpreter, member: EnumMember, name: str) -> Value | None:
+    """What the `__init__` of an Enum class sets on a member; None where it does not."""
+    init = machine.class_attribute(member.cls, "__init__")
+    if not isinstance(init, FunctionValue):
+        return None
+    given = member.value.items if isinstance(member.value, TupleValue) else (member.value,)
+    before = machine.state
+    machine.state = before.fork()
+    try:
+        scratch = machine.allocate(
+            InstanceObject(member.cls, {"_value_": member.value, "_name_": Constant(member.name)})
+        )
+        machine.call(init, (scratch, *given))
+        item = machine.state.read(scratch)
+        found = item.attributes.get(name) if isinstance(item, InstanceObject) else None
+        return None if isinstance(found, Address) and before.get(found.index) is None else found
+    finally:
+        machine.state = before
 
 
 def _tuple_subclass(machine: Interpreter, cls: ClassValue, arguments: Arguments) -> Value | None:

@@ -55,8 +55,25 @@ class FunctionDefinition:
         return isinstance(self.node, cst.FunctionDef) and self.node.asynchronous is not None
 
     @cached_property
+    def bound_names(self) -> frozenset[str]:
+        """Names that its own statements bind."""
+        return self.parsed.bound_by(self.node) if isinstance(self.node, cst.FunctionDef) else frozenset()
+
+    @cached_property
     def takes_arguments(self) -> bool:
         return bool(self.parameters)
+
+    @cached_property
+    def is_abstract(self) -> bool:
+        """It stands under abc.abstractmethod."""
+        found = [getattr(each.decorator, "attr", each.decorator) for each in getattr(self.node, "decorators", ())]
+        return any(isinstance(name, cst.Name) and name.value == "abstractmethod" for name in found)
+
+    @cached_property
+    def uses_receiver(self) -> bool:
+        """Its first parameter serves for more than calling the method itself again."""
+        first = self.parameters[0].name if self.parameters else ""
+        return self.parsed.mentions(first) and _uses(self.node.body, first, self.name)
 
 
 @dataclass(eq=False)
@@ -117,6 +134,17 @@ def _parameters(params: cst.Parameters) -> Iterator[Parameter]:
         yield Parameter(param.name.value, "keyword", param.default, _annotation(param))
     if params.star_kwarg is not None:
         yield Parameter(params.star_kwarg.name.value, "varkw")
+
+
+def _uses(node: cst.CSTNode, name: str, method: str) -> bool:
+    """`name` stands in it, other than in `name.method(...)`."""
+    if isinstance(node, cst.Name):
+        return node.value == name
+    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
+        called = node.func
+        if isinstance(called.value, cst.Name) and called.value.value == name and called.attr.value == method:
+            return any(_uses(argument, name, method) for argument in node.args)
+    return any(_uses(child, name, method) for child in node.children)
 
 
 def _yields(node: cst.CSTNode) -> bool:

@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any, TypeVar
 
 from modgraph.errors import TargetError
@@ -37,6 +38,10 @@ from modgraph.source.targets import Ref, Target
 
 _STACK = 512 * 1024 * 1024
 _RECURSION = 60_000
+_FRAMES = 2**18
+"""Python keeps frames in chunks of 16 KiB, fetches one from the system at a call across the end of the last, and gives
+it back when the call returns: a loop at such a place is several times slower. A frame that claims so many words gets a
+chunk of twice that size (4 MiB, touched only as far as it is used), in which there is room for all that follow."""
 _COLLECTIONS = (100_000, 20, 50)
 """Trees and values are many, live long and hold few cycles: looking through them often finds nothing."""
 
@@ -59,6 +64,13 @@ def interpreter(search_path: Sequence[str] = ()) -> Interpreter:
     return Interpreter(finder_for(search_path or sys.path))
 
 
+def _call(function: Callable[[], None]) -> None:
+    function()
+
+
+_call_in_one_chunk = FunctionType(_call.__code__.replace(co_stacksize=_FRAMES), globals())
+
+
 def with_deep_stack(function: Callable[[], Result]) -> Result:
     """Runs it where Python's stack is deep enough for any nesting that the limits allow."""
     results: list[Result] = []
@@ -76,7 +88,7 @@ def with_deep_stack(function: Callable[[], Result]) -> Result:
     try:
         sys.setrecursionlimit(max(outer_limit, _RECURSION))
         gc.set_threshold(*_COLLECTIONS)
-        thread = threading.Thread(target=run, name="modgraph-prediction")
+        thread = threading.Thread(target=_call_in_one_chunk, args=(run,), name="modgraph-prediction")
         thread.start()
     finally:
         threading.stack_size(outer_size)
@@ -97,8 +109,7 @@ def predict_target(target: Target) -> Prediction:
     machine = interpreter(target.search_path)
     if target.root is not None:
         machine.finder = finder_for([str(target.root), *(target.search_path or sys.path)])
-    source = load_target(machine, target)
-    return with_deep_stack(lambda: _predict(machine, source, target))
+    return with_deep_stack(lambda: _predict(machine, load_target(machine, target), target))
 
 
 def load_target(machine: Interpreter, target: Target) -> SourceModule:
@@ -123,7 +134,10 @@ def load_target(machine: Interpreter, target: Target) -> SourceModule:
 
 
 def _predict(machine: Interpreter, source: SourceModule, target: Target) -> Prediction:
-    value = find_name(machine, source, target.name)
+    try:
+        value = find_name(machine, source, target.name)
+    except (Raised, LimitError) as error:
+        return _not_reached(machine, target, error)
     if isinstance(value, (ClassValue, FunctionValue)) or target.called:
         positional = [argument_value(machine, argument) for argument in target.arguments]
         keywords = {name: argument_value(machine, argument) for name, argument in target.keywords}
@@ -131,6 +145,17 @@ def _predict(machine: Interpreter, source: SourceModule, target: Target) -> Pred
             keywords.update(not_given(machine, value, len(positional), keywords))
         return predict_value(machine, value, positional, keywords)
     return Prediction(machine, value)
+
+
+def _not_reached(machine: Interpreter, target: Target, error: Raised | LimitError) -> Prediction:
+    """What is asked for cannot be made: its module does not come to its end."""
+    if isinstance(error, Raised):
+        failure = Unknown(f"raises {error.name.removeprefix('builtins.')}: {error.message}", error.where)
+    else:
+        failure = Unknown(str(error))
+    machine.frames.clear()
+    machine.problem(f"{target.name} is not reached: its module {failure.reason}", None, failure.where)
+    return Prediction(machine, failure, failure)
 
 
 def find_name(machine: Interpreter, source: SourceModule, name: str) -> Value:

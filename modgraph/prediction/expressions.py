@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from modgraph.prediction import attributes, comparison, comprehensions, functions, items, names, operators, text
-from modgraph.prediction.frames import Frame
+from modgraph.prediction.frames import EnoughError, Frame
 from modgraph.prediction.knowledge.registry import Arguments
+from modgraph.prediction.limits import MAX_YIELDED
 from modgraph.prediction.values import (
     NONE,
     Choice,
@@ -159,8 +160,12 @@ def _call(machine: Interpreter, frame: Frame, node: cst.Call) -> Value:
     positional: list[Value] = []
     keywords: dict[str, Value] = {}
     unknown: Unknown | None = None
+    unread = type(function) is Unknown and function.inert  # a logger: the text of an object may take long to make
     for argument in node.args:
-        value = evaluate(machine, frame, argument.value)
+        if unread and type(argument.value) is cst.FormattedString:
+            value = text.unread(machine, frame, argument.value)
+        else:
+            value = evaluate(machine, frame, argument.value)
         if argument.star == "*":
             parts = machine.iterate(value)
             if isinstance(parts, Unknown):
@@ -310,7 +315,12 @@ def _yield(machine: Interpreter, frame: Frame, node: cst.Yield) -> Value:
         else:
             frame.yields.extend(parts)
     else:
-        frame.yields.append(evaluate(machine, frame, node.value) if node.value is not None else NONE)
+        given = evaluate(machine, frame, node.value) if node.value is not None else NONE
+        frame.yields.append(given)
+        if frame.on_yield is not None:
+            frame.on_yield(given)
+    if len(frame.yields) > MAX_YIELDED:
+        raise EnoughError
     return NONE
 
 

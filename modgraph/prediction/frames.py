@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -15,6 +16,10 @@ from modgraph.source.modules import Parsed
 
 Outcome = Literal["normal", "return", "break", "continue", "dead"]
 """How a block ended. "dead": every path through it left by a return, break or continue that is kept elsewhere."""
+
+
+class EnoughError(Exception):
+    """A generator has yielded as many items as it is asked for."""
 
 
 class LimitError(Exception):
@@ -51,6 +56,8 @@ class Frame:
     yields: list[Value] | None = None
     """What a generator has yielded."""
     yields_unknown: bool = False
+    on_yield: Callable[[Value], None] | None = None
+    """Called with what is yielded: the block of the `with` around a generator."""
     handling: Raised | None = None
     """What a bare `raise` raises again."""
     undecided: int = 0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from modgraph.prediction import classes, expressions, names, registries, statements
+from modgraph.prediction import classes, expressions, metaclasses, names, registries, statements
 from modgraph.prediction.definitions import ClassDefinition, FunctionDefinition
 from modgraph.prediction.frames import Frame, LimitError
 from modgraph.prediction.knowledge import registry
@@ -115,26 +115,35 @@ def _decorated(machine: Interpreter, frame: Frame, decorator: cst.Decorator, val
     try:
         function = expressions.evaluate(machine, frame, decorator.decorator)
         if isinstance(function, Unknown):
-            machine.unfollowed += not function.inert
+            if not function.inert:
+                _give_up(machine, frame)
             return None
         if isinstance(function, FunctionValue) and function.definition in machine.too_long:
-            machine.unfollowed += 1
+            _give_up(machine, frame)
             return None
         return machine.invoke(function, Arguments("", (value,), {}, frame.location()))
     except Raised:
-        machine.unfollowed += 1
+        _give_up(machine, frame)
         machine.state = before
         return None
     except LimitError:
         if machine.exhausted or machine.steps > limit:
             raise
-        machine.unfollowed += 1
+        _give_up(machine, frame)
         machine.state = before
         if isinstance(function, FunctionValue):
             machine.too_long.add(function.definition)
         return None
     finally:
         machine.module_limit = limit
+
+
+def _give_up(machine: Interpreter, frame: Frame) -> None:
+    """Notes that what a decorator of this statement does, it may register something, is not known."""
+    machine.unfollowed += 1
+    line = frame.parsed.first_line
+    why = Unknown(f"what the decorators in {frame.parsed.file}, line {line}, do is not known")
+    machine.base.unfollowed.setdefault((frame.module, line), why)
 
 
 def signature(machine: Interpreter, function: Value) -> tuple[str, ...] | None:
@@ -228,10 +237,20 @@ def _make(
     name = f"{definition.module}.{definition.qualname}"
     closure = _closure(machine, frame)
     cls = make_class(machine, name, bases, definition, closure)
+    keywords = {
+        argument.keyword.value: expressions.evaluate(machine, frame, argument.value)
+        for argument in node.keywords
+        if argument.keyword is not None
+    }
+    meta = keywords.pop("metaclass", None)
+    if isinstance(meta, ClassValue):
+        machine.state.change(cls.address, ClassObject).metaclass = meta
     if definition.entry is None:
         _run_body(machine, frame, node, cls, closure)
-    _init_subclass(machine, frame, node, cls)
-    return decorate(machine, frame, decorators, cls)
+    made = metaclasses.apply(machine, cls, keywords)
+    if made == cls:
+        _init_subclass(machine, frame, keywords, cls)
+    return decorate(machine, frame, decorators, made)
 
 
 def _bases(machine: Interpreter, frame: Frame, node: cst.ClassDef) -> tuple[Value, ...]:
@@ -267,6 +286,7 @@ def make_class(
         Raised: TypeError, where the bases have no consistent order.
     """
     item = ClassObject(definition, bases, (), dict(namespace or {}), closure)
+    item.metaclass = metaclasses.inherited(machine, bases)
     cls = ClassValue(name, machine.state.allocate(item))
     if bases in ((), (classes.OBJECT,)):
         item.mro = (cls, classes.OBJECT)
@@ -292,18 +312,15 @@ def _run_body(machine: Interpreter, frame: Frame, node: cst.ClassDef, cls: Class
     item = machine.state.change(cls.address, ClassObject)
     for name, value in found.names.items():
         item.namespace[name] = as_member(machine, cls, item, name, value)
+    for name, value in found.names.items():
+        _tell_name(machine, cls, name, value)
 
 
-def _init_subclass(machine: Interpreter, frame: Frame, node: cst.ClassDef, cls: ClassValue) -> None:
+def _init_subclass(machine: Interpreter, frame: Frame, keywords: dict[str, Value], cls: ClassValue) -> None:
     """Calls `__init_subclass__` of a base written in source."""
     hook = classes.class_attribute(machine, cls, "__init_subclass__", cls)
     if not isinstance(hook, ClassMethod) or not isinstance(hook.function, FunctionValue):
         return
-    keywords = {
-        argument.keyword.value: expressions.evaluate(machine, frame, argument.value)
-        for argument in node.keywords
-        if argument.keyword is not None and argument.keyword.value != "metaclass"
-    }
     try:
         machine.invoke(hook.function, Arguments("__init_subclass__", (cls,), keywords, frame.location()))
     except Raised as raised:
@@ -326,7 +343,7 @@ def class_namespace_entry(machine: Interpreter, cls: ClassValue, item: ClassObje
     finally:
         machine.class_running.discard(key)
     if isinstance(value, Address):
-        registries.claim(machine, (definition.module, definition.qualname.partition(".")[0]), since)
+        registries.claim(machine, (definition.module, definition.qualname.partition(".")[0]), since, name)
     if value is not None:
         value = as_member(machine, cls, item, name, value)
         for target in (machine.state.read(cls.address), machine.base.objects.get(cls.address.index)):
@@ -356,7 +373,18 @@ def _run_class_entry(
                     value = names.import_value(machine, module, imported)
         else:
             value = statements.run_class_statement(machine, source, statement, frame).get(name, value)
+    if value is not None:
+        _tell_name(machine, cls, name, value)
     return value
+
+
+def _tell_name(machine: Interpreter, cls: ClassValue, name: str, value: Value) -> None:
+    """Calls `__set_name__` of a descriptor written as a class."""
+    instance = machine.state.find(value, InstanceObject)
+    if instance is not None and isinstance(instance.cls, ClassValue):
+        hook = classes.class_attribute(machine, instance.cls, "__set_name__")
+        if isinstance(hook, FunctionValue):
+            machine.call(hook, (value, cls, Constant(name)))
 
 
 def as_member(machine: Interpreter, cls: ClassValue, item: ClassObject, name: str, value: Value) -> Value:

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from modgraph.prediction.frames import LimitError
+from modgraph.prediction.knowledge.registry import Raised
 from modgraph.prediction.values import (
     Address,
     BoundMethod,
@@ -82,9 +85,11 @@ class HeldModules:
         """What the bodies of a class and its bases keep, torch's own aside."""
         if cls not in self._of_class:
             found: list[_Place] = []
-            for base in self._machine.mro(cls) if isinstance(cls, ClassValue) else ():
-                if isinstance(base, ClassValue) and not base.name.startswith("torch."):
-                    found.extend(self._body(base))
+            # What has used up its steps or time evaluates nothing further; a problem says so already.
+            with suppress(LimitError, Raised):
+                for base in self._machine.mro(cls) if isinstance(cls, ClassValue) else ():
+                    if isinstance(base, ClassValue) and not base.name.startswith("torch."):
+                        found.extend(self._body(base))
             self._of_class[cls] = found
         return self._of_class[cls]
 

@@ -8,8 +8,9 @@ import re
 import sys
 import textwrap
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from modgraph.prediction.limits import MAX_IMPORTED_MODULES
@@ -40,16 +41,17 @@ class Imported:
     """Why there may be more than these."""
 
 
-def imported_by(finder: ModuleFinder, roots: tuple[str, ...]) -> Imported:
-    """The modules imported with `roots`; those of installed packages left out."""
+def imported_by(finder: ModuleFinder, roots: tuple[str, ...], known: Container[str] = ()) -> Imported:
+    """The modules imported with `roots`; those of other installed packages left out, and the known ones."""
     found = Imported()
+    tops = set(map(top_of, roots))
     pending = list(reversed(roots))
     while pending:
         name = pending.pop()
-        if name in found.modules or _foreign(name):
+        if name in found.modules or name in known or _foreign(name):
             continue
         source = finder.source(name)
-        if source is None or (is_installed(source) and name not in roots):
+        if source is None or (top_of(name) not in tops and is_installed(source)):
             continue
         if len(found.modules) >= MAX_IMPORTED_MODULES:
             found.incomplete = f"more than {MAX_IMPORTED_MODULES} modules are imported"
@@ -73,13 +75,30 @@ def _read(finder: ModuleFinder, source: SourceModule) -> tuple[list[tuple[int, s
 
 
 def _foreign(name: str) -> bool:
-    top = name.partition(".")[0]
+    top = top_of(name)
     return top in sys.stdlib_module_names or top in ("torch", "numpy")
 
 
 def is_installed(source: SourceModule) -> bool:
     """Whether a module belongs to an installed package, by where it lies."""
-    return any(part in ("site-packages", "dist-packages") for part in source.path.parts)
+    parents = source.path.parents
+    depth = source.name.count(".") + source.is_package
+    return any(part in ("site-packages", "dist-packages") for part in source.path.parts) or (
+        depth < len(parents) and _holds_distributions(str(parents[depth]))
+    )
+
+
+@cache
+def _holds_distributions(directory: str) -> bool:
+    try:
+        return any(entry.endswith(".dist-info") for entry in os.listdir(directory))
+    except OSError:
+        return False
+
+
+def top_of(name: str) -> str:
+    """The package outermost in an import path."""
+    return name.partition(".")[0]
 
 
 def _parents(name: str) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from modgraph.prediction import classes
+from modgraph.prediction import classes, lookups
 from modgraph.prediction.knowledge.registry import LOADED_MODULES
 from modgraph.prediction.values import (
     NONE,
@@ -28,6 +28,7 @@ from modgraph.prediction.values import (
 )
 
 if TYPE_CHECKING:
+    from modgraph.prediction.knowledge.registry import Machine
     from modgraph.prediction.machine import Interpreter
 
 
@@ -91,6 +92,10 @@ def index_of(machine: Interpreter, key: Value) -> int | None:
         key = key.value
     if isinstance(key, Constant) and isinstance(key.value, int):
         return int(key.value)
+    if isinstance(key, Address):
+        method = machine.class_attribute(machine.class_of(key), "__index__")
+        if method is not None and not isinstance(method, Unknown):
+            return index_of(machine, machine.call(method, (key,)))
     return None
 
 
@@ -189,9 +194,19 @@ def _from_dict(machine: Interpreter, address: Value, mapping: DictObject, key: V
     found = find_entry(machine, mapping, key)
     if found is not None:
         return found
+    missing = machine.class_attribute(mapping.cls, "__missing__")
+    made_on_demand = mapping.default_factory not in (None, NONE) or missing is not None
+    if isinstance(address, Address) and not (made_on_demand and machine.module_depth):
+        again = lookups.look_again(machine, address, key, certain=True)
+        if again is not False:
+            mapping = machine.state.find(address, DictObject) or mapping
+            found = find_entry(machine, mapping, key)
+            if found is not None:
+                return found
+            if isinstance(again, Unknown):
+                return again
     if mapping.open is not None:
         return mapping.open
-    missing = machine.class_attribute(mapping.cls, "__missing__")
     if missing is not None and not isinstance(missing, Unknown):
         return machine.call(missing, (address, key))
     if mapping.default_factory is not None and mapping.default_factory != NONE:
@@ -258,7 +273,7 @@ def own_assign(machine: Interpreter, value: Value, key: Value, new: Value) -> No
         raise machine.raises("IndexError", "list assignment index out of range") from None
 
 
-def _write_through(machine: Interpreter, mapping: DictObject, key: Value, new: Value) -> None:
+def _write_through(machine: Machine, mapping: DictObject, key: Value, new: Value) -> None:
     """A `__dict__` of an instance is a view: what is written to it is written to the instance."""
     owner = mapping.attributes.get(VIEW_OF)
     if isinstance(owner, Address) and isinstance(key, Constant):
@@ -268,12 +283,29 @@ def _write_through(machine: Interpreter, mapping: DictObject, key: Value, new: V
         getattr(target, name)[key.value] = new
 
 
-def _delete_through(machine: Interpreter, mapping: DictObject, key: Value) -> None:
+def _delete_through(machine: Machine, mapping: DictObject, key: Value) -> None:
     owner = mapping.attributes.get(VIEW_OF)
     if isinstance(owner, Address) and isinstance(key, Constant):
         target = machine.state.write(owner)
         store = mapping.attributes.get(VIEW_STORE)
         getattr(target, store.value if isinstance(store, Constant) else "attributes").pop(key.value, None)
+
+
+def write_back(machine: Machine, mapping: DictObject, before: dict[Value, Value]) -> None:
+    """What a method has changed in a view, `before` being its entries before, is changed in the instance it shows."""
+    for key in before:
+        if key not in mapping.entries:
+            _delete_through(machine, mapping, key)
+    for key, new in mapping.entries.items():
+        if before.get(key) is not new:
+            _write_through(machine, mapping, key, new)
+    owner = mapping.attributes[VIEW_OF]
+    if (
+        mapping.open is not None
+        and isinstance(owner, Address)
+        and getattr(machine.state.read(owner), "open", 0) is None
+    ):
+        setattr(machine.state.write(owner), "open", mapping.open)  # noqa: B010 - not every heap object has it
 
 
 VIEW_OF = "<view of>"
@@ -356,10 +388,10 @@ def mapping_pairs(machine: Interpreter, value: Value) -> tuple[list[tuple[Value,
 def merge_mapping(machine: Interpreter, address: Address, value: Value) -> None:
     """{..., **value}."""
     pairs = mapping_pairs(machine, value)
-    if isinstance(pairs, Unknown):
-        machine.state.change(address, DictObject).open = pairs
-        return
-    for key, item in pairs[0]:
+    found, why = ([], pairs) if isinstance(pairs, Unknown) else pairs
+    if why is not None:
+        target = machine.state.change(address, DictObject)
+        target.open = why
+        target.entries = dict.fromkeys(target.entries, why)  # each may be replaced
+    for key, item in found:
         assign(machine, address, key, item)
-    if pairs[1] is not None:
-        machine.state.change(address, DictObject).open = pairs[1]

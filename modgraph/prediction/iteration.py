@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
 
 
+_ITEMS_OF_A_CONSTANT = 8
+"""What a value takes, in items of a sequence."""
+
+
 def iterate(machine: Interpreter, value: Value) -> list[Value] | Unknown:
     """All items, or why they are not known; an iterator is used up.
 
@@ -79,6 +83,7 @@ def _constant(machine: Interpreter, value: Constant) -> list[Value] | Unknown:
         size = MAX_LOOP_ITERATIONS + 1
     if size > MAX_LOOP_ITERATIONS:
         return machine.unknown(f"a loop of more than {MAX_LOOP_ITERATIONS} turns")
+    machine.makes(_ITEMS_OF_A_CONSTANT * size)
     return [Constant(item) for item in value.value]
 
 
@@ -120,8 +125,8 @@ def length(machine: Interpreter, value: Value) -> int | Unknown:
     if isinstance(value, Constant):
         try:
             return len(value.value)
-        except TypeError as error:
-            raise machine.raises("TypeError", str(error)) from None
+        except (TypeError, OverflowError) as error:
+            raise machine.raises(type(error).__name__, str(error)) from None
     if isinstance(value, ClassValue):
         members = classes.enum_members(machine, value)
         if members is not None:

@@ -80,8 +80,8 @@ class _Joiner:
 
     def run(self) -> bool:
         base = self.first.base.objects
-        first, second = self.first.objects, self.second.objects
-        for index in self.first.parted(self.second):
+        first, second = self.first, self.second
+        for index in first.parted(second):
             mine, other = first.get(index), second.get(index)
             if mine is other:
                 continue
@@ -91,7 +91,7 @@ class _Joiner:
                 continue
             if mine is None:
                 other.owner = None
-                first[index] = other
+                first.objects[index] = other
                 continue
             merged = mine.copy()
             merged.owner = self.first.token
@@ -99,7 +99,7 @@ class _Joiner:
             self.changed = False
             self.merge(merged, other)
             if self.changed or not self.growth_is_open:
-                first[index] = merged
+                first.objects[index] = merged
             self.changed = self.changed or before
         self.first.globals = self.mapping(self.first.globals, self.second.globals, optional=False)
         known = set(self.first.problems)
@@ -193,8 +193,17 @@ class _Widener(_Joiner):
     def differing(self, mine: Value, other: Value) -> Value:  # noqa: ARG002 - neither says what a later turn makes of it
         return self.unknown()
 
+    def gone(self, value: Value) -> Value:
+        """An entry that a turn has removed: it is not there any more, or not yet."""
+        if isinstance(value, Unknown) and value.optional:
+            return value
+        self.changed = True
+        return self.single(value)
+
     def registered(self, mine: dict[str, Value], other: dict[str, Value]) -> dict[str, Value]:
-        merged = {key: self.value(value, other[key]) if key in other else value for key, value in mine.items()}
+        merged = {
+            key: self.value(value, other[key]) if key in other else self.gone(value) for key, value in mine.items()
+        }
         if any(key not in mine for key in other):
             self.changed = self.changed or OPEN not in merged
             merged.setdefault(OPEN, self.unknown())

@@ -24,6 +24,15 @@ MAX_DECORATOR_STEPS = 1_000
 MAX_SECONDS = 30.0
 """Wall-clock time of one prediction."""
 
+MAX_MATCHING_STEPS = 100_000_000
+"""Steps that matching one regular expression could take; one that could take more is not begun."""
+
+MAX_MADE_ITEMS = 50_000_000
+"""Items of sequences and characters of text (eight to an item) that operations of one prediction make at once."""
+
+MAX_COMPARED_DEPTH = 200
+"""Containers inside each other that are compared item by item."""
+
 MAX_LOOP_ITERATIONS = 20_000
 """Turns of one loop, and items of one range that is walked through."""
 
@@ -51,6 +60,9 @@ MAX_KEY_OBJECTS = 300
 MIN_REMEMBERED_STEPS = 12
 """Steps that a call must have taken for its next one to be looked for among those that are kept."""
 
+MIN_LONG_STEPS = 5_000
+"""Steps of a construction that is kept when it is made for the first time; of others only the second is."""
+
 MAX_PLAIN_STEPS = 20_000
 """Steps of a comprehension in which no module or parameter was made; what it gives is then left unknown."""
 
@@ -64,3 +76,15 @@ MAX_COPIED_OBJECTS = 10_000_000
 """Objects in the copies of states that undecided branches need, all together; bounds the memory of a prediction."""
 MAX_REPLAYED_STATEMENTS = 400
 """Statements that are run because they may fill one registry; with more it is open."""
+
+MAX_NAMESPACE = 3_000
+"""Names of a module that is asked for as a whole; of a larger one nothing is said."""
+
+MAX_KEYED_STATEMENTS = 20
+"""Statements that are run because they mention a key that a container of a module lacks."""
+
+MAX_IMPORT_CHAIN = 6
+"""Modules that hand a name on, each importing it from the next, through which it is followed by the text alone."""
+
+MAX_YIELDED = 2_000
+"""Items that a generator is asked for; it runs ahead of what consumes it, and may have no end."""

@@ -20,6 +20,7 @@ from modgraph.prediction import (
     functions,
     items,
     iteration,
+    lookups,
     memo,
     names,
     operators,
@@ -33,12 +34,11 @@ from modgraph.prediction.import_order import Imported
 from modgraph.prediction.joining import choice_of, join
 from modgraph.prediction.knowledge import registry
 from modgraph.prediction.knowledge.registry import Arguments, Raised
-from modgraph.prediction.limits import MAX_COPIED_OBJECTS, MAX_MODULE_STEPS, MAX_SECONDS, MAX_STEPS
+from modgraph.prediction.limits import MAX_COPIED_OBJECTS, MAX_MADE_ITEMS, MAX_MODULE_STEPS, MAX_SECONDS, MAX_STEPS
 from modgraph.prediction.state import Base, State, Trouble
 from modgraph.prediction.values import (
     Address,
     Choice,
-    ClassObject,
     ClassValue,
     Constant,
     EnvironmentObject,
@@ -81,6 +81,8 @@ class Interpreter:
         """Decorators that were given up."""
         self.shadows: dict[str, ClassValue | None] = {}
         """Classes as their source has them, of known classes whose source is there."""
+        self.lineages: dict[int, frozenset[int]] = {}
+        """Addresses of the classes in an MRO, by that of its class as the base has it."""
         self.class_attributes: dict[tuple[object, str, object], Value | None] = {}
         """What was found in the namespaces of MROs, where every class is as the base has it."""
         self.fragments: dict[tuple[object, ...], memo.Fragment | None] = {}
@@ -95,16 +97,28 @@ class Interpreter:
         self.roots: list[str] = []
         """Modules that are imported first: those of the targets."""
         self.imported: dict[tuple[str, ...], Imported] = {}
+        self.wanted: dict[int, lookups.Wanted] = {}
+        """Containers in which a key was missing."""
+        self.beside: dict[tuple[str, str], Imported] = {}
+        """What the second module brings besides what the first, which holds containers, does; see `lookups.py`."""
         self.unfollowed = 0
         """How many decorators raised, took too long or are not known."""
         self.base.settle = lambda index: registries.settle(self, index)
         self.module_depth = 0
+        self.making: list[ClassValue] = []
+        """Classes whose metaclasses are running."""
+        self.on_yield: Callable[[Value], None] | None = None
+        """The block of a `with`, to be run where the next generator that is called yields."""
         self.strict = False
         """Faults of the interpreter itself are raised, for tests; otherwise they are unknowns."""
         self.depth = 0
+        self.comparing = 0
+        """Containers whose items are being compared, one inside the other."""
         self.steps = 0
         self.module_limit = MAX_STEPS + 1
-        """`steps` at which the evaluation of a module-level name is given up."""
+        """`steps` at which the evaluation of a module-level name, or of a decorator, is given up."""
+        self.outer_limit = MAX_STEPS + 1
+        """The same of the module-level name alone."""
         self.undecided = 0
         """How many undecided branches and loops enclose what is running."""
         self.deadline = 0.0
@@ -117,6 +131,7 @@ class Interpreter:
         self.guards = []
         self.depth = 0
         self.steps = 0
+        self.made = 0
         self.base.copied = 0
         self.undecided = 0
         self.module_limit = MAX_STEPS + 1
@@ -138,6 +153,16 @@ class Interpreter:
         if self.steps & 1023 == 0 and time.monotonic() > self.deadline:
             raise LimitError(f"more than {MAX_SECONDS:g} seconds")
 
+    def makes(self, count: int) -> None:
+        """Counts items that one operation makes at once, which cost memory and no steps.
+
+        Raises:
+            LimitError: they are used up.
+        """
+        self.made += count
+        if self.made > MAX_MADE_ITEMS:
+            raise LimitError(f"more than {MAX_MADE_ITEMS} items of values")
+
     @property
     def exhausted(self) -> bool:
         """The whole prediction's budget is used up, not only that of a module-level name."""
@@ -149,30 +174,33 @@ class Interpreter:
     def at_module_level(self) -> Iterator[None]:
         """What is made inside lies in the base, and outlives the prediction."""
         outer, frames, guards, depth = self.state, self.frames, self.guards, self.depth
-        limit, undecided = self.module_limit, self.undecided
+        limit, outer_limit, undecided = self.module_limit, self.outer_limit, self.undecided
         if self.module_depth == 0:
-            self.module_limit = min(self.module_limit, self.steps + MAX_MODULE_STEPS)
-        self.base.outer.append(outer.objects)
+            self.module_limit = self.outer_limit = min(self.module_limit, self.steps + MAX_MODULE_STEPS)
+        self.base.outer.append(outer)
         self.undecided = 0
         self.state, self.guards, self.frames = State(self.base), [], list(frames)
+        if self.module_depth:  # one statement of a module brings another: what the first has done is there to see
+            self.state.below = outer.fork().below
         self.module_depth += 1
         try:
             yield
         finally:
+            made = self.state.above(outer.below) if self.module_depth > 1 else self.state.everything()
             self._keep_classes()
-            self.base.objects.update(self.state.objects)
+            self.base.objects.update(made)
+            if self.module_depth > 1:
+                outer.objects.update((index, item) for index, item in made.items() if outer.get(index) is not None)
             self.base.globals.update(self.state.globals)
             self.base.outer.pop()
             self.module_depth -= 1
             self.state, self.frames, self.guards, self.depth = outer, frames, guards, depth
-            self.module_limit, self.undecided = limit, undecided
+            self.module_limit, self.outer_limit, self.undecided = limit, outer_limit, undecided
 
     def _keep_classes(self) -> None:
         """Forgets what was found in classes, where module-level code has changed one that was there before."""
-        if self.state.has_classes and self.class_attributes:
-            known = self.base.objects
-            if any(index in known and isinstance(item, ClassObject) for index, item in self.state.objects.items()):
-                self.class_attributes.clear()
+        if any(index in self.base.objects for index in self.state.classes):
+            self.class_attributes.clear()
 
     def module_statement(self, source: SourceModule, statement: Statement, environment: Address) -> dict[str, Value]:
         """Executes a statement of a module's body in that environment; the names it binds with their values. One that
@@ -215,7 +243,7 @@ class Interpreter:
                 try:
                     value = path()
                 except Raised as error:
-                    raised.append((error, self.state))
+                    raised.append((error.kept(), self.state))
                 else:
                     results.append((value, self.state))
         finally:
@@ -225,7 +253,7 @@ class Interpreter:
     def may_raise(self, raised: Raised) -> None:
         """One path raised, others did not: the `try` around them, if there is one, has to go both ways."""
         if self.guards:
-            self.guards[-1].append((raised, self.state))
+            self.guards[-1].append((raised.kept(), self.state))
 
     def settle(
         self,
@@ -238,7 +266,7 @@ class Interpreter:
         """Joins the states of paths that go on from here; the choice of their values."""
         if not results:
             self.state = raised[0][1]
-            raise raised[0][0]
+            raise raised.pop(0)[0]
         if raised and self.guards:
             self.guards[-1].extend(raised)
         value, self.state = results[0]

@@ -2,7 +2,7 @@
 
 A construction or call is remembered only where it depended on nothing but its arguments: these are immutable, or
 objects whose whole contents are part of the key; no other object made before was read, and none was changed. The first
-construction only marks the key, so that what is made once is not copied.
+construction only marks the key, so that what is made once is not copied, unless it took long.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from modgraph.graph.model import SourceLocation
 from modgraph.prediction.copying import Relocation
 from modgraph.prediction.knowledge.registry import Arguments
-from modgraph.prediction.limits import MAX_KEPT_OBJECTS, MAX_KEY_OBJECTS, MAX_REMEMBERED_OBJECTS
+from modgraph.prediction.limits import MAX_KEPT_OBJECTS, MAX_KEY_OBJECTS, MAX_REMEMBERED_OBJECTS, MIN_LONG_STEPS
 from modgraph.prediction.values import (
     Address,
     Choice,
@@ -88,7 +88,7 @@ def key_of(machine: Interpreter, callee: object, arguments: Arguments) -> Key | 
     roots: list[Address] = []
     for value in values:
         if type(value) is Address:
-            if value.index in machine.state.objects:
+            if machine.state.get(value.index) is not None:
                 roots.append(value)
         elif not _immutable(value):
             return None
@@ -106,10 +106,10 @@ def key_of(machine: Interpreter, callee: object, arguments: Arguments) -> Key | 
 def _contents(machine: Interpreter, roots: tuple[int, ...]) -> _Contents | None:
     base, state = machine.base, machine.state
     known = base.contents.get(roots)
-    if isinstance(known, _Contents):
-        objects = state.objects
-        if all(objects.get(at.index) is item for at, item in zip(known.closure, known.objects, strict=True)):
-            return known
+    if isinstance(known, _Contents) and all(
+        state.get(at.index) is item for at, item in zip(known.closure, known.objects, strict=True)
+    ):
+        return known
     found = _walk(machine, roots)
     if found is not None:
         base.contents[roots] = found
@@ -118,7 +118,7 @@ def _contents(machine: Interpreter, roots: tuple[int, ...]) -> _Contents | None:
 
 
 def _walk(machine: Interpreter, roots: tuple[int, ...]) -> _Contents | None:
-    objects = machine.state.objects
+    state = machine.state
     closure: dict[Address, int] = {}
     pending = [Address(index) for index in roots]
     for address in pending:
@@ -127,15 +127,15 @@ def _walk(machine: Interpreter, roots: tuple[int, ...]) -> _Contents | None:
     seen: list[HeapObject] = []
     tokens: list[object] = []
     for address in pending:
-        item = objects[address.index]
-        if type(item) not in _PLAIN or len(closure) > MAX_KEY_OBJECTS:
+        item = state.get(address.index)
+        if item is None or type(item) not in _PLAIN or len(closure) > MAX_KEY_OBJECTS:
             return None
         seen.append(item)
         tokens.append((type(item).__name__, getattr(item, "cls", None), getattr(item, "open", None)))
         tokens.append(getattr(item, "default_factory", None))
         tokens.append(tuple(getattr(item, "attributes", ())))
         for value in item.references():
-            if type(value) is Address and value.index in objects:
+            if type(value) is Address and state.get(value.index) is not None:
                 if value not in closure:
                     closure[value] = len(closure)
                     pending.append(value)
@@ -188,13 +188,13 @@ def watch(machine: Interpreter, key: Key, make: Callable[[], Value]) -> Value:
     """What `make` gives; kept for the next time, where it has touched nothing that the key does not speak of."""
     base = machine.base
     floor, older, changed = base.floor, base.older, base.older_changed
-    since, problems = base.next_index, len(machine.state.problems)
+    since, problems, before = base.next_index, len(machine.state.problems), machine.steps
     base.floor, base.older, base.older_changed = since, set(), set()
     try:
         result = make()
         apart = not base.older_changed and base.older <= key.watched
         if apart and not machine.state.globals and len(machine.state.problems) == problems:
-            _remember(machine, key, result, since)
+            _remember(machine, key, result, since, machine.steps - before)
     finally:
         older.update(index for index in base.older if index < floor)
         changed.update(index for index in base.older_changed if index < floor)
@@ -202,10 +202,10 @@ def watch(machine: Interpreter, key: Key, make: Callable[[], Value]) -> Value:
     return result
 
 
-def _remember(machine: Interpreter, key: Key, result: Value, since: int) -> None:
-    """Keeps a copy of what was just made; of modules, only the second time they are made."""
+def _remember(machine: Interpreter, key: Key, result: Value, since: int, steps: int) -> None:
+    """Keeps a copy of what was just made; of modules that took few steps, only the second time they are made."""
     is_module = machine.state.find(result, ModuleObject) is not None
-    if is_module and key.parts not in machine.fragments:
+    if is_module and steps < MIN_LONG_STEPS and key.parts not in machine.fragments:
         machine.fragments[key.parts] = None
         return
     found = _made(machine, key, result, since)
@@ -230,7 +230,7 @@ def _made(machine: Interpreter, key: Key, result: Value, since: int) -> dict[Add
         if not isinstance(value, Address):
             pending.extend(_inside(value))
         elif value.index < since:
-            if value.index in state.objects and value.index not in watched and key.closure:
+            if key.closure and value.index not in watched and state.get(value.index) is not None:
                 return None
         elif value not in found:
             item = state.read(value)
@@ -238,6 +238,8 @@ def _made(machine: Interpreter, key: Key, result: Value, since: int) -> dict[Add
                 return None
             found[value] = item.copy()
             pending.extend(item.references())
+            if isinstance(item, ModuleObject):
+                pending.extend(argument for _, argument in item.arguments)
     return found
 
 

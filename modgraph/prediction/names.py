@@ -20,8 +20,8 @@ from modgraph.prediction.values import (
     ClassValue,
     Constant,
     EnvironmentObject,
+    FunctionValue,
     ModuleReference,
-    TupleValue,
     Unknown,
     Value,
 )
@@ -43,7 +43,10 @@ def look_up(machine: Interpreter, frame: Frame, name: str) -> Value:
     if name not in frame.global_names:
         address: Address | None = frame.environment
         first = True
+        running = frame.function if frame.class_scope is None else None
         while address is not None:
+            if running is not None and address == running.closure:
+                _require_bound(machine, frame, running, name)
             environment = machine.state.read(address)
             assert isinstance(environment, EnvironmentObject)
             found = environment.names.get(name)
@@ -55,6 +58,8 @@ def look_up(machine: Interpreter, frame: Frame, name: str) -> Value:
                     return own
             first = False
             address = environment.parent
+        if running is not None and running.closure is None:
+            _require_bound(machine, frame, running, name)
     value = None
     if frame.function is None:
         value = _so_far(machine, frame.module, name, frame.parsed.first_line)
@@ -67,6 +72,20 @@ def look_up(machine: Interpreter, frame: Frame, name: str) -> Value:
     if name in _BUILTIN_NAMES:
         return machine.unknown(f"builtin {name} is not modelled")
     raise machine.raises("NameError", f"name '{name}' is not defined")
+
+
+def _require_bound(machine: Interpreter, frame: Frame, running: FunctionValue, name: str) -> None:
+    """Of a name that the running function does not hold.
+
+    Raises:
+        Raised: UnboundLocalError, where it is one that its own statements bind.
+    """
+    if name in running.definition.bound_names and name not in frame.nonlocal_names:
+        environment = machine.state.read(frame.environment)
+        inner = isinstance(environment, EnvironmentObject) and environment.parent != running.closure
+        if inner and sys.version_info < (3, 12):  # a comprehension was a function of its own
+            raise machine.raises("NameError", f"cannot access free variable '{name}'")
+        raise _unbound(machine, name)
 
 
 _BUILTIN_NAMES = frozenset(dir(builtins))
@@ -91,6 +110,12 @@ def unbind(machine: Interpreter, frame: Frame, name: str) -> None:
     del names[name]
 
 
+def forget(machine: Interpreter, frame: Frame, name: str) -> None:
+    """The name of an exception ends with its handler."""
+    if frame.function is not None and name not in frame.nonlocal_names:
+        machine.state.change(frame.environment, EnvironmentObject).names.pop(name, None)
+
+
 def require_own(machine: Interpreter, frame: Frame, name: str) -> None:
     """Of a name that the running function assigns, and so does not take from outside.
 
@@ -101,8 +126,12 @@ def require_own(machine: Interpreter, frame: Frame, name: str) -> None:
         return
     environment = machine.state.read(frame.environment)
     if isinstance(environment, EnvironmentObject) and name not in environment.names:
-        message = f"cannot access local variable '{name}' where it is not associated with a value"
-        raise machine.raises("UnboundLocalError", message)
+        raise _unbound(machine, name)
+
+
+def _unbound(machine: Interpreter, name: str) -> Raised:
+    message = f"cannot access local variable '{name}' where it is not associated with a value"
+    return machine.raises("UnboundLocalError", message)
 
 
 def _enclosing(machine: Interpreter, address: Address, name: str) -> Address | None:
@@ -135,10 +164,13 @@ def global_name(machine: Interpreter, module: str, name: str) -> Value | None:
     if key in machine.importing:
         return None  # a package that imports its own submodule by name
     machine.importing.add(key)
-    since = machine.base.next_index
+    since, before = machine.base.next_index, machine.steps
     try:
         with machine.at_module_level():
+            machine.module_limit = machine.outer_limit  # not that of a decorator which happens to ask for it first
             value = _evaluate(machine, module, name)
+        if machine.module_limit < machine.outer_limit:
+            machine.module_limit = min(machine.module_limit + machine.steps - before, machine.outer_limit)
     except LimitError as limit:
         if machine.module_depth or machine.exhausted or machine.steps > machine.module_limit:
             raise
@@ -222,8 +254,6 @@ def _special(source: SourceModule, name: str) -> Value | None:
         return Unknown("depends on where the file is installed")
     if name == "__package__":
         return Constant(source.package)
-    if name == "__all__" and source.index.exported is not None:
-        return TupleValue(tuple(Constant(item) for item in source.index.exported))
     return None
 
 
@@ -270,7 +300,7 @@ def _run_statement(
         value = _imported(machine, source, name, statement)
     elif statement.definition is not None:
         value = machine.define(source, statement.definition)
-    elif name not in statement.names and not isinstance(names.get(name), Address):
+    elif name not in statement.names and not isinstance(names.get(name), (Address, ClassValue, FunctionValue)):
         return  # changes in place something that cannot be changed, as far as is known
     else:
         value = machine.module_statement(source, statement, environment).get(name)

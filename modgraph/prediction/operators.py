@@ -174,9 +174,16 @@ def constants(machine: Interpreter, symbol: str, left: Any, right: Any) -> Value
     if symbol == "%" and isinstance(left, str):
         return text.percent(machine, left, Constant(right))
     try:
-        return Constant(_PYTHON[symbol](left, right))
+        result = _PYTHON[symbol](left, right)
+        machine.makes(_items_of(result))
+        return Constant(result)
     except (ArithmeticError, TypeError, ValueError) as error:
         raise machine.raises(type(error).__name__, str(error)) from None
+
+
+def _items_of(value: Any) -> int:
+    """What a text or number takes, in items of a sequence, which are eight bytes each."""
+    return len(value) // 8 if isinstance(value, (str, bytes)) else value.bit_length() // 64 if type(value) is int else 0
 
 
 def _bounded(symbol: str, left: Any, right: Any) -> bool:
@@ -248,6 +255,7 @@ def _repeat(machine: Interpreter, sequence: Value, count: Value) -> Value | None
         return None
     if len(items) * count.value > MAX_VALUE_SIZE:
         return machine.unknown(TOO_LONG)
+    machine.makes(len(items) * max(count.value, 0))
     repeated = items * count.value
     return TupleValue(tuple(repeated)) if source is None else machine.allocate(ListObject(repeated))
 

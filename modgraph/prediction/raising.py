@@ -88,7 +88,7 @@ def execute_try(machine: Interpreter, frame: Frame, node: cst.Try | cst.TryStar)
     try:
         outcome = statements.run_block(machine, frame, node.body)
     except Raised as raised:
-        certain = raised
+        certain = raised.kept()
         outcome = "dead"
         del machine.frames[frames:]
     finally:
@@ -131,7 +131,7 @@ def _finish(
         try:
             outcome = control.run_paths(machine, frame, paths, "depends on whether an exception is raised", since)
         except Raised as raised:
-            failure = raised
+            failure = raised.kept()
         if unhandled and machine.guards:
             machine.guards[-1].extend(unhandled)
     else:
@@ -147,7 +147,10 @@ def _finish(
         if final != "normal":
             return final
     if failure is not None:
-        raise failure
+        try:
+            raise failure
+        finally:
+            del failure, paths, unhandled  # else they and this frame would keep each other
     return outcome
 
 
@@ -171,11 +174,15 @@ def _handling(
 ) -> Callable[[], Outcome]:
     def handle() -> Outcome:
         outer, frame.handling = frame.handling, raised
-        if handler.name is not None and isinstance(handler.name.name, cst.Name):
-            names.bind(machine, frame, handler.name.name.value, raised.exception)
+        bound = handler.name.name.value if handler.name and isinstance(handler.name.name, cst.Name) else None
+        if bound is not None:
+            names.bind(machine, frame, bound, raised.exception)
         try:
-            return statements.run_block(machine, frame, handler.body)
+            outcome = statements.run_block(machine, frame, handler.body)
         finally:
             frame.handling = outer
+        if bound is not None and outcome == "normal":
+            names.forget(machine, frame, bound)
+        return outcome
 
     return handle

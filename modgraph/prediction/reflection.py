@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from modgraph.prediction import attributes, calls, classes, functions, items, names, registries
+from modgraph.prediction import attributes, calls, classes, functions, items, names, namespaces, registries
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Raised, known_class, models
 from modgraph.prediction.values import (
     FALSE,
@@ -18,8 +18,11 @@ from modgraph.prediction.values import (
     DictObject,
     EnvironmentObject,
     FunctionValue,
+    InstanceObject,
     IteratorObject,
     KnownClass,
+    ModuleObject,
+    ModuleReference,
     PropertyValue,
     StaticMethod,
     SuperValue,
@@ -134,9 +137,17 @@ def setattr_(arguments: Arguments, machine: Machine) -> Value:
     name = _name(machine, given)
     if isinstance(name, Unknown):
         machine.expose([value], name)
+        _forget_attributes(machine, value, name)
     else:
         machine.set_attribute(value, name, new)
     return NONE
+
+
+def _forget_attributes(machine: Machine, value: Value, why: Unknown) -> None:
+    """An attribute of a name that is not known was set: each of the plain ones may be another now."""
+    item = machine.state.read(value) if isinstance(value, Address) else None
+    if isinstance(value, Address) and isinstance(item, (InstanceObject, ModuleObject)):
+        machine.state.change(value, type(item)).attributes = dict.fromkeys(item.attributes, why)
 
 
 @models("builtins.delattr")
@@ -225,7 +236,10 @@ def _cheap(machine: Interpreter, module: str, name: str) -> bool:
 
 @models("builtins.dir")
 def dir_(arguments: Arguments, machine: Machine) -> Value:
-    return machine.unknown("dir() is not modelled")
+    of = arguments.get(0, "object", NONE)
+    if isinstance(of, ModuleReference):
+        return namespaces.directory(_interpreter(machine), of.name)
+    return machine.unknown("dir() is not modelled", of)
 
 
 @models("builtins.id")

@@ -45,18 +45,22 @@ class Registry:
     """Why an entry may be missing."""
 
 
-def claim(machine: Interpreter, home: Home, since: int) -> None:
-    """Notes the containers made since then as those of that name."""
+def claim(machine: Interpreter, home: Home, since: int, attribute: str = "") -> None:
+    """Notes the containers made since then as those of that name; of a class, as those of that attribute."""
     base = machine.base
     made = [
         index
         for index in range(since, base.next_index)
-        if type(base.objects.get(index)) in (DictObject, ListObject, SetObject) and index not in base.claimed
+        if type(base.objects.get(index)) in (DictObject, ListObject, SetObject) and index not in base.homes
     ]
     if made:
-        base.registries.setdefault(home, Registry()).containers.extend(made)
-        base.unsettled.update(dict.fromkeys(made, home))
-        base.claimed.update(made)
+        base.homes.update(dict.fromkeys(made, (*home, attribute)))
+        source = machine.finder.source(home[0])
+        if source is not None and not is_installed(source):
+            # Large installed packages pass their tables through so many hands that following all of them costs more
+            # than it finds: there a container is as its own module leaves it, until a key is missing (`lookups.py`).
+            base.registries.setdefault(home, Registry()).containers.extend(made)
+            base.unsettled.update(dict.fromkeys(made, home))
 
 
 def settle(machine: Interpreter, index: int) -> None:
@@ -71,21 +75,25 @@ def settle(machine: Interpreter, index: int) -> None:
         if registry.effects is None:
             registry.effects = _effects(machine, home, registry)
         while registry.effects:
-            if _is_running(machine, registry.effects[-1]):
+            if is_running(machine, registry.effects[-1]):
                 return
-            effect = registry.effects.pop()
-            key = (effect.source.name, effect.statement.first_line)
-            if key not in base.replayed:  # one statement may fill several containers
-                base.replayed.add(key)
-                _replay(machine, effect, registry)
-            elif key in base.unfollowed:
-                registry.lost = registry.lost or base.unfollowed[key]
+            run_once(machine, registry.effects.pop(), registry)
     finally:
         registry.busy = False
     for each in registry.containers:
         base.unsettled.pop(each, None)
     if registry.lost is not None:
         _open(machine, registry.containers, registry.lost)
+
+
+def run_once(machine: Interpreter, effect: Effect, registry: Registry) -> None:
+    """Runs a statement for what it registers; one statement may fill several containers."""
+    key = (effect.source.name, effect.statement.first_line)
+    if key not in machine.base.replayed:
+        machine.base.replayed.add(key)
+        _replay(machine, effect, registry)
+    elif key in machine.base.unfollowed:
+        registry.lost = registry.lost or machine.base.unfollowed[key]
 
 
 def note_import(machine: Interpreter, module: str) -> None:
@@ -103,16 +111,13 @@ def note_import(machine: Interpreter, module: str) -> None:
 def _effects(machine: Interpreter, home: Home, registry: Registry) -> list[Effect]:
     module, name = home
     source = machine.finder.source(module)
-    if source is None or is_installed(source):
-        # Large installed packages pass their tables through so many hands that following all of them costs more than
-        # it finds: there a container is taken as its own module leaves it.
+    if source is None:
         return []
     bound: set[str] = {name}
     for statement in source.index.statements.get(name, ()):
         if statement.kind == "assign":
             bound.update(statement.names)
-    roots = tuple(dict.fromkeys([*machine.roots, *(frame.module for frame in machine.frames[:1]), module]))
-    imported = _imported(machine, roots)
+    imported = _imported_with(machine, module)
     effects, may_change = effects_on(module, bound, imported)
     if len(effects) > MAX_REPLAYED_STATEMENTS:
         registry.lost = Unknown(f"more than {MAX_REPLAYED_STATEMENTS} statements may change {name}")
@@ -122,13 +127,16 @@ def _effects(machine: Interpreter, home: Home, registry: Registry) -> list[Effec
     return effects[::-1]
 
 
-def _imported(machine: Interpreter, roots: tuple[str, ...]) -> Imported:
+def _imported_with(machine: Interpreter, module: str) -> Imported:
+    """The modules that are imported when that one is looked into."""
+    roots = tuple(dict.fromkeys([*machine.roots, *(frame.module for frame in machine.frames[:1]), module]))
     if roots not in machine.imported:
         machine.imported[roots] = imported_by(machine.finder, roots)
     return machine.imported[roots]
 
 
-def _is_running(machine: Interpreter, effect: Effect) -> bool:
+def is_running(machine: Interpreter, effect: Effect) -> bool:
+    """It, or what it defines, is being evaluated at this moment."""
     module = effect.source.name
     if (module, effect.statement.first_line) in machine.executing:
         return True
@@ -159,8 +167,9 @@ def _replay(machine: Interpreter, effect: Effect, registry: Registry) -> None:
         machine.steps = before  # not of what happened to look into the container
     machine.fragments.clear()  # constructions that looked into the container before
     failed = isinstance(value, Unknown) and not value.inert
+    line = effect.statement.first_line
+    failed = failed or (effect.source.name, line) in base.unfollowed
     if failed or effect.hidden or machine.unfollowed != unfollowed:
-        line = effect.statement.first_line
         why = Unknown(f"what {effect.source.file}, line {line}, registers is not known")
         base.unfollowed[(effect.source.name, line)] = why
         registry.lost = registry.lost or why

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, cast
+
 from modgraph.prediction.knowledge.registry import Arguments, Machine, constant, known_class, models
 from modgraph.prediction.values import (
     NONE,
+    Address,
     BoundMethod,
     ClassValue,
     Constant,
     DictObject,
+    EnvironmentObject,
     FunctionValue,
     GeneratedMethod,
     InstanceObject,
@@ -19,6 +23,9 @@ from modgraph.prediction.values import (
     TupleValue,
     Value,
 )
+
+if TYPE_CHECKING:
+    from modgraph.prediction.machine import Interpreter
 
 _PARAMETER = KnownClass("inspect.Parameter")
 _EMPTY = KnownClass("inspect._empty")
@@ -44,6 +51,9 @@ def parameters_of(machine: Machine, function: Value) -> Parameters | None:
     if isinstance(function, FunctionValue):
         defaults = dict(function.defaults)
         return [(each.name, each.kind, defaults.get(each.name)) for each in function.definition.parameters]
+    cached = machine.state.find(function, InstanceObject)
+    if cached is not None and "__wrapped__" in cached.attributes:
+        return parameters_of(machine, cached.attributes["__wrapped__"])
     if isinstance(function, StaticMethod):
         return parameters_of(machine, function.function)
     if isinstance(function, BoundMethod):
@@ -103,3 +113,128 @@ def full_argument_specification(arguments: Arguments, machine: Machine) -> Value
         "kwonlyargs": machine.allocate(ListObject(only)),
     }
     return machine.allocate(InstanceObject(KnownClass("inspect.FullArgSpec"), attributes))
+
+
+# ---- calls bound to a signature, running frames ----------------------------------------------------------------------
+
+_BOUND = "inspect.BoundArguments"
+_FRAME = "types.FrameType"
+known_class(_BOUND)
+known_class(_FRAME)
+
+
+@models("inspect.Signature.bind", "inspect.Signature.bind_partial")
+def bind(arguments: Arguments, machine: Machine) -> Value:
+    """Arguments by parameter name, in the order of the parameters."""
+    receiver, *given = arguments.positional
+    instance = machine.state.find(receiver, InstanceObject)
+    held = instance.attributes["parameters"] if instance is not None else NONE
+    parameters = machine.state.find(held, DictObject)
+    if parameters is None or arguments.open is not None:
+        return machine.unknown("the arguments that are bound are not known")
+    rest, keywords, bound = list(given), dict(arguments.keywords), dict[Value, Value]()
+    for name, parameter in parameters.entries.items():
+        item = machine.state.find(parameter, InstanceObject)
+        kind = item.attributes["kind"] if item is not None else NONE
+        text = name.value if isinstance(name, Constant) else ""
+        if kind == Constant(_KINDS["varargs"]):
+            if rest:
+                bound[name], rest = TupleValue(tuple(rest)), []
+        elif kind == Constant(_KINDS["varkw"]):
+            if keywords:
+                bound[name] = machine.allocate(DictObject({Constant(key): each for key, each in keywords.items()}))
+                keywords = {}
+        elif rest and kind != Constant(_KINDS["keyword"]):
+            bound[name] = rest.pop(0)
+        elif text in keywords:
+            bound[name] = keywords.pop(text)
+        elif arguments.function.endswith("bind") and item is not None and item.attributes["default"] == _EMPTY:
+            raise machine.raises("TypeError", f"missing a required argument: '{text}'")
+    if rest or keywords:
+        raise machine.raises("TypeError", "too many arguments, or an unexpected one")
+    attributes: dict[str, Value] = {"arguments": machine.allocate(DictObject(bound)), "signature": receiver}
+    return machine.allocate(InstanceObject(KnownClass(_BOUND), attributes))
+
+
+@models(f"{_BOUND}.apply_defaults")
+def apply_defaults(arguments: Arguments, machine: Machine) -> Value:
+    instance = machine.state.find(arguments.positional[0], InstanceObject)
+    assert instance is not None
+    signature_ = machine.state.find(instance.attributes["signature"], InstanceObject)
+    held = machine.state.find(signature_.attributes["parameters"], DictObject) if signature_ is not None else None
+    bound = machine.state.find(instance.attributes["arguments"], DictObject)
+    assert held is not None
+    assert bound is not None
+    complete: dict[Value, Value] = {}
+    for name, parameter in held.entries.items():
+        item = machine.state.find(parameter, InstanceObject)
+        kind, default = (item.attributes["kind"], item.attributes["default"]) if item is not None else (NONE, _EMPTY)
+        if name in bound.entries:
+            complete[name] = bound.entries[name]
+        elif kind == Constant(_KINDS["varargs"]):
+            complete[name] = TupleValue(())
+        elif kind == Constant(_KINDS["varkw"]):
+            complete[name] = machine.allocate(DictObject())
+        elif default != _EMPTY:
+            complete[name] = default
+    target = instance.attributes["arguments"]
+    assert isinstance(target, Address)
+    machine.state.change(target, DictObject).entries = complete
+    return NONE
+
+
+@models(f"{_BOUND}.@args", f"{_BOUND}.@kwargs")
+def bound_parts(arguments: Arguments, machine: Machine) -> Value:
+    return machine.unknown("how bound arguments are passed on is not modelled")
+
+
+@models("inspect.currentframe", "sys._getframe")
+def current_frame(arguments: Arguments, machine: Machine) -> Value:
+    """The running frame, or one of those that called it."""
+    above = arguments.get(0, "depth", Constant(0))
+    depth = len(cast("Interpreter", machine).frames) - 1
+    if not isinstance(above, Constant) or not isinstance(above.value, int) or above.value > depth:
+        return machine.unknown("which frame is meant is not known", above)
+    return _frame(machine, depth - above.value)
+
+
+def _frame(machine: Machine, depth: int) -> Value:
+    return machine.allocate(InstanceObject(KnownClass(_FRAME), {"<depth>": Constant(depth)})) if depth >= 0 else NONE
+
+
+def _depth(machine: Machine, value: Value) -> int | None:
+    item = machine.state.find(value, InstanceObject)
+    found = item.attributes.get("<depth>") if item is not None else None
+    depth = found.value if isinstance(found, Constant) else None
+    return depth if isinstance(depth, int) and depth < len(cast("Interpreter", machine).frames) else None
+
+
+@models(f"{_FRAME}.@f_back")
+def outer_frame(arguments: Arguments, machine: Machine) -> Value:
+    depth = _depth(machine, arguments.positional[0])
+    return machine.unknown("the frame is not known") if depth is None else _frame(machine, depth - 1)
+
+
+@models(f"{_FRAME}.@f_locals")
+def frame_locals(arguments: Arguments, machine: Machine) -> Value:
+    depth = _depth(machine, arguments.positional[0])
+    if depth is None:
+        return machine.unknown("the frame is not known")
+    environment = machine.state.read(cast("Interpreter", machine).frames[depth].environment)
+    assert isinstance(environment, EnvironmentObject)
+    return machine.allocate(DictObject({Constant(name): value for name, value in environment.names.items()}))
+
+
+@models("inspect.getargvalues")
+def argument_values(arguments: Arguments, machine: Machine) -> Value:
+    """Names of the parameters, of `*args` and `**kwargs`, and all local names with their values."""
+    depth = _depth(machine, arguments.positional[0])
+    function = cast("Interpreter", machine).frames[depth].function if depth is not None else None
+    if function is None:
+        return machine.unknown("the frame is not known", arguments.positional[0])
+    known = function.definition.parameters
+    named: list[Value] = [Constant(each.name) for each in known if each.kind in ("positional", "normal", "keyword")]
+    extra = {each.kind: Constant(each.name) for each in known if each.kind in ("varargs", "varkw")}
+    local = frame_locals(arguments, machine)
+    names = machine.allocate(ListObject(named))
+    return TupleValue((names, extra.get("varargs", NONE), extra.get("varkw", NONE), local))

@@ -1,8 +1,9 @@
 """`State`: the heap as it stands at one point of the interpretation; cheap to fork, joined entry by entry.
 
 Objects are made in one of two layers. What module-level code makes lies in the *base*, shared by every state, and is
-never changed after; what runs below a constructor lies in the state's own layer, and so do its changed copies of base
-objects. `fork()` copies one dict; an object is copied when a state writes to it that did not make it.
+never changed after; what runs below a constructor lies in the state's own layers, and so do its changed copies of base
+objects. `fork()` copies nothing: both states look at what there was as at a layer below their own. An object is copied
+when a state writes to it that did not make it.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class Base:
     objects: dict[int, HeapObject] = field(default_factory=dict)
     next_index: int = 1
     copied: int = 0
-    """How many entries of states were copied for undecided branches, in this prediction."""
+    """How many entries of layers were copied for undecided branches, in this prediction."""
     modules: int = 0
     """How many modules and parameters were made."""
     globals: dict[tuple[str, str], Value] = field(default_factory=dict)
@@ -54,8 +55,11 @@ class Base:
     """Keys of contents, kept until one of the objects is changed."""
     unsettled: dict[int, tuple[str, str]] = field(default_factory=dict)
     """Containers that statements not yet run may change, with the name whose evaluation made them."""
-    claimed: set[int] = field(default_factory=set)
-    """Containers that are or were among these."""
+    homes: dict[int, tuple[str, str, str]] = field(default_factory=dict)
+    """Of containers made at module level: module and name whose evaluation made them, and the attribute of a class."""
+    looked_up: dict[tuple[int, tuple[str, ...]], bool | Unknown] = field(default_factory=dict)
+    """What came of looking for a key that such a container lacked; see `lookups.py`."""
+    looking: set[tuple[int, tuple[str, ...]]] = field(default_factory=set)
     registries: dict[tuple[str, str], Registry] = field(default_factory=dict)
     replayed: set[tuple[str, int]] = field(default_factory=set)
     """Module and line of the statements that were run for what they register."""
@@ -64,55 +68,85 @@ class Base:
     """Those of which it is not known what they register."""
     settle: Callable[[int], None] = lambda _: None
     """Runs the statements that may have changed such a container; see `registries.py`."""
-    outer: list[dict[int, HeapObject]] = field(default_factory=list)
-    """Layers of the states in the midst of which module-level code runs; seen only through an import cycle."""
+    outer: list[State] = field(default_factory=list)
+    """The states in the midst of which module-level code runs; seen only through an import cycle."""
 
 
 class State:
     """Heap and problems at one point; `machine.state` is the current one."""
 
-    __slots__ = ("base", "changed", "globals", "has_classes", "history", "objects", "problems", "token")
+    __slots__ = ("base", "below", "classes", "globals", "objects", "problems", "token")
 
     def __init__(self, base: Base) -> None:
         self.base = base
         self.objects: dict[int, HeapObject] = {}
+        """Those made or changed since the last fork."""
+        self.below: tuple[dict[int, HeapObject], ...] = ()
+        """Those of before, the latest layer first; never changed. A layer that two states share lies before they
+        parted."""
         self.globals: dict[tuple[str, str], Value] = {}
         """Module-level names assigned from inside functions, by module and name."""
-        self.changed: set[int] = set()
-        """Objects made or changed since the last fork."""
-        self.history: list[set[int]] = []
-        """`changed` as it was at each fork before that; a set that two states share lies before they parted."""
         self.problems: list[Trouble] = []
         self.token: object = object()
-        self.has_classes = False
-        """A class was made or changed in this state; else all are as the base has them."""
+        self.classes: frozenset[int] = frozenset()
+        """Classes made or changed in this state; all others are as the base has them."""
 
     def fork(self) -> State:
         """A state of its own with the same contents; from here on neither sees what the other does."""
+        if self.objects:
+            self._put_below()
         other = State(self.base)
-        other.objects = dict(self.objects)
-        self.base.copied += len(self.objects)
+        other.below = self.below
         other.globals = dict(self.globals)
         other.problems = list(self.problems)
-        other.has_classes = self.has_classes
-        self.history.append(self.changed)
-        other.history = list(self.history)
-        self.changed = set()
+        other.classes = self.classes
         self.token = object()
         return other
+
+    def _put_below(self) -> None:
+        """Makes a layer of `objects`; of those that are not much larger, one with it, so that layers stay few."""
+        layer = self.objects
+        below = self.below
+        while below and len(below[0]) <= 2 * len(layer):
+            layer = {**below[0], **layer}
+            below = below[1:]
+            self.base.copied += len(layer)
+        self.below = (layer, *below)
+        self.objects = {}
 
     def parted(self, other: State) -> list[int]:
         """Objects that either state made or changed since the two parted, oldest first; they count as changed here."""
         common = 0
-        for mine, theirs in zip(self.history, other.history, strict=False):
+        for mine, theirs in zip(reversed(self.below), reversed(other.below), strict=False):
             if mine is not theirs:
                 break
             common += 1
-        since = self.changed.union(other.changed, *self.history[common:], *other.history[common:])
-        self.history = self.history[:common]
-        self.changed = since
-        self.has_classes = self.has_classes or other.has_classes
-        return sorted(since)
+        own = self.below[: len(self.below) - common]
+        theirs_alone = other.below[: len(other.below) - common]
+        if own:
+            self.objects = _flat((self.objects, *own))
+            self.below = self.below[len(own) :]
+        self.classes |= other.classes
+        return sorted(set(self.objects).union(other.objects, *theirs_alone))
+
+    def get(self, index: int) -> HeapObject | None:
+        """The object at that address in this state's own layers."""
+        found = self.objects.get(index)
+        if found is None:
+            for layer in self.below:
+                found = layer.get(index)
+                if found is not None:
+                    break
+        return found
+
+    def everything(self) -> dict[int, HeapObject]:
+        """What `get` finds, by address."""
+        return _flat((self.objects, *self.below))
+
+    def above(self, layers: tuple[dict[int, HeapObject], ...]) -> dict[int, HeapObject]:
+        """What it has besides these layers, by address."""
+        known = {id(layer) for layer in layers}
+        return _flat((self.objects, *(layer for layer in self.below if id(layer) not in known)))
 
     def allocate(self, item: HeapObject) -> Address:
         """A fresh address for `item`, which is this state's own from now on."""
@@ -120,28 +154,30 @@ class State:
         self.base.next_index = index + 1
         item.owner = self.token
         self.objects[index] = item
-        self.changed.add(index)
         kind = type(item)
         if kind is ModuleObject or (kind is TensorObject and getattr(item, "is_parameter", False)):
             self.base.modules += 1
         elif kind is ClassObject:
-            self.has_classes = True
+            self.classes |= {index}
         return Address(index)
 
     def read(self, address: Address) -> HeapObject:
         """The object, to look at. Never change it."""
         index = address.index
         found = self.objects.get(index)
+        if found is None and self.below:
+            found = self.get(index)
         if found is not None:
             if index < self.base.floor:
                 self.base.older.add(index)
-        else:
-            found = self.base.objects.get(index)
-            if found is None:
-                return next(layer[index] for layer in reversed(self.base.outer) if index in layer)
-            if index in self.base.unsettled:
-                self.base.settle(index)
-                return self.objects.get(index) or self.base.objects[index]
+            return found
+        found = self.base.objects.get(index)
+        if found is None:
+            outer = (state.get(index) for state in reversed(self.base.outer))
+            return next(item for item in outer if item is not None)
+        if index in self.base.unsettled:
+            self.base.settle(index)
+            return self.get(index) or self.base.objects[index]
         return found
 
     def write(self, address: Address) -> HeapObject:
@@ -157,9 +193,8 @@ class State:
             item = item.copy()
             item.owner = self.token
             self.objects[address.index] = item
-            self.changed.add(address.index)
             if type(item) is ClassObject:
-                self.has_classes = True
+                self.classes |= {address.index}
         return item
 
     def find(self, value: object, kind: type[ObjectType]) -> ObjectType | None:
@@ -178,4 +213,12 @@ class State:
 
     def addresses(self) -> Iterator[Address]:
         """Those of this state's own layer, oldest first."""
-        return (Address(index) for index in sorted(self.objects))
+        return (Address(index) for index in sorted(self.everything()))
+
+
+def _flat(layers: tuple[dict[int, HeapObject], ...]) -> dict[int, HeapObject]:
+    """Layers in one, where the first has the last word."""
+    flat: dict[int, HeapObject] = {}
+    for layer in reversed(layers):
+        flat.update(layer)
+    return flat

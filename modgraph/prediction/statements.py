@@ -7,8 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from modgraph.prediction import control, expressions, functions, imports, matching, names, operators, raising, targets
-from modgraph.prediction.frames import Frame, LimitError, Outcome
+from modgraph.prediction import (
+    contexts,
+    control,
+    expressions,
+    functions,
+    imports,
+    matching,
+    names,
+    operators,
+    raising,
+    targets,
+)
+from modgraph.prediction.frames import EnoughError, Frame, LimitError, Outcome
 from modgraph.prediction.knowledge.registry import Raised
 from modgraph.prediction.values import NONE, Address, EnvironmentObject, Value
 from modgraph.source.index import Statement
@@ -46,7 +57,7 @@ def execute_one(machine: Interpreter, frame: Frame, statement: cst.CSTNode) -> O
             machine.problem(f"{type(statement).__name__} is not interpreted")
             return "normal"
         return executor(machine, frame, statement)
-    except (Raised, LimitError):
+    except (Raised, LimitError, EnoughError):
         raise
     except Exception as error:  # a defect here must not take the prediction with it
         if machine.strict:
@@ -219,6 +230,6 @@ _EXECUTORS: dict[type[cst.CSTNode], Executor] = {
     cst.If: control.execute_if,
     cst.For: control.execute_for,
     cst.While: control.execute_while,
-    cst.With: control.execute_with,
+    cst.With: contexts.execute_with,
     cst.Match: matching.execute_match,
 }

@@ -8,7 +8,8 @@ import libcst as cst
 
 from modgraph.prediction import expressions
 from modgraph.prediction.frames import Frame
-from modgraph.prediction.knowledge.plain import number_unknown
+from modgraph.prediction.knowledge.bounds import format_size, template_size
+from modgraph.prediction.knowledge.plain import number_unknown, plain
 from modgraph.prediction.limits import MAX_VALUE_SIZE
 from modgraph.prediction.values import (
     Address,
@@ -38,23 +39,19 @@ def to_python(machine: Interpreter, value: Value) -> Any:
     """The value as a Python object, through lists, tuples and dicts.
 
     Raises:
-        NotPlainError: some part is no literal.
+        NotPlainError: some part is no literal, or there are too many.
     """
-    if isinstance(value, Constant):
-        return value.value
-    if isinstance(value, TupleValue):
-        return tuple(to_python(machine, item) for item in value.items)
-    if isinstance(value, EnumMember):
-        cls = {base.name for base in machine.mro(value.cls) if isinstance(base, KnownClass)}
-        if cls & {"builtins.int", "builtins.str", "enum.IntEnum", "enum.StrEnum"}:
-            return to_python(machine, value.value)
-    items = machine.state.find(value, ListObject)
-    if items is not None and items.open is None:
-        return [to_python(machine, item) for item in items.items]
-    mapping = machine.state.find(value, DictObject)
-    if mapping is not None and mapping.open is None:
-        return {to_python(machine, key): to_python(machine, item) for key, item in mapping.entries.items()}
-    raise NotPlainError
+    found = plain(machine, value)
+    if found is None or _has_no_order(found[0]):
+        raise NotPlainError
+    return found[0]
+
+
+def _has_no_order(value: Any) -> bool:
+    """There is a set in it, whose text is another in every process."""
+    if isinstance(value, dict):
+        return any(map(_has_no_order, (*value, *value.values())))
+    return isinstance(value, set) or (isinstance(value, list | tuple) and any(map(_has_no_order, value)))
 
 
 def from_python(machine: Interpreter, value: Any) -> Value:
@@ -124,6 +121,14 @@ def formatted(machine: Interpreter, frame: Frame, node: cst.FormattedString) -> 
     return _parts(machine, frame, node.parts, "r" in node.start.lower())
 
 
+def unread(machine: Interpreter, frame: Frame, node: cst.FormattedString) -> Value:
+    """An f-string that goes where nothing depends on it: what stands in it is evaluated, but not made into text."""
+    for part in node.parts:
+        if isinstance(part, cst.FormattedStringExpression):
+            expressions.evaluate(machine, frame, part.expression)
+    return Unknown("a text that is not needed", None, inert=True)
+
+
 def _parts(machine: Interpreter, frame: Frame, parts: Any, raw: bool) -> Value:
     texts: list[str] = []
     unknown: Value | None = None
@@ -167,10 +172,12 @@ def format_value(machine: Interpreter, value: Value, conversion: str | None, spe
     """format(value, spec), after str or repr where asked for."""
     if not isinstance(spec, Constant):
         return spec
+    if format_size(spec.value) > MAX_VALUE_SIZE:
+        return number_unknown(machine, f"a string of more than {MAX_VALUE_SIZE} characters")
     if isinstance(value, Constant):
         try:
-            plain = repr(value.value) if conversion in ("r", "a") else value.value
-            return Constant(format(str(plain) if conversion == "s" else plain, spec.value))
+            shown = repr(value.value) if conversion in ("r", "a") else value.value
+            return Constant(format(str(shown) if conversion == "s" else shown, spec.value))
         except (TypeError, ValueError) as error:
             raise machine.raises(type(error).__name__, str(error)) from None
     text = string(machine, value)
@@ -185,6 +192,8 @@ def percent(machine: Interpreter, template: str, value: Value) -> Value:
         python = to_python(machine, value)
     except NotPlainError:
         return number_unknown(machine, "a part of the string is not known", value)
+    if template_size(template, python if isinstance(python, tuple) else [python]) > MAX_VALUE_SIZE:
+        return number_unknown(machine, f"a string of more than {MAX_VALUE_SIZE} characters")
     try:
         return Constant(template % python)
     except (TypeError, ValueError, KeyError) as error:

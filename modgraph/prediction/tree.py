@@ -137,6 +137,8 @@ class _Tree:
                 if not entry.registered:
                     self.unregistered.add(entry.path)
             elif self._is_one_too_many():
+                why = Unknown(f"more than {MAX_ALIASES} modules stand under further names")
+                self._add_open(_Entry(why, f"{entry.parent}.{OPEN}" if entry.parent else OPEN, True, entry.parent))
                 continue
             self._add_module(entry, module, first)
             if entry.value in entry.above or (first is not None and _is_above(entry.path, first)):

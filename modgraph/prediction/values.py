@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from modgraph.graph.model import SourceLocation
+from modgraph.prediction.limits import MAX_VALUE_SIZE
 
 if TYPE_CHECKING:
     from modgraph.prediction.definitions import ClassDefinition, FunctionDefinition
@@ -100,6 +101,19 @@ class TupleValue(Value):
     items: tuple[Value, ...]
     cls: Value | None = None
     """ClassValue or KnownClass of a tuple subclass; None for a plain tuple."""
+    weight: int = field(init=False, compare=False, repr=False)
+    """Items, those of tuples inside included: a tuple is hashed, compared and walked as a whole."""
+
+    def __post_init__(self) -> None:
+        weight = len(self.items)
+        for item in self.items:
+            if type(item) is TupleValue:
+                weight += item.weight
+        object.__setattr__(self, "weight", weight)
+        if weight > MAX_VALUE_SIZE:
+            from modgraph.prediction.frames import LimitError  # which stands above this file
+
+            raise LimitError(f"a tuple of more than {MAX_VALUE_SIZE} items, those of tuples inside included")
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +148,8 @@ class FunctionValue(Value):
     """Class in whose body it stands: what zero-argument `super()` starts from."""
     wrapped: Value | None = None
     """The function it stands for, by functools.wraps: gives its name and signature."""
+    manager: bool = False
+    """A generator function under contextlib.contextmanager: a call of it gives a context manager."""
 
     @property
     def name(self) -> str:
@@ -486,9 +502,12 @@ class ClassObject(HeapObject):
     closure: Address | None = None
     fields: tuple[tuple[str, Value | None], ...] | None = None
     """Of a namedtuple class: names with defaults, None without one."""
+    metaclass: ClassValue | None = None
+    """One that is written in source."""
 
     def copy(self) -> ClassObject:
-        return ClassObject(self.definition, self.bases, self.mro, dict(self.namespace), self.closure, self.fields)
+        namespace = dict(self.namespace)
+        return ClassObject(self.definition, self.bases, self.mro, namespace, self.closure, self.fields, self.metaclass)
 
     def references(self) -> Iterator[Value]:
         yield from self.namespace.values()

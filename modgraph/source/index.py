@@ -97,6 +97,11 @@ class ModuleIndex:
         return tuple(name for statement in self.body for name in statement.imports)
 
     @cached_property
+    def imported(self) -> dict[str, ImportedName]:
+        """By the name that it binds; of several the first."""
+        return {name.name: name for name in reversed(self.imports)}
+
+    @cached_property
     def star_imports(self) -> tuple[ImportedName, ...]:
         return tuple(name for name in self.imports if name.attribute == "*")
 

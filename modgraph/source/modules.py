@@ -13,6 +13,7 @@ import os
 import re
 import sys
 import tokenize
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -45,6 +46,43 @@ def decode_source(data: bytes) -> str:
     except UnicodeDecodeError as error:
         raise SyntaxError(f"not {encoding}: byte {error.start} cannot be decoded") from error
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def local_names(function: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:
+    """Names that the body of a function binds, those it declares global or nonlocal left out."""
+    found: set[str] = set()
+    elsewhere: set[str] = set()
+    pending: list[ast.AST] = list(function.body)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.Name):
+            if not isinstance(node.ctx, ast.Load):
+                found.add(node.id)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            found.add(node.name)
+        elif isinstance(node, (ast.Global, ast.Nonlocal)):
+            elsewhere.update(node.names)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            found.update((each.asname or each.name).partition(".")[0] for each in node.names)
+        elif isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda)):
+            found.update(each.target.id for each in ast.walk(node) if isinstance(each, ast.NamedExpr))
+        else:
+            bound = getattr(node, "name", None) or getattr(node, "rest", None)
+            if isinstance(bound, str):  # `except ... as name`, and the captures of a `match`
+                found.add(bound)
+            pending.extend(ast.iter_child_nodes(node))
+    return frozenset(found - elsewhere)
+
+
+_MAX_PAIRED = 300
+"""Pieces of source that keep their `ast` beside their libcst tree: it is large, and asked for once per statement."""
+
+_paired: deque[Parsed] = deque()
+
+
+def plain(word: str) -> str:
+    """A name without what tells its styles apart: "ConvHead" and "conv_head" are the same."""
+    return word.replace("_", "").lower()
 
 
 class Parsed:
@@ -88,7 +126,15 @@ class Parsed:
             assert isinstance(block, ast.If)
             body = block.body
         _pair(self.statements, body, pairs)
+        _paired.append(self)
+        if len(_paired) > _MAX_PAIRED:
+            vars(_paired.popleft()).pop("_pairs", None)
         return pairs
+
+    def bound_by(self, function: cst.FunctionDef) -> frozenset[str]:
+        """The names that a function in it binds by statements of its own: local ones, wherever it reads them."""
+        node = self._pairs.get(id(function))
+        return local_names(node) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) else frozenset()
 
     @cached_property
     def _calls(self) -> dict[int, dict[int, int]]:
@@ -257,6 +303,11 @@ class SourceModule:
             return frozenset(map(sys.intern, set(_WORD.findall(self.text))))
         except SourceError:
             return frozenset()
+
+    @cached_property
+    def plain_words(self) -> frozenset[str]:
+        """The same, however they are written."""
+        return frozenset(map(sys.intern, map(plain, self.words)))
 
     @cached_property
     def index(self) -> ModuleIndex:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -143,7 +144,7 @@ def shortened(text: str) -> str:
 
 def _file_target(name: str, search: tuple[str, ...], cwd: Path) -> Target:
     try:
-        file = (cwd / name).resolve()
+        file = Path(os.path.realpath(cwd / name))  # `resolve` raises on a link to itself
         is_directory, is_file = file.is_dir(), file.is_file()
     except (OSError, ValueError) as error:  # longer than a name may be, or with a character that none may have
         reason = getattr(error, "strerror", None) or error

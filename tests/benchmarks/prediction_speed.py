@@ -1,27 +1,40 @@
-"""How fast the prediction is: `python tests/benchmarks/prediction_speed.py [PACKAGE ...] [--classes N]`.
+"""How fast the prediction is: `python tests/benchmarks/prediction_speed.py [PACKAGE ...] [--classes N] [--cases FILE ...]`.
 
 Predicts the constructors of a fixed sample of module classes of installed packages (by default torch.nn's own), with
-unknown arguments where they have none by default, and prints: classes per second; the time as a multiple of `ast.parse`
-of the files reached; the time for one small file once the interpreter has started; peak memory. Imports no package.
+unknown arguments where they have none by default; with `--cases`, the recorded calls of such files (those that
+`tests/oracle/record_cases.py` makes) instead. Each set runs in one fresh process, on one core. Prints the time of all
+and how many are predicted per second; the time as a multiple of `ast.parse` of the files reached; peak memory; and for
+one small file the time from the start of the interpreter to the graph, with and without the cache of indexes on disk.
+Times are of CPU, so that other work on the machine counts little. Imports no package that it predicts.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import json
+import os
 import random
 import resource
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from modgraph.prediction.entry import interpreter, not_given, predict_value, with_deep_stack
 from modgraph.prediction.machine import Interpreter
 from modgraph.prediction.values import ClassValue
 from modgraph.source.modules import SourceModule
+
+sys.path.append(str(Path(__file__).parents[1] / "oracle"))
+
+import score_cases
+import zoo_bridge
+
+ASKED = ("id", "class", "args", "varargs", "varkw", "entry")
 
 SMALL = """
 from torch import nn
@@ -42,12 +55,16 @@ class Net(nn.Module):
 """
 
 TIMED = """
-import sys, time
+import time
+started = time.process_time()
+import libcst
+third_party = time.process_time()
+from modgraph.prediction import entry, predict_graph, tree
 from modgraph.source.targets import parse_target
-from modgraph.prediction import predict_graph
-start = time.process_time()
-graph = predict_graph(parse_target(sys.argv[1]))
-print(time.process_time() - start, len(graph.modules))
+imported = time.process_time()
+predict_graph(parse_target(TARGET))
+done = time.process_time()
+print(third_party - started, imported - third_party, done - imported)
 """
 
 
@@ -67,16 +84,18 @@ def class_names(machine: Interpreter, package: str) -> Iterator[str]:
                     yield f"{module}.{name}"
 
 
-def predicted(machine: Interpreter, names: list[str]) -> int:
-    """Predicts those of the names that are module classes; how many these are."""
-    count = 0
-    for name in names:
-        machine.start()
-        cls = machine.resolve(name)
-        if isinstance(cls, ClassValue) and machine.is_module_class(cls):
-            predict_value(machine, cls, (), not_given(machine, cls, 0, {}))
-            count += 1
-    return count
+def predict_class(machine: Interpreter, name: str) -> int:
+    """Predicts it if it is a module class; 1 if it is."""
+    cls = machine.resolve(name)
+    if not isinstance(cls, ClassValue) or not machine.is_module_class(cls):
+        return 0
+    predict_value(machine, cls, (), not_given(machine, cls, 0, {}))
+    return 1
+
+
+def predict_case(machine: Interpreter, question: dict[str, Any]) -> int:
+    zoo_bridge.predict(machine, question)
+    return 1
 
 
 def reached(machine: Interpreter) -> list[SourceModule]:
@@ -85,44 +104,85 @@ def reached(machine: Interpreter) -> list[SourceModule]:
     return [each for each in found if isinstance(each, SourceModule) and "index" in vars(each)]
 
 
-def small_file() -> tuple[float, int]:
-    """Seconds of CPU for one small file in a fresh process, without its start; and the number of modules found."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "small.py"
-        file.write_text(SMALL)
-        done = subprocess.run(
-            [sys.executable, "-c", TIMED, f"{file}:Net"], capture_output=True, text=True, check=True, timeout=120
-        )
-    seconds, modules = done.stdout.split()
-    return float(seconds), int(modules)
-
-
-def measure(packages: list[str], limit: int) -> None:
+def measure(file: Path, kind: str) -> None:
+    """Predicts what stands in the lines of a file, in this process, and prints the figures."""
     machine = interpreter(sys.path)
-    names = sorted({name for package in packages for name in class_names(machine, package)})
-    chosen = sorted(random.Random(0).sample(names, min(limit, len(names))))
-    fresh = interpreter(sys.path)
+    predict: Callable[[Interpreter, Any], int] = predict_class if kind == "classes" else predict_case
+    count = 0
     before = time.process_time()
-    count = predicted(fresh, chosen)
+    with file.open(encoding="utf-8") as lines:
+        for line in lines:
+            machine.start()
+            count += predict(machine, json.loads(line))
     seconds = time.process_time() - before
-    modules = reached(fresh)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    modules = reached(machine)
     before = time.process_time()
     for source in modules:
         ast.parse(source.text)
     parsing = time.process_time() - before
-    print(f"{count} module classes of {', '.join(packages)}: {seconds:.2f} s of CPU, {count / seconds:.0f} per second")
-    print(f"{seconds / parsing:.1f} times ast.parse of the {len(modules)} files reached ({parsing:.2f} s)")
+    print(f"  {seconds:.1f} s of CPU for {count} {kind}, {count / seconds:.0f} per second")
+    print(f"  {seconds / parsing:.1f} times ast.parse of the {len(modules)} files reached ({parsing:.1f} s)")
+    print(f"  peak memory {memory:.0f} MB", flush=True)
+
+
+def measured_apart(title: str, rows: list[Any], kind: str) -> None:
+    """`measure` in a fresh process, whose memory is that of the prediction alone."""
+    print(title, flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "rows.jsonl")
+        file.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+        subprocess.run([sys.executable, __file__, "--measure", str(file), "--kind", kind], check=True)
+
+
+def small_file(cache: str) -> list[float]:
+    """Seconds of CPU for one small file in a fresh process: libcst's import, modgraph's, and the prediction."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "small.py")
+        file.write_text(SMALL)
+        script = TIMED.replace("TARGET", repr(f"{file}:Net"))
+        environment = {**os.environ, "MODGRAPH_CACHE": cache}
+        done = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120, env=environment
+        )
+    return [float(part) for part in done.stdout.split()]
+
+
+def measure_small(runs: int = 5) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        for title, cache in (("no cache", "off"), ("with the cache", folder)):
+            small_file(cache)
+            measured = [small_file(cache) for _ in range(runs)]
+            libcst, own, prediction = (1000 * min(part) for part in zip(*measured, strict=True))
+            print(
+                f"one small file, {title}: {prediction:.0f} ms of CPU once all is imported; "
+                f"the imports take {own:.0f} ms, and libcst's own {libcst:.0f} ms"
+            )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("packages", nargs="*", default=["torch.nn.modules"])
-    parser.add_argument("--classes", type=int, default=200)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("packages", nargs="*", help="default: torch.nn.modules")
+    parser.add_argument("--classes", type=int, default=200, help="size of the sample of a package's classes")
+    parser.add_argument("--cases", nargs="+", type=Path, default=[], metavar="FILE", help="recorded calls, .jsonl.xz")
+    parser.add_argument("--measure", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--kind", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    with_deep_stack(lambda: measure(options.packages, options.classes))
-    seconds, modules = sorted(small_file() for _ in range(3))[0]
-    print(f"a small file of {modules} modules: {1000 * seconds:.0f} ms of CPU after start-up")
-    print(f"peak memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
+    if options.measure:
+        with_deep_stack(lambda: measure(options.measure, options.kind))
+        return
+    if options.cases:
+        rows = [
+            {key: row[key] for key in ASKED if key in row} for file in options.cases for row in score_cases.read(file)
+        ]
+        measured_apart(", ".join(file.name for file in options.cases), rows, "cases")
+    if options.packages or not options.cases:
+        packages = options.packages or ["torch.nn.modules"]
+        machine = interpreter(sys.path)
+        names = sorted({name for package in packages for name in class_names(machine, package)})
+        sample = sorted(random.Random(0).sample(names, min(options.classes, len(names))))
+        measured_apart(", ".join(packages), sample, "classes")
+    measure_small()
 
 
 if __name__ == "__main__":

@@ -20,11 +20,13 @@ import io
 import json
 import lzma
 import math
+import os
 import pkgutil
 import random
 import runpy
 import signal
 import sys
+import tempfile
 import time
 import types
 import warnings
@@ -448,16 +450,20 @@ def main() -> None:
     parser.add_argument("--path", action="append", default=[], help="a folder to import from as well")
     parser.add_argument("--seconds", type=float, default=120)
     options = parser.parse_args()
-    sys.path.extend(options.path)
+    sys.path.extend(str(Path(folder).resolve()) for folder in options.path)
     del sys.argv[1:]  # some packages read it when they are imported
     shim = runpy.run_path(str(Path(__file__).parent / "torchvision_shim/sitecustomize.py"))
     shim["declare"]()
     without_initialisation()
     signal.signal(signal.SIGALRM, _alarm)
-    classes, builders = record(options.package, options.seconds)
-    options.out.mkdir(parents=True, exist_ok=True)
+    out = options.out.resolve()
+    with tempfile.TemporaryDirectory() as folder:  # some of the functions that are tried write files
+        os.chdir(folder)
+        classes, builders = record(options.package, options.seconds)
+        os.chdir("/")
+    out.mkdir(parents=True, exist_ok=True)
     for level, rows in (("class", classes), ("builder", builders)):
-        with lzma.open(options.out / f"{options.package}.{level}.jsonl.xz", "wt") as file:
+        with lzma.open(out / f"{options.package}.{level}.jsonl.xz", "wt") as file:
             file.writelines(json.dumps(row) + "\n" for row in rows)
     with_children = sum(bool(row["children"]) for row in classes)
     print(

@@ -27,13 +27,31 @@ SHOWN = ("cases", "exact", "wrong", "unknown", "answered", "parameters", "buffer
 
 
 def read(file: Path) -> list[dict[str, Any]]:
-    """The rows of a file of cases."""
-    with lzma.open(file, "rt") as lines:
-        rows = [json.loads(line) for line in lines]
-    for row in rows:
-        if "classes" in row:
-            row["tree"] = [[path, row["classes"][number]] for path, number in row["tree"]]
+    """The rows of a file of cases; objects that stand on lines of their own are put where they are referred to."""
+    objects: dict[str, Any] = {}
+    rows: list[dict[str, Any]] = []
+    with lzma.open(file, "rt", encoding="utf-8") as lines:
+        for row in map(json.loads, lines):
+            if "object" in row:
+                objects[row.pop("object")] = row
+                continue
+            for key in {"args", "varargs", "varkw"} & row.keys():
+                row[key] = _inlined(row[key], objects)
+            if "classes" in row:
+                row["tree"] = [[path, row["classes"][number]] for path, number in row["tree"]]
+            rows.append(row)
     return rows
+
+
+def _inlined(value: Any, objects: dict[str, Any]) -> Any:
+    if isinstance(value, list):
+        return [_inlined(item, objects) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if isinstance(value.get("$object"), str):
+        record = objects[value["$object"]]
+        return {"$object": {**record, "attrs": _inlined(record["attrs"], objects)}}
+    return {key: _inlined(item, objects) for key, item in value.items()}
 
 
 def public(name: str | None) -> str | None:
@@ -41,29 +59,35 @@ def public(name: str | None) -> str | None:
     return name and re.sub(r"^torch\.nn\.modules\.\w+\.", "torch.nn.", name)
 
 
-def verdict(claimed: list[list[Any]] | str, recorded: list[list[Any]]) -> str:
-    """ "exact", "wrong" or "unknown", of paths with classes against those recorded."""
+def compare(claimed: list[list[Any]] | str, recorded: list[list[Any]]) -> Counter[str]:
+    """Paths with classes against those recorded: the verdict, and how many nodes were recorded, claimed and right."""
+    found = Counter({"nodes": len(recorded)})
     if isinstance(claimed, str):
-        return "unknown"
+        return found + Counter({"unknown": 1})
     truth = {path: public(name) for path, name in recorded}
     known = {path: public(name) for path, name in claimed if path.rpartition(".")[2] != "?"}
     open_at = tuple(path[:-1] for path, _ in claimed if path.rpartition(".")[2] == "?")
     below_unknown = tuple(f"{path}." for path, name in known.items() if name == "?")
-    missing = [path for path in truth if path not in known]
-    if not missing and not open_at and list(known.items()) == list(truth.items()):
-        return "exact"
-    if any(path not in truth or name not in ("?", truth[path]) for path, name in known.items()):
-        return "wrong"
-    if not all(path.startswith((*open_at, *below_unknown)) for path in missing):
-        return "wrong"
-    kept = [path for path in truth if path in known]
-    return "unknown" if kept == list(known) else "wrong"
+    found["claimed"] = sum(name != "?" or path not in truth for path, name in known.items())
+    found["right"] = sum(path in truth and truth[path] == name for path, name in known.items())
+    found["names"] = not open_at and list(known) == list(truth)
+    if found["names"] and found["right"] == len(truth):
+        found["exact"] = 1
+        return found
+    false = any(path not in truth or name not in ("?", truth[path]) for path, name in known.items())
+    left_out = not all(path.startswith((*open_at, *below_unknown)) for path in truth if path not in known)
+    disordered = [path for path in known if path in truth] != [path for path in truth if path in known]
+    found["wrong" if false or left_out or disordered else "unknown"] = 1
+    return found
 
 
 def score(row: dict[str, Any], answer: dict[str, Any], level: str) -> Counter[str]:
     """What one case adds to the figures."""
     field = "children" if level == "class" else "tree"
-    found = Counter({"cases": 1, verdict(answer.get(field, "?"), row[field]): 1})
+    claimed, recorded = answer.get(field, "?"), row[field]
+    if level == "builder" and isinstance(claimed, list):  # `named_modules` leaves out what is None
+        claimed, recorded = ([entry for entry in tree if entry[1] is not None] for tree in (claimed, recorded))
+    found = Counter({"cases": 1}) + compare(claimed, recorded)
     if level == "class" and isinstance(answer.get(field), list):
         found["answered"] = 1
         found["parameters"] = answer["params"] == row["params"]

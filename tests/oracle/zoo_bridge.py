@@ -126,7 +126,8 @@ class Decoder:
     def empty_module(self, name: str) -> Address:
         cls = self.machine.resolve(name)
         made = ModuleObject(cls, initialised=True)
-        made.open = Unknown("the attributes of a given module are not recorded")
+        # What it registers is recorded: nothing else that it may hold is a module or parameter.
+        made.open = Unknown("the attributes of a given module are not recorded", inert=True)
         made.attributes["training"] = Constant(True)
         return self.machine.allocate(made)
 
@@ -175,14 +176,15 @@ def answer(question: dict[str, Any], prediction: Prediction, reasons: collection
     machine, level = prediction.machine, "entry" in question
     module = machine.state.find(prediction.root, ModuleObject)
     if module is None:
-        why = prediction.root.reason if isinstance(prediction.root, Unknown) else type(prediction.root).__name__
+        why = getattr(prediction.root, "reason", type(prediction.root).__name__)
         reasons[why] += 1
-        return {"id": question["id"], "tree" if level else "children": "?"}
-    note(machine, module, reasons, 0 if level else 99)
+        return {"id": question["id"], "tree" if level else "children": "?", "why": why}
+    why = note(machine, module, reasons, 0 if level else 99)
     if level:
-        return {"id": question["id"], "tree": [entry for entry in tree(machine, module) if entry[1] is not None]}
+        return {"id": question["id"], "why": why, "tree": tree(machine, module)}
     return {
         "id": question["id"],
+        "why": why,
         "children": [entry[:2] for entry in entries(machine, module)],
         "tree": tree(machine, module),
         "params": [[name, tensor(machine, value)] for name, value in module.parameters.items()],
@@ -193,18 +195,20 @@ def answer(question: dict[str, Any], prediction: Prediction, reasons: collection
     }
 
 
-def note(machine: Interpreter, module: ModuleObject, reasons: collections.Counter[str], depth: int) -> None:
-    """Counts the first reason of unknown of a case."""
+def note(machine: Interpreter, module: ModuleObject, reasons: collections.Counter[str], depth: int) -> str:
+    """Counts the first reason of unknown of a case, and returns it; "" where all is known."""
     pending = [module]
     while pending:
         current = pending.pop(0)
         for value in current.modules.values():
             if class_text(machine, value) == "?":
-                reasons[getattr(value, "reason", type(value).__name__) + f" @{getattr(value, 'where', '')}"] += 1
-                return
+                why = str(getattr(value, "reason", type(value).__name__))
+                reasons[f"{why} @{getattr(value, 'where', '')}"] += 1
+                return why
             child = machine.state.find(value, ModuleObject)
             if child is not None and depth < 50:
                 pending.append(child)
+    return ""
 
 
 def predict(machine: Interpreter, question: dict[str, Any]) -> Prediction:

@@ -61,7 +61,7 @@ def agrees(
 
     def compare(text: str) -> Graph:
         namespace: dict[str, Any] = {"__name__": "net"}
-        exec(compile(PRELUDE + textwrap.dedent(text), "net.py", "exec"), namespace)
+        exec(compile(PRELUDE + textwrap.dedent(text), "net.py", "exec", dont_inherit=True), namespace)
         tree = Tree(namespace["Net"]())
         observed = described(_Nodes(tree.nodes))  # type: ignore[arg-type]
         totals = tuple(tree.totals())

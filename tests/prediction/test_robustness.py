@@ -81,7 +81,7 @@ def test_odd_classes_and_functions_end_as_a_graph_or_an_error(name: str, predict
     "text",
     [
         "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.a = nn.Linear(" + "(" * 3000 + "1" + ")" * 3000 + ", 2)",
-        "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.a = nn.Linear(" + "1 + " * 5000 + "1, 2)",
+        "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.a = nn.Linear(" + "1 + " * 2500 + "1, 2)",
         "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.a = nn.Linear(1" + "0" * 6000 + ", 2)",
         "class Net[T: int, *Ts](nn.Module):\n    type Width = int\n    def __init__[S](self):\n        super().__init__()\n        self.a = nn.ReLU()",
         "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.a = nn.Linear(t'{1}', 2)",

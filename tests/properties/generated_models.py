@@ -1,7 +1,7 @@
 """A strategy for the source of modules whose constructors do to themselves whatever Python and torch allow.
 
-Everything in them is determined: nothing depends on the environment, on random numbers or on a tensor's values. Names
-come from a small pool, so that they are aliased, replaced, moved between stores and deleted; much of it raises.
+In `sources` everything is determined: nothing depends on the environment, on random numbers or on a tensor's values.
+Names come from a small pool, so that they are aliased, replaced, moved between stores and deleted; much of it raises.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 PRELUDE = """
-import copy, functools, itertools, math
+import copy, functools, itertools, math, os, random, time
 from collections import OrderedDict
 import torch
 from torch import nn
@@ -213,7 +213,7 @@ BLOCKS = (
     "for k in range({n}):\n{body}",
     "for k, size in enumerate(({n}, {m}, 7)):\n    if k == {index}: continue\n    setattr(self, f'{name}{{k}}', nn.Linear(size, n))\n{body}",
     "for size in range({m}):\n    if size > {n}: break\n{body}else:\n{body}",
-    "count = 0\nwhile count < {n}:\n    count += 1\n{body}",
+    "turns = list(range({n}))\nwhile turns:\n    turns.pop()\n{body}",
     "for name, child in list(self.named_children()):\n    self._modules[name] = nn.Sequential(child)\n{body}",
     "for key, child in zip(('{name}', 'u'), [{module}, {module}]):\n    setattr(self, key, child)\n",
     "def inner(k={n}, *args, **kwargs):\n    nonlocal last\n{body}    last = nn.Linear(k, 1 + len(args) + len(kwargs))\ninner(*range({m}), x={n})\n",
@@ -222,12 +222,45 @@ BLOCKS = (
     "with torch.no_grad():\n{body}",
     "match n:\n    case {n} | {m}:\n        self.matched = {module}\n    case size if size > {n}:\n        last = nn.Linear({n}, {m})\n    case _:\n        pass\n",
 )
+UNKNOWABLE = (
+    "if os.environ.get('NO_SUCH_NAME'):\n{body}else:\n{body}",
+    "if random.random() > 2:\n{body}",
+    "for k in range(int(os.environ.get('NO_SUCH_NAME', {n}))):\n{body}",
+    "for size in os.environ.get('NO_SUCH_NAME', 'ab'):\n{body}    if size == 'b': break\n",
+    "turns = [0] * int(os.environ.get('NO_SUCH_NAME', {n}))\nwhile turns:\n    turns.pop()\n{body}",
+    "try:\n    if time.time() < 0: raise ValueError\n{body}except ValueError:\n{body}",
+    "self.{name} = {module} if os.environ.get('NO_SUCH_NAME') else {module}\n",
+    "setattr(self, os.environ.get('NO_SUCH_NAME', 'new'), {module})\n",
+    "self.{name} = nn.Linear(int(os.environ.get('NO_SUCH_NAME', {n})), {m})\n",
+    "self.l.extend({module} for _ in range(int(os.environ.get('NO_SUCH_NAME', {n}))))\n",
+    "self.d.update({{key: {module} for key in os.environ.get('NO_SUCH_NAME', 'xy')}})\n",
+    "kept = [{module} for _ in range(int(os.environ.get('NO_SUCH_NAME', {m})))]\n",
+    "random.shuffle(kept)\n",
+    "n = random.choice([{n}, {m}])\n",
+)
+"""What no reading can decide, with the answer that a run gets."""
+
+APART = (
+    "if os.environ.get('NO_SUCH_NAME'):\n    self.u{n} = {plain}\nelse:\n    self.u{m} = {plain}\n",
+    "if random.random() < 2: self.u{n} = {plain}\n",
+    "for k in range(int(os.environ.get('NO_SUCH_NAME', {n}))): setattr(self, f'u{{k}}', {plain})\n",
+    "self.u{n} = {plain} if os.environ.get('NO_SUCH_NAME') else {plain}\n",
+    "self.u{n} = nn.ModuleList([{plain} for _ in range(int(os.environ.get('NO_SUCH_NAME', {m})))])\n",
+    "self.u{n} = nn.ModuleDict({{key: {plain} for key in os.environ.get('NO_SUCH_NAME', 'xy')}})\n",
+    "self.u{n} = nn.Linear(int(os.environ.get('NO_SUCH_NAME', {n})), {m})\n",
+    "self.u{n} = nn.Sequential(*([{plain}] * random.choice([{n}, {m}])))\n",
+)
+"""The same, of names that nothing else touches, and without effects on anything else."""
+PLAIN = ("nn.Linear({n}, {m})", "nn.ReLU()", "Leaf({n})", "block({n}, {m})", "nn.Sequential({plain}, nn.Tanh())")
+COUNTING = re.compile(r"children|total|modules\(\)|self\.apply|len\(list|super\(Base")
+"""What looks at all that a module holds, and so at what is not known too."""
+
 GUARDED = "try:\n    {statement}\nexcept {errors}:\n    pass\n"
 
 _PLACE = re.compile(r"\{\{|\}\}|\{(\w+)\}")
 """A doubled brace, or a place to be filled."""
 
-_NESTED = {"module", "condition", "body"}
+_NESTED = {"module", "condition", "body", "plain"}
 
 _number = st.integers(1, 4)
 _index = st.integers(-2, 3)
@@ -236,13 +269,19 @@ _index = st.integers(-2, 3)
 class _Writer:
     """Fills templates with what hypothesis draws."""
 
-    def __init__(self, draw: Any) -> None:
+    def __init__(self, draw: Any, extra: tuple[str, ...] = (), without: re.Pattern[str] | None = None) -> None:
         self.draw = draw
         self.left = 60
+        self.extra = extra
+        """Statements of which some stand among the others."""
+        self.without = without
+        """What no template may hold."""
 
     def one(self, templates: tuple[str, ...], depth: int) -> str:
         """One template, its places filled; below a few levels, only such as have nothing inside."""
         self.left -= 1
+        if self.without is not None:
+            templates = tuple(text for text in templates if not self.without.search(text))
         if depth > 3 or self.left < 0:
             templates = tuple(text for text in templates if not _NESTED & set(_PLACE.findall(text)))
         return self.fill(self.draw(st.sampled_from(templates)), depth)
@@ -254,7 +293,7 @@ class _Writer:
         return _PLACE.sub(put, template)
 
     def place(self, place: str, depth: int) -> str:
-        kinds = {"module": MODULES, "tensor": TENSORS, "parameter": PARAMETERS, "condition": CONDITIONS}
+        kinds = {"module": MODULES, "tensor": TENSORS, "parameter": PARAMETERS, "condition": CONDITIONS, "plain": PLAIN}
         if place in kinds:
             return self.one(kinds[place], depth)
         if place in ("n", "m"):
@@ -274,6 +313,8 @@ class _Writer:
 
     def statement(self, depth: int) -> str:
         kind = self.draw(st.integers(0, 9))
+        if self.extra and kind > 6:
+            return self.one(self.extra, depth)
         if kind < 2 and depth < 3 and self.left > 0:
             return self.one(BLOCKS, depth)
         statement = self.one(STATEMENTS, depth)
@@ -289,7 +330,22 @@ def _indented(text: str) -> str:
 @st.composite
 def sources(draw: Any) -> str:
     """The text of a module with a class `Net` that is constructed without arguments."""
-    writer = _Writer(draw)
+    return _module(_Writer(draw), draw)
+
+
+@st.composite
+def unknowable_sources(draw: Any) -> str:
+    """The same, with conditions, counts and names that only a run can tell."""
+    return _module(_Writer(draw, UNKNOWABLE), draw)
+
+
+@st.composite
+def partly_unknowable_sources(draw: Any) -> str:
+    """The same, where all that only a run can tell is of names that begin with "u"."""
+    return _module(_Writer(draw, APART, COUNTING), draw)
+
+
+def _module(writer: _Writer, draw: Any) -> str:
     bases = draw(st.sampled_from(("Base", "Mixin, Base")))
     depth, width = draw(_number), draw(_number)
     keywords = f"width={width}, depth={depth}" if "Mixin" in bases else f"{depth}"

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cmp_to_key
 from typing import Any
 
 import modgraph.prediction.knowledge.mappings
 import modgraph.prediction.knowledge.sequences
 import modgraph.prediction.knowledge.strings  # noqa: F401  registers what it knows
 from modgraph.prediction.knowledge.iteration import prefix_of
-from modgraph.prediction.knowledge.plain import number_unknown, plain
+from modgraph.prediction.knowledge.plain import folded, number_unknown, plain
 from modgraph.prediction.knowledge.registry import Arguments, Machine, constant, known_class, models
 from modgraph.prediction.values import (
     NONE,
@@ -111,26 +112,8 @@ constant("builtins.__debug__", TRUE)
 # ---- numbers ---------------------------------------------------------------------------------------------------------
 
 
-def _folded(function: Callable[..., Any], name: str) -> Callable[[Arguments, Machine], Value]:
-    """Python's own function, applied where every argument is a plain constant; otherwise a number not known."""
-
-    def fold(arguments: Arguments, machine: Machine) -> Value:
-        values = [plain(machine, value) for value in arguments.positional]
-        keywords = {key: plain(machine, value) for key, value in arguments.keywords.items()}
-        if arguments.open is not None or any(found is None for found in (*values, *keywords.values())):
-            return number_unknown(machine, f"{name} of something not known", *arguments.positional)
-        try:
-            given = [found[0] for found in values if found is not None]
-            result = function(*given, **{key: found[0] for key, found in keywords.items() if found is not None})
-        except Exception as error:  # what Python raises for these very arguments
-            raise machine.raises(type(error).__name__, str(error)) from None
-        return TupleValue(tuple(map(Constant, result))) if isinstance(result, tuple) else Constant(result)
-
-    return fold
-
-
 for _function in (divmod, pow, chr, ord, bin, hex, oct, ascii):
-    models(f"builtins.{_function.__name__}")(_folded(_function, _function.__name__))
+    models(f"builtins.{_function.__name__}")(folded(_function, _function.__name__))
 
 
 def _dunder(name: str) -> Callable[[Arguments, Machine], Value | None]:
@@ -150,12 +133,12 @@ def _dunder(name: str) -> Callable[[Arguments, Machine], Value | None]:
 
 @models("builtins.abs")
 def absolute(arguments: Arguments, machine: Machine) -> Value:
-    return _dunder("__abs__")(arguments, machine) or _folded(abs, "abs")(arguments, machine)
+    return _dunder("__abs__")(arguments, machine) or folded(abs, "abs")(arguments, machine)
 
 
 @models("builtins.round")
 def rounded(arguments: Arguments, machine: Machine) -> Value:
-    return _dunder("__round__")(arguments, machine) or _folded(round, "round")(arguments, machine)
+    return _dunder("__round__")(arguments, machine) or folded(round, "round")(arguments, machine)
 
 
 @models("builtins.int", "builtins.int.__new__")
@@ -184,7 +167,7 @@ def _converted(arguments: Arguments, machine: Machine, to: type, methods: tuple[
             return Constant(to(found.value))
         if found is not None:
             return number_unknown(machine, f"{to.__name__} of something not known", found)
-    return _folded(to, to.__name__)(arguments, machine)
+    return folded(to, to.__name__)(arguments, machine)
 
 
 @models("builtins.bool")
@@ -211,7 +194,7 @@ def float_method(arguments: Arguments, machine: Machine) -> Value:
 
 def _method(cls: type, arguments: Arguments, machine: Machine) -> Value:
     name = arguments.function.rpartition(".")[2]
-    return _folded(lambda receiver, *rest: getattr(receiver, name)(*rest), name)(arguments, machine)
+    return folded(lambda receiver, *rest: getattr(receiver, name)(*rest), name)(arguments, machine)
 
 
 # ---- text ------------------------------------------------------------------------------------------------------------
@@ -236,7 +219,7 @@ def representation(arguments: Arguments, machine: Machine) -> Value:
 
 @models("builtins.format")
 def formatted(arguments: Arguments, machine: Machine) -> Value:
-    return _folded(format, "format")(arguments, machine)
+    return folded(format, "format")(arguments, machine)
 
 
 @models("builtins.bytes", "builtins.bytearray", "builtins.memoryview")
@@ -249,15 +232,12 @@ def prints(arguments: Arguments, machine: Machine) -> Value:
     return NONE
 
 
-@models("builtins.input", "builtins.open", "builtins.eval", "builtins.exec", "builtins.compile")
+@models("builtins.input", "builtins.open", "builtins.compile")
 def outside(arguments: Arguments, machine: Machine) -> Value:
     name = arguments.function.rpartition(".")[2]
     if name == "input":
         return number_unknown(machine, "depends on input()")
-    why = machine.unknown(f"depends on {name}()")
-    if name in ("eval", "exec"):
-        machine.expose(arguments.positional, why)
-    return why
+    return machine.unknown(f"depends on {name}()")
 
 
 # ---- iteration -------------------------------------------------------------------------------------------------------
@@ -375,15 +355,47 @@ def sort(machine: Machine, items: list[Value], arguments: Arguments) -> list[Val
     """The items in order of `key`; Unknown where they cannot be compared."""
     key = arguments.keywords.get("key", NONE)
     backwards = machine.truth(arguments.keywords.get("reverse", NONE)) is True
-    keys = [plain(machine, item if key == NONE else machine.call(key, (item,))) for item in items]
-    if any(found is None for found in keys):
-        return machine.unknown("the order of what is not known", *items)
+    keys = [item if key == NONE else machine.call(key, (item,)) for item in items]
+    known = [plain(machine, each) for each in keys]
     order = list(range(len(items)))
     try:
-        order.sort(key=lambda i: keys[i][0], reverse=backwards)  # type: ignore[index]
+        if any(found is None for found in known):
+            order.sort(key=_by_order(machine, keys), reverse=backwards)
+        else:
+            order.sort(key=lambda i: known[i][0], reverse=backwards)  # type: ignore[index]
+    except _NoOrder:
+        return machine.unknown("the order of what is not known", *items)
     except TypeError as error:
         raise machine.raises("TypeError", str(error)) from None
     return [items[i] for i in order]
+
+
+class _NoOrder(Exception):  # noqa: N818 - ends a comparison, and is caught beside it
+    """It is not known which of two values comes first."""
+
+
+def _by_order(machine: Machine, keys: list[Value]) -> Callable[[int], Any]:
+    """For places in `keys`: a key of Python's that compares what stands there."""
+
+    def compare(left: int, right: int) -> int:
+        return _earlier(machine, keys[left], keys[right])
+
+    return cmp_to_key(compare)
+
+
+def _earlier(machine: Machine, left: Value, right: Value) -> int:
+    """-1, 0 or 1, by the `<` of the values.
+
+    Raises:
+        _NoOrder: it is not known.
+    """
+    for first, second, answer in ((left, right, -1), (right, left, 1)):
+        verdict = machine.truth(machine.compare("<", first, second))
+        if verdict is None:
+            raise _NoOrder
+        if verdict:
+            return answer
+    return 0
 
 
 @models("builtins.min", "builtins.max")
@@ -399,12 +411,15 @@ def extreme(arguments: Arguments, machine: Machine) -> Value:
             raise machine.raises("ValueError", f"{name}() iterable argument is empty")
         return default
     key = arguments.keywords.get("key", NONE)
-    keys = [plain(machine, item if key == NONE else machine.call(key, (item,))) for item in items]
-    if any(found is None for found in keys):
-        return number_unknown(machine, f"{name} of something not known", *items)
+    keys = [item if key == NONE else machine.call(key, (item,)) for item in items]
+    known = [plain(machine, each) for each in keys]
     pick = min if name == "min" else max
     try:
-        return items[pick(range(len(items)), key=lambda i: keys[i][0])]  # type: ignore[index]
+        if any(found is None for found in known):
+            return items[pick(range(len(items)), key=_by_order(machine, keys))]
+        return items[pick(range(len(items)), key=lambda i: known[i][0])]  # type: ignore[index]
+    except _NoOrder:
+        return number_unknown(machine, f"{name} of something not known", *items)
     except TypeError as error:
         raise machine.raises("TypeError", str(error)) from None
 

@@ -22,6 +22,7 @@ from modgraph.prediction.knowledge.modules import contents, iterator, module_of
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, models
 from modgraph.prediction.registration import assign, delete, initialise, register_module
 from modgraph.prediction.values import (
+    MODULE,
     NONE,
     OPEN,
     Address,
@@ -195,6 +196,8 @@ def insert(arguments: Arguments, machine: Machine) -> Value:
     address, module = module_of(machine, arguments)
     key, value = arguments.get(1, "index", NONE), arguments.get(2, "module", NONE)
     index, is_sequential = index_of(key), "Sequential" in arguments.function or _is_sequential(machine, address)
+    if is_sequential and machine.is_instance(value, KnownClass(MODULE)) is False:
+        raise machine.raises("AssertionError", "module should be of type: Module")
     if openness(module) is not None or index is None:
         machine.state.change(address, ModuleObject).modules = {
             OPEN: openness(module) or machine.unknown("where a child is inserted is not known", key)
@@ -359,6 +362,8 @@ def module_dict(arguments: Arguments, machine: Machine) -> Value:
 def update(arguments: Arguments, machine: Machine) -> Value:
     address, _ = module_of(machine, arguments)
     pairs, why = pairs_of(machine, arguments.get(1, "modules", NONE))
+    if why is not None:
+        _forget(machine, address, why)
     for key, value in pairs:
         machine.set_item(address, key, value)
     if why is not None:

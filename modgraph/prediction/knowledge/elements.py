@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import struct
+from array import array
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 
 Number = int | float | bool
 Shape = tuple[int | None, ...]
@@ -63,13 +65,14 @@ def single(value: float) -> float:
 
 def kept(values: Iterable[Number], dtype: str | None) -> tuple[Number, ...] | None:
     """The elements of a tensor of that dtype, if they are few and their rounding is known."""
-    result: list[Number] = []
-    for value in values:
-        number = rounded(value, dtype)
-        if number is None or len(result) >= MAX_ELEMENTS:
-            return None
-        result.append(number)
-    return tuple(result)
+    result = list(islice(values, MAX_ELEMENTS + 1))
+    if len(result) > MAX_ELEMENTS:
+        return None
+    if dtype == "float32":
+        return tuple(array("f", result))  # rounds all of them at once
+    numbers = [rounded(value, dtype) for value in result]
+    known = [number for number in numbers if number is not None]
+    return tuple(known) if len(known) == len(numbers) else None
 
 
 def count(shape: Shape | None) -> int | None:

@@ -19,9 +19,11 @@ from modgraph.prediction.values import (
 
 
 def openness(module: ModuleObject) -> Unknown | None:
-    """Why further children may stand in it; None where all are known."""
+    """Why further children may stand in it, or some of them may not; None where all are known."""
     why = module.modules.get(OPEN)
-    return why if isinstance(why, Unknown) else None
+    if isinstance(why, Unknown):
+        return why
+    return next((each for each in module.modules.values() if isinstance(each, Unknown) and each.optional), None)
 
 
 def own(machine: Machine, address: Value, method: str, *arguments: Value) -> Value:

@@ -134,6 +134,24 @@ def combinatorial(arguments: Arguments, machine: Machine) -> Value:
     return _iterator(machine, [TupleValue(row) for row in listed])
 
 
+@models("itertools.groupby")
+def group_by(arguments: Arguments, machine: Machine) -> Value:
+    """Neighbours with equal keys; each group is there at once."""
+    items, key = machine.iterate(arguments.positional[0]), arguments.get(1, "key", NONE)
+    if isinstance(items, Unknown):
+        return _iterator(machine, [], items)
+    groups: list[tuple[Value, list[Value]]] = []
+    for item in items:
+        found = item if key == NONE else machine.call(key, (item,))
+        same = machine.equal(groups[-1][0], found) if groups else False
+        if same is None:
+            return _iterator(machine, [], machine.unknown("the key of a group is not known", found))
+        if not same:
+            groups.append((found, []))
+        groups[-1][1].append(item)
+    return _iterator(machine, [TupleValue((found, _iterator(machine, members))) for found, members in groups])
+
+
 @models("itertools.pairwise")
 def pairwise(arguments: Arguments, machine: Machine) -> Value:
     items = machine.iterate(arguments.positional[0])
@@ -196,6 +214,6 @@ def while_true(arguments: Arguments, machine: Machine) -> Value:
     return _iterator(machine, items if arguments.function.endswith("takewhile") else [])
 
 
-@models("itertools.groupby", "itertools.tee", "itertools.compress")
+@models("itertools.tee", "itertools.compress")
 def not_interpreted(arguments: Arguments, machine: Machine) -> Value:
     return machine.unknown(f"{arguments.function} is not interpreted")

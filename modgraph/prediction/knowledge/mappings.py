@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, cast
 
+from modgraph.prediction import items, lookups
 from modgraph.prediction.knowledge.iteration import pairs_of, prefix_of
 from modgraph.prediction.knowledge.plain import number_unknown
-from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
+from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, known_class, models
 from modgraph.prediction.values import (
     NONE,
     TRUE,
@@ -22,6 +24,9 @@ from modgraph.prediction.values import (
     Value,
     ViewObject,
 )
+
+if TYPE_CHECKING:
+    from modgraph.prediction.machine import Interpreter
 
 DICT = "builtins.dict"
 ORDERED = "collections.OrderedDict"
@@ -40,6 +45,25 @@ def _dict(machine: Machine, arguments: Arguments) -> tuple[Address, DictObject]:
     return address, found
 
 
+def _changing(*names: str) -> Callable[[Model], Model]:
+    """Registers a method that changes its dict; where that is the `__dict__` of an object, this changes with it."""
+
+    def register(model: Model) -> Model:
+        def change(arguments: Arguments, machine: Machine) -> Value:
+            held = machine.state.find(arguments.positional[0], DictObject)
+            if held is None or items.VIEW_OF not in held.attributes:
+                return model(arguments, machine)
+            before = dict(held.entries)
+            result = model(arguments, machine)
+            items.write_back(machine, _dict(machine, arguments)[1], before)
+            return result
+
+        models(*names)(change)
+        return model
+
+    return register
+
+
 def fill(
     machine: Machine,
     address: Address,
@@ -55,16 +79,16 @@ def fill(
         why = why or found
     pairs = [*pairs, *((Constant(name), value) for name, value in keywords.items())]
     target = machine.state.change(address, DictObject)
-    for key, value in pairs:
+    for key, _ in pairs:
         if isinstance(key, (Unknown, Choice)):
             why = why or machine.unknown("a key is not known", key)
-        else:
-            target.entries[key] = value
-    if why is not None and target.open is None:
-        target.open = why
+    if why is not None:
+        target.open = target.open or why
+        target.entries = dict.fromkeys(target.entries, why)  # each may be replaced
+    target.entries.update((key, value) for key, value in pairs if not isinstance(key, (Unknown, Choice)))
 
 
-@models(f"{DICT}.__init__", f"{DICT}.update", f"{DICT}.__ior__")
+@_changing(f"{DICT}.__init__", f"{DICT}.update", f"{DICT}.__ior__")
 def update(arguments: Arguments, machine: Machine) -> Value:
     address, _ = _dict(machine, arguments)
     fill(machine, address, arguments.positional[1:2], arguments.keywords, arguments.open)
@@ -118,13 +142,21 @@ def counter(arguments: Arguments, machine: Machine) -> Value:
 
 @models(f"{DICT}.get")
 def get(arguments: Arguments, machine: Machine) -> Value:
-    _, held = _dict(machine, arguments)
+    address, held = _dict(machine, arguments)
     key, default = arguments.get(1, "key", NONE), arguments.get(2, "default", NONE)
     if isinstance(key, (Unknown, Choice)):
         return _any_of(machine, held, key, default)
     found = held.peek(key) if isinstance(held, ViewObject) else held.entries.get(key)
     if found is not None:
         return found
+    again = lookups.look_again(cast("Interpreter", machine), address, key)
+    if again is not False:
+        held = _dict(machine, arguments)[1]
+        found = held.entries.get(key)
+        if found is not None:
+            return found
+        if isinstance(again, Unknown):
+            return again
     return default if held.open is None else held.open
 
 
@@ -135,7 +167,7 @@ def _any_of(machine: Machine, held: DictObject, key: Value, *others: Value) -> V
     return machine.choice((*held.entries.values(), *others), "a key is not known")
 
 
-@models(f"{DICT}.setdefault")
+@_changing(f"{DICT}.setdefault")
 def set_default(arguments: Arguments, machine: Machine) -> Value:
     address, held = _dict(machine, arguments)
     key, default = arguments.get(1, "key", NONE), arguments.get(2, "default", NONE)
@@ -156,7 +188,7 @@ def _opened(machine: Machine, address: Address, reason: str, *causes: Value) -> 
     return why
 
 
-@models(f"{DICT}.pop")
+@_changing(f"{DICT}.pop")
 def pop(arguments: Arguments, machine: Machine) -> Value:
     address, held = _dict(machine, arguments)
     key = arguments.get(1, "key", NONE)
@@ -173,7 +205,7 @@ def pop(arguments: Arguments, machine: Machine) -> Value:
     return default
 
 
-@models(f"{DICT}.popitem")
+@_changing(f"{DICT}.popitem")
 def pop_item(arguments: Arguments, machine: Machine) -> Value:
     """The last entry; of an OrderedDict with `last=False`, the first."""
     address, held = _dict(machine, arguments)
@@ -200,7 +232,7 @@ def move_to_end(arguments: Arguments, machine: Machine) -> Value:
     return NONE
 
 
-@models(f"{DICT}.clear")
+@_changing(f"{DICT}.clear")
 def clear(arguments: Arguments, machine: Machine) -> Value:
     address, _ = _dict(machine, arguments)
     target = machine.state.change(address, DictObject)
@@ -231,12 +263,12 @@ def view(arguments: Arguments, machine: Machine) -> Value:
     """A snapshot; a view of a dict that changes later is not followed."""
     _, held = _dict(machine, arguments)
     method = arguments.function.rpartition(".")[2]
-    items: list[Value] = list(held.entries)
+    found: list[Value] = list(held.entries)
     if method == "values":
-        items = list(held.entries.values())
+        found = list(held.entries.values())
     elif method == "items":
-        items = [TupleValue(pair) for pair in held.entries.items()]
-    return machine.allocate(ListObject(items, held.open, KnownClass(f"builtins.dict_{method}")))
+        found = [TupleValue(pair) for pair in held.entries.items()]
+    return machine.allocate(ListObject(found, held.open, KnownClass(f"builtins.dict_{method}")))
 
 
 @models(f"{DICT}.__reversed__")

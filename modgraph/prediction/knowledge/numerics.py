@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
 from modgraph.prediction.knowledge.arrays import as_array
 from modgraph.prediction.knowledge.plain import lifted, number_unknown, plain
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, constant, known_class, models
-from modgraph.prediction.values import Constant, Dtype, KnownFunction, TensorObject, Value
+from modgraph.prediction.limits import MAX_VALUE_SIZE
+from modgraph.prediction.values import NONE, Constant, Dtype, KnownFunction, TensorObject, TupleValue, Value
 
 for _name in ("float32", "float64", "float16", "int64", "int32", "uint8", "bool_", "generic", "integer"):
     known_class(f"numpy.{_name}")
+constant("numpy.newaxis", NONE)
 constant("numpy.pi", Constant(math.pi))
 constant("numpy.e", Constant(math.e))
 constant("numpy.inf", Constant(math.inf))
@@ -28,6 +31,26 @@ def _each(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return apply
 
 
+def _listed(value: Any) -> Any:
+    return [_listed(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def _unique(numbers: list[Any], with_counts: bool) -> Any:
+    found = sorted(set(numbers))
+    return (found, [numbers.count(number) for number in found]) if with_counts else found
+
+
+def _pairwise(function: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+    """The function of two numbers, of a row and a number, or of two rows item by item."""
+    if isinstance(left, list) and isinstance(right, list):
+        return [_pairwise(function, a, b) for a, b in zip(left, right, strict=True)]
+    if isinstance(left, list):
+        return [_pairwise(function, each, right) for each in left]
+    if isinstance(right, list):
+        return [_pairwise(function, left, each) for each in right]
+    return function(left, right)
+
+
 def _flat(value: Any) -> list[Any]:
     if not isinstance(value, (list, tuple)):
         return [value]
@@ -38,6 +61,8 @@ def _linspace(start: float, stop: float, num: int = 50, endpoint: bool = True) -
     """numpy's own formula: start + i * step, and the end exactly."""
     if num <= 0:
         return []
+    if num > MAX_VALUE_SIZE:
+        raise ValueError(num)
     parts = num - 1 if endpoint else num
     step = (stop - start) / parts if parts else 0.0
     numbers = [start + i * step for i in range(num)]
@@ -49,6 +74,8 @@ def _linspace(start: float, stop: float, num: int = 50, endpoint: bool = True) -
 def _arange(*bounds: float) -> list[float]:
     start, stop, step = (0, *bounds, 1)[:3] if len(bounds) == 1 else (*bounds, 1)[:3]
     count = max(0, math.ceil((stop - start) / step))
+    if count > MAX_VALUE_SIZE:
+        raise ValueError(count)
     return [start + i * step for i in range(count)]
 
 
@@ -88,13 +115,17 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "abs": _each(abs),
     "round": lambda value, decimals=0: _each(lambda number: float(round(number, decimals)))(value),
     "rint": _each(lambda number: float(round(number))),
-    "power": lambda base, exponent: base**exponent,
-    "mod": lambda left, right: left % right,
+    "power": lambda base, exponent: _pairwise(operator.pow, base, exponent),
+    "mod": lambda left, right: _pairwise(operator.mod, left, right),
     "gcd": math.gcd,
     "isscalar": lambda value: not isinstance(value, (list, tuple)),
-    "array": lambda value: value,
-    "asarray": lambda value: value,
-    "unique": lambda value: sorted(set(_flat(value))),
+    "array": lambda value: _listed(value),
+    "asarray": lambda value: _listed(value),
+    "unique": lambda value, return_counts=False: _unique(_flat(value), return_counts),
+    "add": lambda left, right: _pairwise(operator.add, left, right),
+    "subtract": lambda left, right: _pairwise(operator.sub, left, right),
+    "multiply": lambda left, right: _pairwise(operator.mul, left, right),
+    "divide": lambda left, right: _pairwise(operator.truediv, left, right),
     "sort": lambda value: sorted(_flat(value)),
     "sin": _each(math.sin),
     "cos": _each(math.cos),
@@ -140,6 +171,8 @@ def _folded(name: str, function: Callable[..., Any]) -> Model:
             result = function(*given, **{key: found[0] for key, found in keywords.items() if found is not None})
         except (TypeError, ValueError, ZeroDivisionError, OverflowError):
             return number_unknown(machine, f"numpy.{name} with these arguments is not interpreted")
+        if isinstance(result, tuple):
+            return TupleValue(tuple(_array(machine, part) for part in result))
         return _array(machine, result) if isinstance(result, list) else lifted(machine, result)
 
     return fold
@@ -147,6 +180,12 @@ def _folded(name: str, function: Callable[..., Any]) -> Model:
 
 for _name, _function in _FUNCTIONS.items():
     models(f"numpy.{_name}")(_folded(_name, _function))
+
+
+@models("builtins.int.item", "builtins.float.item", "builtins.int.tolist", "builtins.float.tolist")
+def number_itself(arguments: Arguments, machine: Machine) -> Value:
+    """Of a number taken out of an array, which is kept as Python's own."""
+    return arguments.positional[0]
 
 
 def _random(name: str) -> Model:
@@ -158,7 +197,7 @@ def _random(name: str) -> Model:
 
 for _name in (
     *("randint", "choice", "permutation"),
-    *("shuffle", "seed", "default_rng", "RandomState"),
+    *("seed", "default_rng", "RandomState"),
 ):
     models(f"numpy.random.{_name}")(_random(_name))
 

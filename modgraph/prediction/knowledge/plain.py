@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from modgraph.prediction.knowledge.bounds import too_much
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model
 from modgraph.prediction.limits import MAX_VALUE_SIZE
 from modgraph.prediction.values import (
@@ -22,44 +23,57 @@ from modgraph.prediction.values import (
 )
 
 _DEPTH = 20
+_PLAIN_BASES = ("builtins.str", "builtins.int", "enum.IntEnum", "enum.StrEnum")
 
 
-def plain(machine: Machine, value: Value, depth: int = 0) -> tuple[Any] | None:
+class _Budget:
+    """How many items of containers are still looked at: what is shared inside counts at each of its places."""
+
+    def __init__(self) -> None:
+        self.left = MAX_VALUE_SIZE
+
+
+def plain(machine: Machine, value: Value, depth: int = 0, budget: _Budget | None = None) -> tuple[Any] | None:
     """The Python object that a constant, or a container of constants, stands for, in a tuple of one; None if none."""
     if isinstance(value, Constant):
         return (value.value,)
-    if depth > _DEPTH:
+    budget = budget or _Budget()
+    budget.left -= 1
+    if depth > _DEPTH or budget.left < 0:
         return None
     if isinstance(value, EnumMember):
-        plain_base = any(
-            isinstance(base, KnownClass) and base.name in ("builtins.str", "builtins.int")
-            for base in machine.mro(value.cls)
-        )
-        return plain(machine, value.value, depth + 1) if plain_base else None
+        plain_base = any(isinstance(base, KnownClass) and base.name in _PLAIN_BASES for base in machine.mro(value.cls))
+        return plain(machine, value.value, depth + 1, budget) if plain_base else None
     if isinstance(value, TupleValue):
-        items = _all(machine, value.items, depth)
+        items = _all(machine, value.items, depth, budget)
         return None if items is None else (tuple(items),)
     if isinstance(value, SliceValue):
-        bounds = _all(machine, (value.lower, value.upper, value.step), depth)
+        bounds = _all(machine, (value.lower, value.upper, value.step), depth, budget)
         return None if bounds is None else (slice(*bounds),)
     listed = machine.state.find(value, ListObject)
     if listed is not None and listed.open is None:
-        items = _all(machine, listed.items, depth)
+        items = _all(machine, listed.items, depth, budget)
         return None if items is None else (items,)
     mapping = machine.state.find(value, DictObject)
     if mapping is not None and mapping.open is None:
-        keys, values = _all(machine, mapping.entries, depth), _all(machine, mapping.entries.values(), depth)
+        keys = _all(machine, mapping.entries, depth, budget)
+        values = _all(machine, mapping.entries.values(), depth, budget)
         return None if keys is None or values is None else (dict(zip(keys, values, strict=True)),)
     members = machine.state.find(value, SetObject)
     if members is not None and members.open is None:
-        items = _all(machine, members.items, depth)
+        items = _all(machine, members.items, depth, budget)
         return None if items is None else (set(items),)
     return None
 
 
-def _all(machine: Machine, values: Any, depth: int) -> list[Any] | None:
-    found = [plain(machine, value, depth + 1) for value in values]
-    return None if any(one is None for one in found) else [one[0] for one in found if one is not None]
+def _all(machine: Machine, values: Any, depth: int, budget: _Budget) -> list[Any] | None:
+    found: list[Any] = []
+    for value in values:
+        one = plain(machine, value, depth + 1, budget)
+        if one is None:
+            return None
+        found.append(one[0])
+    return found
 
 
 def lifted(machine: Machine, result: Any) -> Value:
@@ -80,16 +94,8 @@ def number_unknown(machine: Machine, reason: str, *causes: Value) -> Unknown:
     return replace(machine.unknown(reason, *causes), inert=True)
 
 
-_AS_LARGE_AS_ASKED_FOR = frozenset(
-    ("factorial", "comb", "perm", "center", "ljust", "rjust", "zfill", "expandtabs", "to_bytes")
-)
-"""Functions whose result a number among the arguments can make as large as one likes."""
-
-
 def folded(function: Callable[..., Any], name: str) -> Model:
     """A pure function of plain values, applied where every argument is one; a number not known otherwise."""
-
-    grows = name.rpartition(".")[2] in _AS_LARGE_AS_ASKED_FOR
 
     def fold(arguments: Arguments, machine: Machine) -> Value:
         values = [plain(machine, value) for value in arguments.positional]
@@ -97,8 +103,9 @@ def folded(function: Callable[..., Any], name: str) -> Model:
         if arguments.open is not None or any(found is None for found in (*values, *keywords.values())):
             return number_unknown(machine, f"{name} of something not known", *arguments.positional)
         given = [found[0] for found in values if found is not None]
-        if grows and any(isinstance(number, int) and number > MAX_VALUE_SIZE for number in given):
-            return machine.unknown(f"the result of {name} is larger than {MAX_VALUE_SIZE}")
+        refusal = too_much(name, given)
+        if refusal is not None:
+            return number_unknown(machine, refusal)
         try:
             result = function(*given, **{key: found[0] for key, found in keywords.items() if found is not None})
         except Exception as error:  # what Python raises for these very arguments

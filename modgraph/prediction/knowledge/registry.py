@@ -39,6 +39,13 @@ class Raised(Exception):  # noqa: N818 - an event of the interpreted code, no er
         self.message = message
         self.where = where
 
+    def kept(self) -> Raised:
+        """Itself, to be raised again later: without the traceback, which would keep every frame that ran, with its
+        states, until the garbage collector finds them."""
+        self.__traceback__ = None
+        self.__context__ = None
+        return self
+
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
@@ -227,7 +234,7 @@ def load() -> None:
         _loaded = True
         for file in _KNOWLEDGE:
             importlib.import_module(f"modgraph.prediction.knowledge.{file}")
-        for file in ("registration", "reflection", "signatures", "data_classes"):
+        for file in ("registration", "reflection", "signatures", "data_classes", "evaluation"):
             importlib.import_module(f"modgraph.prediction.{file}")
 
 

@@ -4,13 +4,30 @@ from __future__ import annotations
 
 import re
 
+from modgraph.prediction.knowledge.bounds import too_long_to_match
 from modgraph.prediction.knowledge.plain import folded, lifted, number_unknown, plain
 from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
-from modgraph.prediction.values import NONE, Constant, InstanceObject, KnownClass, TupleValue, Value
+from modgraph.prediction.limits import MAX_MATCHING_STEPS
+from modgraph.prediction.values import NONE, Constant, InstanceObject, KnownClass, KnownFunction, TupleValue, Value
+
+
+def _refused(arguments: Arguments, machine: Machine, *, text_at: int) -> Value | None:
+    """An unknown where matching could take too long: nothing can stop `re` once it has begun."""
+    pattern, text = (plain(machine, value) for value in _pattern_and_text(arguments, text_at))
+    if pattern is not None and text is not None and too_long_to_match(pattern[0], text[0]):
+        return machine.unknown(f"matching this could take more than {MAX_MATCHING_STEPS} steps")
+    return None
+
+
+def _pattern_and_text(arguments: Arguments, text_at: int) -> tuple[Value, Value]:
+    return arguments.get(0, "pattern", NONE), arguments.get(text_at, "string", NONE)
 
 
 @models("re.sub", "re.split", "re.findall", "re.escape")
 def regular_expression(arguments: Arguments, machine: Machine) -> Value:
+    refused = _refused(arguments, machine, text_at=2 if arguments.function == "re.sub" else 1)
+    if refused is not None:
+        return refused
     return folded(getattr(re, arguments.function.rpartition(".")[2]), arguments.function)(arguments, machine)
 
 
@@ -20,15 +37,47 @@ def matches(arguments: Arguments, machine: Machine) -> Value:
     given = [plain(machine, value) for value in arguments.positional]
     if any(found is None for found in given):
         return machine.unknown("a match of something not known", *arguments.positional)
+    refused = _refused(arguments, machine, text_at=1)
+    if refused is not None:
+        return refused
     function = getattr(re, arguments.function.rpartition(".")[2])
     match = function(*(found[0] for found in given if found is not None))
     if match is None:
         return NONE
     groups = lifted(machine, (match.group(0), *match.groups()))
-    return machine.allocate(InstanceObject(KnownClass("re.Match"), {"_groups": groups}))
+    names = lifted(machine, match.groupdict())
+    return machine.allocate(InstanceObject(KnownClass("re.Match"), {"_groups": groups, "_names": names}))
+
+
+@models("re.Match.groupdict")
+def named_groups(arguments: Arguments, machine: Machine) -> Value:
+    match = machine.state.find(arguments.positional[0], InstanceObject)
+    return machine.unknown("a match is not known") if match is None else match.attributes["_names"]
 
 
 known_class("re.Match")
+known_class("re.Pattern")
+
+
+@models("re.compile")
+def compiled(arguments: Arguments, machine: Machine) -> Value:
+    """The pattern and its flags, to be applied by the functions of the module."""
+    if isinstance(arguments.get(0, "pattern", NONE), Constant):
+        attributes = {"pattern": arguments.get(0, "pattern", NONE), "flags": arguments.get(1, "flags", Constant(0))}
+        return machine.allocate(InstanceObject(KnownClass("re.Pattern"), attributes))
+    return machine.unknown("a pattern is not known", *arguments.positional)
+
+
+@models(*(f"re.Pattern.{name}" for name in ("match", "search", "fullmatch", "sub", "split", "findall")))
+def by_pattern(arguments: Arguments, machine: Machine) -> Value:
+    receiver, *given = arguments.positional
+    item = machine.state.find(receiver, InstanceObject)
+    assert item is not None
+    flags = item.attributes["flags"]
+    if flags != Constant(0):
+        return machine.unknown("flags of a pattern are not interpreted", flags)
+    name = f"re.{arguments.function.rpartition('.')[2]}"
+    return machine.call(KnownFunction(name), (item.attributes["pattern"], *given), arguments.keywords)
 
 
 @models("re.Match.group", "re.Match.groups", "re.Match.__getitem__")
@@ -42,4 +91,6 @@ def match_group(arguments: Arguments, machine: Machine) -> Value:
     wanted = arguments.get(1, "group", Constant(0))
     if isinstance(wanted, Constant) and isinstance(wanted.value, int) and wanted.value < len(groups.items):
         return groups.items[wanted.value]
+    if isinstance(wanted, Constant) and isinstance(wanted.value, str) and match is not None:
+        return machine.get_item(match.attributes["_names"], wanted)
     return number_unknown(machine, "a named group is not interpreted")

@@ -13,9 +13,14 @@ import sys
 from dataclasses import replace
 from typing import Any
 
+import modgraph.prediction.knowledge.caching
+import modgraph.prediction.knowledge.chance
+import modgraph.prediction.knowledge.command_lines
 import modgraph.prediction.knowledge.dispatching
+import modgraph.prediction.knowledge.generic_names
 import modgraph.prediction.knowledge.iterators
 import modgraph.prediction.knowledge.numerics
+import modgraph.prediction.knowledge.plain_objects
 import modgraph.prediction.knowledge.regular_expressions  # noqa: F401  registers what it knows
 from modgraph.prediction.knowledge.plain import folded, number_unknown
 from modgraph.prediction.knowledge.registry import (
@@ -155,7 +160,10 @@ def method_caller(arguments: Arguments, machine: Machine) -> Value:
 # ---- functools -------------------------------------------------------------------------------------------------------
 
 
-@models("functools.partial", "functools.partialmethod")
+known_class("functools.partial")
+
+
+@models("functools.partial")
 def partial(arguments: Arguments, machine: Machine) -> Value:
     function, *given = arguments.positional
     if arguments.open is not None:
@@ -195,18 +203,28 @@ def update_wrapper(arguments: Arguments, machine: Machine) -> Value:
     )
 
 
-@models("functools._same", "functools.total_ordering", "functools.cache")
+@models("functools.partialmethod")
+def partial_method(arguments: Arguments, machine: Machine) -> Value:
+    """Looked up through an instance, a partial of the method that is bound to it."""
+    function, *given = arguments.positional
+    bound = PartialValue(
+        KnownFunction("functools._bound_partial"),
+        (function, TupleValue(tuple(given))),
+        tuple(arguments.keywords.items()),
+    )
+    return PropertyValue(bound)
+
+
+@models("functools._bound_partial")
+def bound_partial(arguments: Arguments, machine: Machine) -> Value:
+    function, given, receiver = arguments.positional
+    assert isinstance(given, TupleValue)
+    return PartialValue(function, (receiver, *given.items), tuple(arguments.keywords.items()))
+
+
+@models("functools._same", "functools.total_ordering")
 def same(arguments: Arguments, machine: Machine) -> Value:
     return arguments.positional[0]
-
-
-@models("functools.lru_cache")
-def cached(arguments: Arguments, machine: Machine) -> Value:
-    """With or without arguments: the function as it is, computed anew each time."""
-    given = arguments.positional
-    if given and not isinstance(given[0], Constant):
-        return given[0]
-    return KnownFunction("functools._same")
 
 
 @models("functools.cached_property")
@@ -256,7 +274,7 @@ _UNKNOWN = {
     "os.path": ("exists", "isfile", "isdir", "expanduser", "abspath", "realpath", "getsize", "getmtime", "relpath"),
     "time": ("time", "perf_counter", "monotonic", "strftime", "localtime", "process_time", "time_ns"),
     "random": (
-        *("random", "uniform", "randint", "choice", "choices", "sample", "shuffle", "gauss", "normalvariate"),
+        *("random", "uniform", "randint", "choices", "sample", "gauss", "normalvariate"),
         *("randrange", "getrandbits", "seed", "betavariate"),
     ),
     "platform": ("system", "machine", "python_version", "platform", "processor", "node", "release"),
@@ -281,6 +299,8 @@ for _owner, _names in _UNKNOWN.items():
         models(f"{_owner}.{_name}")(_depends(f"{_owner}.{_name}"))
         if _owner == "os.path":
             models(f"posixpath.{_name}")(_depends(f"{_owner}.{_name}"))
+
+
 constant("os.environ", Unknown("depends on os.environ", None, inert=True))
 constant("sys.argv", Unknown("depends on sys.argv", None, inert=True))
 constant("sys.platform", Unknown("depends on sys.platform", None, inert=True))
@@ -437,9 +457,28 @@ for _name, _bases in _ABSTRACT.items():
     known_class(f"collections.abc.{_name}", *(f"collections.abc.{base}" for base in _bases))
 
 
-@models("contextlib.contextmanager", "contextlib.nullcontext", "contextlib.suppress")
-def context(arguments: Arguments, machine: Machine) -> Value:
-    return Unknown("a context manager is not interpreted", machine.where, inert=True)
+constant("types.MethodType", KnownClass("builtins.method"))
+constant("types.NoneType", KnownClass("builtins.NoneType"))
+constant("types.ModuleType", KnownClass("builtins.module"))
+constant("types.GeneratorType", KnownClass("builtins.generator"))
+
+
+@models("inspect.isfunction", "inspect.ismethod", "inspect.ismodule", "inspect.isbuiltin", "inspect.isroutine")
+def is_kind(arguments: Arguments, machine: Machine) -> Value:
+    kind = {
+        "isfunction": "builtins.function",
+        "ismethod": "builtins.method",
+        "ismodule": "builtins.module",
+        "isbuiltin": "builtins.builtin_function_or_method",
+    }.get(arguments.function.rpartition(".")[2])
+    kinds = (KnownClass(kind),) if kind else _ROUTINES
+    verdict = machine.is_instance(arguments.positional[0], TupleValue(kinds))
+    if verdict is None:
+        return number_unknown(machine, "its class is not known", arguments.positional[0])
+    return Constant(verdict)
+
+
+_ROUTINES = tuple(KnownClass(f"builtins.{name}") for name in ("function", "method", "builtin_function_or_method"))
 
 
 @models("inspect.isclass")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from modgraph.prediction.knowledge.bounds import template_size, too_much
 from modgraph.prediction.knowledge.plain import folded, number_unknown, plain
 from modgraph.prediction.knowledge.registry import Arguments, Machine, models
+from modgraph.prediction.limits import MAX_VALUE_SIZE
 from modgraph.prediction.values import Constant, Unknown, Value
 
 _METHODS = """
@@ -25,8 +27,12 @@ def join(arguments: Arguments, machine: Machine) -> Value:
         return number_unknown(machine, "text of something not known", items)
     if not isinstance(separator, Constant) or not all(isinstance(item, Constant) for item in items):
         return number_unknown(machine, "text of something not known", *items)
+    texts = [item.value for item in items if isinstance(item, Constant)]
+    refusal = too_much("str.join", (separator.value, texts))
+    if refusal is not None:
+        return number_unknown(machine, refusal)
     try:
-        return Constant(separator.value.join([item.value for item in items if isinstance(item, Constant)]))
+        return Constant(separator.value.join(texts))
     except TypeError as error:
         raise machine.raises("TypeError", str(error)) from None
 
@@ -41,6 +47,8 @@ def formatted(arguments: Arguments, machine: Machine) -> Value:
         return number_unknown(machine, "text of something not known", *rest, *arguments.keywords.values())
     given = [found[0] for found in values if found is not None]
     named = {key: found[0] for key, found in keywords.items() if found is not None}
+    if template_size(receiver.value, [*given, *named.values()]) > MAX_VALUE_SIZE:
+        return number_unknown(machine, f"a string of more than {MAX_VALUE_SIZE} characters")
     try:
         if arguments.function.endswith("format_map"):
             return Constant(receiver.value.format_map(*given))

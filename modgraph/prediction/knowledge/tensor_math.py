@@ -24,7 +24,7 @@ from modgraph.prediction.knowledge.elements import (
 from modgraph.prediction.knowledge.parameters import TENSOR
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, models
-from modgraph.prediction.knowledge.tensor_values import dimension, made, size_of, tensor_of
+from modgraph.prediction.knowledge.tensor_values import PAIR, dimension, made, size_of, tensor_of
 from modgraph.prediction.values import (
     NONE,
     Address,
@@ -329,12 +329,6 @@ def _with_elements(machine: Machine, value: Value, number: Number | None) -> Val
     return value
 
 
-@models(f"{TENSOR}.__setitem__")
-def set_item(arguments: Arguments, machine: Machine) -> Value:
-    _with_elements(machine, arguments.positional[0], None)
-    return NONE
-
-
 # ---- reductions ------------------------------------------------------------------------------------------------------
 
 _REDUCTIONS: dict[str, Callable[..., Any] | None] = {
@@ -388,7 +382,7 @@ def _reduction(name: str, function: Callable[..., Any] | None) -> Model:
             return made(machine, (), dtype, elements, requires_grad=source.requires_grad)
         values = made(machine, _without(machine, source.shape, dims, keep), dtype, requires_grad=source.requires_grad)
         if name in ("max", "min", "median") and not isinstance(dims, TupleValue):
-            return TupleValue((values, made(machine, _without(machine, source.shape, dims, keep), "int64")))
+            return TupleValue((values, made(machine, _without(machine, source.shape, dims, keep), "int64")), PAIR)
         return values
 
     return apply
@@ -447,7 +441,10 @@ def outer(arguments: Arguments, machine: Machine) -> Value:
     left, right = tensor_of(machine, arguments.positional[0]), tensor_of(machine, arguments.positional[1])
     if left is None or right is None or left.shape is None or right.shape is None:
         return made(machine, (None, None), None)
-    return made(machine, (left.shape[0], right.shape[0]), promoted(left.dtype, right.dtype))
+    dtype, elements = promoted(left.dtype, right.dtype), None
+    if left.elements is not None and right.elements is not None:
+        elements = kept([a * b for a in left.elements for b in right.elements], dtype)
+    return made(machine, (left.shape[0], right.shape[0]), dtype, elements)
 
 
 @models("torch.einsum")

@@ -7,10 +7,10 @@ FUNCTIONS = """
     affine_grid_generator alpha_dropout aminmax angle arccos arccosh arcsin arcsinh arctan arctan2 arctanh
     argwhere as_strided as_strided_scatter asinh atanh avg_pool1d baddbmm batch_norm bilinear
     binary_cross_entropy_with_logits bincount binomial bitwise_left_shift bitwise_not bitwise_right_shift
-    bucketize celu channel_shuffle cholesky cholesky_inverse cholesky_solve column_stack combinations complex
+     celu channel_shuffle cholesky cholesky_inverse cholesky_solve column_stack combinations
     conj conj_physical constant_pad_nd conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d
-    conv_transpose3d convolution copysign corrcoef cosine_embedding_loss cosine_similarity cov ctc_loss cummax
-    cummin cumulative_trapezoid det diag_embed diagflat diagonal_scatter digamma dist dropout dsplit dstack
+    conv_transpose3d convolution copysign corrcoef cosine_embedding_loss cosine_similarity cov ctc_loss
+     cumulative_trapezoid det diag_embed diagflat diagonal_scatter digamma dist dropout dsplit dstack
     embedding embedding_bag erfc exp2 feature_alpha_dropout feature_dropout fill fix float_power fmax fmin frac
     frexp frombuffer gcd geqrf gradient greater greater_equal grid_sampler grid_sampler_2d grid_sampler_3d
     group_norm hardshrink heaviside hinge_embedding_loss histc histogram hsplit i0 igamma igammac imag
@@ -19,19 +19,19 @@ FUNCTIONS = """
     lu_solve lu_unpack margin_ranking_loss masked_scatter matrix_exp matrix_power max_pool1d
     max_pool1d_with_indices max_pool2d max_pool3d mode moveaxis msort multinomial mvlgamma nanmean nanmedian
     nanquantile negative nextafter nonzero_static not_equal orgqr ormqr pairwise_distance pdist pinverse
-    pixel_shuffle pixel_unshuffle poisson poisson_nll_loss polar polygamma positive prelu promote_types put qr
+    pixel_shuffle pixel_unshuffle poisson poisson_nll_loss polygamma positive prelu promote_types put qr
     quantile real resolve_conj resolve_neg result_type rms_norm row_stack rrelu rsub scatter_add scatter_reduce
     select_scatter selu sgn signbit sinc slogdet split_with_sizes std_mean svd take_along_dim threshold trace
-    trapezoid trapz triangular_solve tril_indices triplet_margin_loss triu_indices unsafe_chunk unsafe_split
-    unsafe_split_with_sizes vander var_mean vdot view_as_complex view_as_real vsplit xlogy
-""".split()  # noqa: SIM905  a long table reads better as text
+    trapezoid trapz triangular_solve triplet_margin_loss unsafe_chunk unsafe_split
+    unsafe_split_with_sizes vander var_mean vdot vsplit xlogy
+""".split()  # noqa: SIM905 a long table reads better as text
 """Functions of `torch` that give a tensor."""
 
 METHODS = """
     absolute acosh addbmm addcdiv addcmul addmm addmv addr adjoint aminmax angle arccos arccosh arcsin arcsinh
     arctan arctan2 arctanh argwhere asinh atan2 atanh baddbmm bernoulli bincount bitwise_left_shift bitwise_not
     bitwise_right_shift ccol_indices cdouble cfloat chalf cholesky cholesky_inverse cholesky_solve coalesce
-    col_indices conj conj_physical copysign corrcoef cov crow_indices cummax cummin dequantize det diag_embed
+    col_indices conj conj_physical copysign corrcoef cov crow_indices dequantize det diag_embed
     diagflat diagonal_scatter digamma dist dsplit eig erfc exp2 fix fliplr flipud float_power fmax fmin
     frac frexp gcd geqrf ger greater greater_equal hardshrink hash_tensor heaviside histc histogram hsplit hypot
     i0 igamma igammac index index_copy index_reduce indices int_repr inverse ipu isclose isneginf isposinf
@@ -43,7 +43,7 @@ METHODS = """
     sspaddmm stft svd symeig take_along_dim to_dense to_mkldnn to_padded_tensor to_sparse to_sparse_bsc
     to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr trace triangular_solve
     unsafe_chunk unsafe_split unsafe_split_with_sizes values vdot vsplit where xlogy xpu
-""".split()  # noqa: SIM905  a long table reads better as text
+""".split()  # noqa: SIM905 a long table reads better as text
 """Methods of Tensor that give a tensor."""
 
 IN_PLACE = """
@@ -57,7 +57,7 @@ IN_PLACE = """
     reciprocal_ remainder_ resize_ resize_as_ resize_as_sparse_ rsqrt_ scatter_reduce_ sgn_ sign_ sinc_ sinh_
     sparse_resize_ sparse_resize_and_clear_ square_ squeeze_ subtract_ swapaxes_ swapdims_ t_ tan_ transpose_
     true_divide_ trunc_ unsqueeze_ xlogy_
-""".split()  # noqa: SIM905  a long table reads better as text
+""".split()  # noqa: SIM905 a long table reads better as text
 """Methods that change a tensor and give it back; some change its shape."""
 
 OTHER_METHODS = """
@@ -66,13 +66,13 @@ OTHER_METHODS = """
     is_shared is_signed module_load new_empty_strided q_per_channel_axis q_per_channel_scales
     q_per_channel_zero_points q_scale q_zero_point qscheme record_stream register_post_accumulate_grad_hook
     reinforce sparse_dim storage storage_offset storage_type stride sum_to_size untyped_storage
-""".split()  # noqa: SIM905  a long table reads better as text
+""".split()  # noqa: SIM905 a long table reads better as text
 """Methods that give something else."""
 
 PROPERTIES = """
     H grad_dtype imag is_cpu is_ipu is_maia is_mkldnn is_mps is_mtia is_nested is_sparse_csr is_vulkan is_xla
     is_xpu itemsize layout mH name nbytes output_nr real retains_grad volatile
-""".split()  # noqa: SIM905  a long table reads better as text
+""".split()  # noqa: SIM905 a long table reads better as text
 """Properties of Tensor."""
 
 SAME_SHAPE = """
@@ -81,7 +81,7 @@ SAME_SHAPE = """
     leaky_relu leaky_relu_ local_response_norm log_softmax logsigmoid mish normalize prelu relu relu6 relu_
     rms_norm rrelu rrelu_ selu selu_ sigmoid silu softmax softmin softplus softshrink softsign tanh tanhshrink
     threshold threshold_ channel_shuffle
-""".split()  # noqa: SIM905  a long table reads better as text
+""".split()  # noqa: SIM905 a long table reads better as text
 """Functions of `torch.nn.functional` that keep the shape of their first argument."""
 
 FUNCTIONAL = """
@@ -93,8 +93,8 @@ FUNCTIONAL = """
     hinge_embedding_loss huber_loss interpolate kl_div l1_loss linear linear_cross_entropy lp_pool1d lp_pool2d
     lp_pool3d margin_ranking_loss max_pool1d max_pool2d max_pool3d max_unpool1d max_unpool2d max_unpool3d
     mse_loss multi_head_attention_forward multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss
-    nll_loss one_hot pad pairwise_distance pdist pixel_shuffle pixel_unshuffle poisson_nll_loss
+    nll_loss pairwise_distance pdist pixel_shuffle pixel_unshuffle poisson_nll_loss
     scaled_dot_product_attention scaled_grouped_mm scaled_mm smooth_l1_loss soft_margin_loss triplet_margin_loss
     triplet_margin_with_distance_loss unfold upsample upsample_bilinear upsample_nearest
-""".split()  # noqa: SIM905  a long table reads better as text
+""".split()  # noqa: SIM905 a long table reads better as text
 """The other functions of `torch.nn.functional`."""

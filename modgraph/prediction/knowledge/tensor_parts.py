@@ -6,11 +6,20 @@ import collections
 import itertools
 from collections.abc import Sequence
 
-from modgraph.prediction.knowledge.elements import Number, Shape, broadcast, count, kept, promoted
+from modgraph.prediction.knowledge.elements import Number, Shape, broadcast, count, kept, promoted, strides
 from modgraph.prediction.knowledge.parameters import TENSOR
 from modgraph.prediction.knowledge.registry import Arguments, Machine, models
 from modgraph.prediction.knowledge.tensor_shapes import both, like, replaced, source_of
-from modgraph.prediction.knowledge.tensor_values import dimension, made, shape_argument, shape_value, size_of, tensor_of
+from modgraph.prediction.knowledge.tensor_values import (
+    PAIR,
+    dimension,
+    made,
+    shape_argument,
+    shape_value,
+    size_of,
+    tensor_of,
+)
+from modgraph.prediction.limits import MAX_LOOP_ITERATIONS
 from modgraph.prediction.values import (
     FALSE,
     NONE,
@@ -67,7 +76,8 @@ def divide(arguments: Arguments, machine: Machine) -> Value:
     size = source.shape[place] or 0
     if name == "unbind":
         part = (*source.shape[:place], *source.shape[place + 1 :])
-        return TupleValue(tuple(like(machine, source, part) for _ in range(size)))
+        ones = [(i,) for i in range(size)]
+        return TupleValue(tuple(like(machine, source, part, _along(source, place, taken)) for taken in ones))
     names = ("chunks",) if name == "chunk" else ("split_size_or_sections", "split_size")
     given = arguments.get(1, next((n for n in names if n in arguments.keywords), names[0]), NONE)
     number = size_of(given)
@@ -79,7 +89,23 @@ def divide(arguments: Arguments, machine: Machine) -> Value:
         sizes = [min(step, size - start) for start in range(0, max(size, 1), step)]
     if sizes is None:
         return machine.unknown("into how many parts a tensor is split is not known")
-    return TupleValue(tuple(like(machine, source, replaced(source.shape, place, part)) for part in sizes))
+    parts: list[Value] = []
+    start: int | None = 0
+    for length in sizes:
+        end = None if start is None or length is None else start + length
+        elements = None if start is None or end is None else _along(source, place, range(start, end))
+        parts.append(like(machine, source, replaced(source.shape, place, length), elements))
+        start = end
+    return TupleValue(tuple(parts))
+
+
+def _along(source: TensorObject, place: int, taken: Sequence[int]) -> tuple[Number, ...] | None:
+    """The elements at these indices of one dimension."""
+    if source.shape is None or any(size is None for size in source.shape) or len(taken) > (source.shape[place] or 0):
+        return None
+    every: list[Sequence[int]] = [range(size or 0) for size in source.shape]
+    every[place] = taken
+    return _gathered(source, every)
 
 
 @models("torch.meshgrid")
@@ -122,19 +148,54 @@ def get_item(arguments: Arguments, machine: Machine) -> Value:
     keys = list(key.items) if isinstance(key, TupleValue) else [key]
     if source.shape is None:
         return like(machine, source, None)
-    shape = _indexed(machine, source.shape, keys)
-    elements = None
-    index = size_of(keys[0]) if len(keys) == 1 else None
-    if index is not None and source.elements is not None and source.shape and source.shape[0]:
-        step = len(source.elements) // source.shape[0]
-        start = (index % source.shape[0]) * step
-        elements = source.elements[start : start + step]
-    return like(machine, source, shape, elements)
+    return like(machine, source, _indexed(machine, source.shape, keys), _elements_at(source, keys))
+
+
+def _elements_at(source: TensorObject, keys: list[Value]) -> tuple[Number, ...] | None:
+    """The elements of `x[keys]`, where the keys are known integers and slices."""
+    taken = indices_of(source, keys) if source.elements is not None else None
+    return _gathered(source, taken) if taken is not None else None
+
+
+def indices_of(source: TensorObject, keys: list[Value]) -> list[Sequence[int]] | None:
+    """The indices of each dimension that `x[keys]` takes; None where the keys are not known integers and slices."""
+    shape = source.shape
+    if shape is None or any(size is None for size in shape):
+        return None
+    keys = [key for key in keys if key != NONE]
+    if Constant(...) not in keys:
+        keys.append(Constant(...))
+    place = keys.index(Constant(...))
+    whole = [SliceValue(NONE, NONE, NONE)] * (len(shape) - len(keys) + 1)
+    taken: list[Sequence[int]] = []
+    for key, size in zip([*keys[:place], *whole, *keys[place + 1 :]], shape, strict=True):
+        index = size_of(key)
+        bounds = (key.lower, key.upper, key.step) if isinstance(key, SliceValue) else ()
+        if index is not None and type(key) is Constant and not isinstance(key.value, bool):
+            taken.append([index % (size or 1)])
+        elif bounds and all(isinstance(bound, Constant) for bound in bounds):
+            taken.append(range(size or 0)[slice(*(bound.value for bound in bounds if isinstance(bound, Constant)))])
+        else:
+            return None
+    return taken
+
+
+def _gathered(source: TensorObject, taken: Sequence[Sequence[int]]) -> tuple[Number, ...] | None:
+    """The elements at these indices of each dimension."""
+    if source.elements is None or source.shape is None:
+        return None
+    steps = strides([size or 0 for size in source.shape])
+    return tuple(
+        source.elements[sum(i * step for i, step in zip(index, steps, strict=True))]
+        for index in itertools.product(*taken)
+    )
 
 
 def _indexed(machine: Machine, shape: Shape, keys: list[Value]) -> Shape | None:
     """The shape after `x[keys]`: ints, slices, None, an ellipsis; unknown with tensors or lists as indices."""
     used = sum(1 for key in keys if key != NONE and key != Constant(...))
+    if not all(isinstance(key, (Constant, SliceValue)) for key in keys):
+        return None
     if used > len(shape):
         raise machine.raises("IndexError", f"too many indices for tensor of dimension {len(shape)}")
     result: list[int | None] = []
@@ -155,8 +216,6 @@ def _indexed(machine: Machine, shape: Shape, keys: list[Value]) -> Shape | None:
         elif isinstance(key, Constant) and isinstance(key.value, int) and not isinstance(key.value, bool):
             if size is not None and not -size <= key.value < size:
                 raise machine.raises("IndexError", f"index {key.value} is out of bounds for dimension of size {size}")
-        elif isinstance(key, Unknown) and key.inert:
-            continue
         else:
             return None
     return (*result, *shape[position:])
@@ -175,6 +234,10 @@ def iterate(arguments: Arguments, machine: Machine) -> Value:
     if source.shape is None or not source.shape or source.shape[0] is None:
         iterator = IteratorObject([])
         iterator.open = machine.unknown("the size of a tensor is not known")
+        return machine.allocate(iterator)
+    if source.shape[0] > MAX_LOOP_ITERATIONS:
+        iterator = IteratorObject([])
+        iterator.open = machine.unknown(f"a loop of more than {MAX_LOOP_ITERATIONS} turns")
         return machine.allocate(iterator)
     parts: list[Value] = [
         get_item(Arguments("", (arguments.positional[0], Constant(i))), machine) for i in range(source.shape[0])
@@ -207,7 +270,7 @@ def top(arguments: Arguments, machine: Machine) -> Value:
     source, wanted = source_of(arguments, machine), size_of(arguments.get(1, "k", NONE))
     place = dimension(machine, arguments.get(2, "dim", Constant(-1)), len(source.shape)) if source.shape else None
     shape = replaced(source.shape, place, wanted) if source.shape is not None and place is not None else None
-    return TupleValue((like(machine, source, shape), made(machine, shape, "int64")))
+    return TupleValue((like(machine, source, shape), made(machine, shape, "int64")), PAIR)
 
 
 @models(*both("unique"))

@@ -5,15 +5,24 @@ Elements are carried along only where their order stays (view, unsqueeze, clone,
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 
-from modgraph.prediction.knowledge.elements import Number, Shape, count, kept
+from modgraph.prediction.knowledge.elements import Number, Shape, count, kept, strides
 from modgraph.prediction.knowledge.parameters import TENSOR, device_of
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.knowledge.registry import Arguments, Machine, models
 from modgraph.prediction.knowledge.tensor_names import FUNCTIONS, IN_PLACE, METHODS, OTHER_METHODS, PROPERTIES
-from modgraph.prediction.knowledge.tensor_values import dimension, made, shape_argument, shape_value, size_of, tensor_of
+from modgraph.prediction.knowledge.tensor_values import (
+    PAIR,
+    dimension,
+    made,
+    shape_argument,
+    shape_value,
+    size_of,
+    tensor_of,
+)
 from modgraph.prediction.values import (
     FALSE,
     NONE,
@@ -328,12 +337,12 @@ def reordered(arguments: Arguments, machine: Machine) -> Value:
         return like(machine, source, None)
     rank = len(source.shape)
     if name in ("t", "@T"):
-        return like(machine, source, source.shape[::-1])
+        return _in_order(machine, source, range(rank)[::-1])
     if name == "permute":
         order = shape_argument(machine, arguments.positional[1:] or (arguments.get(1, "dims", NONE),))
         if order is None or any(place is None for place in order) or len(order) != rank:
             return like(machine, source, None)
-        return like(machine, source, tuple(source.shape[place] for place in order if place is not None))
+        return _in_order(machine, source, [place % rank for place in order if place is not None])
     given = (
         (Constant(-2), Constant(-1))
         if name == "@mT"
@@ -342,9 +351,21 @@ def reordered(arguments: Arguments, machine: Machine) -> Value:
     places = [dimension(machine, dim, rank) for dim in given]
     if places[0] is None or places[1] is None:
         return like(machine, source, None)
-    sizes = list(source.shape)
-    sizes[places[0]], sizes[places[1]] = sizes[places[1]], sizes[places[0]]
-    return like(machine, source, tuple(sizes))
+    swapped = list(range(rank))
+    swapped[places[0]], swapped[places[1]] = swapped[places[1]], swapped[places[0]]
+    return _in_order(machine, source, swapped)
+
+
+def _in_order(machine: Machine, source: TensorObject, order: Sequence[int]) -> Value:
+    """The tensor with its dimensions in that order."""
+    assert source.shape is not None
+    sizes = [size for size in source.shape if size is not None]
+    elements = None
+    if source.elements is not None and len(sizes) == len(source.shape):
+        steps = strides(sizes)
+        places = itertools.product(*(range(0, sizes[place] * steps[place], steps[place]) for place in order))
+        elements = tuple(source.elements[sum(each)] for each in places)
+    return like(machine, source, tuple(source.shape[place] for place in order), elements)
 
 
 @models(f"{TENSOR}.expand", "torch.broadcast_to", f"{TENSOR}.broadcast_to")
@@ -394,7 +415,7 @@ def replaced(shape: Shape, place: int, size: int | None) -> Shape:
 def rearranged(arguments: Arguments, machine: Machine) -> Value:
     source, name = source_of(arguments, machine), arguments.function.rpartition(".")[2]
     if name == "sort":
-        return TupleValue((like(machine, source, source.shape), made(machine, source.shape, "int64")))
+        return TupleValue((like(machine, source, source.shape), made(machine, source.shape, "int64")), PAIR)
     return made(machine, source.shape, "int64") if name == "argsort" else like(machine, source, source.shape)
 
 
@@ -402,7 +423,7 @@ def _unknown_shape(arguments: Arguments, machine: Machine) -> Value:
     return made(machine, None, None)
 
 
-for _name in ("unfold", "unflatten", "kron", "cdist", "cross", "index_put", "rot90", "block_diag", "searchsorted"):
+for _name in ("unfold", "unflatten", "cdist", "cross", "index_put", "rot90"):
     models(*both(_name))(_unknown_shape)
 models(*(f"torch.{name}" for name in FUNCTIONS), *(f"{TENSOR}.{name}" for name in METHODS))(_unknown_shape)
 

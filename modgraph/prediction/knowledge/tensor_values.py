@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from modgraph.prediction.knowledge.elements import Number, Shape
 from modgraph.prediction.knowledge.plain import number_unknown
-from modgraph.prediction.knowledge.registry import Machine
+from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
 from modgraph.prediction.values import (
     Address,
     Choice,
@@ -19,6 +19,16 @@ from modgraph.prediction.values import (
 )
 
 SIZE = KnownClass("torch.Size")
+PAIR = KnownClass("torch.return_types._Pair")
+"""What max, sort, topk and kin give: values and indices."""
+known_class(PAIR.name, "builtins.tuple")
+
+
+@models(f"{PAIR.name}.@values", f"{PAIR.name}.@indices")
+def part_of_pair(arguments: Arguments, machine: Machine) -> Value:
+    pair = arguments.positional[0]
+    assert isinstance(pair, TupleValue)
+    return pair.items[1 if arguments.function.endswith("indices") else 0]
 
 
 def tensor_of(machine: Machine, value: Value) -> TensorObject | None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import modgraph.prediction.knowledge.compiled
 import modgraph.prediction.knowledge.layers
+import modgraph.prediction.knowledge.tensor_indexing
 import modgraph.prediction.knowledge.tensor_math
 import modgraph.prediction.knowledge.tensor_parts
 import modgraph.prediction.knowledge.tensor_shapes
@@ -52,9 +53,25 @@ def options(machine: Machine, arguments: Arguments) -> dict[str, Any]:
     }
 
 
+_DEFAULT_DTYPE = ("torch", "<default dtype>")
+"""Where a state keeps what torch.set_default_dtype was given."""
+
+
 def _default(machine: Machine) -> str | None:
-    """torch.get_default_dtype(): float32, as a constructor that sets it is not followed."""
-    return "float32"
+    """torch.get_default_dtype(); None where it is not known."""
+    found = machine.state.globals.get(_DEFAULT_DTYPE, Dtype("float32"))
+    return found.name if isinstance(found, Dtype) else None
+
+
+@models("torch.get_default_dtype")
+def default_dtype(arguments: Arguments, machine: Machine) -> Value:
+    return machine.state.globals.get(_DEFAULT_DTYPE, Dtype("float32"))
+
+
+@models("torch.set_default_dtype")
+def set_default_dtype(arguments: Arguments, machine: Machine) -> Value:
+    machine.state.globals[_DEFAULT_DTYPE] = arguments.get(0, "d", NONE)
+    return NONE
 
 
 # ---- filled with something -------------------------------------------------------------------------------------------

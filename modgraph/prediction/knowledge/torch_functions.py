@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
+import modgraph.prediction.knowledge.versions  # noqa: F401  registers what it knows
 from modgraph.prediction.knowledge.elements import Shape
 from modgraph.prediction.knowledge.parameters import as_parameter
 from modgraph.prediction.knowledge.plain import number_unknown
@@ -99,11 +98,6 @@ def dtype_part(arguments: Arguments, machine: Machine) -> Value:
         return number_unknown(machine, "the dtype is not known", value)
     is_complex = arguments.function.endswith("is_complex")
     return Constant(value.name.startswith("complex") if is_complex else "float" in value.name)
-
-
-@models("torch.get_default_dtype")
-def default_dtype(arguments: Arguments, machine: Machine) -> Value:
-    return Dtype("float32")
 
 
 @models("torch.finfo", "torch.iinfo")
@@ -224,7 +218,7 @@ def always(arguments: Arguments, machine: Machine) -> Value:
 
 
 @models(
-    *("torch._C._log_api_usage_once", "torch._assert", "torch.set_default_dtype", "torch.set_num_threads"),
+    *("torch._C._log_api_usage_once", "torch._assert", "torch.set_num_threads"),
     *("torch.use_deterministic_algorithms", "torch.cuda.empty_cache", "torch.cuda.manual_seed_all"),
     *("torch.set_default_device", "torch.set_float32_matmul_precision", "torch.cuda.synchronize"),
     *("torch.cuda.manual_seed", "torch.random.manual_seed", "torch.set_printoptions", "torch.cuda.set_device"),
@@ -372,25 +366,41 @@ def remove_weight_norm(arguments: Arguments, machine: Machine) -> Value:
     return module
 
 
-def _run_time_class(name: str) -> Callable[[Arguments, Machine], Value]:
-    def parametrise(arguments: Arguments, machine: Machine) -> Value:
-        """The module's class becomes one made at run time, with a child that holds the parametrisation."""
-        module = arguments.get(0, "module", NONE)
-        if not isinstance(module, Address) or machine.state.find(module, ModuleObject) is None:
-            return module
-        why = machine.unknown(f"torch.nn.utils.parametrizations.{name} makes a class at run time")
-        changed = machine.state.change(module, ModuleObject)
-        changed.cls = why
-        changed.modules.setdefault(OPEN, why)
-        changed.parameters.setdefault(OPEN, why)
+@models("torch.nn.utils.parametrize.class_made_at_run_time")
+def open_module(arguments: Arguments, machine: Machine) -> Value:
+    """A module that is parametrised, where torch's source is not there: its class and a part of it are not known."""
+    module = arguments.get(0, "module", NONE)
+    if not isinstance(module, Address) or machine.state.find(module, ModuleObject) is None:
         return module
+    why = machine.unknown("a parametrised module has a class made at run time, and torch's source is not there")
+    changed = machine.state.change(module, ModuleObject)
+    changed.cls = why
+    changed.modules.setdefault(OPEN, why)
+    changed.parameters.setdefault(OPEN, why)
+    return module
 
-    return parametrise
+
+@models("torch.norm_except_dim")
+def norm_except_dim(arguments: Arguments, machine: Machine) -> Value:
+    """One norm for each index of a dimension, the others kept with size 1; of the whole tensor where dim is -1."""
+    tensor, dim = tensor_of(machine, arguments.get(0, "v", NONE)), arguments.get(2, "dim", Constant(0))
+    if tensor is None or tensor.shape is None or not isinstance(dim, Constant):
+        return made(machine, None, tensor.dtype if tensor is not None else None, requires_grad=True)
+    if dim.value == -1:
+        return made(machine, (), tensor.dtype, requires_grad=tensor.requires_grad)
+    place = dimension(machine, dim, len(tensor.shape))
+    shape = tuple(size if position == place else 1 for position, size in enumerate(tensor.shape))
+    return made(machine, shape if place is not None else None, tensor.dtype, requires_grad=tensor.requires_grad)
 
 
-for _name in ("weight_norm", "spectral_norm", "orthogonal"):
-    models(f"torch.nn.utils.parametrizations.{_name}")(_run_time_class(_name))
-models("torch.nn.utils.parametrize.register_parametrization")(_run_time_class("register_parametrization"))
+@models("torch._weight_norm")
+def weighted(arguments: Arguments, machine: Machine) -> Value:
+    """A direction times its lengths: of the shape of the direction."""
+    tensor, by = tensor_of(machine, arguments.get(0, "v", NONE)), tensor_of(machine, arguments.get(1, "g", NONE))
+    if tensor is None or tensor.shape is None:
+        return made(machine, None, tensor.dtype if tensor is not None else None, requires_grad=None)
+    needs = None if by is None else tensor.requires_grad or by.requires_grad
+    return made(machine, tensor.shape, tensor.dtype, requires_grad=needs)
 
 
 @models("torch.nn.utils.init.skip_init", "torch.nn.utils.skip_init")

@@ -1,0 +1,90 @@
+"""eval and exec of text that is known: read and interpreted where the call stands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import libcst as cst
+
+from modgraph.prediction import expressions, items, statements
+from modgraph.prediction.frames import Frame
+from modgraph.prediction.knowledge.registry import Arguments, Machine, models
+from modgraph.prediction.values import NONE, Constant, DictObject, EnvironmentObject, Unknown, Value
+from modgraph.source.modules import Parsed
+
+if TYPE_CHECKING:
+    from modgraph.prediction.machine import Interpreter
+
+
+@models("builtins.eval")
+def evaluate(arguments: Arguments, machine: Machine) -> Value:
+    interpreter = cast("Interpreter", machine)
+    found = _prepared(interpreter, arguments)
+    if isinstance(found, Unknown):
+        return found
+    statement = found.statement
+    small = statement.body[0] if isinstance(statement, cst.SimpleStatementLine) and statement.body else None
+    if not isinstance(small, cst.Expr):
+        raise machine.raises("SyntaxError", "invalid syntax")
+    interpreter.frames.append(found)
+    try:
+        return expressions.evaluate(interpreter, found, small.value)
+    finally:
+        interpreter.frames.pop()
+
+
+@models("builtins.exec")
+def execute(arguments: Arguments, machine: Machine) -> Value:
+    interpreter = cast("Interpreter", machine)
+    frame = _prepared(interpreter, arguments)
+    if isinstance(frame, Unknown):
+        top = interpreter.frames[-1]
+        given = [value for value in (*arguments.positional[1:], top.receiver) if value is not None]
+        machine.expose(given, frame)
+        return frame
+    interpreter.frames.append(frame)
+    try:
+        statements.execute(interpreter, frame, frame.parsed.statements)
+    finally:
+        interpreter.frames.pop()
+    target = arguments.get(2, "locals", arguments.get(1, "globals", NONE))
+    made = machine.state.read(frame.environment)
+    if target != NONE and isinstance(made, EnvironmentObject):
+        for name, value in list(made.names.items()):
+            items.assign(interpreter, target, Constant(name), value)
+    return NONE
+
+
+def _prepared(machine: Interpreter, arguments: Arguments) -> Frame | Unknown:
+    """A frame for the text: inside the one that calls, or with the names of the dicts it is given."""
+    text = arguments.get(0, "source", NONE)
+    if not isinstance(text, Constant) or not isinstance(text.value, str):
+        return machine.unknown("the text that is evaluated is not known", text)
+    outer, where = machine.frames[-1], machine.where
+    try:
+        parsed = Parsed(text.value.strip().split("\n"), where.line if where else 1, where.file if where else "")
+    except cst.ParserSyntaxError as error:
+        raise machine.raises("SyntaxError", error.message) from None
+    if not parsed.statements:
+        return machine.unknown("the text that is evaluated is empty")
+    environment = EnvironmentObject(parent=outer.environment)
+    module = outer.module
+    given = [arguments.get(place, name, NONE) for place, name in ((1, "globals"), (2, "locals"))]
+    if given[0] != NONE:
+        environment, module = EnvironmentObject(), ""
+    for mapping in given:
+        held = machine.state.find(mapping, DictObject) if mapping != NONE else None
+        if mapping != NONE and (held is None or held.open is not None):
+            return machine.unknown("the names that the text is given are not known", mapping)
+        for key, value in held.entries.items() if held is not None else ():
+            if isinstance(key, Constant):
+                environment.names[str(key.value)] = value
+    inside = given[0] == NONE
+    return Frame(
+        module,
+        parsed,
+        machine.allocate(environment),
+        outer.function if inside else None,
+        outer.receiver if inside else None,
+        statement=parsed.statements[0],
+    )

@@ -1,0 +1,145 @@
+"""Plain objects of the standard library: SimpleNamespace, Namespace, ChainMap, MappingProxyType, weakref, json."""
+
+from __future__ import annotations
+
+import ast
+import json
+from typing import Any
+
+from modgraph.prediction.knowledge.plain import lifted
+from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
+from modgraph.prediction.values import (
+    NONE,
+    Address,
+    Constant,
+    DictObject,
+    InstanceObject,
+    KnownClass,
+    KnownFunction,
+    ListObject,
+    PartialValue,
+    Unknown,
+    Value,
+)
+
+NAMESPACES = ("types.SimpleNamespace", "argparse.Namespace")
+for _name in NAMESPACES:
+    known_class(_name)
+
+
+@models(*NAMESPACES)
+def namespace(arguments: Arguments, machine: Machine) -> Value:
+    address = machine.allocate(InstanceObject(KnownClass(arguments.function), {}, where=arguments.where))
+    return _filled(machine, address, arguments.positional, arguments)
+
+
+@models(*(f"{name}.__init__" for name in NAMESPACES))
+def initialise_namespace(arguments: Arguments, machine: Machine) -> Value:
+    receiver, *rest = arguments.positional
+    assert isinstance(receiver, Address)
+    _filled(machine, receiver, tuple(rest), arguments)
+    return NONE
+
+
+def _filled(machine: Machine, address: Address, given: tuple[Value, ...], arguments: Arguments) -> Address:
+    target = machine.state.change(address, InstanceObject)
+    mapping = machine.state.find(given[0], DictObject) if given else None
+    for key, value in mapping.entries.items() if mapping is not None else ():
+        if isinstance(key, Constant):
+            target.attributes[str(key.value)] = value
+    target.attributes.update(arguments.keywords)
+    target.open = arguments.open or (mapping.open if mapping is not None else None)
+    return address
+
+
+@models("argparse.Namespace.__contains__")
+def in_namespace(arguments: Arguments, machine: Machine) -> Value:
+    return machine.compare("in", arguments.positional[1], machine.get_attribute(arguments.positional[0], "__dict__"))
+
+
+# ---- mappings over others --------------------------------------------------------------------------------------------
+
+
+@models("types.MappingProxyType")
+def proxy(arguments: Arguments, machine: Machine) -> Value:
+    """The mapping itself, which nobody changes through its proxy."""
+    return arguments.get(0, "mapping", NONE)
+
+
+@models("collections.ChainMap")
+def chain_map(arguments: Arguments, machine: Machine) -> Value:
+    """One dict with the entries of all; later changes of the others are not followed."""
+    merged: dict[Value, Value] = {}
+    why: Unknown | None = None
+    for given in reversed(arguments.positional):
+        mapping = machine.state.find(given, DictObject)
+        if mapping is None:
+            return machine.unknown("a mapping of the chain is not known", given)
+        merged.update(mapping.entries)
+        why = why or mapping.open
+    return machine.allocate(DictObject(merged, why))
+
+
+# ---- weak references, locks ------------------------------------------------------------------------------------------
+
+
+@models("weakref.ref")
+def reference(arguments: Arguments, machine: Machine) -> Value:
+    """Called, it gives the object: what a constructor refers to lives while it runs."""
+    return PartialValue(KnownFunction("weakref._dereference"), (arguments.positional[0],))
+
+
+@models("weakref._dereference")
+def dereference(arguments: Arguments, machine: Machine) -> Value:
+    return arguments.positional[0]
+
+
+@models("weakref.proxy")
+def weak_proxy(arguments: Arguments, machine: Machine) -> Value:
+    return arguments.positional[0]
+
+
+for _name in ("Lock", "RLock", "Event", "Condition", "Semaphore", "local"):
+    known_class(f"threading.{_name}")
+
+
+@models(*(f"threading.{name}" for name in ("Lock", "RLock", "Event", "Condition", "Semaphore", "local")))
+def synchronisation(arguments: Arguments, machine: Machine) -> Value:
+    return machine.allocate(InstanceObject(KnownClass(arguments.function), {}, where=arguments.where))
+
+
+# ---- text of values --------------------------------------------------------------------------------------------------
+
+
+@models("ast.literal_eval")
+def literal(arguments: Arguments, machine: Machine) -> Value:
+    text = arguments.positional[0]
+    if not isinstance(text, Constant) or not isinstance(text.value, str):
+        return machine.unknown("the text of a literal is not known", text)
+    try:
+        return lifted(machine, ast.literal_eval(text.value))
+    except (ValueError, SyntaxError) as error:
+        raise machine.raises(type(error).__name__, str(error)) from None
+
+
+@models("json.loads")
+def loads(arguments: Arguments, machine: Machine) -> Value:
+    """Of text that is known; `object_hook` is called as json does, innermost objects first."""
+    text = arguments.get(0, "s", NONE)
+    if not isinstance(text, Constant) or set(arguments.keywords) - {"s", "object_hook"}:
+        return machine.unknown("the JSON text is not known", text)
+    try:
+        found = json.loads(text.value)
+    except ValueError as error:
+        raise machine.raises("ValueError", str(error)) from None
+    return _of_json(machine, found, arguments.keywords.get("object_hook", NONE))
+
+
+def _of_json(machine: Machine, value: Any, hook: Value) -> Value:
+    if isinstance(value, dict):
+        entries: dict[Value, Value] = {Constant(key): _of_json(machine, each, hook) for key, each in value.items()}
+        address = machine.allocate(DictObject(entries))
+        return address if hook == NONE else machine.call(hook, (address,))
+    if isinstance(value, list):
+        return machine.allocate(ListObject([_of_json(machine, each, hook) for each in value]))
+    return lifted(machine, value)

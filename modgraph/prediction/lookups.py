@@ -1,0 +1,201 @@
+"""A key that a module's container lacks: what may have registered it is run, and it is looked for again.
+
+What registers a thing names it: a decorator stands over the function or class of that name, or the key is written out.
+So of all modules that are imported with the container, only the statements are run that mention the key, and use a
+name that leads to the container; this is cheap enough for large installed packages. Where one of them cannot be
+followed, it is not known whether the key is there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from modgraph.prediction import registries
+from modgraph.prediction.import_order import imported_by, top_of
+from modgraph.prediction.limits import MAX_IMPORT_CHAIN, MAX_KEYED_STATEMENTS
+from modgraph.prediction.side_effects import Effect
+from modgraph.prediction.values import Address, ClassValue, Constant, FunctionValue, Unknown, Value
+from modgraph.source.index import Statement
+from modgraph.source.modules import ModuleFinder, SourceError, SourceModule, plain
+
+if TYPE_CHECKING:
+    from modgraph.prediction.machine import Interpreter
+
+_WORD = re.compile(r"\w+")
+_READING = "get|items|keys|values|copy|index|count"
+Home = tuple[str, str, str]
+"""Module and name whose evaluation made a container; the attribute, where it stands in the body of a class."""
+
+
+def look_again(machine: Interpreter, container: Address, key: Value, certain: bool = False) -> bool | Unknown:
+    """Whether looking again may find the key: something has run that may have put it there. Unknown where what has run
+    leaves that open. `certain`: the code fails where the key is missing, so it must have been registered by then."""
+    base = machine.base
+    home = base.homes.get(container.index)
+    words = tuple(_WORD.findall(_text(key)))
+    asked = (container.index, words)
+    if home is None or not words or (machine.module_depth and not certain) or asked in base.looking:
+        return False
+    if asked not in base.looked_up:
+        base.looking.add(asked)
+        try:
+            base.looked_up[asked] = _run_all(machine, home, words, container, key)
+        finally:
+            base.looking.discard(asked)
+    return base.looked_up[asked]
+
+
+def _text(key: Value) -> str:
+    if isinstance(key, Constant):
+        return key.value if isinstance(key.value, str) else ""
+    if isinstance(key, (ClassValue, FunctionValue)):
+        return key.name.rpartition(".")[2]
+    return ""
+
+
+def _run_all(
+    machine: Interpreter, home: Home, words: tuple[str, ...], container: Address, key: Value
+) -> bool | Unknown:
+    wanted = machine.wanted.get(container.index)
+    if wanted is None:
+        wanted = machine.wanted[container.index] = Wanted(machine, home, container)
+    if not wanted.may_be_filled:
+        return False
+    sources = _sources(machine, home) if wanted.has_writers else _asked(machine, home)
+    found = _mentioning(machine.finder, wanted, sources, words[0])
+    if len(found) > MAX_KEYED_STATEMENTS:
+        return Unknown(f"more than {MAX_KEYED_STATEMENTS} statements may register {_text(key)!r}")
+    why: Unknown | None = None
+    for effect in found:
+        if registries.is_running(machine, effect):
+            continue
+        registry = registries.Registry()
+        registries.run_once(machine, effect, registry)
+        item = machine.base.objects.get(container.index)
+        if key in getattr(item, "entries", ()) or key in getattr(item, "items", ()):
+            return True
+        why = why or registry.lost
+    return why or bool(found)
+
+
+def _sources(machine: Interpreter, home: Home) -> Iterator[SourceModule]:
+    """Modules of the container's package and of those from which is asked, as far as they are imported."""
+    module = home[0]
+    roots = dict.fromkeys([module, *machine.roots, *(frame.module for frame in machine.frames[:1])])
+    tops = set(map(top_of, roots))
+    for root in roots:
+        key = (module, root)
+        if key not in machine.beside:
+            # What the container's own module brings is most of what any other one does, and is looked through once.
+            known = machine.beside[(module, module)].modules if root != module else ()
+            machine.beside[key] = imported_by(machine.finder, (root,), known)
+        for name, source in machine.beside[key].modules.items():
+            if top_of(name) in tops:
+                yield source
+
+
+def _asked(machine: Interpreter, home: Home) -> Iterator[SourceModule]:
+    """Modules of the container's package of which something was asked before: a table that nothing in its own module
+    fills is seldom filled at all, and not worth reading all others."""
+    for name in list(machine.namespaces):
+        source = machine.finder.source(name) if top_of(name) == top_of(home[0]) else None
+        if source is not None:
+            yield source
+
+
+class Wanted:
+    """A container, as statements lead to it."""
+
+    def __init__(self, machine: Interpreter, home: Home, container: Address) -> None:
+        self.module, self.name, attribute = home
+        of_module = machine.namespaces.get(self.module, {}).get(self.name)
+        self.is_inside = not attribute and of_module != container
+        """In an object of that name, whose methods may fill it."""
+        self._writes = re.compile(
+            rf"\b{attribute or self.name}\b(?:\s*\[[^\n]*\]\s*=(?!=)|\s*\.(?!(?:{_READING})\b)\w+\()"
+        )
+        source = machine.finder.source(self.module)
+        self.is_filled_at_home = source is not None and self.writes(source.text)
+        self.has_writers = self.is_filled_at_home or self.is_inside
+        self.may_be_filled = self.is_filled_at_home or not attribute
+
+    def writes(self, text: str) -> bool:
+        """The text changes what bears the container's name."""
+        return self._writes.search(text) is not None
+
+
+def _mentioning(finder: ModuleFinder, wanted: Wanted, sources: Iterable[SourceModule], word: str) -> list[Effect]:
+    """The statements that may register something under a key that begins with that word, those that define it first."""
+    word = plain(word)
+    effects: list[tuple[bool, Effect]] = []
+    for source in sources:
+        if word in source.plain_words:
+            for statement in _statements(source):
+                head = _head(source, statement)
+                words = frozenset(_WORD.findall(head))
+                if word in map(plain, words) and _leads_to(finder, wanted, source, head, words):
+                    effects.append((word not in map(plain, statement.names), Effect(source, statement)))
+    return [effect for _, effect in sorted(effects, key=lambda entry: entry[0])]
+
+
+def _leads_to(finder: ModuleFinder, wanted: Wanted, source: SourceModule, head: str, words: frozenset[str]) -> bool:
+    """The statement, or something that it uses, may fill the container."""
+    if wanted.writes(head):
+        return True
+    for word in words:
+        origin, name = _origin(finder, source, word)
+        if origin.name == wanted.module and name == wanted.name and wanted.is_inside:
+            return True
+        definition = origin.index.definitions.get(name)
+        if definition is not None:
+            text = _lines(origin, definition.first_line, definition.last_line)
+            if wanted.writes(text) or (origin.name == wanted.module and wanted.is_filled_at_home):
+                return True
+        elif origin.name == wanted.module and name == "":
+            return wanted.is_filled_at_home or wanted.is_inside
+    return False
+
+
+def _origin(finder: ModuleFinder, source: SourceModule, name: str) -> tuple[SourceModule, str]:
+    """The module from which a name is imported, and what it is there, through modules that hand it on."""
+    for _ in range(MAX_IMPORT_CHAIN):
+        imported = source.index.imported.get(name)
+        if imported is None:
+            break
+        module = source.absolute(imported.module, imported.level)
+        attribute = imported.attribute
+        inner = finder.source(module if attribute is None else f"{module}.{attribute}")
+        if inner is not None:
+            return inner, ""
+        outer = finder.source(module)
+        if outer is None or attribute is None or attribute == "*":
+            break
+        source, name = outer, attribute
+    return source, name
+
+
+def _statements(source: SourceModule) -> Iterator[Statement]:
+    """Those that may put something into a container of another one."""
+    try:
+        body = source.index.body
+    except SourceError:
+        return
+    for statement in body:
+        if statement.definition is not None:
+            if statement.definition.decorators or statement.definition.bases:
+                yield statement
+        elif statement.kind in ("expression", "compound") or statement.touched:
+            yield statement
+
+
+def _head(source: SourceModule, statement: Statement) -> str:
+    """Its text; of a definition, what stands before the body."""
+    definition = statement.definition
+    last = statement.last_line if definition is None or definition.inline else definition.body_line - 1
+    return _lines(source, statement.first_line, last)
+
+
+def _lines(source: SourceModule, first: int, last: int) -> str:
+    return "\n".join(source.lines[first - 1 : last])

@@ -1,0 +1,150 @@
+"""Metaclasses written in source: their `__new__` and `__init__` when a class is made, `__call__` when it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, cast
+
+from modgraph.prediction import attributes, calls, classes, functions
+from modgraph.prediction.knowledge.registry import Arguments, Machine, Raised, models
+from modgraph.prediction.values import (
+    NONE,
+    Address,
+    ClassMethod,
+    ClassObject,
+    ClassValue,
+    Constant,
+    DictObject,
+    FunctionValue,
+    KnownClass,
+    StaticMethod,
+    TupleValue,
+    Unknown,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from modgraph.prediction.machine import Interpreter
+
+TYPE = KnownClass("builtins.type")
+
+
+def metaclass_of(machine: Interpreter, cls: Value) -> ClassValue | None:
+    """The metaclass with source of a class: its own, or the first that one of its bases has; None for `type`."""
+    item = machine.state.find(cls.address, ClassObject) if isinstance(cls, ClassValue) else None
+    return item.metaclass if item is not None else None
+
+
+def inherited(machine: Interpreter, bases: tuple[Value, ...]) -> ClassValue | None:
+    """The metaclass that the bases give: the most derived of theirs."""
+    found: ClassValue | None = None
+    for base in bases:
+        meta = metaclass_of(machine, base)
+        if meta is not None and (found is None or machine.is_subclass(meta, found)):
+            found = meta
+    return found
+
+
+def apply(machine: Interpreter, cls: ClassValue, keywords: Mapping[str, Value]) -> Value:
+    """What the metaclass makes of a class whose header and body were read."""
+    meta = metaclass_of(machine, cls)
+    if meta is None or not (_own(machine, meta, "__new__") or _own(machine, meta, "__init__")):
+        return cls
+    item = machine.state.read(cls.address)
+    assert isinstance(item, ClassObject)
+    namespace = _namespace(machine, cls)
+    given = (Constant(classes.short_name(cls)), TupleValue(item.bases), namespace)
+    machine.making.append(cls)
+    before = machine.state
+    machine.state = before.fork()
+    try:
+        made: Value = cls
+        maker = _own(machine, meta, "__new__")
+        if maker is not None:
+            function = maker.function if isinstance(maker, StaticMethod) else maker
+            made = machine.call(function, (meta, *given), keywords)
+        starter = _own(machine, meta, "__init__")
+        if starter is not None and isinstance(made, ClassValue):
+            machine.call(starter, (made, *given), keywords)
+        return cls if isinstance(made, Unknown) else made
+    except Raised as raised:
+        machine.state = before
+        machine.problem(f"the metaclass of {cls.name} raises {raised}")
+        return cls
+    finally:
+        machine.making.pop()
+
+
+def _own(machine: Interpreter, meta: Value, name: str) -> Value | None:
+    """A method of the metaclass that has source."""
+    found = machine.class_attribute(meta, name)
+    inner = found.function if isinstance(found, (StaticMethod, ClassMethod)) else found
+    return found if isinstance(inner, FunctionValue) else None
+
+
+def _namespace(machine: Interpreter, cls: ClassValue) -> Address:
+    """The body of a class as a dict, every name of it read."""
+    item = machine.state.read(cls.address)
+    assert isinstance(item, ClassObject)
+    statements = item.definition.statements if item.definition is not None else {}
+    entries: dict[Value, Value] = {
+        Constant("__module__"): Constant(cls.name.rpartition(".")[0]),
+        Constant("__qualname__"): Constant(classes.short_name(cls)),
+    }
+    for name in dict.fromkeys([*statements, *item.namespace]):
+        value = classes.own_attribute(machine, cls, name)
+        if value is not None:
+            entries[Constant(name)] = value
+    return machine.allocate(DictObject(entries))
+
+
+@models("builtins.type.__new__")
+def type_new(arguments: Arguments, machine: Machine) -> Value:
+    """The class that is being made, with what the metaclass has changed in its namespace; else a new one."""
+    interpreter = cast("Interpreter", machine)
+    meta, name, bases, namespace = (*arguments.positional, NONE, NONE, NONE)[:4]
+    mapping = machine.state.find(namespace, DictObject)
+    if mapping is None or not isinstance(name, Constant) or not isinstance(bases, TupleValue):
+        return machine.unknown("a class made at run time", name, bases)
+    entries = {key.value: value for key, value in mapping.entries.items() if isinstance(key, Constant)}
+    cls = interpreter.making[-1] if interpreter.making else None
+    item = machine.state.find(cls.address, ClassObject) if cls is not None else None
+    if cls is None or item is None or classes.short_name(cls) != name.value or item.bases != bases.items:
+        module = interpreter.frames[-1].module if interpreter.frames else ""
+        made = functions.make_class(interpreter, f"{module}.{name.value}", bases.items, None, None, entries)
+        if isinstance(meta, ClassValue):
+            machine.state.change(made.address, ClassObject).metaclass = meta
+        return made
+    changed = {key: value for key, value in entries.items() if classes.own_attribute(interpreter, cls, key) != value}
+    changed = {key: value for key, value in changed.items() if key not in ("__module__", "__qualname__")}
+    if changed:
+        machine.state.change(cls.address, ClassObject).namespace.update(changed)
+    return cls
+
+
+@models("builtins.type.__init__")
+def type_init(arguments: Arguments, machine: Machine) -> Value:
+    return NONE
+
+
+@models("builtins.type.__call__")
+def type_call(arguments: Arguments, machine: Machine) -> Value:
+    """The instance as it is made without the metaclass."""
+    cls, *rest = arguments.positional
+    given = Arguments("", tuple(rest), arguments.keywords, arguments.where, arguments.open)
+    if isinstance(cls, ClassValue):
+        return calls.make_instance(cast("Interpreter", machine), cls, given)
+    return cast("Interpreter", machine).invoke(cls, given)
+
+
+def call_override(machine: Interpreter, cls: ClassValue) -> Value | None:
+    """`__call__` of the metaclass, where that is written in source."""
+    meta = metaclass_of(machine, cls)
+    return _own(machine, meta, "__call__") if meta is not None else None
+
+
+def attribute(machine: Interpreter, cls: ClassValue, name: str) -> Value | None:
+    """What the metaclass gives under a name that the class does not have."""
+    meta = metaclass_of(machine, cls)
+    found = machine.class_attribute(meta, name) if meta is not None else None
+    return attributes.bind(machine, found, cls, meta or TYPE) if found is not None else None

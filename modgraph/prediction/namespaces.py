@@ -1,0 +1,101 @@
+"""The namespace of a whole module: vars(module), dir(module)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from modgraph.prediction import names
+from modgraph.prediction.limits import MAX_NAMESPACE
+from modgraph.prediction.values import ClassValue, Constant, DictObject, ListObject, ModuleReference, Unknown, Value
+from modgraph.source.modules import BUNDLED, SourceError, SourceModule
+
+if TYPE_CHECKING:
+    from modgraph.prediction.machine import Interpreter
+
+
+def module_dict(machine: Interpreter, module: str) -> Value:
+    """`module.__dict__`, in the order in which the names are first bound; those that Python itself adds left out."""
+    found, why = _names(machine, module)
+    entries: dict[Value, Value] = {}
+    for name in found:
+        value = names.global_name(machine, module, name) or _submodule(machine, module, name)
+        if value is not None:
+            entries[Constant(name)] = value
+    return machine.allocate(DictObject(entries, why))
+
+
+def directory(machine: Interpreter, module: str) -> Value:
+    """`dir(module)`."""
+    found, why = _names(machine, module)
+    return machine.allocate(ListObject([Constant(name) for name in sorted(found)], why))
+
+
+def lacks(machine: Interpreter, module: str, name: str) -> bool:
+    """A module certainly has no such name: all that binds names in it is known, and none binds this one."""
+    source = machine.finder.source(module)
+    if source is None or source.path.is_relative_to(BUNDLED) or any(word in source.text for word in _BINDERS):
+        return False
+    found, why = _names(machine, module)
+    return why is None and name not in found and _submodule(machine, module, name) is None
+
+
+_BINDERS = ("sys.modules", "exec(", "locals()", "vars()", "__dict__", "setattr(")
+"""What a module's text holds where names may be bound in other ways than by statements."""
+
+
+def is_bundled(machine: Interpreter, cls: ClassValue) -> bool:
+    """The class, or one it is derived from, is read from the source that stands in for torch's own: a part of it."""
+    for base in machine.mro(cls):
+        module = base.name.rpartition(".")[0] if isinstance(base, ClassValue) else ""
+        source = machine.finder.source(module) if module.startswith("torch.") else None
+        if source is not None and source.path.is_relative_to(BUNDLED):
+            return True
+    return False
+
+
+def _submodule(machine: Interpreter, module: str, name: str) -> Value | None:
+    path = f"{module}.{name}"
+    return ModuleReference(path) if machine.finder.find(path) is not None else None
+
+
+def _names(machine: Interpreter, module: str) -> tuple[list[str], Unknown | None]:
+    """The names that importing a module binds in it, and why there may be others."""
+    found: dict[str, None] = {}
+    try:
+        complete = _collect(machine, module, found, set())
+    except SourceError:
+        complete = False
+    if len(found) > MAX_NAMESPACE:
+        return [], machine.unknown(f"more than {MAX_NAMESPACE} names in {module}")
+    return list(found), None if complete else machine.unknown(f"the namespace of {module} may hold more")
+
+
+def _collect(machine: Interpreter, module: str, found: dict[str, None], seen: set[str]) -> bool:
+    """Adds the names that a module binds; False where it may bind others."""
+    source = machine.finder.source(module)
+    if source is None or module in seen:
+        return source is not None
+    seen.add(module)
+    complete = "globals()" not in source.text and "__getattr__" not in source.index.names
+    for statement in source.index.body:
+        for imported in statement.imports:
+            if imported.type_checking:
+                continue
+            origin = source.absolute(imported.module, imported.level)
+            if source.is_package and origin.rpartition(".")[0] == module:
+                found[origin.rpartition(".")[2]] = None  # importing a submodule binds it in its package
+            if imported.attribute == "*":
+                complete = _collect_star(machine, origin, found, seen) and complete
+        found.update(dict.fromkeys(statement.names))
+    return complete
+
+
+def _collect_star(machine: Interpreter, module: str, found: dict[str, None], seen: set[str]) -> bool:
+    source: SourceModule | None = machine.finder.source(module)
+    if source is not None and source.index.exported is not None:
+        found.update(dict.fromkeys(source.index.exported))
+        return True
+    inside: dict[str, None] = {}
+    complete = _collect(machine, module, inside, seen)
+    found.update(dict.fromkeys(name for name in inside if not name.startswith("_")))
+    return complete and "__all__" not in inside

@@ -1,0 +1,127 @@
+"""States that part and meet again: what each holds, what it costs, and that nothing stays behind."""
+
+from __future__ import annotations
+
+import gc
+import random
+from pathlib import Path
+
+from modgraph.prediction.entry import Prediction, predict_target
+from modgraph.prediction.knowledge.elements import kept, single
+from modgraph.prediction.state import Base, State
+from modgraph.prediction.values import Address, Constant, ListObject, ModuleObject
+from modgraph.source.targets import parse_target
+
+HEADER = "import os\nfrom torch import nn\n\n"
+
+
+def predicted(tmp_path: Path, text: str) -> Prediction:
+    file = tmp_path / "model.py"
+    file.write_text(HEADER + text)
+    return predict_target(parse_target(f"{file}:Net"))
+
+
+def test_a_fork_sees_what_was_there_and_nothing_that_the_other_does() -> None:
+    chance = random.Random(0)
+    states: list[tuple[State, dict[int, int]]] = [(State(Base()), {})]
+    for number in range(2_000):
+        state, expected = chance.choice(states)
+        if chance.random() < 0.05:
+            states.append((state.fork(), dict(expected)))
+        elif expected and chance.random() < 0.5:
+            index = chance.choice(list(expected))
+            state.change(Address(index), ListObject).items = [Constant(number)]
+            expected[index] = number
+        else:
+            expected[state.allocate(ListObject([Constant(number)])).index] = number
+    for state, expected in states:
+        found = {index: item.items[0].value for index, item in state.everything().items()}  # type: ignore[attr-defined]
+        assert found == expected
+        assert all(state.get(index) is not None for index in expected)
+        assert len(state.below) < 16
+
+
+def test_undecided_branches_cost_what_they_change_and_not_all_that_there_is(tmp_path: Path) -> None:
+    count = 300
+    branches = "\n".join(f"        if os.environ.get('x{i}'):\n            self.x{i % 7} = {i}" for i in range(count))
+    prediction = predicted(
+        tmp_path,
+        f"""
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.sizes = [[i] for i in range(2_000)]
+{branches}
+        self.last = nn.Linear(2, 2)
+""",
+    )
+    machine = prediction.machine
+    module = machine.state.find(prediction.root, ModuleObject)
+    assert module is not None
+    assert list(module.modules) == ["last"]
+    assert machine.base.copied < 40_000, "each of the branches would copy 2,000 lists"
+
+
+def test_paths_that_raise_leave_no_states_behind(tmp_path: Path) -> None:
+    text = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        for i in range(50):
+            try:
+                if os.environ.get("a"):
+                    raise KeyError(i)
+                self.probe(i)
+            except ValueError:
+                self.found = i
+            except KeyError:
+                self.missing = i
+        self.last = nn.Linear(2, 2)
+
+    def probe(self, i):
+        if os.environ.get("b"):
+            if i % 2:
+                raise ValueError(i)
+            else:
+                raise KeyError(i)
+"""
+    gc.collect()
+    before = sum(isinstance(each, State) for each in gc.get_objects())
+    gc.disable()
+    try:
+        prediction = predicted(tmp_path, text)
+        left = sum(isinstance(each, State) for each in gc.get_objects()) - before
+    finally:
+        gc.enable()
+    assert prediction.failure is None
+    assert left <= 5
+
+
+def test_a_long_construction_is_interpreted_once(tmp_path: Path) -> None:
+    prediction = predicted(
+        tmp_path,
+        """
+class Block(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        total = 0
+        for i in range(6_000):
+            total += i % 2
+        self.inner = nn.Linear(width, total)
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = Block(2)
+        self.second = Block(2)
+""",
+    )
+    assert prediction.failure is None
+    assert prediction.machine.steps < 15_000
+
+
+def test_elements_rounded_together_are_those_rounded_one_by_one() -> None:
+    chance = random.Random(0)
+    numbers = [1e300, -1e300, 3.4028236e38, 0.1, True, 7, float("inf"), -0.0]
+    numbers += [chance.uniform(-1e39, 1e39) for _ in range(1_000)]
+    assert kept(numbers, "float32") == tuple(single(float(number)) for number in numbers)
