@@ -58,8 +58,8 @@ def analyze(
         kwargs: keyword arguments of `forward`.
         inputs: the same for a target, as on the command line: `["1x3x224x224", "mask=1x128:bool"]`.
         static: predict only; nothing is executed.
-        timeout: seconds, for a target.
-        memory_limit: bytes, for a target.
+        timeout: seconds, for a target, and for reading a checkpoint.
+        memory_limit: bytes, for a target, and for reading a checkpoint.
         path: where imports are looked up, for a target; by default the working directory and `sys.path`.
         against: a checkpoint with which the model's state dict is compared, by names and shapes: `.safetensors`, an
             `.index.json` of shards, or what `torch.load(weights_only=True)` reads, in a process of its own.
@@ -76,7 +76,8 @@ def analyze(
         device=device, mode=mode, backward=backward, stats=stats, timeout=timeout, memory_limit=memory_limit
     )
     if static:
-        _refuse("static=True, which runs nothing", options.changed(), inputs=inputs, args=args != (), kwargs=kwargs)
+        asked = options.changed(reading=against is not None)
+        _refuse("static=True, which runs nothing", asked, inputs=inputs, args=args != (), kwargs=kwargs)
     checkpoint = None if against is None else read_checkpoint(against, options)
     if not isinstance(model, str | os.PathLike):
         _refuse_for_a_live_model(timeout=timeout, memory_limit=memory_limit, inputs=inputs, path=path)
@@ -253,18 +254,28 @@ def read_checkpoint(path: str | os.PathLike[str], options: TraceOptions) -> Chec
     Raises:
         InputError: it is not there, no checkpoint, cut off, or holds what could only be loaded by running code.
     """
-    from modgraph.source.checkpoints import Checkpoint, is_safetensors, read_safetensors, shards_of
+    from modgraph.source.checkpoints import (
+        Checkpoint,
+        is_safetensors,
+        read_safetensors,
+        require_promised,
+        require_readable_by_torch,
+        shards_of,
+    )
 
     file = Path(path)
     shards = shards_of(file)
     read_here = [shard for shard in shards if is_safetensors(shard)]
     others = [shard for shard in shards if not is_safetensors(shard)]
-    tables: dict[str, dict[str, tuple[int, ...]]] = {"": read_safetensors(read_here)} if read_here else {}
+    for shard in others:
+        require_readable_by_torch(shard)
+    tables: dict[str, dict[str, tuple[int, ...] | str | None]] = {"": read_safetensors(read_here)} if read_here else {}
     if others:
         from modgraph.isolation import read_checkpoint_in_process
 
         for entry, tensors in read_checkpoint_in_process(others, options).items():
             tables.setdefault(entry, {}).update(tensors)
+    require_promised(file, (key for table in tables.values() for key in table))
     return Checkpoint(file=file.name, tables=tables)
 
 

@@ -1,17 +1,19 @@
 """A model's state dict against a checkpoint: what is missing, what is unexpected, what has another shape.
 
-Only names and shapes are compared, never values. Two general rules say where in the file the state dict is: of several
-tables of tensors in it (`{"model": {...}, "ema": {...}}`) the one with most keys of the model; and a prefix of its keys
-is taken off (`module.` of a wrapped model) where more than twice as many keys then meet the model's.
+Only names and shapes are compared, never values. Three general rules say where in the file the state dict is. Of
+several tables of tensors (`{"model": {...}, "ema": {...}}`) it is the one with most keys of the model. Tables that
+are called as children of the model are joined (`{"encoder": {...}, "decoder": {...}}`). And a prefix of its keys is
+taken off (`module.` of a wrapped model) where more than twice as many keys then meet the model's, and most of all
+that could. Where a key stands in the file with the prefix and without it, the one without is too many.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from modgraph.graph.model import CheckpointComparison, Graph, Shape, ShapeMismatch
 from modgraph.graph.state_dict import StateEntry, state_dict_of
-from modgraph.source.checkpoints import Checkpoint, Tensors
+from modgraph.source.checkpoints import NOT_A_TENSOR, Checkpoint, Tensors
 
 _MAX_PREFIX_PARTS = 4
 
@@ -20,13 +22,12 @@ def compare(graph: Graph, checkpoint: Checkpoint) -> CheckpointComparison:
     """The state dict that `graph` foretells (or saw) against the one in a checkpoint."""
     state = state_dict_of(graph)
     wanted = {entry.key: entry for entry in state.entries}
-    entry, prefix = _best_table(checkpoint.tables, wanted)
-    found = _without(prefix, checkpoint.tables.get(entry, {}))
-    mismatched = [
-        ShapeMismatch(key=key, model=shape, checkpoint=found[key])
-        for key, one in wanted.items()
-        if key in found and (shape := one.shape) is not None and not _fits(shape, found[key])
-    ]
+    tables = {**checkpoint.tables, **_joined(checkpoint.tables, wanted)}
+    entry, prefix = _best_table(tables, wanted)
+    in_file, left_over = _without(prefix, tables.get(entry, {}))
+    found = {key: tables[entry][name] for key, name in in_file.items()}
+    differing = [one for key, one in wanted.items() if key in found and not _agree(one, found[key])]
+    settled = [one.key for one in differing if not state.is_open(one.key)]
     absent = [one for key, one in wanted.items() if key not in found]
     tied = _held_under_another_name(wanted.values(), absent, found)
     beyond = [key for key in found if key not in wanted]
@@ -34,16 +35,47 @@ def compare(graph: Graph, checkpoint: Checkpoint) -> CheckpointComparison:
         file=checkpoint.file,
         entry=entry,
         prefix=prefix,
-        matching=sum(key in found for key in wanted) - len(mismatched),
+        matching=sum(key in found for key in wanted) - len(differing),
         missing=tuple(one.key for one in absent if one.certain and one.key not in tied),
-        unexpected=tuple(key for key in beyond if not state.may_hold(key)),
-        mismatched=tuple(mismatched),
+        unexpected=(*(in_file[key] for key in beyond if not state.may_hold(key)), *left_over),
+        mismatched=tuple(_mismatches(settled, wanted, found)),
+        not_tensors=tuple(key for key in settled if found[key] == NOT_A_TENSOR),
         tied=tuple(tied),
         undecided=(
             *(one.key for one in absent if not one.certain and one.key not in tied),
-            *(key for key in beyond if state.may_hold(key)),
+            *(one.key for one in differing if state.is_open(one.key)),
+            *(in_file[key] for key in beyond if state.may_hold(key)),
         ),
     )
+
+
+def _without(prefix: str, keys: Iterable[str]) -> tuple[dict[str, str], list[str]]:
+    """Key without the prefix -> key in the file; and those of the file that would stand for the same as another."""
+    in_file: dict[str, str] = {}
+    left_over: list[str] = []
+    for name in keys:
+        key = name.removeprefix(prefix)
+        if key not in in_file:
+            in_file[key] = name
+        elif name == key:
+            left_over.append(name)
+        else:
+            left_over.append(in_file[key])
+            in_file[key] = name
+    return in_file, left_over
+
+
+def _agree(entry: StateEntry, found: tuple[int, ...] | str | None) -> bool:
+    if isinstance(found, str):
+        return False
+    return found is None or entry.shape is None or _fits(entry.shape, found)
+
+
+def _mismatches(keys: Iterable[str], wanted: Mapping[str, StateEntry], found: Tensors) -> Iterator[ShapeMismatch]:
+    for key in keys:
+        shape, other = wanted[key].shape, found[key]
+        if shape is not None and isinstance(other, tuple):
+            yield ShapeMismatch(key=key, model=shape, checkpoint=other)
 
 
 def _fits(wanted: Shape, found: tuple[int, ...]) -> bool:
@@ -58,10 +90,35 @@ def _held_under_another_name(entries: Iterable[StateEntry], absent: list[StateEn
     return [entry.key for entry in absent if entry.first in held]
 
 
+def _joined(tables: Mapping[str, Tensors], wanted: Mapping[str, StateEntry]) -> dict[str, Tensors]:
+    """Further tables: those beside each other whose names are those of the model's children, as one.
+
+    Called "encoder + decoder", and with keys as they would be in the model: the way to them in the file.
+    """
+    beside: dict[str, list[tuple[str, str]]] = {}
+    for entry in tables:
+        above, _, name = entry.rpartition(".")
+        if name and any(f"{name}.{key}" in wanted for key in tables[entry]):
+            beside.setdefault(above, []).append((name, entry))
+    found: dict[str, Tensors] = {}
+    for above, parts in beside.items():
+        called = " + ".join(name for name, _ in parts)
+        joined = {f"{name}.{key}": shape for name, entry in parts for key, shape in tables[entry].items()}
+        found[f"{above}.({called})" if above else called] = joined
+    return {
+        entry: table for entry, table in found.items() if entry not in tables or _gains(table, tables[entry], wanted)
+    }
+
+
+def _gains(joined: Tensors, alone: Tensors, wanted: Mapping[str, object]) -> bool:
+    return _meeting(joined, "", wanted) > _meeting(alone, _wrapper_prefix(alone, wanted), wanted)
+
+
 def _best_table(tables: Mapping[str, Tensors], wanted: Mapping[str, object]) -> tuple[str, str]:
     """The entry whose keys meet the model's most often (the larger, then the first, of equals), and the prefix."""
     best, chosen = (-1, -1), ("", "")
-    for entry, tensors in tables.items():
+    for entry, table in tables.items():
+        tensors = {key: shape for key, shape in table.items() if shape != NOT_A_TENSOR}
         prefix = _wrapper_prefix(tensors, wanted)
         rank = (_meeting(tensors, prefix, wanted), len(tensors))
         if rank > best:
@@ -70,9 +127,13 @@ def _best_table(tables: Mapping[str, Tensors], wanted: Mapping[str, object]) -> 
 
 
 def _wrapper_prefix(tensors: Tensors, wanted: Mapping[str, object]) -> str:
-    """The prefix without which the keys meet the model's; "" where they do so as they are."""
+    """The prefix without which the keys meet the model's; "" where they do so as they are.
+
+    One name in common is met by chance: most of the keys that could be met must be.
+    """
     as_they_are = _meeting(tensors, "", wanted)
     prefix, meeting, longer = "", as_they_are, ""
+    least = min(len(tensors), len(wanted)) / 2
     for _ in range(_MAX_PREFIX_PARTS):
         gains: dict[str, tuple[int, int]] = {}
         for key in tensors:
@@ -85,14 +146,10 @@ def _wrapper_prefix(tensors: Tensors, wanted: Mapping[str, object]) -> str:
         # Of equal ones that with most keys: a wrapper within a wrapper meets nothing before both are taken off.
         best = max(gains, key=lambda first: gains[first])
         longer = f"{longer}{best}."
-        if as_they_are + gains[best][0] > 2 * meeting:
+        if as_they_are + gains[best][0] > max(2 * meeting, least):
             prefix, meeting = longer, as_they_are + gains[best][0]
     return prefix
 
 
 def _meeting(tensors: Tensors, prefix: str, wanted: Mapping[str, object]) -> int:
     return sum(key.removeprefix(prefix) in wanted for key in tensors)
-
-
-def _without(prefix: str, tensors: Tensors) -> dict[str, tuple[int, ...]]:
-    return {key.removeprefix(prefix): shape for key, shape in tensors.items()}

@@ -114,12 +114,14 @@ def trace_in_process(
     return TraceResult(graph, output, done.get("value"), files, error)
 
 
-def read_checkpoint_in_process(paths: Sequence[Path], options: TraceOptions) -> dict[str, dict[str, tuple[int, ...]]]:
+def read_checkpoint_in_process(
+    paths: Sequence[Path], options: TraceOptions
+) -> dict[str, dict[str, tuple[int, ...] | str | None]]:
     """The state dicts in files that torch reads, by the entry that holds them ("" for the whole): keys and shapes.
 
     Raises:
-        InputError: the files hold more than tensors, are broken, or ended the process that read them.
-        TraceError: PyTorch is not installed.
+        InputError: the files hold more than tensors, are broken, or ended the process that read them; or PyTorch is not
+            installed.
     """
     with (
         _ended_by_signals(),
@@ -132,7 +134,10 @@ def read_checkpoint_in_process(paths: Sequence[Path], options: TraceOptions) -> 
         raise heard.error or InputError(
             f"cannot read the checkpoint {paths[0]}: {_why(end, options, output)} while {heard.stage}"
         )
-    return {entry: {key: tuple(shape) for key, shape in table.items()} for entry, table in heard.checkpoint.items()}
+    return {
+        entry: {key: tuple(shape) if isinstance(shape, list) else shape for key, shape in table.items()}
+        for entry, table in heard.checkpoint.items()
+    }
 
 
 def _ask(
@@ -207,7 +212,7 @@ class _Heard:
         self.error: ModgraphError | None = None
         self.warnings: list[str] = []
         self.captured: dict[str, Any] | None = None
-        self.checkpoint: dict[str, dict[str, list[int]]] | None = None
+        self.checkpoint: dict[str, dict[str, list[int] | str | None]] | None = None
         self.ended = False
         self._on_event = on_event
 

@@ -40,9 +40,11 @@ class TraceOptions:
         _require_above_zero("timeout", self.timeout, "seconds", (int, float))
         _require_above_zero("memory_limit", self.memory_limit, "bytes", (int,))
 
-    def changed(self) -> tuple[str, ...]:
-        """Names of the options that are not the default."""
-        return tuple(field.name for field in fields(self) if getattr(self, field.name) != field.default)
+    def changed(self, *, reading: bool = False) -> tuple[str, ...]:
+        """Names of the options that are not the default; with `reading`, without those that bound a process that only
+        reads a file."""
+        names = tuple(field.name for field in fields(self) if getattr(self, field.name) != field.default)
+        return tuple(name for name in names if name not in ("timeout", "memory_limit")) if reading else names
 
 
 def _require_one_of(name: str, value: object, choices: tuple[object, ...]) -> None:

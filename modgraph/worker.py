@@ -31,7 +31,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from modgraph.errors import ModgraphError, TraceError
+from modgraph.errors import InputError, ModgraphError, TraceError
 from modgraph.graph.events import ErrorEvent, Event, ExitEvent
 from modgraph.options import TraceOptions
 from modgraph.source.wire import decode_input, decode_options, decode_target
@@ -211,7 +211,16 @@ def _serve(request: dict[str, Any], directory: Path, out: Channel) -> None:
 
 def _read_checkpoint(request: dict[str, Any], out: Channel) -> None:
     out.say(stage="importing torch")
-    _import_torch()
+    try:
+        _import_torch()
+    except TraceError as error:
+        name = Path(request["checkpoint"][0]).name
+        missing = isinstance(error.cause, ImportError)
+        raise InputError(
+            f"to read the checkpoint {name}, PyTorch is needed" + ("" if missing else f": {error.message}"),
+            hint='install it (pip install "modgraph[trace]"), or give the checkpoint as .safetensors, which is read'
+            " without",
+        ) from error
     _limit_memory(decode_options(request["options"]))
 
     from modgraph.tracing.checkpoints import read_checkpoint

@@ -63,7 +63,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     run_group.add_argument("--mode", choices=get_args(Mode), default="eval", help="default: eval")
     run_group.add_argument("--backward", action="store_true", help="also run and record the backward pass")
     run_group.add_argument("--stats", action="store_true", help="mean, std, min, max of every recorded tensor")
-    run_group.add_argument("--timeout", type=_seconds, metavar="SECONDS", help="how long the model's code may take")
+    run_group.add_argument(
+        "--timeout",
+        type=_seconds,
+        metavar="SECONDS",
+        help="how long the model's code, or reading a checkpoint, may take",
+    )
     run_group.add_argument(
         "--memory-limit", type=_size, metavar="SIZE", help="how much memory it may allocate: 4G, 512M"
     )
@@ -86,7 +91,7 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     left_out: list[tuple[Target, TargetError]] = []
     stems = file_stems(target.name.rpartition(".")[2] for target in targets)
     for target, stem in zip(targets, stems, strict=True):
-        if target.note:
+        if target.note and not arguments.static:
             console.note(f"note: {target.note}")
         try:
             graph = analyze_target(target, specs=specs, options=options, static=arguments.static, watch=console.stage)
@@ -105,6 +110,8 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
             status = max(status, ExitStatus.FAILED)
             continue
         n_written += 1
+        if n_written > 1 and not where.stdout and not console.quiet:
+            console.result("\n")
         _report(graph, where, console)
         status = max(status, written, _status(graph))
     return max(status, _tell_left_out(left_out, console, beside=n_written))
@@ -159,7 +166,8 @@ def _options(arguments: argparse.Namespace) -> TraceOptions:
         timeout=arguments.timeout,
         memory_limit=arguments.memory_limit,
     )
-    asked = [f"--{name.replace('_', '-')}" for name in options.changed()] + ["--input"] * bool(arguments.input)
+    changed = options.changed(reading=arguments.static and arguments.against is not None)
+    asked = [f"--{name.replace('_', '-')}" for name in changed] + ["--input"] * bool(arguments.input)
     if arguments.static and asked:
         are = "is" if len(asked) == 1 else "are"
         raise ConfigError(
@@ -190,7 +198,12 @@ def _report(graph: Graph, where: Destination, console: Console) -> None:
 
 
 def _difference(found: CheckpointComparison) -> str:
-    counts = ((found.missing, "missing"), (found.unexpected, "unexpected"), (found.mismatched, "of another shape"))
+    counts = (
+        (found.missing, "missing"),
+        (found.unexpected, "unexpected"),
+        (found.mismatched, "of another shape"),
+        (found.not_tensors, "not tensors"),
+    )
     parts = ", ".join(f"{len(keys):,} {words}" for keys, words in counts if keys)
     return f"checkpoint: {found.file} does not fit the model: keys {parts}"
 

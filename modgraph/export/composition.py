@@ -13,7 +13,16 @@ from modgraph.export.heading import heading
 from modgraph.export.kinds import ELEMENTWISE, PLAIN_CONTAINERS
 from modgraph.export.labels import class_title, cut, cut_end, shape_text, usual_dtype
 from modgraph.export.parts import Arrow, ArrowKind, Card, Frame, Item, Join, Mark, Picture, Pill, Tag
-from modgraph.export.rows import TOOLTIP_LENGTH, parameters_text, path_below, range_text, row_of, said_once, sign_of
+from modgraph.export.rows import (
+    TOOLTIP_LENGTH,
+    fold_text,
+    parameters_text,
+    path_below,
+    range_text,
+    row_of,
+    said_once,
+    sign_of,
+)
 from modgraph.export.runs import runs_of
 from modgraph.export.states import frame_state, marks_of
 from modgraph.export.widths import roomy
@@ -371,6 +380,7 @@ class _Composer:
         name = range_text(block.members)
         if block.parent is not None:
             name = _short_name(name, block.parent.occurrence.path)
+        said = (range_text(block.members), node.class_name or "unknown class", fold_text(self.run, block.members))
         frame = Frame(
             id=self.ids.make(f"frame:{block.occurrence.path}"),
             title=cut(name),
@@ -381,7 +391,7 @@ class _Composer:
             copies=len(block.members),
             state=frame_state(marks),
             marks=marks,
-            tooltip=cut_end(f"{range_text(block.members)} · {node.class_name or 'unknown class'}", TOOLTIP_LENGTH // 2),
+            tooltip=cut_end(" · ".join(each for each in said if each), TOOLTIP_LENGTH // 2),
         )
         if not isinstance(inner, Frame) or inner.loop:
             return frame

@@ -24,6 +24,7 @@ from modgraph.export.states import marks_inside, marks_inside_all, marks_of
 from modgraph.graph.dataflow import operation_word
 from modgraph.graph.index import name_below
 from modgraph.graph.model import ModuleNode, ParameterInfo
+from modgraph.graph.numbering import numbered_text
 from modgraph.graph.occurrences import Occurrence, Run
 from modgraph.graph.paths import is_open_place
 from modgraph.graph.sizes import elements
@@ -70,9 +71,15 @@ def row_of(run: Run, unit: Unit, below: str) -> Row:
         copies=len(unit.members),
         collapsed=collapsed,
         muted=any(mark.state == "never called" for mark in marks),
-        tooltip=_module_tooltip(node, occurrence),
+        tooltip=_module_tooltip(node, occurrence, fold_text(run, unit.members)),
         marks=marks,
     )
+
+
+def fold_text(run: Run, members: list[Occurrence]) -> str:
+    """What tells the members of a fold apart: "layer_idx 0 – 31"; "" for nothing."""
+    first, last = (run.index.modules[member.path] for member in (members[0], members[-1]))
+    return numbered_text(first, last)
 
 
 def _series_row(run: Run, unit: Unit, below: str) -> Row:
@@ -194,9 +201,11 @@ def _filled(run: Run, node: ModuleNode) -> list[ModuleNode]:
     return [child for child in run.index.children[node.path] if child.class_name != "NoneType"]
 
 
-def _module_tooltip(node: ModuleNode, occurrence: Occurrence) -> str:
+def _module_tooltip(node: ModuleNode, occurrence: Occurrence, numbers: str) -> str:
     parts = [node.path or "the model", node.class_name or "unknown class"]
-    if node.arguments:
+    if numbers:
+        parts.append(numbers)
+    elif node.arguments:
         plain = [
             f"{key}={value}" for key, value in node.arguments.items() if isinstance(value, int | float | str | bool)
         ]

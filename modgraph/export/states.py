@@ -90,8 +90,10 @@ def _note(remark: Remark, path: str) -> str:
     """What explains a state, beside its words."""
     if remark.state == "unregistered":
         key = path[path.rfind("[") + 1 : -1] if path.endswith("]") else ""
+        if path.rpartition("[")[0].endswith(".closure"):
+            return "held by a function"
         if key.isdecimal():
-            return "kept in a plain list"
+            return "kept in a plain list or tuple"
         return "kept in a plain dict" if key else "not in the module tree"
     if remark.state == "unknown":
         return "further modules may stand here" if is_open_place(path) else "its class is not known"

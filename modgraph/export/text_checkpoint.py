@@ -13,6 +13,7 @@ from modgraph.graph.state_dict import state_dict_of
 MAX_LINES = 12
 """Lines for each kind of difference; the JSON has every key."""
 _INDENT = "  "
+_LOADING = "load_state_dict needs its keys without {}"
 
 
 def checkpoint_text(graph: Graph, width: int, pen: Pen) -> list[str]:
@@ -23,6 +24,8 @@ def checkpoint_text(graph: Graph, width: int, pen: Pen) -> list[str]:
     style = "bold" if found.fits else "bold red"
     lines = textwrap.wrap(pen.plain(_headline(found)), max(width, 40), subsequent_indent="  ", break_on_hyphens=False)
     lines[0] = pen.paint("checkpoint", style) + lines[0][len("checkpoint") :]
+    if found.prefix:
+        lines.append(shortened(pen.plain(f"{_INDENT}{_LOADING.format(repr(found.prefix))}"), max(width, 40), pen))
     for title, entries in _sections(found, {entry.key: entry.shape for entry in state_dict_of(graph).entries}):
         if entries:
             lines.append(f"{_INDENT}{title}")
@@ -34,7 +37,9 @@ def _sections(found: CheckpointComparison, shapes: Mapping[str, Shape | None]) -
     """Each kind of difference with its lines."""
 
     def grouped(keys: Sequence[str]) -> list[str]:
-        return [_line(*group, shapes) for group in _Subtrees(shapes, set(keys)).groups(keys)]
+        return [_line(*group, shapes) for group in _Subtrees(names, set(keys)).groups(keys)]
+
+    names = [*shapes, *(f"{found.prefix}{key}" for key in shapes if found.prefix)]
 
     yield "missing from the checkpoint", grouped(found.missing)
     yield "unexpected, not in the model", grouped(found.unexpected)
@@ -45,11 +50,12 @@ def _sections(found: CheckpointComparison, shapes: Mapping[str, Shape | None]) -
             for one in found.mismatched
         ],
     )
+    yield "not tensors in the checkpoint", grouped(found.not_tensors)
     yield "cannot tell: the graph leaves open what the model has there", grouped(found.undecided)
 
 
 def _headline(found: CheckpointComparison) -> str:
-    n_model = found.matching + len(found.missing) + len(found.mismatched) + len(found.tied)
+    n_model = sum(map(len, (found.missing, found.mismatched, found.not_tensors, found.tied)), found.matching)
     parts = [f"checkpoint {found.file}" + (f", entry {found.entry!r}" if found.entry else "")]
     if found.prefix:
         parts.append(f"{found.prefix!r} taken off its keys")
@@ -58,6 +64,7 @@ def _headline(found: CheckpointComparison) -> str:
         (len(found.missing), "missing"),
         (len(found.unexpected), "unexpected"),
         (len(found.mismatched), "of another shape"),
+        (len(found.not_tensors), "not tensors"),
         (len(found.tied), "tied, held under another name"),
         (len(found.undecided), "cannot be told"),
     ):
@@ -67,7 +74,10 @@ def _headline(found: CheckpointComparison) -> str:
 
 
 class _Subtrees:
-    """Which differing keys can be said in one line: those of a subtree of which nothing in the model is left."""
+    """Which differing keys can be said in one line: those of a subtree of which nothing in the model is left.
+
+    The model's keys count as the checkpoint names them too.
+    """
 
     def __init__(self, model_keys: Iterable[str], differing: set[str]) -> None:
         self.kept = {prefix for key in model_keys if key not in differing for prefix in _prefixes(key)}

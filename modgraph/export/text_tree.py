@@ -12,6 +12,7 @@ from modgraph.export.parts import State
 from modgraph.export.style import STATES
 from modgraph.graph.index import GraphIndex, name_below
 from modgraph.graph.model import Call, Graph, ModuleNode
+from modgraph.graph.numbering import numbering_of
 from modgraph.graph.paths import relative_path
 from modgraph.graph.repeats import node_facts, remarks_by_module
 from modgraph.graph.sizes import elements
@@ -84,6 +85,7 @@ class ModuleTree:
         self._groups: dict[str, list[_Group]] = {}
         self._facts = self._all_facts()
         self._likeness: dict[str, int] = {}
+        self._numbering = numbering_of(self._index)
         self._group_all()
 
     @property
@@ -273,7 +275,7 @@ class ModuleTree:
             (call.error, call.direct, tuple((str(tensor.shape), tensor.dtype) for tensor in call.outputs))
             for call in calls
         )
-        return (node_facts(node), remarks, ran)
+        return (node_facts(node, self._numbering.get(node.path)), remarks, ran)
 
 
 def _said(depth: int, rows: Sequence[Row], further: str = "") -> str:

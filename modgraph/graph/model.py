@@ -137,6 +137,9 @@ class ModuleNode:
     """Where the instance is made; for one that only the trace knows, where its class is defined."""
     made_in_forward: bool = False
     """It was not there before the run: `forward` made it, so no constructor foretells it."""
+    own_state_dict: bool = False
+    """Its class overrides what `state_dict` is made of, or a hook changes it: the keys that it and those below it have
+    there need not be those of their parameters and buffers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,14 +242,16 @@ class ShapeMismatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointComparison:
-    """The model's state dict against that of a checkpoint; keys are those of the model, the prefix taken off."""
+    """The model's state dict against that of a checkpoint; what the checkpoint has alone is named as it is there."""
 
     file: str
     """The checkpoint's name, without folders."""
     entry: str = ""
-    """Where in the file the state dict was found: "model" of `{"model": {...}, "epoch": 3}`; "" for the whole."""
+    """Where in the file the state dict was found: "model" of `{"model": {...}, "epoch": 3}`; "" for the whole; "a + b"
+    where those of children of these names were joined."""
     prefix: str = ""
-    """Taken off the checkpoint's keys before comparing: "module." of a wrapped model."""
+    """Taken off the checkpoint's keys before comparing: "module." of a wrapped model. `load_state_dict` takes the
+    checkpoint with it taken off only."""
     matching: int = 0
     """Number of keys that both have, with shapes that agree as far as they are known."""
     missing: tuple[str, ...] = ()
@@ -254,6 +259,8 @@ class CheckpointComparison:
     unexpected: tuple[str, ...] = ()
     """The checkpoint has them, the model certainly has not."""
     mismatched: tuple[ShapeMismatch, ...] = ()
+    not_tensors: tuple[str, ...] = ()
+    """The model has tensors there, the checkpoint other values."""
     tied: tuple[str, ...] = ()
     """The checkpoint has their tensor under another of its names alone."""
     undecided: tuple[str, ...] = ()
@@ -261,8 +268,9 @@ class CheckpointComparison:
 
     @property
     def fits(self) -> bool:
-        """Nothing is missing, unexpected or of another shape, as far as the graph knows."""
-        return not (self.missing or self.unexpected or self.mismatched)
+        """Nothing is missing, unexpected, of another shape or no tensor, as far as the graph knows; with `entry` taken
+        and `prefix` taken off, which is for the code that loads it to do."""
+        return not (self.missing or self.unexpected or self.mismatched or self.not_tensors)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -246,6 +246,7 @@ def _module(fields: _Fields) -> ModuleNode:
         registered=fields.flag("registered"),
         alias_of=fields.text_or_null("alias_of"),
         made_in_forward=fields.flag("made_in_forward", False),
+        own_state_dict=fields.flag("own_state_dict", False),
         calls=fields.integers("calls"),
         repeat=fields.record_or_null("repeat", _repeat),
         parameters=tuple(_parameter(parameter) for parameter in fields.records("parameters")),
@@ -379,6 +380,7 @@ def _checkpoint(fields: _Fields) -> CheckpointComparison:
         mismatched=tuple(_mismatch(one) for one in fields.records("mismatched")),
         tied=fields.texts("tied"),
         undecided=fields.texts("undecided"),
+        not_tensors=fields.texts("not_tensors"),
     )
 
 

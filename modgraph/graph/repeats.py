@@ -1,20 +1,21 @@
 """Which neighbouring blocks are alike, so that one of them can stand for all.
 
-Alike are siblings with the same class, arguments, parameter shapes, inner wiring, states, hooks, findings and problems,
-each fed by the one before (and by nothing else than what all of them get, such as a mask). What differs in anything,
-also in a problem, is not alike: a fold must not hide it.
+Alike are siblings with the same class, arguments (but for one that says their place), parameter shapes, inner wiring,
+states, hooks, findings and problems, each fed by the one before (and by nothing else than what all of them get, such
+as a mask). What differs in anything, also in a problem, is not alike: a fold must not hide it.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from functools import cached_property
 
 from modgraph.graph.codec import encode
 from modgraph.graph.dataflow import operation_word
 from modgraph.graph.model import Graph, ModuleNode, Repeat
+from modgraph.graph.numbering import numbering_of
 from modgraph.graph.occurrences import Link, Occurrence, Run, preorder
 from modgraph.graph.paths import relative_path
 
@@ -63,6 +64,7 @@ class Likeness:
         self._numbers: dict[Hashable, int] = {}
         self._links_at = self._links_by_container()
         self._remarks = remarks_by_module(run.graph)
+        self._numbering = numbering_of(run.index)
         self.strict: dict[Occurrence, int] = {}
         for occurrence in reversed(list(preorder(run.root))):
             self.strict[occurrence] = self._number(self._signature(occurrence))
@@ -182,7 +184,7 @@ class Likeness:
         if call is not None:
             shapes = tuple((str(tensor.shape), tensor.dtype) for tensor in call.outputs)
             ran = (shapes, call.error, call.direct, len(self.run.index.modules[call.module].calls))
-        return (node_facts(node), self._remarks.get(node.path, ()), ran)
+        return (node_facts(node, self._numbering.get(node.path)), self._remarks.get(node.path, ()), ran)
 
     def _loose_facts(self, occurrence: Occurrence) -> Hashable:
         if occurrence.turn:
@@ -208,8 +210,12 @@ class Likeness:
         return found
 
 
-def node_facts(node: ModuleNode) -> Hashable:
-    """What a module says of itself, apart from its calls and its source; equal for modules that are alike."""
+def node_facts(node: ModuleNode, numbered: Mapping[str, tuple[int, int]] | None = None) -> Hashable:
+    """What a module says of itself, apart from its calls and its source; equal for modules that are alike.
+
+    `numbered`: its arguments that follow its place (`numbering.py`).
+    """
+    arguments = {key: value for key, value in node.arguments.items() if key not in (numbered or ())}
     parameters = tuple(
         (p.name, p.shape, p.dtype, p.trainable, p.alias_of and relative_path(p.alias_of, node.path))
         for p in node.parameters
@@ -223,8 +229,10 @@ def node_facts(node: ModuleNode) -> Hashable:
         node.predicted,
         node.observed,
         node.registered,
+        node.own_state_dict,
         node.alias_of and relative_path(node.alias_of, node.path),
-        json.dumps(encode(node.arguments), sort_keys=True, default=str),
+        json.dumps(encode(arguments), sort_keys=True, default=str),
+        tuple(sorted((numbered or {}).items())),
         parameters,
         buffers,
         tuple((hook.kind, hook.name) for hook in node.hooks),

@@ -178,6 +178,8 @@ def _module(node: ModuleNode) -> Record:
     }
     if node.made_in_forward:
         record["made_in_forward"] = True
+    if node.own_state_dict:
+        record["own_state_dict"] = True
     return record
 
 
@@ -331,7 +333,7 @@ def _finding(finding: Finding) -> Record:
 
 
 def _checkpoint(found: CheckpointComparison) -> Record:
-    return {
+    record: Record = {
         "file": found.file,
         "entry": found.entry,
         "prefix": found.prefix,
@@ -345,6 +347,9 @@ def _checkpoint(found: CheckpointComparison) -> Record:
         "tied": list(found.tied),
         "undecided": list(found.undecided),
     }
+    if found.not_tensors:
+        record["not_tensors"] = list(found.not_tensors)
+    return record
 
 
 def _shape(shape: tuple[int | str | None, ...] | None) -> list[int | str | None] | None:

@@ -29,7 +29,8 @@ class StateEntry:
     first: str
     """The key under which the same tensor is met first: `key` itself, unless it is shared."""
     certain: bool = True
-    """False where it may as well be absent: its value was not foretold, or whether it is persistent."""
+    """False where it may as well be absent: its value was not foretold, or whether it is persistent, or what is saved
+    there is for a class or a hook to say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +42,12 @@ class StateDict:
     """Prefixes ("blocks.", "" for the whole) below which the graph says that there may be more."""
     open_at: frozenset[str] = frozenset()
     """Prefixes of modules that may have further tensors of their own."""
+    own: tuple[str, ...] = ()
+    """Prefixes of modules that say for themselves what is saved of them and of those below them."""
+
+    def is_open(self, key: str) -> bool:
+        """Whether what is saved under `key` is for a class or a hook to say."""
+        return key.startswith(self.own)
 
     def may_hold(self, key: str) -> bool:
         """Whether `key` lies where the graph says that there may be more."""
@@ -54,6 +61,8 @@ def state_dict_of(graph: Graph) -> StateDict:
     entries: dict[str, StateEntry] = {}
     open_below: list[str] = []
     hidden: set[str] = set()
+    own: set[str] = set()
+    own_prefixes: list[str] = []
     foretold = [problem.module for problem in graph.problems if problem.stage == "predict"]
     for node in graph.modules:
         parent = index.parents[node.path]
@@ -64,17 +73,22 @@ def state_dict_of(graph: Graph) -> StateDict:
         elif node.class_name is None:
             open_below.append(parameter_path(node.path, ""))
         else:
-            _add_own(node, entries)
+            if node.own_state_dict or parent in own:
+                own.add(node.path)
+            if node.own_state_dict:
+                own_prefixes.append(parameter_path(node.path, ""))
+            _add_own(node, entries, decided=node.path not in own)
     if None in foretold:
         open_below.append("")
     return StateDict(
         entries=tuple(entries.values()),
-        open_below=tuple(dict.fromkeys(open_below)),
+        open_below=tuple(dict.fromkeys([*open_below, *own_prefixes])),
+        own=tuple(own_prefixes),
         open_at=frozenset(parameter_path(path, "") for path in foretold if path is not None),
     )
 
 
-def _add_own(node: ModuleNode, entries: dict[str, StateEntry]) -> None:
+def _add_own(node: ModuleNode, entries: dict[str, StateEntry], *, decided: bool) -> None:
     held: list[ParameterInfo | BufferInfo] = [*node.parameters]
     held += [buffer for buffer in node.buffers if buffer.persistent is not False]
     for tensor in held:
@@ -87,5 +101,7 @@ def _add_own(node: ModuleNode, entries: dict[str, StateEntry]) -> None:
             shape=tensor.shape,
             dtype=tensor.dtype,
             first=entries[first].first if first in entries else first,
-            certain=(tensor.shape, tensor.dtype) != (None, None) and getattr(tensor, "persistent", True) is not None,
+            certain=decided
+            and (tensor.shape, tensor.dtype) != (None, None)
+            and getattr(tensor, "persistent", True) is not None,
         )

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from modgraph.prediction import callables, classes, data_classes, items, metaclasses, names, namespaces, registration
+from modgraph.prediction import (
+    callables,
+    classes,
+    data_classes,
+    enumerations,
+    items,
+    metaclasses,
+    names,
+    namespaces,
+    registration,
+    standard_attributes,
+)
 from modgraph.prediction.knowledge import registry
 from modgraph.prediction.knowledge.caching import CACHED
 from modgraph.prediction.knowledge.registry import Raised
@@ -57,7 +68,9 @@ def get(machine: Interpreter, value: Value, name: str) -> Value:
     Raises:
         Raised: AttributeError.
     """
-    found = find(machine, value, name)
+    found = asked(machine, value, name)
+    if type(found) is Unknown and (found.optional or (type(value) is Unknown and not value.inert)):
+        machine.may_fail()
     if found is None:
         owner = classes.short_name(classes.class_of(machine, value))
         if isinstance(value, (ClassValue, KnownClass)):
@@ -70,15 +83,21 @@ def get(machine: Interpreter, value: Value, name: str) -> Value:
     return found
 
 
+def asked(machine: Interpreter, value: Value, name: str) -> Value | None:
+    """value.name; None where AttributeError would certainly be raised."""
+    found = find(machine, value, name)
+    return standard_attributes.given(machine, value, name) if found is None else found
+
+
 def find(machine: Interpreter, value: Value, name: str) -> Value | None:
-    """value.name; None where AttributeError would be raised."""
+    """value.name as far as it is known; None also where Python's own classes have it and nothing here does."""
+    finder = _FINDERS.get(type(value))
+    if finder is not None:
+        return finder(machine, value, name)
     if isinstance(value, Unknown):
         return value
     if isinstance(value, Choice):
         return machine.distribute(value, lambda each: get(machine, each, name))
-    finder = _FINDERS.get(type(value))
-    if finder is not None:
-        return finder(machine, value, name)
     return of_plain(machine, value, name)
 
 
@@ -166,9 +185,8 @@ def _of_class(machine: Interpreter, value: Any, name: str) -> Value | None:
     if isinstance(found, Address):
         return _described(machine, found, NONE, value)
     if found is None and isinstance(value, ClassValue) and classes.is_enum(machine, value) and name == "__members__":
-        members = classes.enum_members(machine, value) or []
-        entries: dict[Value, Value] = {Constant(each.name): each for each in members if isinstance(each, EnumMember)}
-        return machine.allocate(DictObject(entries))
+        members = enumerations.named(machine, value) or {}
+        return machine.allocate(DictObject({Constant(each): member for each, member in members.items()}))
     if found is None and isinstance(value, ClassValue):
         found = metaclasses.attribute(machine, value, name)
         if found is None and not name.startswith("__") and namespaces.is_bundled(machine, value):
@@ -177,8 +195,12 @@ def _of_class(machine: Interpreter, value: Any, name: str) -> Value | None:
 
 
 def _class_special(machine: Interpreter, value: Any, name: str) -> Value | None:
-    if name in ("__name__", "__qualname__"):
+    if name == "__name__":
         return Constant(classes.short_name(value))
+    if name == "__qualname__":
+        item = machine.state.find(value.address, ClassObject) if isinstance(value, ClassValue) else None
+        definition = item.definition if item is not None else None
+        return Constant(definition.qualname if definition is not None else classes.short_name(value))
     if name == "__module__":
         item = machine.state.find(value.address, ClassObject) if isinstance(value, ClassValue) else None
         if item is not None and item.definition is not None:
@@ -191,9 +213,9 @@ def _class_special(machine: Interpreter, value: Any, name: str) -> Value | None:
         bases = item.bases if item is not None else machine.mro(value)[1:2]
         return TupleValue(bases) if name == "__bases__" else (bases or (classes.OBJECT,))[0]
     if name == "__class__":
-        return KnownClass("builtins.type")
+        return classes.class_of(machine, value)
     if name == "__dict__":
-        return _class_dict(machine, value) if isinstance(value, ClassValue) else _known_dict(machine, value)
+        return namespaces.class_dict(machine, value)
     if name == "__dataclass_fields__":
         shown = classes.class_attribute(machine, value, name)
         return machine.call(shown.getter, (value,)) if isinstance(shown, PropertyValue) else shown
@@ -206,28 +228,6 @@ def _class_special(machine: Interpreter, value: Any, name: str) -> Value | None:
     if name == "mro":
         return PartialValue(KnownFunction("functools._same"), (TupleValue(machine.mro(value)),))
     return None
-
-
-def _known_dict(machine: Interpreter, cls: Value) -> Value:
-    """The namespace of a class that is not read from source: of `object`, names with two underscores."""
-    why = None if cls == classes.OBJECT else machine.unknown(f"the namespace of {classes.short_name(cls)} is not known")
-    return machine.allocate(DictObject({}, why))
-
-
-def _class_dict(machine: Interpreter, cls: ClassValue) -> Value:
-    """Its namespace, for looking at; functions that nothing has asked for yet stay unread."""
-    item = machine.state.read(cls.address)
-    assert isinstance(item, ClassObject)
-    statements = item.definition.statements if item.definition is not None else {}
-    entries: dict[Value, Value] = {}
-    for name in dict.fromkeys([*statements, *item.namespace]):
-        if name not in item.namespace and statements[name][-1].kind == "function":
-            entries[Constant(name)] = machine.unknown(f"{name} of {cls.name} is not read")
-            continue
-        value = classes.own_attribute(machine, cls, name)
-        if value is not None:
-            entries[Constant(name)] = value
-    return machine.allocate(DictObject(entries))
 
 
 def _of_super(machine: Interpreter, value: SuperValue, name: str) -> Value | None:
@@ -290,7 +290,7 @@ def _with_fallback(machine: Interpreter, value: Address, cls: Value, name: str) 
 def raw(machine: Interpreter, value: Address, name: str) -> Value | None:
     """object.__getattribute__(value, name), and for a module its stores after that; None where it is not there."""
     item = machine.state.read(value)
-    cls = classes.class_of(machine, value)
+    cls = classes.class_of_object(item)
     if name == "__class__":
         return cls
     if name == "__module__" and isinstance(cls, (ClassValue, KnownClass)):
@@ -333,10 +333,8 @@ def assign(machine: Interpreter, value: Value, name: str, new: Value) -> None:
     Raises:
         Raised: AttributeError, TypeError.
     """
-    if isinstance(value, Unknown):
-        return
     if isinstance(value, Choice):
-        machine.expose([value], machine.unknown("which object is changed is not known", value))
+        machine.on_each(value, lambda each: assign(machine, each, name, new))
     elif isinstance(value, ClassValue):
         machine.state.change(value.address, ClassObject).namespace[name] = new
     elif isinstance(value, ModuleReference):
@@ -451,8 +449,10 @@ def _registers(machine: Interpreter, new: Value) -> bool:
 
 def delete(machine: Interpreter, value: Value, name: str) -> None:
     """del value.name."""
-    if isinstance(value, (Unknown, Choice)):
-        machine.expose([value], machine.unknown("which object is changed is not known", value))
+    if isinstance(value, Unknown):
+        return
+    if isinstance(value, Choice):
+        machine.on_each(value, lambda each: delete(machine, each, name))
         return
     if isinstance(value, ClassValue):
         machine.state.change(value.address, ClassObject).namespace.pop(name, None)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from modgraph.prediction import attributes, data_classes
 from modgraph.prediction.knowledge import registry
+from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.values import (
     NONE,
     TRUE,
@@ -23,6 +24,7 @@ from modgraph.prediction.values import (
 )
 
 if TYPE_CHECKING:
+    from modgraph.prediction.definitions import FunctionDefinition
     from modgraph.prediction.machine import Interpreter
 
 _BY_WRAPS = frozenset({"__name__", "__qualname__", "__module__", "__doc__", "__annotations__", "__isabstractmethod__"})
@@ -47,9 +49,45 @@ def of_function(machine: Interpreter, value: FunctionValue, name: str) -> Value 
     text = {"__name__": definition.name, "__qualname__": definition.qualname, "__module__": definition.module}.get(name)
     if text is not None:
         return Constant(text)
+    if name in ("__defaults__", "__kwdefaults__"):
+        return _defaults(machine, value, name)
+    if name.startswith("co_"):
+        return _of_code(machine, definition, name)
     if hasattr(of_function, name):
         return machine.unknown(f"{name} of a function is not modelled")
     return None
+
+
+def _defaults(machine: Interpreter, value: FunctionValue, name: str) -> Value:
+    """Values of parameters by position, or by name of those that are given by keyword alone."""
+    by_name = name == "__kwdefaults__"
+    kinds = {each.name: each.kind for each in value.definition.parameters}
+    held = [(key, default) for key, default in value.defaults if (kinds.get(key) == "keyword") is by_name]
+    if not held:
+        return NONE
+    if by_name:
+        return machine.allocate(DictObject({Constant(key): default for key, default in held}))
+    return TupleValue(tuple(default for _, default in held))
+
+
+def _of_code(machine: Interpreter, definition: FunctionDefinition, name: str) -> Value:
+    """An attribute of the code of a function, which stands for the function itself."""
+    order = ("positional", "normal", "keyword", "varargs", "varkw")
+    given = sorted(definition.parameters, key=lambda parameter: max(order.index(parameter.kind), 1))
+    kinds = [parameter.kind for parameter in given]
+    counts = {
+        "co_argcount": kinds.count("positional") + kinds.count("normal"),
+        "co_posonlyargcount": kinds.count("positional"),
+        "co_kwonlyargcount": kinds.count("keyword"),
+    }
+    if name in counts:
+        return Constant(counts[name])
+    if name == "co_name":
+        return Constant(definition.name)
+    names = [parameter.name for parameter in given]
+    if name in ("co_varnames", "co_nlocals") and definition.bound_names <= set(names):
+        return TupleValue(tuple(map(Constant, names))) if name == "co_varnames" else Constant(len(names))
+    return number_unknown(machine, f"{name} of the code of a function is not modelled")
 
 
 def of_known_function(machine: Interpreter, value: KnownFunction, name: str) -> Value | None:
@@ -85,7 +123,7 @@ def of_member(machine: Interpreter, value: EnumMember, name: str) -> Value | Non
     if name in ("value", "_value_"):
         return value.value
     if name in ("name", "_name_"):
-        return Constant(value.name)
+        return Constant(value.name) if value.name else NONE  # a flag without a bit has none
     found = attributes.of_plain(machine, value, name)
     if found is None:
         found = data_classes.member_attribute(machine, value, name)

@@ -14,12 +14,14 @@ from modgraph.prediction import (
     control,
     data_classes,
     expressions,
+    generators,
     memo,
     metaclasses,
     statements,
 )
 from modgraph.prediction.definitions import FunctionDefinition
 from modgraph.prediction.frames import EnoughError, Frame, LimitError, Outcome
+from modgraph.prediction.guards import CALL
 from modgraph.prediction.knowledge import registry
 from modgraph.prediction.knowledge.registry import Arguments, Raised
 from modgraph.prediction.limits import (
@@ -28,7 +30,9 @@ from modgraph.prediction.limits import (
     MAX_UNDECIDED_RECURSION,
     MAX_YIELDED,
     MIN_REMEMBERED_STEPS,
+    TOO_DEEP,
 )
+from modgraph.prediction.state import room_of
 from modgraph.prediction.values import (
     MODULE,
     NONE,
@@ -90,6 +94,7 @@ def _unknown(machine: Interpreter, function: Unknown, arguments: Arguments) -> V
     if not function.inert:
         why = Unknown(f"given to a call that is not known: {function.reason}", arguments.where or function.where)
         machine.expose([*arguments.positional, *arguments.keywords.values()], why)
+        machine.may_fail(CALL)
     return function
 
 
@@ -133,7 +138,11 @@ def _model(machine: Interpreter, name: str, arguments: Arguments) -> Value:
         name.removeprefix("builtins."), arguments.positional, arguments.keywords, arguments.where, arguments.open
     )
     try:
-        return model(given, machine)
+        found = model(given, machine)
+        machine.makes(room_of(found))
+        if type(found) is Unknown and name not in _NEVER_RAISING and any(map(_is_doubtful, arguments.positional)):
+            machine.may_fail()
+        return found
     except (Raised, LimitError):
         raise
     except IndexError as error:
@@ -149,6 +158,16 @@ def _model(machine: Interpreter, name: str, arguments: Arguments) -> Value:
         return _unknown(machine, _fault(machine, name, error), arguments)
 
 
+_NEVER_RAISING = frozenset(
+    f"builtins.{name}"
+    for name in ("isinstance", "hasattr", "getattr", "callable", "type", "id", "print", "bool", "str")
+)
+
+
+def _is_doubtful(value: Value) -> bool:
+    return type(value) is Unknown and not value.inert
+
+
 def _fault(machine: Interpreter, name: str, error: Exception) -> Unknown:
     return machine.unknown(f"internal error in {name}: {type(error).__name__}: {error}")
 
@@ -159,7 +178,7 @@ def _fault(machine: Interpreter, name: str, error: Exception) -> Unknown:
 def _function(machine: Interpreter, function: FunctionValue, arguments: Arguments) -> Value:
     definition = function.definition
     if machine.depth >= MAX_CALL_DEPTH:
-        reason = f"more than {MAX_CALL_DEPTH} calls inside each other, at {definition.qualname}"
+        reason = f"{TOO_DEEP}, at {definition.qualname}"
         return _unknown(machine, Unknown(reason, arguments.where), arguments)
     if machine.undecided and _recurses(machine, definition):
         reason = f"recursion of {definition.qualname} whose end is not known"
@@ -170,6 +189,9 @@ def _function(machine: Interpreter, function: FunctionValue, arguments: Argument
         reason = f"more than {MAX_UNDECIDED_DEPTH} undecided branches inside each other, at {definition.qualname}"
         return _unknown(machine, Unknown(reason, arguments.where), arguments)
     machine.step()
+    if machine.doubtful and definition in machine.doubtful:
+        why = machine.doubtful[definition]
+        machine.problem(f"{definition.qualname} stands under a decorator that is not known: {why.reason}")
     if machine.costs.get(definition, 0) < MIN_REMEMBERED_STEPS or function.closure is not None:
         return _enter(machine, function, arguments)
     key = memo.key_of(machine, definition, arguments)
@@ -219,6 +241,8 @@ def _run(machine: Interpreter, frame: Frame, definition: FunctionDefinition) -> 
     if not isinstance(node, cst.FunctionDef):
         return expressions.evaluate(machine, frame, node.body)
     if definition.is_generator:
+        if machine.on_yield is None:
+            return generators.generator(machine, frame, node)
         frame.yields = []
         frame.on_yield, machine.on_yield = machine.on_yield, None
     since = machine.base.next_index
@@ -280,14 +304,26 @@ def bind(machine: Interpreter, function: FunctionValue, arguments: Arguments) ->
             bound[name] = machine.allocate(DictObject(entries, arguments.open))
             keywords = {}
     if place < len(positional) and not variadic:
-        count = len(function.definition.parameters)
-        raise machine.raises(
-            "TypeError", f"{_called(function)} takes {count} positional arguments but {len(positional)} were given"
-        )
+        raise machine.raises("TypeError", f"{_called(function)} {_too_many(function, len(positional), arguments)}")
     if keywords:
         name = next(iter(keywords))
         raise machine.raises("TypeError", f"{_called(function)} got an unexpected keyword argument '{name}'")
     return bound
+
+
+def _too_many(function: FunctionValue, given: int, arguments: Arguments) -> str:
+    """Python's own words for positional arguments that have no parameter."""
+    places = [each for each in function.definition.parameters if each.kind in ("positional", "normal")]
+    required = sum(each.default is None for each in places)
+    by_name = {each.name for each in function.definition.parameters if each.kind == "keyword"} & set(arguments.keywords)
+    takes = str(len(places)) if required == len(places) else f"from {required} to {len(places)}"
+    plural = "" if takes == "1" else "s"
+    also = ""
+    if by_name:
+        also = f" positional argument{'s' if given != 1 else ''} (and {len(by_name)} keyword-only argument"
+        also += f"{'s' if len(by_name) != 1 else ''})"
+    verb = "was" if given == 1 and not by_name else "were"
+    return f"takes {takes} positional argument{plural} but {given}{also} {verb} given"
 
 
 def _called(function: FunctionValue) -> str:
@@ -333,12 +369,16 @@ def make_instance(machine: Interpreter, cls: ClassValue, arguments: Arguments) -
         if machine.is_instance(made, cls) is not True:
             return made
         if isinstance(made, Address):
-            initialise(machine, made, cls, arguments)
+            initialise(machine, made, machine.class_of(made), arguments)
         return made
 
     def make() -> Value:
         address = allocate_instance(machine, cls, arguments)
         initialise(machine, address, cls, arguments)
+        why = machine.doubtful.get(cls.address.index) if machine.doubtful else None
+        if why is not None:
+            reason = f"{classes.short_name(cls)} stands under a decorator that is not known: {why.reason}"
+            machine.problem(reason, address)
         return address
 
     key = memo.key_of(machine, cls.address, arguments) if machine.is_module_class(cls) else None

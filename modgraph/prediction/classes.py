@@ -25,6 +25,7 @@ from modgraph.prediction.values import (
     FunctionValue,
     GeneratedMethod,
     GenericAlias,
+    HeapObject,
     InstanceObject,
     IteratorObject,
     KnownClass,
@@ -57,7 +58,6 @@ _OF_VALUES: dict[type[Value], KnownClass] = {
     GeneratedMethod: KnownClass("builtins.function"),
     KnownFunction: KnownClass("builtins.builtin_function_or_method"),
     BoundMethod: KnownClass("builtins.method"),
-    KnownClass: KnownClass("builtins.type"),
     ModuleReference: KnownClass("builtins.module"),
     PartialValue: KnownClass("functools.partial"),
     PropertyValue: KnownClass("builtins.property"),
@@ -67,15 +67,16 @@ _OF_VALUES: dict[type[Value], KnownClass] = {
 
 def class_of(machine: Interpreter, value: Value) -> Value:
     """type(value): ClassValue, KnownClass, or Unknown."""
-    if isinstance(value, Address):
-        return _class_of_object(machine, value)
-    if isinstance(value, Constant):
-        return _class_of_constant(type(value.value).__name__)
+    kind = type(value)
+    if kind is Address:
+        return class_of_object(machine.state.read(value))  # type: ignore[arg-type]
+    if kind is Constant:
+        return _class_of_constant(type(value.value).__name__)  # type: ignore[attr-defined]
     if isinstance(value, TupleValue):
         return value.cls or KnownClass("builtins.tuple")
     if isinstance(value, EnumMember):
         return value.cls
-    if isinstance(value, ClassValue):
+    if isinstance(value, (ClassValue, KnownClass)):
         return metaclasses.metaclass_of(machine, value) or metaclasses.TYPE
     if isinstance(value, Unknown):
         return value
@@ -91,9 +92,8 @@ def _class_of_constant(name: str) -> KnownClass:
     return KnownClass(f"builtins.{name}")
 
 
-def _class_of_object(machine: Interpreter, value: Address) -> Value:
-    item = machine.state.read(value)
-    if isinstance(item, (ListObject, DictObject, SetObject, InstanceObject, ModuleObject)):
+def class_of_object(item: HeapObject) -> Value:
+    if type(item) is InstanceObject or isinstance(item, (ModuleObject, ListObject, DictObject, SetObject)):
         return item.cls
     if isinstance(item, TensorObject):
         return item.cls or KnownClass(PARAMETER if item.is_parameter else TENSOR)
@@ -183,9 +183,9 @@ def _registered(cls: str, name: str) -> Value | None:
 def class_attribute(machine: Interpreter, cls: Value, name: str, after: Value | None = None) -> Value | None:
     """What the namespaces of the MRO hold under `name`, unbound; None if none. Where an unknown base comes first, that
     Unknown."""
-    if machine.module_depth or not _is_settled(machine, cls):
+    if machine.module_depth or not (not machine.state.classes or _is_settled(machine, cls)):
         return _class_attribute(machine, cls, name, after)
-    key = (_identity(cls), name, _identity(after))
+    key = (_identity(cls), name, None if after is None else _identity(after))
     found = machine.class_attributes.get(key, OBJECT)
     if found is OBJECT:  # which no namespace holds under a name
         found = _class_attribute(machine, cls, name, after)
@@ -208,8 +208,11 @@ def _is_settled(machine: Interpreter, cls: Value) -> bool:
     return changed.isdisjoint(lineage)
 
 
-def _identity(cls: Value | None) -> object:
-    return cls.address.index if isinstance(cls, ClassValue) else cls
+def _identity(cls: Value) -> object:
+    """What is as good as the class for a key, and hashed faster."""
+    if type(cls) is ClassValue:
+        return cls.address.index
+    return cls.name if type(cls) is KnownClass else cls
 
 
 def _class_attribute(machine: Interpreter, cls: Value, name: str, after: Value | None) -> Value | None:
@@ -255,21 +258,6 @@ def _of_python(machine: Interpreter, cls: KnownClass, name: str) -> Value | None
             return None  # of these, the names of all that they have are known
         return machine.unknown(f"{cls.name}.{name} is not modelled")
     return machine.unknown(f"{last}.{name} is not modelled") if name in vars(real) else None
-
-
-def enum_members(machine: Interpreter, cls: Value) -> list[Value] | None:
-    """Members of an Enum class in order of definition, aliases left out; None for another class."""
-    if not isinstance(cls, ClassValue) or not is_enum(machine, cls):
-        return None
-    item = machine.state.read(cls.address)
-    assert isinstance(item, ClassObject)
-    names = list(item.definition.statements) if item.definition is not None else list(item.namespace)
-    found: list[Value] = []
-    for name in names:
-        member = own_attribute(machine, cls, name)
-        if isinstance(member, EnumMember) and member.name == name and member not in found:
-            found.append(member)
-    return found
 
 
 def is_enum(machine: Interpreter, cls: Value) -> bool:

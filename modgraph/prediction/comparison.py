@@ -5,16 +5,18 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import libcst as cst
 
-from modgraph.prediction import lookups
+from modgraph.prediction import enumerations, lookups, producing, unordered
 from modgraph.prediction.knowledge.plain import number_unknown
-from modgraph.prediction.knowledge.registry import LOADED_MODULES
+from modgraph.prediction.knowledge.registry import INSTALLED, LOADED_MODULES
 from modgraph.prediction.limits import MAX_COMPARED_DEPTH
 from modgraph.prediction.values import (
+    FALSE,
     NONE,
+    TRUE,
     Address,
     Choice,
     ClassObject,
@@ -23,6 +25,7 @@ from modgraph.prediction.values import (
     DictObject,
     EnumMember,
     InstanceObject,
+    IteratorObject,
     KnownClass,
     ListObject,
     ModuleObject,
@@ -31,6 +34,7 @@ from modgraph.prediction.values import (
     TupleValue,
     Unknown,
     Value,
+    is_optional,
 )
 
 if TYPE_CHECKING:
@@ -75,7 +79,8 @@ def truth(machine: Interpreter, value: Value) -> bool | None:
     if isinstance(value, TupleValue):
         return bool(value.items)
     if isinstance(value, EnumMember):
-        return truth(machine, value.value) if _is_plain_enum(machine, value) else True
+        by_value = _is_plain_enum(machine, value) or enumerations.is_flag(machine, value.cls)
+        return truth(machine, value.value) if by_value else True
     if not isinstance(value, Address):
         return True
     item = machine.state.read(value)
@@ -87,7 +92,9 @@ def truth(machine: Interpreter, value: Value) -> bool | None:
     if isinstance(item, ListObject):
         return True if item.items else (None if item.open else False)
     if isinstance(item, DictObject):
-        return True if item.entries else (None if item.open else False)
+        if any(not is_optional(each) for each in item.entries.values()):
+            return True
+        return None if item.unsure else False
     if isinstance(item, SetObject):
         return True if item.items else (None if item.open else False)
     if isinstance(item, TensorObject):
@@ -128,7 +135,7 @@ def compare(machine: Interpreter, operator_: str, left: Value, right: Value) -> 
         return order(machine, operator_, left, right)
     if answer is None:
         return number_unknown(machine, f"{operator_} cannot be decided", left, right)
-    return Constant(answer if operator_ in ("is", "==", "in") else not answer)
+    return TRUE if answer is (operator_ in ("is", "==", "in")) else FALSE
 
 
 def _elementwise(machine: Interpreter, value: Value) -> bool:
@@ -146,7 +153,7 @@ def identical(machine: Interpreter, left: Value, right: Value) -> bool | None:
     if isinstance(right, Choice):
         return _any_alternative([identical(machine, left, each) for each in right.alternatives])
     if isinstance(left, Unknown) or isinstance(right, Unknown):
-        return None
+        return False if (left == INSTALLED and right == NONE) or (left == NONE and right == INSTALLED) else None
     if isinstance(left, ClassValue) and isinstance(right, ClassValue):
         return left.address == right.address
     return left == right
@@ -210,7 +217,7 @@ def _equal_objects(machine: Interpreter, left: Address, right: Value) -> bool | 
             return None
         return _equal_items(machine, ours.items, theirs.items)
     if isinstance(ours, DictObject) and isinstance(theirs, DictObject):
-        if ours.open is not None or theirs.open is not None:
+        if ours.unsure is not None or theirs.unsure is not None:
             return None
         if ours.entries.keys() != theirs.entries.keys():
             return False
@@ -329,6 +336,9 @@ def _contains(machine: Interpreter, container: Value, item: Value) -> bool | Non
         return None
     if isinstance(container, Constant):
         return _in_constant(machine, container, item)
+    flags = enumerations.holds(machine, container, item)
+    if flags is not None:
+        return flags
     found: list[Value] | None = None
     open_ = False
     target = machine.state.read(container) if isinstance(container, Address) else None
@@ -339,15 +349,17 @@ def _contains(machine: Interpreter, container: Value, item: Value) -> bool | Non
     if isinstance(container, TupleValue):
         found = list(container.items)
     elif isinstance(target, ListObject):
-        found, open_ = target.items, target.open is not None
+        known = unordered.elements(machine, container)
+        found, open_ = (target.items, target.open is not None) if known is None else (known, False)
     elif isinstance(target, DictObject):
-        found, open_ = list(target.entries), target.open is not None
-        if item in target.entries and not isinstance(target.entries[item], Unknown):
+        entries, open_ = target.entries, target.open is not None
+        if item in entries and not isinstance(entries[item], Unknown):
             return True
-        if item in target.entries and getattr(target.entries[item], "optional", False):
+        if item in entries and getattr(entries[item], "optional", False):
             return None
-        if _only_by_value(item, target.entries):
-            return item in target.entries or (None if open_ else False)
+        if _only_by_value(item, entries):
+            return item in entries or (None if open_ else False)
+        found = list(entries)
     elif isinstance(target, SetObject):
         found, open_ = list(target.items), target.open is not None
         if _only_by_value(item, target.items):
@@ -383,8 +395,23 @@ def _by_method(machine: Interpreter, container: Value, item: Value) -> bool | No
         return None
     if method is not None:
         return truth(machine, machine.call(method, (container, item)))
-    found = machine.iterate(container)
+    found: list[Value] | Unknown | None = unordered.elements(machine, container)
+    if found is None and machine.state.find(container, IteratorObject) is not None:
+        return _in_iterator(machine, cast(Address, container), item)
+    found = machine.iterate(container) if found is None else found
     if isinstance(found, Unknown):
         return None
     answers = [equal(machine, each, item) for each in found]
     return True if True in answers else (None if None in answers else False)
+
+
+def _in_iterator(machine: Interpreter, iterator: Address, item: Value) -> bool | None:
+    """Takes from the iterator until an item is found."""
+    while (each := producing.take(machine, iterator)) is not None:
+        same = equal(machine, each, item)
+        if same is None:
+            producing.drain_maybe(machine, iterator, each)
+            return None
+        if same:
+            return True
+    return False if producing.ended(machine, iterator) is None else None

@@ -1,23 +1,24 @@
-"""Comprehensions and generator expressions; these run at once, as if consumed where they stand."""
+"""Comprehensions, and generator expressions, which run as they are consumed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from modgraph.prediction import expressions, items, names, targets
+from modgraph.prediction import expressions, hashing, items, names, producing, targets, unordered
 from modgraph.prediction.frames import Frame
 from modgraph.prediction.limits import MAX_PLAIN_STEPS
+from modgraph.prediction.producing import Lost, Steps
 from modgraph.prediction.values import (
     NONE,
     Address,
     DictObject,
     EnvironmentObject,
-    IteratorObject,
     ListObject,
     SetObject,
+    TupleValue,
     Unknown,
     Value,
 )
@@ -27,51 +28,72 @@ if TYPE_CHECKING:
 
 
 def list_of(machine: Interpreter, frame: Frame, node: cst.ListComp) -> Value:
-    found, unknown = _collect(machine, frame, node)
-    return machine.allocate(ListObject(found, unknown))
-
-
-def generator_of(machine: Interpreter, frame: Frame, node: cst.GeneratorExp) -> Value:
-    found, unknown = _collect(machine, frame, node)
-    return machine.allocate(IteratorObject(found, 0, unknown))
+    gathered = _collect(machine, frame, node)
+    if gathered.in_any_order:
+        return unordered.listed(machine, gathered.found)
+    return machine.allocate(ListObject(gathered.found, gathered.why))
 
 
 def set_of(machine: Interpreter, frame: Frame, node: cst.SetComp) -> Value:
-    found, unknown = _collect(machine, frame, node)
-    return machine.allocate(SetObject(dict.fromkeys(found), unknown))
+    gathered = _collect(machine, frame, node)
+    elements, why = hashing.unique(machine, gathered.found)
+    return machine.allocate(SetObject(elements, gathered.why or why))
 
 
 def dict_of(machine: Interpreter, frame: Frame, node: cst.DictComp) -> Value:
+    since = machine.base.next_index
     address = machine.allocate(DictObject())
 
     def add(inner: Frame) -> None:
         key = expressions.evaluate(machine, inner, node.key)
         items.assign(machine, address, key, expressions.evaluate(machine, inner, node.value))
 
-    unknown = _run(machine, frame, node.for_in, add)
-    if unknown is not None:
-        machine.state.change(address, DictObject).open = unknown
+    gathered = _Gathered(add)
+    _run(machine, frame, node.for_in, gathered, since)
+    why = machine.unknown("the order of a set depends on hashes") if gathered.in_any_order else gathered.why
+    if why is not None:
+        machine.state.change(address, DictObject).open = why
     return address
 
 
-def _collect(
-    machine: Interpreter, frame: Frame, node: cst.ListComp | cst.SetComp | cst.GeneratorExp
-) -> tuple[list[Value], Unknown | None]:
-    found: list[Value] = []
-    unknown = _run(
-        machine, frame, node.for_in, lambda inner: found.append(expressions.evaluate(machine, inner, node.elt))
-    )
-    return ([], unknown) if unknown is not None else (found, None)
+class _Gathered:
+    """What a comprehension adds, turn by turn."""
+
+    def __init__(self, add: Callable[[Frame], None]) -> None:
+        self.add = add
+        self.why: Unknown | None = None
+        self.found: list[Value] = []
+        self.in_any_order = False
+
+    def clear(self) -> None:
+        """Nothing was added yet."""
+        self.why = None
+        self.found.clear()
+
+    def may_differ(self, why: Unknown) -> None:
+        """What was added so far stands first; others may follow."""
+        self.why = self.why or why
 
 
-def _run(machine: Interpreter, frame: Frame, clause: cst.CompFor, add: Callable[[Frame], None]) -> Unknown | None:
-    """Calls `add` in a scope of its own for every turn; the reason where the turns are not known."""
-    iterable = expressions.evaluate(machine, frame, clause.iter)
-    environment = machine.allocate(EnvironmentObject(parent=frame.environment))
-    inner = Frame(
+def _collect(machine: Interpreter, frame: Frame, node: cst.ListComp | cst.SetComp) -> _Gathered:
+    """The items, or those that certainly come first."""
+
+    def add(inner: Frame) -> None:
+        value = expressions.evaluate(machine, inner, node.elt)
+        if gathered.why is None:
+            gathered.found.append(value)
+
+    gathered = _Gathered(add)
+    _run(machine, frame, node.for_in, gathered)
+    return gathered
+
+
+def _inside(machine: Interpreter, frame: Frame) -> Frame:
+    """The scope of a comprehension in that frame."""
+    return Frame(
         frame.module,
         frame.parsed,
-        environment,
+        machine.allocate(EnvironmentObject(parent=frame.environment)),
         frame.function,
         frame.receiver,
         frame.class_scope,
@@ -79,50 +101,167 @@ def _run(machine: Interpreter, frame: Frame, clause: cst.CompFor, add: Callable[
         frame.global_names,
         yields=frame.yields,
     )
-    return _turns(machine, inner, clause, iterable, add)
 
 
-def _turns(
-    machine: Interpreter, inner: Frame, clause: cst.CompFor, iterable: Value, add: Callable[[Frame], None]
-) -> Unknown | None:
-    found = machine.iterate(iterable)
-    if isinstance(found, Unknown):
-        # One turn for what it touches besides its own result, then forgotten.
-        machine.fork([lambda: NONE, lambda: _probe(machine, inner, clause, found, add)], found.reason)
-        return found
-    unknown: Unknown | None = None
+def _run(
+    machine: Interpreter, frame: Frame, clause: cst.CompFor, gathered: _Gathered, since: int | None = None
+) -> None:
+    """Adds to `gathered` in a scope of its own for every turn."""
+    iterable = expressions.evaluate(machine, frame, clause.iter)
+    elements = unordered.elements(machine, iterable)
+    if elements is not None and _apart(machine, frame, clause, elements, gathered, since):
+        gathered.in_any_order = True
+        return
+    _turns(machine, _inside(machine, frame), clause, iterable, gathered)
+
+
+def _apart(
+    machine: Interpreter,
+    frame: Frame,
+    clause: cst.CompFor,
+    elements: list[Value],
+    gathered: _Gathered,
+    since: int | None,
+) -> bool:
+    """Runs the turns for these in the order in which they stand, and keeps them where they changed nothing older: then
+    they are the same in any order."""
+    before = machine.state
+    since = machine.base.next_index if since is None else since
+    machine.state = before.fork()
+    _turns(machine, _inside(machine, frame), clause, TupleValue(tuple(elements)), gathered)
+    changed = machine.state.above(before.below)
+    if all(index >= since for index in changed) and machine.state.globals == before.globals and gathered.why is None:
+        return True
+    machine.state = before
+    gathered.clear()
+    return False
+
+
+def _turns(machine: Interpreter, inner: Frame, clause: cst.CompFor, iterable: Value, gathered: _Gathered) -> None:
+    found = producing.walk(machine, iterable)
     started, modules = machine.steps, machine.base.modules
-    for item in found:
+    while True:
+        try:
+            item = next(found)
+        except StopIteration as stop:
+            why: Unknown | None = stop.value
+            break
         machine.step()
         targets.assign(machine, inner, clause.target, item)
-        unknown = _one_turn(machine, inner, clause, add) or unknown
+        _one_turn(machine, inner, clause, clause.ifs, gathered)
         if machine.steps - started > MAX_PLAIN_STEPS and machine.base.modules == modules:
-            return machine.unknown(f"more than {MAX_PLAIN_STEPS} steps for values without a module")
-    return unknown
+            gathered.may_differ(machine.unknown(f"more than {MAX_PLAIN_STEPS} steps for values without a module"))
+            return
+    if why is not None:
+        # One turn for what it touches besides its own result.
+        gathered.may_differ(why)
+        machine.fork([lambda: NONE, lambda: _probe(machine, inner, clause, why, gathered)], why.reason)
 
 
-def _probe(
-    machine: Interpreter, inner: Frame, clause: cst.CompFor, element: Unknown, add: Callable[[Frame], None]
-) -> Value:
+def _probe(machine: Interpreter, inner: Frame, clause: cst.CompFor, element: Unknown, gathered: _Gathered) -> Value:
     targets.assign(machine, inner, clause.target, element)
-    _one_turn(machine, inner, clause, add)
+    _one_turn(machine, inner, clause, clause.ifs, gathered)
     return NONE
 
 
-def _one_turn(machine: Interpreter, inner: Frame, clause: cst.CompFor, add: Callable[[Frame], None]) -> Unknown | None:
+def _one_turn(
+    machine: Interpreter, inner: Frame, clause: cst.CompFor, conditions: Sequence[cst.CompIf], gathered: _Gathered
+) -> None:
+    for position, condition in enumerate(conditions):
+        value = expressions.test(machine, inner, condition.test)
+        truth = machine.truth(value)
+        if truth is False:
+            return
+        if truth is None:
+            why = machine.unknown(expressions.reason_of_test(machine, condition.test, value))
+            gathered.may_differ(why)
+            _maybe(machine, inner, clause, conditions[position + 1 :], gathered, why)
+            return
+    if clause.inner_for_in is not None:
+        nested = expressions.evaluate(machine, inner, clause.inner_for_in.iter)
+        _turns(machine, inner, clause.inner_for_in, nested, gathered)
+    else:
+        gathered.add(inner)
+
+
+def _maybe(
+    machine: Interpreter,
+    inner: Frame,
+    clause: cst.CompFor,
+    conditions: Sequence[cst.CompIf],
+    gathered: _Gathered,
+    why: Unknown,
+) -> None:
+    """A turn that is ended here, or goes on."""
+
+    def goes_on() -> Value:
+        _one_turn(machine, inner, clause, conditions, gathered)
+        return NONE
+
+    machine.fork([lambda: NONE, goes_on], why.reason)
+
+
+# ---- generator expressions -------------------------------------------------------------------------------------------
+
+
+def generator_of(machine: Interpreter, frame: Frame, node: cst.GeneratorExp) -> Value:
+    """Nothing of it runs before the first item is asked for, but what stands after its first `in`."""
+    iterable = expressions.evaluate(machine, frame, node.for_in.iter)
+    inner = _inside(machine, frame)
+    changes = (inner.environment, *((frame.receiver,) if frame.receiver is not None else ()))
+
+    def start() -> tuple[Steps, Frame]:
+        return _steps(machine, inner, node.for_in, iterable, node.elt), inner
+
+    elements = unordered.elements(machine, iterable)
+    if elements is None:
+        return producing.suspended(machine, start, changes)
+
+    def found(_: object) -> list[Value] | None:
+        gathered = _Gathered(lambda each: gathered.found.append(expressions.evaluate(machine, each, node.elt)))
+        return gathered.found if _apart(machine, frame, node.for_in, elements, gathered, None) else None
+
+    return unordered.iterator(machine, found, producing.Suspended(start, changes))
+
+
+def _steps(
+    machine: Interpreter, inner: Frame, clause: cst.CompFor, iterable: Value, element: cst.BaseExpression
+) -> Steps:
+    found = producing.walk(machine, iterable, by_demand=True)
+    spent, modules = 0, machine.base.modules
+    while True:
+        before = machine.steps
+        try:
+            item = next(found)
+        except StopIteration as stop:
+            why: Unknown | None = stop.value
+            break
+        machine.step()
+        targets.assign(machine, inner, clause.target, item)
+        yield from _lazy_turn(machine, inner, clause, element)
+        spent += machine.steps - before
+        if spent > MAX_PLAIN_STEPS and machine.base.modules == modules:
+            return machine.unknown(f"more than {MAX_PLAIN_STEPS} steps for values without a module")
+    if why is not None:
+        yield Lost(why)
+        targets.assign(machine, inner, clause.target, why)
+        yield from _lazy_turn(machine, inner, clause, element)
+    return None
+
+
+def _lazy_turn(machine: Interpreter, inner: Frame, clause: cst.CompFor, element: cst.BaseExpression) -> Steps:
     for condition in clause.ifs:
         value = expressions.test(machine, inner, condition.test)
         truth = machine.truth(value)
         if truth is False:
             return None
         if truth is None:
-            add(inner)
-            return machine.unknown(expressions.reason_of_test(machine, condition.test, value))
-    if clause.inner_for_in is not None:
-        nested = expressions.evaluate(machine, inner, clause.inner_for_in.iter)
-        return _turns(machine, inner, clause.inner_for_in, nested, add)
-    add(inner)
-    return None
+            yield Lost(machine.unknown(expressions.reason_of_test(machine, condition.test, value)))
+    if clause.inner_for_in is None:
+        yield expressions.evaluate(machine, inner, element)
+        return None
+    nested = expressions.evaluate(machine, inner, clause.inner_for_in.iter)
+    return (yield from _steps(machine, inner, clause.inner_for_in, nested, element))
 
 
 def bind_outside(machine: Interpreter, frame: Frame, name: str, value: Value) -> None:

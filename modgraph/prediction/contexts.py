@@ -8,19 +8,24 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from modgraph.prediction import expressions, statements, targets
+from modgraph.prediction import control, expressions, statements, targets
 from modgraph.prediction.frames import Frame, Outcome
+from modgraph.prediction.guards import Guard, Leaving
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Raised, known_class, models
+from modgraph.prediction.state import State
 from modgraph.prediction.values import (
     FALSE,
     NONE,
     Address,
+    BoundMethod,
     ClassValue,
     Constant,
     FunctionValue,
     InstanceObject,
     IteratorObject,
     KnownClass,
+    KnownFunction,
+    ListObject,
     PartialValue,
     TupleValue,
     Unknown,
@@ -33,10 +38,12 @@ if TYPE_CHECKING:
 _GENERATED = "contextlib._GeneratorContextManager"
 _SUPPRESS = "contextlib.suppress"
 _NULL = "contextlib.nullcontext"
+_STACK = "contextlib.ExitStack"
 
 known_class(_GENERATED)
 known_class(_SUPPRESS)
 known_class(_NULL)
+known_class(_STACK)
 
 
 def execute_with(machine: Interpreter, frame: Frame, node: cst.With) -> Outcome:
@@ -57,46 +64,103 @@ def _enter(machine: Interpreter, frame: Frame, node: cst.With, items: Sequence[c
         return _enter(machine, frame, node, items[1:])
 
     found = machine.state.find(manager, InstanceObject)
-    if found is not None and found.cls == KnownClass(_GENERATED):
+    if found is not None and is_generated(found):
         return _around_yield(machine, frame, found.attributes["call"], inside)
     if isinstance(manager, Unknown):
-        return inside(manager)
+        return inside(manager) if manager.inert else _guarded(machine, frame, manager, lambda: inside(manager))
     iterator = machine.state.find(manager, IteratorObject)
     if iterator is not None:
         return inside(iterator.items[0] if iterator.items else NONE)
     enter = machine.find_attribute(manager, "__enter__")
     if enter is None or isinstance(enter, Unknown):
-        return inside(machine.unknown("what the context manager gives is not known", enter or NONE))
+        given = machine.unknown("what the context manager gives is not known", enter or NONE)
+        return _guarded(machine, frame, manager, lambda: inside(given))
     return _guarded(machine, frame, manager, lambda: inside(machine.call(enter)))
 
 
+def is_generated(manager: InstanceObject) -> bool:
+    """A generator function under @contextmanager made it."""
+    return manager.cls == KnownClass(_GENERATED)
+
+
 def _guarded(machine: Interpreter, frame: Frame, manager: Value, block: Callable[[], Outcome]) -> Outcome:
-    """Runs the block, then `__exit__`, which may swallow what the block raises."""
-    frames = len(machine.frames)
+    """Runs the block, then `__exit__` on every path that leaves it; it may swallow what the block raises."""
+    frames, since = len(machine.frames), machine.base.next_index
+    leaving, guard = Leaving(frame), Guard(doubts=_has_source(machine, manager), expects=False)
+    machine.guards.append(guard)
+    outcome: Outcome = "dead"
     try:
         outcome = block()
     except Raised as raised:
         del machine.frames[frames:]
-        if _exit(machine, manager, raised) is not True:
-            raise
-        return "normal"
-    if outcome != "dead":
-        value = frame.value
-        _exit(machine, manager, None)
-        frame.value = value
+        guard.insert(0, (raised.kept(), machine.state))
+        ended = None
+    else:
+        ended = machine.state
+    finally:
+        machine.guards.pop()
+    value = frame.value
+    leaving.run(machine, lambda: _exit_normally(machine, manager))
+    paths: list[control.Path] = []
+    if ended is not None and outcome != "dead":
+        machine.state = ended
+        _exit_normally(machine, manager)
+        paths.append((machine.state, lambda: _outcome(frame, outcome, value)))
+    escaped: list[tuple[Raised, State]] = []
+    for error, state in guard:
+        machine.state = state
+        swallows = _exit(machine, manager, error)
+        if swallows is not True:
+            escaped.append((error, machine.state.fork()))
+        if swallows is not False:
+            paths.append((machine.state, lambda: "normal"))
+    if not paths and ended is None:
+        machine.state = escaped[0][1]
+        raise escaped.pop(0)[0]
+    if machine.guards:
+        machine.guards[-1].extend(escaped)
+    if not paths:
+        return "dead"
+    return control.run_paths(machine, frame, paths, "depends on whether an exception is swallowed", since)
+
+
+def _has_source(machine: Interpreter, manager: Value) -> bool:
+    """What its `__exit__` does is known, other than that it does nothing."""
+    leave = None if isinstance(manager, Unknown) else machine.find_attribute(manager, "__exit__")
+    if isinstance(leave, BoundMethod) and isinstance(leave.function, KnownFunction):
+        return leave.function.name in (f"{_SUPPRESS}.__exit__", f"{_STACK}.__exit__")
+    return isinstance(leave, BoundMethod)
+
+
+def _outcome(frame: Frame, outcome: Outcome, value: Value) -> Outcome:
+    frame.value = value
     return outcome
+
+
+def _exit_normally(machine: Interpreter, manager: Value) -> Outcome:
+    _exit(machine, manager, None)
+    return "normal"
 
 
 def _exit(machine: Interpreter, manager: Value, raised: Raised | None) -> bool | None:
     """Calls `__exit__`; whether it swallows the exception."""
-    leave = machine.find_attribute(manager, "__exit__")
-    if leave is None or isinstance(leave, Unknown):
+    leave = manager if isinstance(manager, Unknown) else machine.find_attribute(manager, "__exit__")
+    if leave is None:
         return False
+    if isinstance(leave, Unknown):
+        if not leave.inert:
+            machine.expose([manager], leave)
+        return False if leave.inert else None
     given: tuple[Value, ...] = (NONE, NONE, NONE)
     if raised is not None:
         traceback = machine.unknown("a traceback is not kept")
         given = (machine.class_of(raised.exception), raised.exception, replace(traceback, inert=True))
     return machine.truth(machine.call(leave, given))
+
+
+def call_exit(machine: Interpreter, manager: Value, raised: Raised | None) -> bool | None:
+    """What `_exit` does, for a block that is suspended in its midst."""
+    return _exit(machine, manager, raised)
 
 
 def _around_yield(machine: Interpreter, frame: Frame, call: Value, inside: Callable[[Value], Outcome]) -> Outcome:
@@ -148,6 +212,61 @@ def leave_suppress(arguments: Arguments, machine: Machine) -> Value:
         return FALSE
     verdict = machine.is_subclass(cls, item.attributes["exceptions"])
     return machine.unknown("which exceptions are suppressed is not known") if verdict is None else Constant(verdict)
+
+
+@models(_STACK)
+def exit_stack(arguments: Arguments, machine: Machine) -> Value:
+    callbacks = machine.allocate(ListObject())
+    return machine.allocate(InstanceObject(KnownClass(_STACK), {"callbacks": callbacks}))
+
+
+def _push(machine: Machine, stack: Value, callback: Value) -> None:
+    item = machine.state.find(stack, InstanceObject)
+    callbacks = item.attributes.get("callbacks", NONE) if item is not None else NONE
+    if isinstance(callbacks, Address):
+        machine.state.change(callbacks, ListObject).items.append(callback)
+
+
+@models(f"{_STACK}.callback")
+def add_callback(arguments: Arguments, machine: Machine) -> Value:
+    stack, function, *rest = arguments.positional
+    _push(machine, stack, PartialValue(function, tuple(rest), tuple(arguments.keywords.items())))
+    return function
+
+
+@models(f"{_STACK}.enter_context", f"{_STACK}.push")
+def enter_context(arguments: Arguments, machine: Machine) -> Value:
+    """What the manager gives; it is left with the stack."""
+    stack, manager = arguments.positional
+    leave = machine.find_attribute(manager, "__exit__")
+    if leave is not None:
+        _push(machine, stack, PartialValue(leave, (NONE, NONE, NONE)))
+    if arguments.function.endswith("push"):
+        return manager
+    enter = machine.find_attribute(manager, "__enter__")
+    return machine.call(enter) if enter is not None else machine.unknown("what the context manager gives is not known")
+
+
+@models(f"{_STACK}.__enter__")
+def enter_stack(arguments: Arguments, machine: Machine) -> Value:
+    return arguments.positional[0]
+
+
+@models(f"{_STACK}.__exit__", f"{_STACK}.close")
+def leave_stack(arguments: Arguments, machine: Machine) -> Value:
+    """Runs what was pushed, the last first; whether that swallows an exception is not followed."""
+    item = machine.state.find(arguments.positional[0], InstanceObject)
+    callbacks = item.attributes.get("callbacks", NONE) if item is not None else NONE
+    held = machine.state.find(callbacks, ListObject)
+    if held is None or held.open is not None:
+        return machine.unknown("what an ExitStack runs is not known", held.open if held and held.open else NONE)
+    pushed = list(held.items)
+    if isinstance(callbacks, Address):
+        machine.state.change(callbacks, ListObject).items = []
+    for callback in reversed(pushed):
+        machine.call(callback)
+    raised = arguments.get(1, "exc_type", NONE) != NONE
+    return machine.unknown("an exception may be swallowed") if raised and pushed else FALSE
 
 
 @models(_NULL)

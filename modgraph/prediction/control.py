@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
 from modgraph.graph.model import SourceLocation
-from modgraph.prediction import expressions, statements, targets
+from modgraph.prediction import expressions, items, producing, statements, targets, unordered
 from modgraph.prediction.frames import Frame, Loop, Outcome
 from modgraph.prediction.joining import join, widen
 from modgraph.prediction.knowledge.registry import Raised
 from modgraph.prediction.limits import MAX_LOOP_ITERATIONS, MAX_WIDENINGS
 from modgraph.prediction.state import State
-from modgraph.prediction.values import NONE, Address, IteratorObject, Unknown, Value
+from modgraph.prediction.values import (
+    NONE,
+    Address,
+    Choice,
+    ListObject,
+    ModuleObject,
+    SliceValue,
+    TupleValue,
+    Unknown,
+    Value,
+)
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
@@ -98,12 +108,12 @@ def execute_if(machine: Interpreter, frame: Frame, node: cst.If) -> Outcome:
             return statements.run_block(machine, frame, current.body)
         if truth is None:
             return _fork_if(machine, frame, current, value)
-        if isinstance(current.orelse, cst.If):
-            current = current.orelse
-        elif current.orelse is not None:
-            return statements.run_block(machine, frame, current.orelse.body)
-        else:
+        orelse = current.orelse
+        if orelse is None:
             return "normal"
+        if type(orelse) is not cst.If:
+            return statements.run_block(machine, frame, orelse.body)
+        current = orelse
 
 
 def _fork_if(machine: Interpreter, frame: Frame, node: cst.If, value: Value) -> Outcome:
@@ -126,52 +136,106 @@ def _fork_if(machine: Interpreter, frame: Frame, node: cst.If, value: Value) -> 
 
 
 def execute_for(machine: Interpreter, frame: Frame, node: cst.For) -> Outcome:
-    iterable = expressions.evaluate(machine, frame, node.iter)
-    iterator = machine.state.find(iterable, IteratorObject)
-    found: Iterable[Value] | Unknown
-    if iterator is not None and iterator.open is None and isinstance(iterable, Address):
-        found = _taken(machine, iterable)
-    else:
-        found = machine.iterate(iterable)
+    iterable, some = _iterable(machine, frame, node.iter)
     since = machine.base.next_index
+    if some is not None:
+        return _loop_over_some(machine, frame, node, some, since)
+    elements = unordered.elements(machine, iterable)
+    ways = unordered.orders(elements) if elements is not None else None
+    if ways is None:
+        outcome = _loop(machine, frame, node, producing.walk(machine, iterable), since)
+        if isinstance(node.iter, cst.Call) and isinstance(iterable, Address):  # nothing else holds it
+            producing.close(machine, iterable)
+        return outcome
+    states = [machine.state, *(machine.state.fork() for _ in ways[1:])]
+    paths: list[Path] = [
+        (state, lambda way=way: _loop(machine, frame, node, producing.in_turn(way), since))  # type: ignore[misc]
+        for state, way in zip(states, ways, strict=True)
+    ]
+    return run_paths(machine, frame, paths, "depends on the order of a set", since)
+
+
+def _iterable(
+    machine: Interpreter, frame: Frame, node: cst.BaseExpression
+) -> tuple[Value, tuple[list[Value], str] | None]:
+    """What is iterated over; of a slice with bounds that are not known, the items that may be in it, and why."""
+    if not isinstance(node, cst.Subscript):
+        return expressions.evaluate(machine, frame, node), None
+    value = expressions.evaluate(machine, frame, node.value)
+    key = expressions.subscript_key(machine, frame, node)
+    if isinstance(key, SliceValue) and key.step == NONE:
+        bounds = [each for each in (key.lower, key.upper) if isinstance(each, (Unknown, Choice))]
+        if bounds and (isinstance(value, TupleValue) or machine.state.find(value, _SLICED) is not None):
+            found = machine.iterate(value)
+            if isinstance(found, list):
+                return value, (found, bounds[0].reason)
+    return items.get(machine, value, key), None
+
+
+_SLICED: Any = (ListObject, ModuleObject)
+
+
+def _loop_over_some(
+    machine: Interpreter, frame: Frame, node: cst.For, some: tuple[list[Value], str], since: int
+) -> Outcome:
+    """A turn for each item, or none: which of them are there is not known, but their order is."""
+    found, reason = some
+    outcome: Outcome = "normal"
     frame.loops.append(Loop())
     try:
-        if isinstance(found, Unknown):
+        for item in found:
+            machine.step()
 
-            def turn() -> Outcome:
-                targets.assign(machine, frame, node.target, found)
+            def turn(item: Value = item) -> Outcome:
+                targets.assign(machine, frame, node.target, item)
                 return statements.run_block(machine, frame, node.body)
 
-            outcome = _unknown_turns(machine, frame, turn, found.reason, since)
-        else:
-            outcome = _known_turns(machine, frame, node, found, since)
+            def both(turn: Callable[[], Outcome] = turn) -> Outcome:
+                paths: list[Path] = [(machine.state, turn), (machine.state.fork(), lambda: "normal")]
+                return run_paths(machine, frame, paths, reason, machine.base.next_index)
+
+            outcome = end_turn(machine, frame, _turn(machine, frame, both), since)
+            if outcome != "normal":
+                break
     finally:
         loop = frame.loops.pop()
     return _leave(machine, frame, outcome, loop, node.orelse, since)
 
 
-def _taken(machine: Interpreter, iterator: Address) -> Iterator[Value]:
-    """What is left in an iterator, taken turn by turn: the body of a loop may take from it too."""
+def _loop(machine: Interpreter, frame: Frame, node: cst.For, found: producing.Walk, since: int) -> Outcome:
+    frame.loops.append(Loop())
+    try:
+        outcome, why = _known_turns(machine, frame, node, found, since)
+        if why is not None:
+
+            def turn() -> Outcome:
+                targets.assign(machine, frame, node.target, why)
+                return statements.run_block(machine, frame, node.body)
+
+            outcome = unknown_turns(machine, frame, turn, why.reason, since)
+    finally:
+        loop = frame.loops.pop()
+    return _leave(machine, frame, outcome, loop, node.orelse, since)
+
+
+def _known_turns(
+    machine: Interpreter, frame: Frame, node: cst.For, found: producing.Walk, since: int
+) -> tuple[Outcome, Unknown | None]:
+    """The turns for items that are known, and why there may be others after them."""
     while True:
-        item = machine.state.change(iterator, IteratorObject)
-        if item.position >= len(item.items):
-            return
-        item.position += 1
-        yield item.items[item.position - 1]
-
-
-def _known_turns(machine: Interpreter, frame: Frame, node: cst.For, found: Iterable[Value], since: int) -> Outcome:
-    for item in found:
         machine.step()
+        try:
+            item = next(found)
+        except StopIteration as stop:
+            return "normal", stop.value
 
         def turn(item: Value = item) -> Outcome:
             targets.assign(machine, frame, node.target, item)
             return statements.run_block(machine, frame, node.body)
 
-        outcome = _end_turn(machine, frame, _turn(machine, frame, turn), since)
+        outcome = end_turn(machine, frame, _turn(machine, frame, turn), since)
         if outcome != "normal":
-            return outcome
-    return "normal"
+            return outcome, None
 
 
 def _turn(machine: Interpreter, frame: Frame, turn: Callable[[], Outcome]) -> Outcome:
@@ -190,7 +254,7 @@ def _turn(machine: Interpreter, frame: Frame, turn: Callable[[], Outcome]) -> Ou
         return "dead"
 
 
-def _end_turn(machine: Interpreter, frame: Frame, outcome: Outcome, since: int) -> Outcome:
+def end_turn(machine: Interpreter, frame: Frame, outcome: Outcome, since: int) -> Outcome:
     """Joins the paths that continue with the next turn."""
     loop = frame.loops[-1]
     going = [machine.state] if outcome in ("normal", "continue") else []
@@ -216,6 +280,11 @@ def _leave(
         outcome = statements.run_block(machine, frame, orelse.body)
     elif outcome == "break":
         outcome = "normal"
+    return join_breaks(machine, frame, outcome, loop, since)
+
+
+def join_breaks(machine: Interpreter, frame: Frame, outcome: Outcome, loop: Loop, since: int) -> Outcome:
+    """How a loop ends, the paths that broke out of it being among those that go on."""
     if not loop.breaks:
         return outcome
     left = list(loop.breaks)
@@ -238,32 +307,32 @@ def execute_while(machine: Interpreter, frame: Frame, node: cst.While) -> Outcom
             truth = machine.truth(value)
             if truth is None:
                 reason = expressions.reason_of_test(machine, node.test, value)
-                outcome = _unknown_while(machine, frame, node, reason, since)
+                outcome = unknown_while(machine, frame, node, reason, since)
                 break
             if truth is False:
                 break
             turn = _turn(machine, frame, lambda: statements.run_block(machine, frame, node.body))
-            outcome = _end_turn(machine, frame, turn, since)
+            outcome = end_turn(machine, frame, turn, since)
             if outcome != "normal":
                 break
         else:
             reason = f"a loop of more than {MAX_LOOP_ITERATIONS} turns"
             machine.problem(reason)
-            outcome = _unknown_while(machine, frame, node, reason, since)
+            outcome = unknown_while(machine, frame, node, reason, since)
     finally:
         loop = frame.loops.pop()
     return _leave(machine, frame, outcome, loop, node.orelse, since)
 
 
-def _unknown_while(machine: Interpreter, frame: Frame, node: cst.While, reason: str, since: int) -> Outcome:
+def unknown_while(machine: Interpreter, frame: Frame, node: cst.While, reason: str, since: int) -> Outcome:
     def turn() -> Outcome:
         expressions.evaluate(machine, frame, node.test)
         return statements.run_block(machine, frame, node.body)
 
-    return _unknown_turns(machine, frame, turn, reason, since)
+    return unknown_turns(machine, frame, turn, reason, since)
 
 
-def _unknown_turns(machine: Interpreter, frame: Frame, turn: Callable[[], Outcome], reason: str, since: int) -> Outcome:
+def unknown_turns(machine: Interpreter, frame: Frame, turn: Callable[[], Outcome], reason: str, since: int) -> Outcome:
     """Any number of turns: the body is run until another turn changes nothing any more that is not already open."""
     where = machine.where
     loop = frame.loops[-1]
@@ -288,5 +357,6 @@ def _unknown_turns(machine: Interpreter, frame: Frame, turn: Callable[[], Outcom
         for state in after:
             changed = widen(before, state, reason, where, since) or changed
         if not changed:
-            break
+            return "normal"
+    machine.problem(f"a loop of unknown count that {MAX_WIDENINGS} turns do not settle")
     return "normal"

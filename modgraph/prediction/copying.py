@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 from modgraph.prediction.state import State
 from modgraph.prediction.values import (
+    NONE,
     Address,
     BoundMethod,
     Choice,
     ClassObject,
+    ClassValue,
     DictObject,
     EnvironmentObject,
     FunctionValue,
@@ -23,6 +25,7 @@ from modgraph.prediction.values import (
     SetObject,
     TensorObject,
     TupleValue,
+    Unknown,
     Value,
 )
 
@@ -30,12 +33,97 @@ if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
 
 
-def copy_deep(machine: Interpreter, value: Value) -> Value:
+_PICKLING = ("__getstate__", "__setstate__", "__reduce__", "__reduce_ex__", "__getnewargs__", "__getnewargs_ex__")
+"""Methods by which a class says what a copy is made of. Source: `copy._reconstruct`, `object.__reduce_ex__`."""
+_TORCH = ("torch.", "builtins.")
+"""Theirs give back what was there; they fill in what older pickles lack."""
+
+
+def copy_deep(machine: Interpreter, value: Value, memo: Value = NONE) -> Value:
     """copy.deepcopy: the value with copies of all that can change, behind fresh addresses."""
     copier = _Copier(machine.state)
+    own = _with_own_copies(machine, value)
+    given = memo
+    if own and memo == NONE:
+        given = machine.allocate(DictObject())
+    known = machine.copied.setdefault(given, {}) if isinstance(given, Address) else {}
+    copier.made.update((old, new) for old, new in known.items() if _is_there(machine, new))
+    for address, method in own.items():
+        if address not in copier.made:
+            copier.made[address] = known[address] = _own_copy(machine, address, method, given)
+            copier.made.update((old, new) for old, new in known.items() if _is_there(machine, new))
+    copier.state = machine.state
     result = copier.mapped(value)
     copier.finish()
+    known.update(copier.copies)
     return result
+
+
+def own_method(machine: Interpreter, value: Address, *names: str) -> Value | None:
+    """The first of these methods that its class, or a base of it, has in source that is not torch's own."""
+    cls = machine.class_of(value)
+    for base in machine.mro(cls) if isinstance(cls, ClassValue) else ():
+        if isinstance(base, ClassValue) and not base.name.startswith(_TORCH):
+            for name in names:
+                found = machine.own_attribute(base, name)
+                if found is not None:
+                    return found
+    return None
+
+
+def is_pickled_its_own_way(machine: Interpreter, value: Address) -> Unknown | None:
+    """Why a copy may hold something else than the original: its class says itself what goes into one."""
+    if own_method(machine, value, *_PICKLING) is None:
+        return None
+    return machine.unknown("its class says itself what a copy of it holds")
+
+
+def _is_there(machine: Interpreter, value: Value) -> bool:
+    """A copy that was made on another path is not."""
+    if not isinstance(value, Address):
+        return True
+    return machine.state.get(value.index) is not None or value.index in machine.base.objects
+
+
+def _with_own_copies(machine: Interpreter, value: Value) -> dict[Address, Value | None]:
+    """What lies behind a value and is copied by its own class, with the method; None where it is pickled."""
+    found: dict[Address, Value | None] = {}
+    seen: set[Address] = set()
+    pending = [value]
+    while pending:
+        one = pending.pop()
+        pending.extend(_parts(one))
+        if not isinstance(one, Address) or one in seen:
+            continue
+        seen.add(one)
+        item = machine.state.read(one)
+        if isinstance(item, (ClassObject, EnvironmentObject)):
+            continue
+        method = own_method(machine, one, "__deepcopy__")
+        if method is not None or is_pickled_its_own_way(machine, one) is not None:
+            found[one] = method
+        else:
+            pending.extend(reversed(list(item.references())))
+    return found
+
+
+def _parts(value: Value) -> tuple[Value, ...]:
+    if isinstance(value, TupleValue):
+        return value.items[::-1]
+    if isinstance(value, PartialValue):
+        return (value.function, *value.positional, *(item for _, item in value.keywords))
+    if isinstance(value, BoundMethod):
+        return (value.receiver,)
+    return value.alternatives if isinstance(value, Choice) else ()
+
+
+def _own_copy(machine: Interpreter, address: Address, method: Value | None, memo: Value) -> Value:
+    if method is not None:
+        return machine.call(method, (address, memo))
+    why = is_pickled_its_own_way(machine, address)
+    assert why is not None
+    machine.expose([address], why)  # what its methods are given is the original
+    return why
 
 
 class Relocation:
@@ -80,6 +168,8 @@ class Relocation:
 
     def fill(self, item: HeapObject) -> None:
         """Puts the counterparts of everything the object holds in their places."""
+        if isinstance(item, IteratorObject) and item.source is not None:
+            item.source, item.open = None, Unknown("an iterator is not copied in the midst of what it walks over")
         if isinstance(item, (ListObject, IteratorObject)):
             item.items = [self.mapped(each) for each in item.items]
         elif isinstance(item, SetObject):
@@ -107,6 +197,16 @@ class Relocation:
 
 class _Copier(Relocation):
     """Copies whatever it meets, except classes and the environments of functions."""
+
+    def __init__(self, state: State) -> None:
+        super().__init__(state)
+        self.made: dict[Address, Value] = {}
+        """Copies that are there already: made by classes themselves, or with the same memo."""
+
+    def mapped(self, value: Value) -> Value:
+        if isinstance(value, Address) and value in self.made:
+            return self.made[value]
+        return super().mapped(value)
 
     def address(self, value: Address) -> Address:
         found = self.copies.get(value)

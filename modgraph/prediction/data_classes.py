@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 import libcst as cst
 
-from modgraph.prediction import attributes, classes, expressions, functions
+from modgraph.prediction import attributes, classes, enumerations, expressions, functions
 from modgraph.prediction.knowledge.registry import Arguments, Machine, constant, known_class, models
 from modgraph.prediction.values import (
     FALSE,
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 _MARK = "__dataclass_fields__"
 _OPTIONS = "<dataclass options>"
 """In the namespace of a dataclass: the keywords of its decorator."""
+ANNOTATED = "<annotated names>"
+"""In the namespace of a class that no source shows: the names that it annotates, in order."""
 _FIELD = "dataclasses.Field"
 
 known_class(_FIELD)
@@ -234,6 +236,8 @@ def _annotations(machine: Interpreter, item: ClassObject) -> Iterator[tuple[str,
     """Annotated names of a class body with the text of their annotations, in order."""
     definition = item.definition
     if definition is None:
+        listed = item.namespace.get(ANNOTATED)
+        yield from ((str(name.value), "") for name in getattr(listed, "items", ()))
         return
     if definition.entry is None:
         nodes = list(definition.node.body.body)
@@ -422,9 +426,11 @@ def _member(machine: Interpreter, cls: ClassValue, arguments: Arguments) -> Valu
         return value
     if isinstance(value, (Unknown, Choice)):
         return machine.unknown("which member it is is not known", value)
-    for member in classes.enum_members(machine, cls) or ():
-        if isinstance(member, EnumMember) and machine.equal(member.value, value):
+    for member in (enumerations.named(machine, cls) or {}).values():
+        if machine.equal(member.value, value):
             return member
+    if isinstance(value, Constant) and type(value.value) is int and enumerations.is_flag(machine, cls):
+        return enumerations.with_bits(machine, cls, value.value)
     missing = machine.class_attribute(cls, "_missing_")
     if missing is not None and not isinstance(missing, Unknown):
         return machine.call(missing, (cls, value))

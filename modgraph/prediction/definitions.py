@@ -50,6 +50,14 @@ class FunctionDefinition:
     def is_generator(self) -> bool:
         return isinstance(self.node, cst.FunctionDef) and self.parsed.mentions("yield") and _yields(self.node.body)
 
+    @cached_property
+    def yielding(self) -> frozenset[cst.CSTNode]:
+        """The nodes of its body in which a `yield` of its own stands."""
+        found: set[cst.CSTNode] = set()
+        if isinstance(self.node, cst.FunctionDef):
+            _gather_yielding(self.node.body, found)
+        return frozenset(found)
+
     @property
     def is_async(self) -> bool:
         return isinstance(self.node, cst.FunctionDef) and self.node.asynchronous is not None
@@ -145,6 +153,17 @@ def _uses(node: cst.CSTNode, name: str, method: str) -> bool:
         if isinstance(called.value, cst.Name) and called.value.value == name and called.attr.value == method:
             return any(_uses(argument, name, method) for argument in node.args)
     return any(_uses(child, name, method) for child in node.children)
+
+
+def _gather_yielding(node: cst.CSTNode, found: set[cst.CSTNode]) -> bool:
+    """Adds those of the nodes from this one down; whether it is one of them."""
+    if isinstance(node, (cst.FunctionDef, cst.ClassDef, cst.Lambda, cst.BaseParenthesizableWhitespace)):
+        return False
+    inside = [_gather_yielding(child, found) for child in node.children]
+    if any(inside) or isinstance(node, cst.Yield):
+        found.add(node)
+        return True
+    return False
 
 
 def _yields(node: cst.CSTNode) -> bool:

@@ -13,10 +13,11 @@ from typing import Any, TypeVar
 
 from modgraph.errors import TargetError
 from modgraph.graph.model import SourceLocation
-from modgraph.prediction import calls, text
+from modgraph.prediction import calls, expressions, metaclasses, text
 from modgraph.prediction.frames import LimitError
 from modgraph.prediction.knowledge.registry import Arguments, Raised
 from modgraph.prediction.machine import Interpreter
+from modgraph.prediction.target_arguments import require_fitting
 from modgraph.prediction.values import (
     OPEN,
     Address,
@@ -42,7 +43,7 @@ _FRAMES = 2**18
 """Python keeps frames in chunks of 16 KiB, fetches one from the system at a call across the end of the last, and gives
 it back when the call returns: a loop at such a place is several times slower. A frame that claims so many words gets a
 chunk of twice that size (4 MiB, touched only as far as it is used), in which there is room for all that follow."""
-_COLLECTIONS = (100_000, 20, 50)
+_COLLECTIONS = (1_000_000, 20, 50)
 """Trees and values are many, live long and hold few cycles: looking through them often finds nothing."""
 
 Result = TypeVar("Result")
@@ -138,6 +139,8 @@ def _predict(machine: Interpreter, source: SourceModule, target: Target) -> Pred
         value = find_name(machine, source, target.name)
     except (Raised, LimitError) as error:
         return _not_reached(machine, target, error)
+    if target.called:
+        _require_fitting(machine, value, target)
     if isinstance(value, (ClassValue, FunctionValue)) or target.called:
         positional = [argument_value(machine, argument) for argument in target.arguments]
         keywords = {name: argument_value(machine, argument) for name, argument in target.keywords}
@@ -145,6 +148,14 @@ def _predict(machine: Interpreter, source: SourceModule, target: Target) -> Pred
             keywords.update(not_given(machine, value, len(positional), keywords))
         return predict_value(machine, value, positional, keywords)
     return Prediction(machine, value)
+
+
+def _require_fitting(machine: Interpreter, value: Value, target: Target) -> None:
+    init, n_bound = value, 0
+    if isinstance(value, ClassValue) and not _makes_itself(machine, value):
+        init, n_bound = machine.class_attribute(value, "__init__") or value, 1
+    if isinstance(init, FunctionValue) and init.wrapped is None:
+        require_fitting(init, n_bound, target)
 
 
 def _not_reached(machine: Interpreter, target: Target, error: Raised | LimitError) -> Prediction:
@@ -231,9 +242,25 @@ def not_given(
         required = parameter.kind in ("normal", "keyword") and parameter.default is None
         if required and place >= given and parameter.name not in keywords:
             found[parameter.name] = Unknown(
-                f"argument {parameter.name!r} is not given", _place(init), inert=parameter.is_plain
+                f"argument {parameter.name!r} is not given: {_signature(function, init, skip)}",
+                _place(init),
+                inert=parameter.is_plain,
             )
     return found
+
+
+def _signature(function: ClassValue | FunctionValue, init: FunctionValue, skip: int) -> str:
+    """How it is called: `Net(width, depth=2)`."""
+    parameters = init.definition.node.params
+    places = [*parameters.posonly_params, *parameters.params][skip:]
+    shown = [
+        each.name.value if each.default is None else f"{each.name.value}={expressions.source_of(each.default)}"
+        for each in (*places, *parameters.kwonly_params)
+    ]
+    if parameters.kwonly_params:
+        shown.insert(len(places), "*")
+    name = function.name.rpartition(".")[2]
+    return f"{name}({', '.join(shown)})"
 
 
 def _place(function: FunctionValue) -> SourceLocation:
@@ -275,7 +302,9 @@ def predict_value(
 
 
 def _makes_itself(machine: Interpreter, cls: ClassValue) -> bool:
-    """It has a `__new__` of its own, or is modelled as a whole."""
+    """It, or its metaclass, has a method of its own that makes the instance, or it is modelled as a whole."""
+    if metaclasses.call_override(machine, cls) is not None:
+        return True
     maker = machine.class_attribute(cls, "__new__")
     if maker == KnownFunction("builtins.object.__new__"):
         return False

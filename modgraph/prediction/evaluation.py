@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, cast
 
 import libcst as cst
@@ -9,6 +10,7 @@ import libcst as cst
 from modgraph.prediction import expressions, items, statements
 from modgraph.prediction.frames import Frame
 from modgraph.prediction.knowledge.registry import Arguments, Machine, models
+from modgraph.prediction.limits import MAX_EVALUATED_DEPTH, MAX_EVALUATED_TEXT
 from modgraph.prediction.values import NONE, Constant, DictObject, EnvironmentObject, Unknown, Value
 from modgraph.source.modules import Parsed
 
@@ -55,11 +57,23 @@ def execute(arguments: Arguments, machine: Machine) -> Value:
     return NONE
 
 
+def _depth(text: str) -> int:
+    """How many brackets, signs and words that take an expression of their own could stand inside each other at most."""
+    deepest = depth = 0
+    for sign in text:
+        depth += (sign in "([{") - (sign in ")]}")
+        deepest = max(deepest, depth)
+    chains = re.findall(r"(?:[-+~]\s*|\bnot\b\s*|\blambda\b[^:]*:\s*){2,}", text)
+    return deepest + max((len(re.findall(r"[-+~]|not|lambda", chain)) for chain in chains), default=0)
+
+
 def _prepared(machine: Interpreter, arguments: Arguments) -> Frame | Unknown:
     """A frame for the text: inside the one that calls, or with the names of the dicts it is given."""
     text = arguments.get(0, "source", NONE)
     if not isinstance(text, Constant) or not isinstance(text.value, str):
         return machine.unknown("the text that is evaluated is not known", text)
+    if len(text.value) > MAX_EVALUATED_TEXT or _depth(text.value) > MAX_EVALUATED_DEPTH:
+        return machine.unknown(f"a text of more than {MAX_EVALUATED_TEXT} characters, or {MAX_EVALUATED_DEPTH} levels")
     outer, where = machine.frames[-1], machine.where
     try:
         parsed = Parsed(text.value.strip().split("\n"), where.line if where else 1, where.file if where else "")

@@ -1,17 +1,24 @@
-"""What an unknown call may have changed: everything mutable that it was given."""
+"""What an unknown call may have changed: everything mutable that it was given, and what that leads to.
+
+Nothing of it is known any more than its class: an entry or attribute may have been replaced or removed, a child taken
+out, a tensor given other data. What stays is that it is the same object.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
+from modgraph.prediction import callbacks
 from modgraph.prediction.values import (
     OPEN,
     Address,
     BoundMethod,
     Choice,
     DictObject,
-    EnvironmentObject,
+    FunctionValue,
+    HeapObject,
     InstanceObject,
     IteratorObject,
     ListObject,
@@ -22,6 +29,7 @@ from modgraph.prediction.values import (
     TupleValue,
     Unknown,
     Value,
+    ViewObject,
 )
 
 if TYPE_CHECKING:
@@ -29,9 +37,10 @@ if TYPE_CHECKING:
 
 
 def expose(machine: Interpreter, values: Iterable[Value], why: Unknown) -> None:
-    """Opens whatever can be changed through `values`, containers included; not what modules and objects hold."""
+    """Forgets whatever can be changed through `values`: what containers, objects and modules hold, and what names of
+    functions lead to."""
     pending = list(values)
-    seen: set[Address] = set()
+    seen: set[Value] = set()
     while pending:
         value = pending.pop()
         if isinstance(value, TupleValue):
@@ -39,34 +48,70 @@ def expose(machine: Interpreter, values: Iterable[Value], why: Unknown) -> None:
         elif isinstance(value, Choice):
             pending.extend(value.alternatives)
         elif isinstance(value, BoundMethod):
-            pending.append(value.receiver)
+            pending.extend((value.receiver, value.function))
         elif isinstance(value, PartialValue):
-            pending.extend([*value.positional, *(item for _, item in value.keywords)])
+            pending.extend([value.function, *value.positional, *(item for _, item in value.keywords)])
+        elif isinstance(value, FunctionValue) and value not in seen:
+            seen.add(value)
+            pending.extend(callbacks.expose_closure(machine, value, why))
         elif isinstance(value, Address) and value not in seen:
             seen.add(value)
-            _open(machine, value, why, pending)
+            item = machine.state.read(value)
+            forget = _FORGETTERS.get(type(item))
+            if forget is not None:
+                pending.extend(item.references())
+                forget(machine.state.write(value), why)
 
 
-def _open(machine: Interpreter, address: Address, why: Unknown, pending: list[Value]) -> None:
-    item = machine.state.read(address)
-    if isinstance(item, ModuleObject):
-        changed = machine.state.change(address, ModuleObject)
-        changed.modules.setdefault(OPEN, why)
-        changed.open = changed.open or why
-        changed.initialised = True
-    elif isinstance(item, (ListObject, DictObject, SetObject)):
-        pending.extend(item.references())
-        target = machine.state.write(address)
-        assert isinstance(target, (ListObject, DictObject, SetObject))
-        target.open = target.open or why
-        if isinstance(target, ListObject):
-            target.items = []
-    elif isinstance(item, InstanceObject):
-        target_instance = machine.state.change(address, InstanceObject)
-        target_instance.open = target_instance.open or why
-    elif isinstance(item, IteratorObject):
-        machine.state.change(address, IteratorObject).open = why
-    elif isinstance(item, TensorObject):
-        machine.state.change(address, TensorObject).elements = None
-    else:
-        assert isinstance(item, EnvironmentObject) or item is not None
+def _forget_list(item: ListObject | SetObject, why: Unknown) -> None:
+    item.open = item.open or why
+    item.items = type(item.items)()
+    _forget_entries(item.attributes, why)
+
+
+def _forget_dict(item: DictObject, why: Unknown) -> None:
+    item.open = item.open or why
+    item.entries = dict.fromkeys(item.entries, replace(why, optional=True))
+
+
+def _forget_iterator(item: IteratorObject, why: Unknown) -> None:
+    item.items, item.position, item.open = [], 0, why
+    item.source = item.running = None
+
+
+def _forget_instance(item: InstanceObject, why: Unknown) -> None:
+    item.open = item.open or why
+    _forget_entries(item.attributes, why)
+
+
+def _forget_module(item: ModuleObject, why: Unknown) -> None:
+    item.open = item.open or why
+    item.initialised = True
+    for store in (item.modules, item.parameters, item.buffers):
+        _forget_entries(store, replace(why, optional=True))
+        store.setdefault(OPEN, why)
+    _forget_entries(item.attributes, why)
+    item.non_persistent.update(dict.fromkeys(item.non_persistent))
+
+
+def _forget_tensor(item: TensorObject, why: Unknown) -> None:
+    item.elements = item.shape = item.dtype = item.requires_grad = None
+    _forget_entries(item.attributes, why)
+
+
+def _forget_entries(entries: dict[str, Value], why: Unknown) -> None:
+    for name, value in entries.items():
+        if not isinstance(value, Unknown) or (why.optional and not value.optional and name != OPEN):
+            entries[name] = why
+
+
+_FORGETTERS: dict[type[HeapObject], Callable[[Any, Unknown], None]] = {
+    ListObject: _forget_list,
+    SetObject: _forget_list,
+    DictObject: _forget_dict,
+    ViewObject: _forget_dict,
+    IteratorObject: _forget_iterator,
+    InstanceObject: _forget_instance,
+    ModuleObject: _forget_module,
+    TensorObject: _forget_tensor,
+}

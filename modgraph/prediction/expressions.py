@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from modgraph.prediction import attributes, comparison, comprehensions, functions, items, names, operators, text
+from modgraph.prediction import (
+    attributes,
+    comparison,
+    comprehensions,
+    functions,
+    hashing,
+    items,
+    names,
+    operators,
+    text,
+)
 from modgraph.prediction.frames import EnoughError, Frame
 from modgraph.prediction.knowledge.registry import Arguments
 from modgraph.prediction.limits import MAX_YIELDED
 from modgraph.prediction.values import (
     NONE,
+    TRUE,
     Choice,
     Constant,
     DictObject,
@@ -37,12 +49,14 @@ def evaluate(machine: Interpreter, frame: Frame, node: cst.BaseExpression) -> Va
         Raised: what Python would certainly raise.
         LimitError: the budget is used up.
     """
-    evaluator = _EVALUATORS.get(type(node))
-    if evaluator is None:
+    try:
+        evaluator = _EVALUATORS[type(node)]
+    except KeyError:
         return machine.unknown(f"{type(node).__name__} is not interpreted")
     return evaluator(machine, frame, node)
 
 
+@lru_cache(maxsize=4096)
 def source_of(node: cst.CSTNode) -> str:
     """Its source text, shortened, for reasons."""
     text_ = " ".join(cst.Module([]).code_for_node(node).split())
@@ -50,10 +64,8 @@ def source_of(node: cst.CSTNode) -> str:
 
 
 def _name(machine: Interpreter, frame: Frame, node: cst.Name) -> Value:
-    constant = _KEYWORDS.get(node.value)
-    if constant is not None:
-        return constant
-    return names.look_up(machine, frame, node.value)
+    name = node.value
+    return _KEYWORDS[name] if name in _KEYWORDS else names.look_up(machine, frame, name)
 
 
 _KEYWORDS = {"None": NONE, "True": Constant(True), "False": Constant(False)}
@@ -96,7 +108,8 @@ def _list(machine: Interpreter, frame: Frame, node: cst.List) -> Value:
 
 def _set(machine: Interpreter, frame: Frame, node: cst.Set) -> Value:
     found, unknown = _elements(machine, frame, node.elements)
-    return machine.allocate(SetObject(dict.fromkeys(found), unknown))
+    elements, why = hashing.unique(machine, found)
+    return machine.allocate(SetObject(elements, unknown or why))
 
 
 def _elements(machine: Interpreter, frame: Frame, elements: Any) -> tuple[list[Value], Unknown | None]:
@@ -166,16 +179,16 @@ def _call(machine: Interpreter, frame: Frame, node: cst.Call) -> Value:
             value = text.unread(machine, frame, argument.value)
         else:
             value = evaluate(machine, frame, argument.value)
-        if argument.star == "*":
+        if argument.keyword is not None:
+            keywords[argument.keyword.value] = value
+        elif argument.star == "**":
+            unknown = _unpack_mapping(machine, value, keywords) or unknown
+        elif argument.star:
             parts = machine.iterate(value)
             if isinstance(parts, Unknown):
                 unknown = unknown or parts
             elif unknown is None:
                 positional.extend(parts)
-        elif argument.star == "**":
-            unknown = _unpack_mapping(machine, value, keywords) or unknown
-        elif argument.keyword is not None:
-            keywords[argument.keyword.value] = value
         elif unknown is None:
             positional.append(value)
     where = frame.location(node)
@@ -199,12 +212,13 @@ def _unpack_mapping(machine: Interpreter, value: Value, keywords: dict[str, Valu
 
 
 def _binary(machine: Interpreter, frame: Frame, node: cst.BinaryOperation) -> Value:
-    symbol = operators.BINARY[type(node.operator)]
     # A long chain (a + b + c + ...) leans to the left; a loop spares Python's stack.
     chain: list[cst.BinaryOperation] = [node]
-    while isinstance(chain[-1].left, cst.BinaryOperation):
-        chain.append(chain[-1].left)
-    value = evaluate(machine, frame, chain[-1].left)
+    left = node.left
+    while type(left) is cst.BinaryOperation:
+        chain.append(left)
+        left = left.left
+    value = evaluate(machine, frame, left)
     for each in reversed(chain):
         symbol = operators.BINARY[type(each.operator)]
         value = machine.binary(symbol, value, evaluate(machine, frame, each.right))
@@ -230,7 +244,7 @@ def _boolean(
 ) -> Value:
     part = evaluate_part or evaluate
     left = part(machine, frame, node.left)
-    stops = isinstance(node.operator, cst.Or)
+    stops = type(node.operator) is cst.Or
     truth = machine.truth(left)
     if truth is not None:
         return left if truth is stops else part(machine, frame, node.right)
@@ -259,7 +273,7 @@ def _boolean(
 
 def _comparison(machine: Interpreter, frame: Frame, node: cst.Comparison) -> Value:
     left = evaluate(machine, frame, node.left)
-    result: Value = Constant(True)
+    result: Value = TRUE
     for target in node.comparisons:
         right = evaluate(machine, frame, target.comparator)
         result = machine.compare(comparison.symbol(target.operator), left, right)

@@ -48,8 +48,8 @@ class Frame:
     """The class whose body this is."""
     statement: cst.CSTNode | None = None
     """The one being executed."""
-    global_names: set[str] = field(default_factory=set)
-    nonlocal_names: set[str] = field(default_factory=set)
+    global_names: frozenset[str] = frozenset()
+    nonlocal_names: frozenset[str] = frozenset()
     loops: list[Loop] = field(default_factory=list)
     returns: list[tuple[Value, State]] = field(default_factory=list)
     """Values and states of paths that returned before the others."""

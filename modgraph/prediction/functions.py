@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from modgraph.prediction import classes, expressions, metaclasses, names, registries, statements
+from modgraph.prediction import classes, enumerations, expressions, metaclasses, names, registries, statements
 from modgraph.prediction.definitions import ClassDefinition, FunctionDefinition
 from modgraph.prediction.frames import Frame, LimitError
+from modgraph.prediction.guards import Guard
 from modgraph.prediction.knowledge import registry
 from modgraph.prediction.knowledge.registry import Arguments, Raised
-from modgraph.prediction.limits import MAX_DECORATOR_STEPS
+from modgraph.prediction.limits import MAX_DECORATOR_STEPS, TOO_DEEP
 from modgraph.prediction.values import (
     Address,
     BoundMethod,
@@ -20,14 +21,12 @@ from modgraph.prediction.values import (
     ClassObject,
     ClassValue,
     Constant,
-    EnumMember,
     EnvironmentObject,
     FunctionValue,
     GenericAlias,
     InstanceObject,
     KnownClass,
     PartialValue,
-    PropertyValue,
     StaticMethod,
     Unknown,
     Value,
@@ -92,22 +91,36 @@ def _closure(machine: Interpreter, frame: Frame) -> Address | None:
     if frame.function is None:
         environment = machine.state.read(frame.environment)
         assert isinstance(environment, EnvironmentObject)
-        return frame.environment if environment.parent is not None else None
+        # of text with names of its own, `exec(text, names)`, these are what a module's are elsewhere
+        return frame.environment if environment.parent is not None or not frame.module else None
     return frame.environment
 
 
 def decorate(machine: Interpreter, frame: Frame, decorators: Sequence[cst.Decorator], value: Value) -> Value:
-    """The decorators applied, innermost first. One that is not known leaves what it decorates as it is: most only
-    register or wrap it."""
+    """The decorators applied, innermost first. One that is not known is taken to leave what it decorates, as most do
+    that register or wrap it; where that is used, there is a problem."""
     for decorator in reversed(decorators):
-        result = _decorated(machine, frame, decorator, value)
-        if result is not None and not isinstance(result, Unknown) and result != Constant(None):
-            value = result
+        found = _decorated(machine, frame, decorator, value)
+        if isinstance(found, Unknown) and not found.reason.startswith(TOO_DEEP):
+            _doubt(machine, value, found)
+        else:
+            value = found or value
     return value
 
 
+def _doubt(machine: Interpreter, value: Value, why: Unknown) -> None:
+    """Notes that a function or class is decorated by something not known, to be told where it is used."""
+    if why.inert:
+        return
+    if isinstance(value, FunctionValue):
+        machine.doubtful[value.definition] = why
+    elif isinstance(value, ClassValue):
+        machine.doubtful[value.address.index] = why
+
+
 def _decorated(machine: Interpreter, frame: Frame, decorator: cst.Decorator, value: Value) -> Value | None:
-    """What a decorator gives; None where it raises or takes too long, and then it has changed nothing."""
+    """What a decorator gives, Unknown where that is not known; None where it leaves what it decorates, or where it
+    raises or takes too long, and then it has changed nothing."""
     before, limit = machine.state, machine.module_limit
     machine.state = before.fork()
     function: Value | None = None
@@ -117,12 +130,15 @@ def _decorated(machine: Interpreter, frame: Frame, decorator: cst.Decorator, val
         if isinstance(function, Unknown):
             if not function.inert:
                 _give_up(machine, frame)
-            return None
+            return function
         if isinstance(function, FunctionValue) and function.definition in machine.too_long:
             _give_up(machine, frame)
             return None
-        return machine.invoke(function, Arguments("", (value,), {}, frame.location()))
+        found = machine.invoke(function, Arguments("", (value,), {}, frame.location()))
+        return None if found == Constant(None) and not _has_source(function) else found
     except Raised:
+        if any(isinstance(guard, Guard) and guard.expects for guard in machine.guards):
+            raise
         _give_up(machine, frame)
         machine.state = before
         return None
@@ -136,6 +152,11 @@ def _decorated(machine: Interpreter, frame: Frame, decorator: cst.Decorator, val
         return None
     finally:
         machine.module_limit = limit
+
+
+def _has_source(function: Value) -> bool:
+    """It is written in Python here: what it gives is what it gives, also None."""
+    return isinstance(function, FunctionValue) or (isinstance(function, BoundMethod) and _has_source(function.function))
 
 
 def _give_up(machine: Interpreter, frame: Frame) -> None:
@@ -183,7 +204,7 @@ def define_from_index(machine: Interpreter, source: SourceModule, definition: De
 def _from_index(machine: Interpreter, source: SourceModule, definition: Definition) -> Value | None:
     if definition.kind == "class":
         return _class_from_index(machine, source, definition)
-    parsed = source.definition(definition.qualname)
+    parsed = source.parse(definition.first_line, definition.last_line)  # several may share the name
     if not isinstance(parsed.statements[0], cst.FunctionDef):
         return None
     environment = machine.state.allocate(EnvironmentObject())
@@ -243,7 +264,7 @@ def _make(
         if argument.keyword is not None
     }
     meta = keywords.pop("metaclass", None)
-    if isinstance(meta, ClassValue):
+    if isinstance(meta, (ClassValue, KnownClass)) and meta != metaclasses.TYPE:
         machine.state.change(cls.address, ClassObject).metaclass = meta
     if definition.entry is None:
         _run_body(machine, frame, node, cls, closure)
@@ -311,7 +332,7 @@ def _run_body(machine: Interpreter, frame: Frame, node: cst.ClassDef, cls: Class
     assert isinstance(found, EnvironmentObject)
     item = machine.state.change(cls.address, ClassObject)
     for name, value in found.names.items():
-        item.namespace[name] = as_member(machine, cls, item, name, value)
+        item.namespace[name] = enumerations.as_member(machine, cls, name, value)
     for name, value in found.names.items():
         _tell_name(machine, cls, name, value)
 
@@ -345,7 +366,7 @@ def class_namespace_entry(machine: Interpreter, cls: ClassValue, item: ClassObje
     if isinstance(value, Address):
         registries.claim(machine, (definition.module, definition.qualname.partition(".")[0]), since, name)
     if value is not None:
-        value = as_member(machine, cls, item, name, value)
+        value = enumerations.as_member(machine, cls, name, value)
         for target in (machine.state.read(cls.address), machine.base.objects.get(cls.address.index)):
             if isinstance(target, ClassObject):
                 # Filling in what was there all along is no change of state.
@@ -385,22 +406,6 @@ def _tell_name(machine: Interpreter, cls: ClassValue, name: str, value: Value) -
         hook = classes.class_attribute(machine, instance.cls, "__set_name__")
         if isinstance(hook, FunctionValue):
             machine.call(hook, (value, cls, Constant(name)))
-
-
-def as_member(machine: Interpreter, cls: ClassValue, item: ClassObject, name: str, value: Value) -> Value:
-    """What a name of a class body becomes in an Enum class: a member."""
-    if name.startswith("_") or not classes.is_enum(machine, cls):
-        return value
-    if isinstance(value, (FunctionValue, StaticMethod, ClassMethod, PropertyValue, EnumMember)):
-        return value
-    automatic = machine.state.find(value, InstanceObject)
-    if automatic is not None and automatic.cls == KnownClass("enum.auto"):
-        listed = list(item.definition.statements) if item.definition is not None else []
-        order = [each for each in listed if not each.startswith("_")] or list(item.namespace)
-        strings = any(isinstance(base, KnownClass) and base.name == "enum.StrEnum" for base in item.mro)
-        number = order.index(name) + 1 if name in order else len(order) + 1
-        value = Constant(name.lower() if strings else number)
-    return EnumMember(cls, name, value)
 
 
 def shadow_class(machine: Interpreter, known: KnownClass) -> ClassValue | None:

@@ -8,6 +8,7 @@ import libcst as cst
 
 from modgraph.prediction import names, registries, targets
 from modgraph.prediction.frames import Frame, Outcome
+from modgraph.prediction.guards import Guard
 from modgraph.prediction.knowledge.registry import Raised
 from modgraph.prediction.values import Value
 
@@ -55,7 +56,7 @@ def _guarded(machine: Interpreter, module: str, attribute: str | None, bound: st
     try:
         return names.import_name(machine, module, attribute, bound)
     except Raised as raised:
-        if machine.guards:
+        if any(not isinstance(guard, Guard) or guard.expects for guard in machine.guards):
             raise
         return machine.unknown(raised.message)
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from modgraph.prediction import classes, lookups
+from modgraph.prediction import classes, enumerations, hashing, lookups, metaclasses, unordered
 from modgraph.prediction.knowledge.registry import LOADED_MODULES
+from modgraph.prediction.state import room_of
 from modgraph.prediction.values import (
     NONE,
     Address,
     Choice,
+    ClassMethod,
     ClassValue,
     Constant,
     DictObject,
     EnumMember,
+    FunctionValue,
     GenericAlias,
     InstanceObject,
     KnownClass,
@@ -25,6 +30,7 @@ from modgraph.prediction.values import (
     Unknown,
     Value,
     ViewObject,
+    is_optional,
 )
 
 if TYPE_CHECKING:
@@ -39,7 +45,13 @@ def get(machine: Interpreter, value: Value, key: Value) -> Value:
         Raised: KeyError, IndexError, TypeError.
     """
     if isinstance(value, Unknown):
-        return _loaded_module(machine, key) if value is LOADED_MODULES else value
+        if value is LOADED_MODULES:
+            return _loaded_module(machine, key)
+        if not value.inert:
+            machine.may_fail()
+        return value
+    if isinstance(key, Unknown):
+        machine.may_fail()
     if isinstance(value, Choice):
         return machine.distribute(value, lambda each: get(machine, each, key))
     if isinstance(value, (ClassValue, KnownClass, GenericAlias, KnownFunction)):
@@ -76,14 +88,26 @@ def own_item(machine: Interpreter, value: Value, key: Value) -> Value:
 
 def _subscript_class(machine: Interpreter, value: Value, key: Value) -> Value:
     if isinstance(value, ClassValue):
-        members = classes.enum_members(machine, value)
+        members = enumerations.named(machine, value)
         if members is not None and isinstance(key, Constant):
-            for member in members:
-                if isinstance(member, EnumMember) and member.name == key.value:
-                    return member
+            if key.value in members:
+                return members[key.value]
             raise machine.raises("KeyError", repr(key.value))
+        made = _by_class(machine, value, key)
+        if made is not None:
+            return made
     origin = value.origin if isinstance(value, GenericAlias) else value
     return GenericAlias(origin)
+
+
+def _by_class(machine: Interpreter, cls: ClassValue, key: Value) -> Value | None:
+    """What `__getitem__` of a metaclass, or `__class_getitem__`, gives where written in source; else None."""
+    meta = metaclasses.metaclass_of(machine, cls)
+    getter = machine.class_attribute(meta, "__getitem__") if isinstance(meta, ClassValue) else None
+    if not isinstance(getter, FunctionValue):
+        own = machine.class_attribute(cls, "__class_getitem__")
+        getter = own.function if isinstance(own, ClassMethod) else None
+    return machine.call(getter, (cls, key)) if isinstance(getter, FunctionValue) else None
 
 
 def index_of(machine: Interpreter, key: Value) -> int | None:
@@ -121,7 +145,10 @@ def _from_sequence(machine: Interpreter, found: list[Value], open_: Unknown | No
             assert reason is not None
             return machine.allocate(ListObject([], reason)) if kind == "list" else reason
         part = found[bounds]
-        return TupleValue(tuple(part)) if kind == "tuple" else machine.allocate(ListObject(part))
+        if kind == "list":
+            return machine.allocate(ListObject(part))
+        machine.makes(len(part))
+        return TupleValue(tuple(part))
     index = index_of(machine, key)
     if index is None:
         if isinstance(key, Constant):
@@ -144,7 +171,9 @@ def _from_constant(machine: Interpreter, value: Constant, key: Value) -> Value:
     if python is None or isinstance(python, Unknown):
         return machine.unknown("the index is not known", key)
     try:
-        return Constant(value.value[python])
+        found = Constant(value.value[python])
+        machine.makes(room_of(found))
+        return found
     except (IndexError, TypeError, ValueError) as error:
         raise machine.raises(type(error).__name__, str(error)) from None
 
@@ -168,13 +197,31 @@ def find_entry(machine: Interpreter, mapping: DictObject, key: Value) -> Value |
     return None
 
 
+_KEYS_OF_A_WORD = 8
+"""Keys that are looked through in the time in which one word of memory is filled."""
+
+
+_LARGEST = 2**1024
+"""All floats are smaller."""
+
+
 def key_in(machine: Interpreter, mapping: DictObject, key: Value) -> Value:
     """The key under which an equal one already stands; else `key`."""
-    if key in mapping.entries or not isinstance(key, (Constant, EnumMember)):
+    if key in mapping.entries:
         return key
+    if not isinstance(key, (Constant, EnumMember)):
+        held = hashing.key_of(machine, mapping.entries, key) if hashing.is_special(machine, key) else None
+        return held or key
     if isinstance(key, Constant) and isinstance(key.value, str):
         return key
-    return next((other for other in mapping.entries if machine.equal(other, key)), key)
+    candidates: Iterable[Value] = mapping.entries
+    if isinstance(key, Constant) and type(key.value) is int:
+        machine.makes(len(mapping.entries) // _KEYS_OF_A_WORD)
+        number = key.value if abs(key.value) < _LARGEST // 2 else 0
+        same = [Constant(kind(number)) for kind in (bool, float, complex) if kind(number) == key.value]
+        candidates = [each for each in same if each in mapping.entries]
+        candidates += [other for other in mapping.entries if type(other) is not Constant]
+    return next((other for other in candidates if machine.equal(other, key)), key)
 
 
 def _loaded_module(machine: Interpreter, key: Value) -> Value:
@@ -193,6 +240,8 @@ def _from_dict(machine: Interpreter, address: Value, mapping: DictObject, key: V
         return key
     found = find_entry(machine, mapping, key)
     if found is not None:
+        if is_optional(found):
+            machine.may_fail("KeyError")
         return found
     missing = machine.class_attribute(mapping.cls, "__missing__")
     made_on_demand = mapping.default_factory not in (None, NONE) or missing is not None
@@ -221,7 +270,7 @@ def assign(machine: Interpreter, value: Value, key: Value, new: Value) -> None:
     if isinstance(value, Unknown):
         return
     if isinstance(value, Choice):
-        machine.expose([value], machine.unknown("which object is changed is not known", value))
+        machine.on_each(value, lambda each: assign(machine, each, key, new))
         return
     item = machine.state.read(value) if isinstance(value, Address) else None
     if isinstance(item, (ListObject, DictObject)) and isinstance(item.cls, KnownClass):
@@ -251,6 +300,7 @@ def own_assign(machine: Interpreter, value: Value, key: Value, new: Value) -> No
             _write_through(machine, item, key, new)
         return
     assert isinstance(item, ListObject)
+    unordered.forget(item)
     if isinstance(key, SliceValue):
         bounds, found = slice_of(machine, key), machine.iterate(new)
         if isinstance(bounds, Unknown) or isinstance(found, Unknown):
@@ -276,6 +326,8 @@ def own_assign(machine: Interpreter, value: Value, key: Value, new: Value) -> No
 def _write_through(machine: Machine, mapping: DictObject, key: Value, new: Value) -> None:
     """A `__dict__` of an instance is a view: what is written to it is written to the instance."""
     owner = mapping.attributes.get(VIEW_OF)
+    if isinstance(owner, ModuleReference) and isinstance(key, Constant):
+        machine.state.globals[(owner.name, str(key.value))] = new
     if isinstance(owner, Address) and isinstance(key, Constant):
         target = machine.state.write(owner)
         store = mapping.attributes.get(VIEW_STORE)
@@ -324,8 +376,10 @@ def view(machine: Interpreter, owner: Address, store: str = "attributes") -> Add
 
 def delete(machine: Interpreter, value: Value, key: Value) -> None:
     """del value[key]."""
-    if isinstance(value, (Unknown, Choice)):
-        machine.expose([value], machine.unknown("which item is deleted is not known", value))
+    if isinstance(value, Unknown):
+        return
+    if isinstance(value, Choice):
+        machine.on_each(value, lambda each: delete(machine, each, key))
         return
     item = machine.state.read(value) if isinstance(value, Address) else None
     if isinstance(item, (ListObject, DictObject)) and isinstance(item.cls, KnownClass):
@@ -350,6 +404,8 @@ def own_delete(machine: Interpreter, value: Value, key: Value) -> None:
     if isinstance(item, DictObject):
         key = key_in(machine, item, key)
         if key in item.entries:
+            if is_optional(item.entries[key]):
+                machine.may_fail("KeyError")
             del item.entries[key]
             _delete_through(machine, item, key)
         elif isinstance(key, Unknown):
@@ -358,6 +414,7 @@ def own_delete(machine: Interpreter, value: Value, key: Value) -> None:
             raise machine.raises("KeyError", machine.string(key) or "...")
         return
     assert isinstance(item, ListObject)
+    unordered.forget(item)
     bounds: slice | int | Unknown | None
     bounds = slice_of(machine, key) if isinstance(key, SliceValue) else index_of(machine, key)
     if bounds is None or isinstance(bounds, Unknown):
@@ -393,5 +450,7 @@ def merge_mapping(machine: Interpreter, address: Address, value: Value) -> None:
         target = machine.state.change(address, DictObject)
         target.open = why
         target.entries = dict.fromkeys(target.entries, why)  # each may be replaced
+    mapping = machine.state.find(address, DictObject)
     for key, item in found:
-        assign(machine, address, key, item)
+        there = is_optional(item) and mapping is not None and find_entry(machine, mapping, key) is not None
+        assign(machine, address, key, replace(item, optional=False) if there and isinstance(item, Unknown) else item)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from modgraph.prediction import classes
+from modgraph.prediction import classes, enumerations, producing, unordered
 from modgraph.prediction.limits import MAX_LOOP_ITERATIONS
 from modgraph.prediction.values import (
     Address,
@@ -12,10 +12,13 @@ from modgraph.prediction.values import (
     ClassValue,
     Constant,
     DictObject,
+    EnumMember,
+    HeapObject,
     IteratorObject,
     KnownClass,
     ListObject,
     SetObject,
+    TensorObject,
     TupleValue,
     Unknown,
     Value,
@@ -42,28 +45,37 @@ def iterate(machine: Interpreter, value: Value) -> list[Value] | Unknown:
     if isinstance(value, Constant):
         return _constant(machine, value)
     if isinstance(value, ClassValue):
-        members = classes.enum_members(machine, value)
+        members = enumerations.members(machine, value)
         if members is not None:
             return list(members)
+    if isinstance(value, EnumMember):
+        return _member(machine, value)
     if isinstance(value, Address):
         item = machine.state.read(value)
-        own = isinstance(getattr(item, "cls", None), KnownClass) or not _overrides(machine, value)
+        own = isinstance(getattr(item, "cls", None), KnownClass) or not overrides(machine, value)
         if isinstance(item, IteratorObject):
-            rest = item.items[item.position :]
-            if item.open is not None:
+            if item.open is not None and item.source is None:
                 return item.open
-            machine.state.change(value, IteratorObject).position = len(item.items)
-            return rest
-        if own and isinstance(item, ListObject):
-            return item.open or list(item.items)
-        if own and isinstance(item, DictObject):
-            return item.open or list(item.entries)
-        if own and isinstance(item, SetObject):
-            return item.open or list(item.items)
+            rest, why = producing.drain(machine, value)
+            return why or rest
+        if own and isinstance(item, (ListObject, DictObject, SetObject)):
+            return items_of(machine, item)
     return _by_method(machine, value)
 
 
-def _overrides(machine: Interpreter, value: Address) -> bool:
+def _member(machine: Interpreter, value: EnumMember) -> list[Value] | Unknown:
+    """The characters of a member that is text, the single flags of one that is a flag."""
+    flags = enumerations.parts(machine, value)
+    if flags is not None:
+        return flags
+    return iterate(machine, value.value) if _is_text(machine, value) else _by_method(machine, value)
+
+
+def _is_text(machine: Interpreter, value: EnumMember) -> bool:
+    return KnownClass("builtins.str") in machine.mro(value.cls)
+
+
+def overrides(machine: Interpreter, value: Address) -> bool:
     """Its class, which has source, has an `__iter__` of its own."""
     cls = machine.class_of(value)
     if not isinstance(cls, ClassValue):
@@ -87,6 +99,34 @@ def _constant(machine: Interpreter, value: Constant) -> list[Value] | Unknown:
     return [Constant(item) for item in value.value]
 
 
+def items_of(machine: Interpreter, item: HeapObject) -> list[Value] | Unknown:
+    """Those of a list, dict or set, in their order."""
+    if isinstance(item, ListObject):
+        return item.open or list(item.items)
+    if isinstance(item, DictObject):
+        return item.unsure or list(item.entries)
+    assert isinstance(item, SetObject)
+    return item.open or unordered.in_order(machine, item)
+
+
+def in_any_order(machine: Interpreter, value: Value) -> list[Value] | Unknown:
+    """The items of an iterable, for whom their order does not matter."""
+    found = unordered.elements(machine, value)
+    return iterate(machine, value) if found is None else found
+
+
+def own_iterator(machine: Interpreter, value: Value) -> Value | None:
+    """What the `__iter__` of its class gives; None where it has none, or is a container of Python's own."""
+    item = machine.state.read(value) if isinstance(value, Address) else None
+    if item is None or isinstance(item, (IteratorObject, TensorObject)):
+        return None
+    cls = machine.class_of(value)
+    if isinstance(item, (ListObject, DictObject, SetObject)) and not overrides(machine, cast(Address, value)):
+        return None
+    method = machine.class_attribute(cls, "__iter__") if machine.is_class(cls) else None
+    return None if method is None or isinstance(method, Unknown) else machine.call(method, (value,))
+
+
 def _by_method(machine: Interpreter, value: Value) -> list[Value] | Unknown:
     cls = machine.class_of(value)
     if isinstance(cls, Unknown):
@@ -96,9 +136,7 @@ def _by_method(machine: Interpreter, value: Value) -> list[Value] | Unknown:
         return method
     if method is not None:
         given = machine.call(method, (value,))
-        if given == value:
-            return machine.unknown("an iterator written as a class is not followed")
-        return iterate(machine, given)
+        return iterate(machine, producing.iterator_by_next(machine, value) if given == value else given)
     getter = machine.class_attribute(cls, "__getitem__")
     if getter is not None:
         size = length(machine, value)
@@ -128,15 +166,20 @@ def length(machine: Interpreter, value: Value) -> int | Unknown:
         except (TypeError, OverflowError) as error:
             raise machine.raises(type(error).__name__, str(error)) from None
     if isinstance(value, ClassValue):
-        members = classes.enum_members(machine, value)
+        members = enumerations.members(machine, value)
         if members is not None:
             return len(members)
+    if isinstance(value, EnumMember) and _is_text(machine, value):
+        return length(machine, value.value)
+    if (found := unordered.elements(machine, value)) is not None:
+        return len(found)
     cls = machine.class_of(value)
     method = machine.class_attribute(cls, "__len__") if machine.is_class(cls) else None
     item = machine.state.read(value) if isinstance(value, Address) else None
     if isinstance(item, (ListObject, DictObject, SetObject)) and not hasattr(method, "definition"):
-        if item.open is not None:
-            return item.open
+        unsure = item.unsure if isinstance(item, DictObject) else item.open
+        if unsure is not None:
+            return unsure
         return len(item.entries) if isinstance(item, DictObject) else len(item.items)
     if method is not None and not isinstance(method, Unknown):
         result = machine.call(method, (value,))

@@ -7,6 +7,8 @@ may have changed, so what grew is open.
 
 from __future__ import annotations
 
+import bisect
+import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TypeVar
@@ -16,6 +18,7 @@ from modgraph.prediction.limits import MAX_ALTERNATIVES, MAX_COMPARED_OBJECTS
 from modgraph.prediction.state import State
 from modgraph.prediction.values import (
     OPEN,
+    STALE,
     Address,
     Choice,
     ClassObject,
@@ -76,6 +79,8 @@ class _Joiner:
         self.where = where
         self.since = since
         self.twins: dict[int, int] = {}
+        self.originals: dict[int, int] = {}
+        """The other way round: one object of the first state stands for one of the second."""
         self.changed = False
 
     def run(self) -> bool:
@@ -97,11 +102,12 @@ class _Joiner:
             merged.owner = self.first.token
             before = self.changed
             self.changed = False
-            self.merge(merged, other)
+            self.merge(merged, other, index)
             if self.changed or not self.growth_is_open:
                 first.objects[index] = merged
             self.changed = self.changed or before
-        self.first.globals = self.mapping(self.first.globals, self.second.globals, optional=False)
+        if self.first.globals != self.second.globals:
+            self.first.globals = self.names_of_modules(self.first.globals, self.second.globals)
         known = set(self.first.problems)
         self.first.problems.extend(problem for problem in self.second.problems if problem not in known)
         return self.changed
@@ -134,9 +140,9 @@ class _Joiner:
             return True
         if mine.index < self.since or other.index < self.since:
             return False
-        twins = dict(self.twins)
-        if _isomorphic(self.first, mine, self.second, other, twins, self.since):
-            self.twins = twins
+        twins, originals = dict(self.twins), dict(self.originals)
+        if _isomorphic(self.first, mine, self.second, other, twins, originals, self.since):
+            self.twins, self.originals = twins, originals
             return True
         return False
 
@@ -154,6 +160,27 @@ class _Joiner:
                 self.changed = True
                 only = mine[key] if key in mine else other[key]
                 merged[key] = self.single(only) if optional else only
+        return merged
+
+    def names_of_modules(
+        self, mine: dict[tuple[str, str], Value], other: dict[tuple[str, str], Value]
+    ) -> dict[tuple[str, str], Value]:
+        """Of a name that one path assigned, the other has what the module itself gives it."""
+        merged: dict[tuple[str, str], Value] = {}
+        base = self.first.base
+        for key in {**mine, **other}:
+            left = mine.get(key) or base.unassigned(self.first, key)
+            right = other.get(key) or base.unassigned(self.second, key)
+            merged[key] = self.value(left, right) if left and right else self.single(left or right or self.unknown())
+        return merged
+
+    def store(self, mine: dict[str, Value], other: dict[str, Value]) -> dict[str, Value]:
+        """What a module registers: where the paths contradict each other in the order of some names, these are
+        optional, which leaves their places open."""
+        merged = self.mapping(mine, other)
+        for key in contradicting(list(mine), list(other)):
+            self.changed = True
+            merged[key] = self.unknown(optional=True)
         return merged
 
     def single(self, value: Value) -> Value:
@@ -179,12 +206,32 @@ class _Joiner:
             common.append(a)
         return common, self.unknown()
 
-    def merge(self, mine: HeapObject, other: HeapObject) -> None:
+    def merge(self, mine: HeapObject, other: HeapObject, index: int) -> None:
         """Changes `mine`, a copy, into what either is."""
+        if isinstance(mine, ClassObject) and isinstance(other, ClassObject):
+            mine.namespace = self.namespace(mine.namespace, other.namespace, index)
+            return
         merger = _MERGERS.get(type(mine))
         if merger is None or type(other) is not type(mine):
             return
         merger(self, mine, other)
+
+    def namespace(self, mine: dict[str, Value], other: dict[str, Value], index: int) -> dict[str, Value]:
+        """Of a class: what one path alone has set, the other finds in the class as it was, or in its bases."""
+        merged: dict[str, Value] = {}
+        base = self.first.base
+        for name in {**mine, **other}:
+            left = mine.get(name) or base.inherited(self.first, index, name)
+            right = other.get(name) or base.inherited(self.second, index, name)
+            merged[name] = self.value(left, right) if left and right else self.single(left or right or self.unknown())
+        return merged
+
+    def cls(self, mine: Value, other: Value) -> Value:
+        """Of an object whose class was replaced on one path."""
+        if mine == other or isinstance(mine, Unknown):
+            return mine
+        self.changed = True
+        return self.unknown()
 
 
 class _Widener(_Joiner):
@@ -207,7 +254,32 @@ class _Widener(_Joiner):
         if any(key not in mine for key in other):
             self.changed = self.changed or OPEN not in merged
             merged.setdefault(OPEN, self.unknown())
+        for key in contradicting(list(mine), list(other)):
+            merged[key] = self.gone(merged[key])
         return merged
+
+
+def contradicting(first: list[KeyType], second: list[KeyType]) -> list[KeyType]:
+    """The keys of both that have to be left out for the others to stand in the same order in both; few of them."""
+    place = {key: position for position, key in enumerate(second)}
+    common = [key for key in first if key in place]
+    places = [place[key] for key in common]
+    if all(a < b for a, b in itertools.pairwise(places)):
+        return []
+    ends: list[int] = []  # of the longest rising rows so far, by length: the least place at which one ends
+    lengths: list[int] = []
+    for position in places:
+        length = bisect.bisect_left(ends, position)
+        ends[length : length + 1] = [position]
+        lengths.append(length)
+    wanted = len(ends) - 1
+    left_out: list[KeyType] = []
+    for key, length in zip(reversed(common), reversed(lengths), strict=True):
+        if length == wanted:
+            wanted -= 1
+        else:
+            left_out.append(key)
+    return left_out[::-1]
 
 
 def _merged_order(first: list[KeyType], second: list[KeyType]) -> list[KeyType]:
@@ -231,6 +303,10 @@ def _merge_list(joiner: _Joiner, mine: ListObject, other: ListObject) -> None:
 
 
 def _merge_iterator(joiner: _Joiner, mine: IteratorObject, other: IteratorObject) -> None:
+    if (mine.source, mine.taken) != (other.source, other.taken):
+        joiner.changed = joiner.changed or mine.taken != STALE
+        mine.source, mine.taken = mine.source or other.source, STALE
+        mine.running = mine.running or other.running
     if mine.position != other.position:
         mine.open = joiner.open(mine.open, joiner.unknown())
         mine.items = []
@@ -247,7 +323,10 @@ def _merge_dict(joiner: _Joiner, mine: DictObject, other: DictObject) -> None:
             key: joiner.value(value, other.entries[key]) for key, value in mine.entries.items() if key in other.entries
         }
     else:
+        keys = list(mine.entries)
         mine.entries = joiner.mapping(mine.entries, other.entries)
+        if contradicting(keys, list(other.entries)):
+            mine.open = joiner.open(mine.open, joiner.unknown())
     mine.open = joiner.open(mine.open, other.open)
     mine.attributes = joiner.mapping(mine.attributes, other.attributes)
 
@@ -261,13 +340,15 @@ def _merge_set(joiner: _Joiner, mine: SetObject, other: SetObject) -> None:
 
 
 def _merge_instance(joiner: _Joiner, mine: InstanceObject, other: InstanceObject) -> None:
+    mine.cls = joiner.cls(mine.cls, other.cls)
     mine.attributes = joiner.mapping(mine.attributes, other.attributes)
     mine.open = joiner.open(mine.open, other.open)
 
 
 def _merge_module(joiner: _Joiner, mine: ModuleObject, other: ModuleObject) -> None:
+    mine.cls = joiner.cls(mine.cls, other.cls)
     mine.attributes = joiner.mapping(mine.attributes, other.attributes)
-    store: Callable[[dict[str, Value], dict[str, Value]], dict[str, Value]] = joiner.mapping
+    store: Callable[[dict[str, Value], dict[str, Value]], dict[str, Value]] = joiner.store
     if isinstance(joiner, _Widener):
         store = joiner.registered
     mine.modules = store(mine.modules, other.modules)
@@ -297,15 +378,16 @@ def _merge_tensor(joiner: _Joiner, mine: TensorObject, other: TensorObject) -> N
     if mine.requires_grad != other.requires_grad:
         joiner.changed = joiner.changed or mine.requires_grad is not None
         mine.requires_grad = None
-
-
-def _merge_class(joiner: _Joiner, mine: ClassObject, other: ClassObject) -> None:
-    mine.namespace = joiner.mapping(mine.namespace, other.namespace, optional=False)
+    if mine.lazy != other.lazy:
+        joiner.changed = joiner.changed or not mine.lazy
+        mine.lazy = True
 
 
 def _merge_environment(joiner: _Joiner, mine: EnvironmentObject, other: EnvironmentObject) -> None:
     # A name that only one path bound: on the other its use would raise, so wherever it is used it has that value.
+    some = frozenset(mine.names.keys() ^ other.names.keys())
     mine.names = joiner.mapping(mine.names, other.names, optional=False)
+    mine.unsure |= other.unsure | some
 
 
 _MERGERS: dict[type[HeapObject], Callable[[_Joiner, HeapObject, HeapObject], None]] = {
@@ -316,12 +398,19 @@ _MERGERS: dict[type[HeapObject], Callable[[_Joiner, HeapObject, HeapObject], Non
     InstanceObject: _merge_instance,  # type: ignore[dict-item]
     ModuleObject: _merge_module,  # type: ignore[dict-item]
     TensorObject: _merge_tensor,  # type: ignore[dict-item]
-    ClassObject: _merge_class,  # type: ignore[dict-item]
     EnvironmentObject: _merge_environment,  # type: ignore[dict-item]
 }
 
 
-def _isomorphic(first: State, mine: Address, second: State, other: Address, twins: dict[int, int], since: int) -> bool:
+def _isomorphic(
+    first: State,
+    mine: Address,
+    second: State,
+    other: Address,
+    twins: dict[int, int],
+    originals: dict[int, int],
+    since: int,
+) -> bool:
     """The objects reachable from both addresses, made since, correspond one to one and hold the same."""
     pending = [(mine, other)]
     while pending:
@@ -334,6 +423,8 @@ def _isomorphic(first: State, mine: Address, second: State, other: Address, twin
             if twins[b.index] != a.index:
                 return False
             continue
+        if originals.setdefault(a.index, b.index) != b.index:
+            return False
         twins[b.index] = a.index
         if len(twins) > MAX_COMPARED_OBJECTS:
             return False
@@ -383,4 +474,6 @@ def _same_outside(x: HeapObject, y: HeapObject) -> bool:
         )
     if isinstance(x, (ListObject, DictObject, SetObject)) and isinstance(y, type(x)):
         return x.cls == y.cls and x.open is None and y.open is None
-    return isinstance(x, (IteratorObject, EnvironmentObject, ClassObject))
+    if isinstance(x, IteratorObject) and isinstance(y, IteratorObject):
+        return x.source is None and y.source is None and x.open is None and y.open is None
+    return isinstance(x, (EnvironmentObject, ClassObject))

@@ -3,6 +3,15 @@
 MAX_CALL_DEPTH = 80
 """Calls inside calls; deeper is recursion without a known end, or as good as that."""
 
+MAX_HANDED_DEPTH = 4
+"""Functions handing an object on to each other, when it is asked whether they change it."""
+
+MAX_SUBMODULES = 64
+"""Modules of which one is meant by a path that is not known."""
+
+TOO_DEEP = f"more than {MAX_CALL_DEPTH} calls inside each other"
+"""What the reason of the unknown says then."""
+
 MAX_UNDECIDED_RECURSION = 3
 """Calls of a function inside itself where it is not decided whether it goes on; each level may double the work."""
 
@@ -28,7 +37,25 @@ MAX_MATCHING_STEPS = 100_000_000
 """Steps that matching one regular expression could take; one that could take more is not begun."""
 
 MAX_MADE_ITEMS = 50_000_000
-"""Items of sequences and characters of text (eight to an item) that operations of one prediction make at once."""
+"""Words of memory that the items of the containers, and the texts, that one prediction makes would take together."""
+
+ITEMS_OF_AN_ENTRY = 12
+"""Words that an entry of a dict or set takes."""
+
+ITEMS_OF_AN_OBJECT = 16
+"""Words that an object of the heap takes besides what it holds."""
+
+ITEMS_OF_A_PATH = 40
+"""Words that a pair of a path and a module takes."""
+
+ITEMS_OF_A_FURTHER_PATH = 100
+"""The same in walks that name a module at each of its places: these may be exponentially many, and cost time too."""
+
+MAX_EVALUATED_TEXT = 10_000
+"""Characters of a text that is given to `eval` or `exec`; reading a long expression takes the square of its length."""
+
+MAX_EVALUATED_DEPTH = 100
+"""Brackets and signs inside each other in such a text; reading each takes a stack of its own."""
 
 MAX_COMPARED_DEPTH = 200
 """Containers inside each other that are compared item by item."""
@@ -42,8 +69,8 @@ MAX_VALUE_SIZE = 100_000
 MAX_ALTERNATIVES = 4
 """Values of one `Choice`; more are an Unknown."""
 
-MAX_WIDENINGS = 3
-"""Passes through the body of a loop whose number of turns is not known."""
+MAX_WIDENINGS = 24
+"""Passes through the body of a loop whose number of turns is not known; each makes something open, or is the last."""
 
 MAX_COMPARED_OBJECTS = 2_000
 """Heap objects looked at to decide whether two branches have built the same thing."""
@@ -74,6 +101,7 @@ MAX_UNDECIDED_DEPTH = 8
 
 MAX_COPIED_OBJECTS = 10_000_000
 """Objects in the copies of states that undecided branches need, all together; bounds the memory of a prediction."""
+
 MAX_REPLAYED_STATEMENTS = 400
 """Statements that are run because they may fill one registry; with more it is open."""
 
@@ -82,6 +110,9 @@ MAX_NAMESPACE = 3_000
 
 MAX_KEYED_STATEMENTS = 20
 """Statements that are run because they mention a key that a container of a module lacks."""
+
+MAX_NODES = 50_000
+"""Modules of one graph."""
 
 MAX_IMPORT_CHAIN = 6
 """Modules that hand a name on, each importing it from the next, through which it is followed by the text alone."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from modgraph.prediction import registries
@@ -64,7 +65,7 @@ def _run_all(
     if not wanted.may_be_filled:
         return False
     sources = _sources(machine, home) if wanted.has_writers else _asked(machine, home)
-    found = _mentioning(machine.finder, wanted, sources, words[0])
+    found = _mentioning(machine, wanted, sources, words[0])
     if len(found) > MAX_KEYED_STATEMENTS:
         return Unknown(f"more than {MAX_KEYED_STATEMENTS} statements may register {_text(key)!r}")
     why: Unknown | None = None
@@ -96,13 +97,15 @@ def _sources(machine: Interpreter, home: Home) -> Iterator[SourceModule]:
                 yield source
 
 
-def _asked(machine: Interpreter, home: Home) -> Iterator[SourceModule]:
+def _asked(machine: Interpreter, home: Home) -> list[SourceModule]:
     """Modules of the container's package of which something was asked before: a table that nothing in its own module
     fills is seldom filled at all, and not worth reading all others."""
-    for name in list(machine.namespaces):
-        source = machine.finder.source(name) if top_of(name) == top_of(home[0]) else None
-        if source is not None:
-            yield source
+    top = top_of(home[0])
+    seen, known = machine.asked.get(top, (0, []))
+    new = [name for name in islice(machine.namespaces, seen, None) if top_of(name) == top]
+    sources = [*known, *filter(None, map(machine.finder.source, new))]
+    machine.asked[top] = (len(machine.namespaces), sources)
+    return sources
 
 
 class Wanted:
@@ -120,42 +123,65 @@ class Wanted:
         self.is_filled_at_home = source is not None and self.writes(source.text)
         self.has_writers = self.is_filled_at_home or self.is_inside
         self.may_be_filled = self.is_filled_at_home or not attribute
+        self._leading: dict[tuple[str, int], bool] = {}
+        """Statements by module and line: whether they lead to the container."""
+        self._definitions: dict[tuple[str, str], bool] = {}
+        """The same of definitions, by module and name."""
 
     def writes(self, text: str) -> bool:
         """The text changes what bears the container's name."""
         return self._writes.search(text) is not None
 
+    def is_led_to(self, finder: ModuleFinder, source: SourceModule, statement: Statement) -> bool:
+        """The statement, or something that it uses, may fill the container."""
+        key = (source.name, statement.first_line)
+        if key not in self._leading:
+            head = _head(source, statement)
+            words = frozenset(_WORD.findall(head))
+            self._leading[key] = self.writes(head) or any(self._is_behind(finder, source, word) for word in words)
+        return self._leading[key]
 
-def _mentioning(finder: ModuleFinder, wanted: Wanted, sources: Iterable[SourceModule], word: str) -> list[Effect]:
+    def _is_behind(self, finder: ModuleFinder, source: SourceModule, word: str) -> bool:
+        """What a name of that module stands for may fill the container."""
+        origin, name = _origin(finder, source, word)
+        at_home = origin.name == self.module
+        if at_home and name == self.name and self.is_inside:
+            return True
+        key = (origin.name, name)
+        if key not in self._definitions:
+            definition = origin.index.definitions.get(name)
+            if definition is not None:
+                text = _lines(origin, definition.first_line, definition.last_line)
+                found = (at_home and self.is_filled_at_home) or self.writes(text)
+            else:
+                found = at_home and name == "" and (self.is_filled_at_home or self.is_inside)
+            self._definitions[key] = found
+        return self._definitions[key]
+
+
+def _mentioning(machine: Interpreter, wanted: Wanted, sources: Iterable[SourceModule], word: str) -> list[Effect]:
     """The statements that may register something under a key that begins with that word, those that define it first."""
     word = plain(word)
     effects: list[tuple[bool, Effect]] = []
     for source in sources:
         if word in source.plain_words:
-            for statement in _statements(source):
-                head = _head(source, statement)
-                words = frozenset(_WORD.findall(head))
-                if word in map(plain, words) and _leads_to(finder, wanted, source, head, words):
-                    effects.append((word not in map(plain, statement.names), Effect(source, statement)))
+            if source.name not in machine.heads:
+                machine.heads[source.name] = _heads(source)
+            effects.extend(
+                (word not in map(plain, statement.names), Effect(source, statement))
+                for statement in machine.heads[source.name].get(word, ())
+                if wanted.is_led_to(machine.finder, source, statement)
+            )
     return [effect for _, effect in sorted(effects, key=lambda entry: entry[0])]
 
 
-def _leads_to(finder: ModuleFinder, wanted: Wanted, source: SourceModule, head: str, words: frozenset[str]) -> bool:
-    """The statement, or something that it uses, may fill the container."""
-    if wanted.writes(head):
-        return True
-    for word in words:
-        origin, name = _origin(finder, source, word)
-        if origin.name == wanted.module and name == wanted.name and wanted.is_inside:
-            return True
-        definition = origin.index.definitions.get(name)
-        if definition is not None:
-            text = _lines(origin, definition.first_line, definition.last_line)
-            if wanted.writes(text) or (origin.name == wanted.module and wanted.is_filled_at_home):
-                return True
-        elif origin.name == wanted.module and name == "":
-            return wanted.is_filled_at_home or wanted.is_inside
-    return False
+def _heads(source: SourceModule) -> dict[str, list[Statement]]:
+    """By each word of their heads: the statements that may put something into a container of another module."""
+    found: dict[str, list[Statement]] = {}
+    for statement in _statements(source):
+        for word in dict.fromkeys(map(plain, _WORD.findall(_head(source, statement)))):
+            found.setdefault(word, []).append(statement)
+    return found
 
 
 def _origin(finder: ModuleFinder, source: SourceModule, name: str) -> tuple[SourceModule, str]:

@@ -18,6 +18,7 @@ from modgraph.prediction import (
     copying,
     exposure,
     functions,
+    guards,
     items,
     iteration,
     lookups,
@@ -37,8 +38,10 @@ from modgraph.prediction.knowledge.registry import Arguments, Raised
 from modgraph.prediction.limits import MAX_COPIED_OBJECTS, MAX_MADE_ITEMS, MAX_MODULE_STEPS, MAX_SECONDS, MAX_STEPS
 from modgraph.prediction.state import Base, State, Trouble
 from modgraph.prediction.values import (
+    NONE,
     Address,
     Choice,
+    ClassObject,
     ClassValue,
     Constant,
     EnvironmentObject,
@@ -64,6 +67,12 @@ class Interpreter:
         self.frames: list[Frame] = []
         self.guards: list[list[tuple[Raised, State]]] = []
         """For each interpreted `try` that runs: paths that raised while others went on."""
+        self.doubtful: dict[object, Unknown] = {}
+        """Definitions of functions, and addresses of classes, under decorators that are not known."""
+        self.told = 0
+        """How often a problem was found."""
+        self.doubts = 0
+        """How many operations were done that may raise."""
         self.namespaces: dict[str, dict[str, Value | None]] = {}
         self.running: dict[tuple[str, str], Address] = {}
         self.literals: dict[cst.CSTNode, Value] = {}
@@ -87,6 +96,8 @@ class Interpreter:
         """What was found in the namespaces of MROs, where every class is as the base has it."""
         self.fragments: dict[tuple[object, ...], memo.Fragment | None] = {}
         """Constructions and calls that may be repeated; None for a construction that was seen once."""
+        self.copied: dict[Address, dict[Address, Value]] = {}
+        """Copies by their originals, for each memo that `deepcopy` was given."""
         self.remembered = 0
         """Objects in `fragments`."""
         self.contents: dict[tuple[object, ...], int] = {}
@@ -99,11 +110,17 @@ class Interpreter:
         self.imported: dict[tuple[str, ...], Imported] = {}
         self.wanted: dict[int, lookups.Wanted] = {}
         """Containers in which a key was missing."""
+        self.heads: dict[str, dict[str, list[Statement]]] = {}
+        """By module and word: statements that may fill containers; see `lookups.py`."""
+        self.asked: dict[str, tuple[int, list[SourceModule]]] = {}
+        """By package: its modules among the first so many `namespaces`, which only grow."""
         self.beside: dict[tuple[str, str], Imported] = {}
         """What the second module brings besides what the first, which holds containers, does; see `lookups.py`."""
         self.unfollowed = 0
         """How many decorators raised, took too long or are not known."""
         self.base.settle = lambda index: registries.settle(self, index)
+        self.base.unassigned = self._unassigned
+        self.base.inherited = self._inherited
         self.module_depth = 0
         self.making: list[ClassValue] = []
         """Classes whose metaclasses are running."""
@@ -128,11 +145,11 @@ class Interpreter:
         """A fresh state and budget for the next prediction."""
         self.state = State(self.base)
         self.frames = []
+        self.copied = {}
         self.guards = []
         self.depth = 0
         self.steps = 0
-        self.made = 0
-        self.base.copied = 0
+        self.base.copied = self.base.made = 0
         self.undecided = 0
         self.module_limit = MAX_STEPS + 1
         self.deadline = time.monotonic() + MAX_SECONDS
@@ -150,7 +167,8 @@ class Interpreter:
             raise LimitError(f"more than {MAX_STEPS} steps")
         if self.base.copied > MAX_COPIED_OBJECTS:
             raise LimitError(f"more than {MAX_COPIED_OBJECTS} objects copied for undecided branches")
-        if self.steps & 1023 == 0 and time.monotonic() > self.deadline:
+        self.makes(0)
+        if self.steps & 63 == 0 and time.monotonic() > self.deadline:
             raise LimitError(f"more than {MAX_SECONDS:g} seconds")
 
     def makes(self, count: int) -> None:
@@ -159,14 +177,15 @@ class Interpreter:
         Raises:
             LimitError: they are used up.
         """
-        self.made += count
-        if self.made > MAX_MADE_ITEMS:
+        self.base.made += count
+        if self.base.made > MAX_MADE_ITEMS:
             raise LimitError(f"more than {MAX_MADE_ITEMS} items of values")
 
     @property
     def exhausted(self) -> bool:
         """The whole prediction's budget is used up, not only that of a module-level name."""
-        return self.steps > MAX_STEPS or self.base.copied > MAX_COPIED_OBJECTS or time.monotonic() > self.deadline
+        over = self.steps > MAX_STEPS or self.base.made > MAX_MADE_ITEMS or self.base.copied > MAX_COPIED_OBJECTS
+        return over or time.monotonic() > self.deadline
 
     # ---- module level ----------------------------------------------------------------------------------------------
 
@@ -182,6 +201,7 @@ class Interpreter:
         self.state, self.guards, self.frames = State(self.base), [], list(frames)
         if self.module_depth:  # one statement of a module brings another: what the first has done is there to see
             self.state.below = outer.fork().below
+            self.state.epoch = outer.epoch
         self.module_depth += 1
         try:
             yield
@@ -225,6 +245,26 @@ class Interpreter:
         """The class or function that a definition at module level makes."""
         return functions.define_from_index(self, source, definition)
 
+    def _unassigned(self, state: State, key: tuple[str, str]) -> Value | None:
+        with self._seen_from(state):
+            return names.global_name(self, *key) if not key[0].startswith("<") else None
+
+    def _inherited(self, state: State, index: int, name: str) -> Value | None:
+        found = self.base.objects.get(index)
+        if isinstance(found, ClassObject) and name in found.namespace:
+            return found.namespace[name]
+        with self._seen_from(state):
+            item = state.read(Address(index))
+            return self.class_attribute(item.mro[0], name) if isinstance(item, ClassObject) and item.mro else None
+
+    @contextmanager
+    def _seen_from(self, state: State) -> Iterator[None]:
+        outer, self.state = self.state, state
+        try:
+            yield
+        finally:
+            self.state = outer
+
     # ---- branching -------------------------------------------------------------------------------------------------
 
     def fork(self, paths: Sequence[Callable[[], Value]], reason: str) -> Value:
@@ -254,6 +294,10 @@ class Interpreter:
         """One path raised, others did not: the `try` around them, if there is one, has to go both ways."""
         if self.guards:
             self.guards[-1].append((raised.kept(), self.state))
+
+    def may_fail(self, name: str = guards.OPERATION) -> None:
+        """What is done here, with something unknown, may raise."""
+        guards.may_fail(self, name)
 
     def settle(
         self,
@@ -293,6 +337,15 @@ class Interpreter:
     def distribute(self, value: Choice, function: Callable[[Value], Value]) -> Value:
         """`function` of each alternative, on paths of its own."""
         return self.fork([lambda each=each: function(each) for each in value.alternatives], value.reason)  # type: ignore[misc]
+
+    def on_each(self, value: Choice, change: Callable[[Value], None]) -> None:
+        """Changes each alternative, on paths of its own."""
+
+        def path(each: Value) -> Value:
+            change(each)
+            return each
+
+        self.distribute(value, path)
 
     # ---- calls -----------------------------------------------------------------------------------------------------
 
@@ -335,7 +388,12 @@ class Interpreter:
         items.delete(self, value, key)
 
     def iterate(self, value: Value) -> list[Value] | Unknown:
+        if type(value) is Unknown and not value.inert:
+            self.may_fail()
         return iteration.iterate(self, value)
+
+    def iterate_in_any_order(self, value: Value) -> list[Value] | Unknown:
+        return iteration.in_any_order(self, value)
 
     def length(self, value: Value) -> int | Unknown:
         return iteration.length(self, value)
@@ -347,6 +405,8 @@ class Interpreter:
         return comparison.equal(self, left, right)
 
     def binary(self, operator: str, left: Value, right: Value) -> Value:
+        if (type(left) is Unknown and not left.inert) or (type(right) is Unknown and not right.inert):
+            self.may_fail()
         return operators.binary(self, operator, left, right)
 
     def compare(self, operator: str, left: Value, right: Value) -> Value:
@@ -390,8 +450,11 @@ class Interpreter:
     def allocate(self, item: HeapObject) -> Address:
         return self.state.allocate(item)
 
-    def copy_deep(self, value: Value) -> Value:
-        return copying.copy_deep(self, value)
+    def copy_deep(self, value: Value, memo: Value = NONE) -> Value:
+        return copying.copy_deep(self, value, memo)
+
+    def pickled_its_own_way(self, value: Address) -> Unknown | None:
+        return copying.is_pickled_its_own_way(self, value)
 
     # ---- not knowing -----------------------------------------------------------------------------------------------
 
@@ -417,6 +480,7 @@ class Interpreter:
         return Raised(exception, qualified, message, self.where)
 
     def problem(self, reason: str, address: Address | None = None, where: SourceLocation | None = None) -> None:
+        self.told += 1
         trouble = Trouble(reason, where or self.where, address)
         if trouble not in self.state.problems:
             self.state.problems.append(trouble)

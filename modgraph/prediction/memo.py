@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from modgraph.graph.model import SourceLocation
+from modgraph.prediction import guards
 from modgraph.prediction.copying import Relocation
 from modgraph.prediction.knowledge.registry import Arguments
 from modgraph.prediction.limits import MAX_KEPT_OBJECTS, MAX_KEY_OBJECTS, MAX_REMEMBERED_OBJECTS, MIN_LONG_STEPS
@@ -28,6 +29,7 @@ from modgraph.prediction.values import (
     FunctionValue,
     HeapObject,
     InstanceObject,
+    IteratorObject,
     KnownClass,
     KnownFunction,
     ListObject,
@@ -43,7 +45,12 @@ from modgraph.prediction.values import (
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
 
-_IMMUTABLE = (Constant, Dtype, Device, ClassValue, KnownClass, KnownFunction, EnumMember, ModuleReference, Unknown)
+_IMMUTABLE = frozenset(
+    {Constant, Dtype, Device, ClassValue, KnownClass, KnownFunction, EnumMember, ModuleReference, Unknown}
+)
+
+_EMPTY = frozenset({Constant, Dtype, Device, KnownClass, KnownFunction, ModuleReference, Unknown})
+"""Values that hold no others."""
 
 _PLAIN = (ListObject, DictObject, SetObject, InstanceObject)
 """What can be part of a key: its contents are everything that there is to it."""
@@ -69,6 +76,10 @@ class Fragment:
     result: Value
     objects: tuple[tuple[Address, HeapObject], ...]
     closure: tuple[Address, ...]
+    doubtful: bool
+    """What was done may raise."""
+    epoch: object
+    """That of the state: what was read of the base is as it was then while the epoch is the same."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +110,9 @@ def key_of(machine: Interpreter, callee: object, arguments: Arguments) -> Key | 
     if contents is None:
         return None
     place = {address: position for position, address in enumerate(contents.closure)}
-    parts = tuple(("<object>", place[value]) if value in place else value for value in values)
+    parts = tuple(
+        ("<object>", place[value]) if isinstance(value, Address) and value in place else value for value in values
+    )
     return Key((callee, parts, names, contents.number), contents.closure)
 
 
@@ -149,7 +162,7 @@ def _walk(machine: Interpreter, roots: tuple[int, ...]) -> _Contents | None:
 
 
 def _immutable(value: Value) -> bool:
-    if isinstance(value, _IMMUTABLE):
+    if type(value) in _IMMUTABLE:
         return True
     if isinstance(value, TupleValue):
         return all(_immutable(item) for item in value.items)
@@ -166,12 +179,14 @@ def _immutable(value: Value) -> bool:
 def recall(machine: Interpreter, key: Key, where: SourceLocation | None) -> Value | None:
     """What was remembered under that key, made anew."""
     fragment = machine.fragments.get(key.parts)
-    if fragment is None or machine.state.globals:
+    if fragment is None or machine.state.globals or fragment.epoch is not machine.state.epoch:
         return None
     base = machine.base
     base.older.update(address.index for address in key.closure if address.index < base.floor)
-    if not fragment.objects and type(fragment.result) is Constant:
+    if not fragment.doubtful and not fragment.objects and type(fragment.result) is Constant:
         return fragment.result
+    if fragment.doubtful:
+        machine.may_fail(guards.CALL)
     relocation = Relocation(machine.state)
     relocation.copies.update(zip(fragment.closure, key.closure, strict=True))
     for address, item in fragment.objects:
@@ -187,14 +202,16 @@ def recall(machine: Interpreter, key: Key, where: SourceLocation | None) -> Valu
 def watch(machine: Interpreter, key: Key, make: Callable[[], Value]) -> Value:
     """What `make` gives; kept for the next time, where it has touched nothing that the key does not speak of."""
     base = machine.base
+    epoch = machine.state.epoch
     floor, older, changed = base.floor, base.older, base.older_changed
-    since, problems, before = base.next_index, len(machine.state.problems), machine.steps
+    since, problems, before = base.next_index, machine.told, machine.steps
+    doubts = machine.doubts
     base.floor, base.older, base.older_changed = since, set(), set()
     try:
         result = make()
-        apart = not base.older_changed and base.older <= key.watched
-        if apart and not machine.state.globals and len(machine.state.problems) == problems:
-            _remember(machine, key, result, since, machine.steps - before)
+        apart = not base.older_changed and base.older <= key.watched and machine.state.epoch is epoch
+        if apart and not machine.state.globals and machine.told == problems:
+            _remember(machine, key, result, since, machine.steps - before, machine.doubts > doubts)
     finally:
         older.update(index for index in base.older if index < floor)
         changed.update(index for index in base.older_changed if index < floor)
@@ -202,7 +219,7 @@ def watch(machine: Interpreter, key: Key, make: Callable[[], Value]) -> Value:
     return result
 
 
-def _remember(machine: Interpreter, key: Key, result: Value, since: int, steps: int) -> None:
+def _remember(machine: Interpreter, key: Key, result: Value, since: int, steps: int, doubtful: bool) -> None:
     """Keeps a copy of what was just made; of modules that took few steps, only the second time they are made."""
     is_module = machine.state.find(result, ModuleObject) is not None
     if is_module and steps < MIN_LONG_STEPS and key.parts not in machine.fragments:
@@ -216,7 +233,7 @@ def _remember(machine: Interpreter, key: Key, result: Value, since: int, steps: 
         machine.fragments.clear()
         machine.remembered = 0
     ordered = sorted(found.items(), key=lambda entry: entry[0].index)
-    machine.fragments[key.parts] = Fragment(result, tuple(ordered), key.closure)
+    machine.fragments[key.parts] = Fragment(result, tuple(ordered), key.closure, doubtful, machine.state.epoch)
 
 
 def _made(machine: Interpreter, key: Key, result: Value, since: int) -> dict[Address, HeapObject] | None:
@@ -227,14 +244,16 @@ def _made(machine: Interpreter, key: Key, result: Value, since: int) -> dict[Add
     pending: list[Value] = [result]
     while pending:
         value = pending.pop()
-        if not isinstance(value, Address):
-            pending.extend(_inside(value))
+        if type(value) is not Address:
+            if type(value) not in _EMPTY:
+                pending.extend(_inside(value))
         elif value.index < since:
             if key.closure and value.index not in watched and state.get(value.index) is not None:
                 return None
         elif value not in found:
             item = state.read(value)
-            if isinstance(item, ClassObject) or len(found) > MAX_REMEMBERED_OBJECTS:
+            suspended = isinstance(item, IteratorObject) and item.source is not None
+            if suspended or isinstance(item, ClassObject) or len(found) > MAX_REMEMBERED_OBJECTS:
                 return None
             found[value] = item.copy()
             pending.extend(item.references())

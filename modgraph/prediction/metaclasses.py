@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import abc
+import enum
 from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING, cast
 
-from modgraph.prediction import attributes, calls, classes, functions
+from modgraph.prediction import attributes, calls, classes, functions, standard_attributes
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Raised, models
 from modgraph.prediction.values import (
     NONE,
@@ -29,15 +32,26 @@ if TYPE_CHECKING:
 TYPE = KnownClass("builtins.type")
 
 
-def metaclass_of(machine: Interpreter, cls: Value) -> ClassValue | None:
-    """The metaclass with source of a class: its own, or the first that one of its bases has; None for `type`."""
+def metaclass_of(machine: Interpreter, cls: Value) -> ClassValue | KnownClass | None:
+    """The metaclass of a class: its own, or the first that one of its bases has; None for `type`."""
+    if isinstance(cls, KnownClass):
+        return _of_python(cls.name)
     item = machine.state.find(cls.address, ClassObject) if isinstance(cls, ClassValue) else None
     return item.metaclass if item is not None else None
 
 
-def inherited(machine: Interpreter, bases: tuple[Value, ...]) -> ClassValue | None:
+@cache
+def _of_python(name: str) -> KnownClass | None:
+    real = standard_attributes.python_object(name)
+    for meta in (enum.EnumMeta, abc.ABCMeta):
+        if isinstance(real, meta):
+            return KnownClass(f"{meta.__module__}.{meta.__name__}".replace("EnumType", "EnumMeta"))
+    return None
+
+
+def inherited(machine: Interpreter, bases: tuple[Value, ...]) -> ClassValue | KnownClass | None:
     """The metaclass that the bases give: the most derived of theirs."""
-    found: ClassValue | None = None
+    found: ClassValue | KnownClass | None = None
     for base in bases:
         meta = metaclass_of(machine, base)
         if meta is not None and (found is None or machine.is_subclass(meta, found)):

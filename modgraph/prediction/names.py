@@ -11,16 +11,19 @@ import sys
 import sysconfig
 from typing import TYPE_CHECKING
 
-from modgraph.prediction import registries
+from modgraph.graph.model import SourceLocation
+from modgraph.prediction import guards, handed, namespaces, registries
 from modgraph.prediction.frames import Frame, LimitError
 from modgraph.prediction.knowledge import registry
-from modgraph.prediction.knowledge.registry import Raised
+from modgraph.prediction.knowledge.registry import INSTALLED, Raised
 from modgraph.prediction.values import (
     Address,
     ClassValue,
     Constant,
+    EnumMember,
     EnvironmentObject,
     FunctionValue,
+    ModuleObject,
     ModuleReference,
     Unknown,
     Value,
@@ -41,29 +44,32 @@ def look_up(machine: Interpreter, frame: Frame, name: str) -> Value:
         Raised: NameError.
     """
     if name not in frame.global_names:
-        address: Address | None = frame.environment
-        first = True
+        read = machine.state.read
+        environment = read(frame.environment)
+        found: Value | None = environment.names.get(name)  # type: ignore[attr-defined]  # an environment's it is
+        if found is not None:
+            return found if not environment.unsure else guards.bound(machine, environment, name, found)  # type: ignore[attr-defined, arg-type]
         running = frame.function if frame.class_scope is None else None
+        own = machine.own_attribute(frame.class_scope, name) if frame.class_scope is not None else None
+        if own is not None:
+            # A member of an Enum class is its value still while the body of the class runs.
+            return own.value if type(own) is EnumMember and own.cls == frame.class_scope else own
+        address: Address | None = environment.parent  # type: ignore[attr-defined]
         while address is not None:
             if running is not None and address == running.closure:
                 _require_bound(machine, frame, running, name)
-            environment = machine.state.read(address)
-            assert isinstance(environment, EnvironmentObject)
-            found = environment.names.get(name)
+            environment = read(address)
+            found = environment.names.get(name)  # type: ignore[attr-defined]
             if found is not None:
-                return found
-            if first and frame.class_scope is not None:
-                own = machine.own_attribute(frame.class_scope, name)
-                if own is not None:
-                    return own
-            first = False
-            address = environment.parent
+                return found if not environment.unsure else guards.bound(machine, environment, name, found)  # type: ignore[attr-defined, arg-type]
+            address = environment.parent  # type: ignore[attr-defined]
         if running is not None and running.closure is None:
             _require_bound(machine, frame, running, name)
     value = None
     if frame.function is None:
         value = _so_far(machine, frame.module, name, frame.parsed.first_line)
-    value = value or global_name(machine, frame.module, name)
+    if value is None and frame.module and not _is_not_bound_yet(machine, frame, name):
+        value = global_name(machine, frame.module, name)
     if value is not None:
         return value
     builtin = registry.lookup(f"builtins.{name}")
@@ -71,7 +77,28 @@ def look_up(machine: Interpreter, frame: Frame, name: str) -> Value:
         return builtin
     if name in _BUILTIN_NAMES:
         return machine.unknown(f"builtin {name} is not modelled")
+    value = _of_class_body(machine, frame, name)
+    if value is not None:
+        return value
     raise machine.raises("NameError", f"name '{name}' is not defined")
+
+
+def _of_class_body(machine: Interpreter, frame: Frame, name: str) -> Value | None:
+    """What Python itself binds in the body of a class, and in its methods."""
+    if name == "__class__" and frame.function is not None:
+        return frame.function.owner
+    if frame.class_scope is None or name not in ("__qualname__", "__module__"):
+        return None
+    return machine.find_attribute(frame.class_scope, name)
+
+
+def _is_not_bound_yet(machine: Interpreter, frame: Frame, name: str) -> bool:
+    """A module asks for a name of its own before the statement that is the first to bind it."""
+    key = (frame.module, name)
+    if machine.running.get(key) != frame.environment or key in machine.state.globals or key in machine.base.globals:
+        return False
+    source = machine.finder.source(frame.module)
+    return source is not None and not source.index.star_imports
 
 
 def _require_bound(machine: Interpreter, frame: Frame, running: FunctionValue, name: str) -> None:
@@ -99,7 +126,7 @@ def bind(machine: Interpreter, frame: Frame, name: str, value: Value) -> None:
     address = frame.environment
     if name in frame.nonlocal_names:
         address = _enclosing(machine, address, name) or address
-    machine.state.change(address, EnvironmentObject).names[name] = value
+    machine.state.change(address, EnvironmentObject).bind(name, value)
 
 
 def unbind(machine: Interpreter, frame: Frame, name: str) -> None:
@@ -251,15 +278,28 @@ def _special(source: SourceModule, name: str) -> Value | None:
     if name == "__name__":
         return Constant(source.name)
     if name == "__file__":
-        return Unknown("depends on where the file is installed")
+        return INSTALLED
     if name == "__package__":
         return Constant(source.package)
+    if name in _OF_IMPORT or (name == "__path__" and source.is_package):
+        return Unknown(f"{name} of a module is not modelled", None, inert=True)
     return None
 
 
+_OF_IMPORT = frozenset({"__doc__", "__spec__", "__loader__", "__cached__", "__builtins__", "__annotations__"})
+"""What importing gives every module."""
+
+
 def is_standard(source: SourceModule) -> bool:
-    """A module of the standard library that is not to be interpreted."""
-    if source.name.partition(".")[0] not in sys.stdlib_module_names or registry.is_interpreted(source.name):
+    """A module of the standard library, or of numpy, that is not to be interpreted."""
+    if source.name.partition(".")[0] == "numpy":
+        return True  # what is written in Python there stands around what is compiled
+    return not registry.is_interpreted(source.name) and is_of_standard_library(source)
+
+
+def is_of_standard_library(source: SourceModule) -> bool:
+    """A module that comes with Python."""
+    if source.name.partition(".")[0] not in sys.stdlib_module_names:
         return False
     path = str(source.path)
     return path.startswith(_STDLIB) and "site-packages" not in path
@@ -269,7 +309,7 @@ def _without_source(machine: Interpreter, module: str, name: str, source: Source
     path = f"{module}.{name}"
     if machine.finder.find(path) is not None or (source is None and registry.has_package(path)):
         return ModuleReference(path)
-    if source is not None and name not in source.index.names and not source.index.star_imports:
+    if source is not None and namespaces.lacks(machine, module, name):
         return None
     why = "is not modelled" if source is not None else "has no Python source"
     return machine.unknown(f"{module}.{name} {why}")
@@ -283,7 +323,7 @@ def _run(machine: Interpreter, source: SourceModule, name: str, statements: list
     key = (source.name, name)
     machine.running[key] = environment
     try:
-        for statement in statements:
+        for statement in handed.including(machine, source, name, statements):
             _run_statement(machine, source, name, statement, environment)
     finally:
         del machine.running[key]
@@ -296,16 +336,35 @@ def _run_statement(
     machine: Interpreter, source: SourceModule, name: str, statement: Statement, environment: Address
 ) -> None:
     names = machine.state.change(environment, EnvironmentObject).names
+    value: Value | None = None
     if statement.kind == "import":
         value = _imported(machine, source, name, statement)
     elif statement.definition is not None:
         value = machine.define(source, statement.definition)
     elif name not in statement.names and not isinstance(names.get(name), (Address, ClassValue, FunctionValue)):
         return  # changes in place something that cannot be changed, as far as is known
+    elif name not in statement.names:
+        _change(machine, source, name, statement, environment)
     else:
         value = machine.module_statement(source, statement, environment).get(name)
     if value is not None:
         machine.state.change(environment, EnvironmentObject).names[name] = value
+
+
+def _change(machine: Interpreter, source: SourceModule, name: str, statement: Statement, environment: Address) -> None:
+    """Executes a statement that changes the object of a name; what takes too long leaves the object open."""
+    value = machine.state.change(environment, EnvironmentObject).names[name]
+    if name not in statement.touched and (
+        machine.state.find(value, ModuleObject) is None or not handed.changes(machine, source, statement, name)
+    ):
+        return
+    try:
+        machine.module_statement(source, statement, environment)
+    except LimitError as limit:
+        if machine.exhausted:
+            raise
+        place = SourceLocation(source.file, statement.first_line)
+        machine.expose([value], Unknown(f"what this statement changes is not known: {limit}", place))
 
 
 def _imported(machine: Interpreter, source: SourceModule, name: str, statement: Statement) -> Value | None:
@@ -339,22 +398,26 @@ def import_name(machine: Interpreter, module: str, attribute: str | None, bound:
             return ModuleReference(module) if attribute is None else machine.unknown(f"{module} is not on the path")
         raise machine.raises("ModuleNotFoundError", f"No module named '{module}'")
     if attribute is None:
-        top = module.partition(".")[0]
-        return ModuleReference(top if bound == top else module)
+        top, _, rest = module.partition(".")
+        return ModuleReference(top) if bound == top or not rest else _last_of(machine, module)
     value = module_attribute(machine, module, attribute)
     if value is not None:
         return value
     if isinstance(found, CompiledModule):
         return machine.unknown(f"{module} has no Python source")
-    source = machine.finder.source(module)
-    if source is None or source.index.statements.get("__getattr__") or _dynamic(source):
+    if not namespaces.cannot_import(machine, module, attribute):
         return machine.unknown(f"{module}.{attribute} is not in its source")
     raise machine.raises("ImportError", f"cannot import name '{attribute}' from '{module}'")
 
 
-def _dynamic(source: SourceModule) -> bool:
-    """Its namespace is filled in other ways than by statements that bind names."""
-    return "globals()" in source.text or "sys.modules[" in source.text or bool(source.index.star_imports)
+def _last_of(machine: Interpreter, module: str) -> Value:
+    """What `import a.b.c as name` binds: c as its package has it, which may have bound that name to something else."""
+    package, _, last = module.rpartition(".")
+    source = machine.finder.source(package)
+    statements = source.index.statements.get(last, ()) if source is not None else ()
+    if not any(last in statement.names for statement in statements) or (package, last) in machine.importing:
+        return ModuleReference(module)
+    return module_attribute(machine, package, last) or ModuleReference(module)
 
 
 def _elsewhere(machine: Interpreter, source: SourceModule, name: str) -> Value | None:
@@ -397,11 +460,16 @@ def _star(machine: Interpreter, module: str, name: str) -> Value | None:
         exported = source.index.exported
     except SourceError:
         return None
-    if exported is not None and name not in exported and "__all__" not in source.index.statements:
+    if exported is not None and name not in exported and _is_written_out(source):
         return None
     if (module, name) in machine.running or (module, name) in machine.importing:
         return None
     return global_name(machine, module, name)
+
+
+def _is_written_out(source: SourceModule) -> bool:
+    """`__all__` is assigned, and nothing else done with it."""
+    return all(statement.kind == "assign" for statement in source.index.statements.get("__all__", ()))
 
 
 def resolve(machine: Interpreter, path: str) -> Value:

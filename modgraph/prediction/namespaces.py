@@ -1,12 +1,21 @@
-"""The namespace of a whole module: vars(module), dir(module)."""
+"""The namespace of a whole module or class: vars(module), dir(module), vars(cls)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from modgraph.prediction import names
+from modgraph.prediction import classes, names, standard_attributes
 from modgraph.prediction.limits import MAX_NAMESPACE
-from modgraph.prediction.values import ClassValue, Constant, DictObject, ListObject, ModuleReference, Unknown, Value
+from modgraph.prediction.values import (
+    ClassObject,
+    ClassValue,
+    Constant,
+    DictObject,
+    ListObject,
+    ModuleReference,
+    Unknown,
+    Value,
+)
 from modgraph.source.modules import BUNDLED, SourceError, SourceModule
 
 if TYPE_CHECKING:
@@ -33,11 +42,27 @@ def directory(machine: Interpreter, module: str) -> Value:
 def lacks(machine: Interpreter, module: str, name: str) -> bool:
     """A module certainly has no such name: all that binds names in it is known, and none binds this one."""
     source = machine.finder.source(module)
+    if source is not None and names.is_of_standard_library(source):
+        real = standard_attributes.python_module(module)
+        return real is not None and not hasattr(real, name)
     if source is None or source.path.is_relative_to(BUNDLED) or any(word in source.text for word in _BINDERS):
         return False
     found, why = _names(machine, module)
     return why is None and name not in found and _submodule(machine, module, name) is None
 
+
+def cannot_import(machine: Interpreter, module: str, name: str) -> bool:
+    """`from module import name` certainly fails, of a name that nothing was found for. What the module's functions do
+    with attributes of other objects binds no names in it."""
+    source = machine.finder.source(module)
+    if source is None or names.is_of_standard_library(source) or source.index.star_imports:
+        return lacks(machine, module, name)
+    if source.path.is_relative_to(BUNDLED) or source.index.statements.get("__getattr__"):
+        return False
+    return not any(word in source.text for word in _DIRECT_BINDERS)
+
+
+_DIRECT_BINDERS = ("globals()", "sys.modules[", "locals()[", "vars()[")
 
 _BINDERS = ("sys.modules", "exec(", "locals()", "vars()", "__dict__", "setattr(")
 """What a module's text holds where names may be bound in other ways than by statements."""
@@ -51,6 +76,26 @@ def is_bundled(machine: Interpreter, cls: ClassValue) -> bool:
         if source is not None and source.path.is_relative_to(BUNDLED):
             return True
     return False
+
+
+def class_dict(machine: Interpreter, cls: Value) -> Value:
+    """`cls.__dict__`, for looking at; without what every class has."""
+    if not isinstance(cls, ClassValue):  # of `object`, names with two underscores
+        name = classes.short_name(cls)
+        why = None if cls == classes.OBJECT else machine.unknown(f"the namespace of {name} is not known")
+        return machine.allocate(DictObject({}, why))
+    item = machine.state.read(cls.address)
+    assert isinstance(item, ClassObject)
+    statements = item.definition.statements if item.definition is not None else {}
+    entries: dict[Value, Value] = {}
+    for name in dict.fromkeys([*statements, *item.namespace]):
+        value = classes.own_attribute(machine, cls, name)
+        if value is not None:
+            entries[Constant(name)] = value
+    annotations = standard_attributes.annotations_of(machine, cls)
+    if annotations.entries:
+        entries.setdefault(Constant("__annotations__"), machine.allocate(annotations))
+    return machine.allocate(DictObject(entries))
 
 
 def _submodule(machine: Interpreter, module: str, name: str) -> Value | None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from modgraph.prediction import text
+from modgraph.prediction import enumerations, hashing, text
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.limits import MAX_VALUE_SIZE
+from modgraph.prediction.state import room_of
 from modgraph.prediction.values import (
     Address,
     Choice,
@@ -112,6 +114,9 @@ def binary(machine: Interpreter, symbol: str, left: Value, right: Value) -> Valu
     if built_in is not None:
         return built_in
     if isinstance(left, EnumMember) or isinstance(right, EnumMember):
+        flags = enumerations.combined(machine, symbol, left, right)
+        if flags is not None:
+            return flags
         plain = [_plain_member(machine, side) for side in (left, right)]
         if plain != [left, right]:
             return binary(machine, symbol, plain[0], plain[1])
@@ -175,15 +180,11 @@ def constants(machine: Interpreter, symbol: str, left: Any, right: Any) -> Value
         return text.percent(machine, left, Constant(right))
     try:
         result = _PYTHON[symbol](left, right)
-        machine.makes(_items_of(result))
-        return Constant(result)
+        made = Constant(result)
+        machine.makes(room_of(made))
+        return made
     except (ArithmeticError, TypeError, ValueError) as error:
         raise machine.raises(type(error).__name__, str(error)) from None
-
-
-def _items_of(value: Any) -> int:
-    """What a text or number takes, in items of a sequence, which are eight bytes each."""
-    return len(value) // 8 if isinstance(value, (str, bytes)) else value.bit_length() // 64 if type(value) is int else 0
 
 
 def _bounded(symbol: str, left: Any, right: Any) -> bool:
@@ -216,6 +217,7 @@ def _sequences(machine: Interpreter, symbol: str, left: Value, right: Value) -> 
         if isinstance(left, TupleValue) and isinstance(right, TupleValue):
             if len(left.items) + len(right.items) > MAX_VALUE_SIZE:
                 return machine.unknown(TOO_LONG)
+            machine.makes(len(left.items) + len(right.items))
             return TupleValue(left.items + right.items, left.cls if left.cls == right.cls else None)
         first = state.find(left, ListObject)
         second = state.find(right, ListObject)
@@ -223,7 +225,7 @@ def _sequences(machine: Interpreter, symbol: str, left: Value, right: Value) -> 
             if first.open is not None:
                 return machine.allocate(ListObject(list(first.items), first.open))
             if len(first.items) + len(second.items) > MAX_VALUE_SIZE:
-                return machine.allocate(ListObject(list(first.items), machine.unknown(TOO_LONG)))
+                return machine.allocate(ListObject([], machine.unknown(TOO_LONG)))
             return machine.allocate(ListObject(first.items + second.items, second.open))
         if first is not None and isinstance(right, Unknown):
             return machine.allocate(ListObject(list(first.items), first.open or right))
@@ -231,7 +233,10 @@ def _sequences(machine: Interpreter, symbol: str, left: Value, right: Value) -> 
     if symbol == "|":
         ours, theirs = state.find(left, DictObject), state.find(right, DictObject)
         if ours is not None and theirs is not None:
-            merged = DictObject({**ours.entries, **theirs.entries}, ours.open or theirs.open, ours.cls)
+            merged = DictObject(dict(ours.entries), ours.open or theirs.open, ours.cls)
+            for key, item in theirs.entries.items():
+                there = isinstance(item, Unknown) and item.optional and key in merged.entries
+                merged.entries[key] = replace(item, optional=False) if there and isinstance(item, Unknown) else item
             return machine.allocate(merged)
     return _sets(machine, symbol, left, right)
 
@@ -255,7 +260,8 @@ def _repeat(machine: Interpreter, sequence: Value, count: Value) -> Value | None
         return None
     if len(items) * count.value > MAX_VALUE_SIZE:
         return machine.unknown(TOO_LONG)
-    machine.makes(len(items) * max(count.value, 0))
+    if source is None:
+        machine.makes(len(items) * max(count.value, 0))
     repeated = items * count.value
     return TupleValue(tuple(repeated)) if source is None else machine.allocate(ListObject(repeated))
 
@@ -264,17 +270,11 @@ def _sets(machine: Interpreter, symbol: str, left: Value, right: Value) -> Value
     first, second = machine.state.find(left, SetObject), machine.state.find(right, SetObject)
     if first is None or second is None or symbol not in "|&-^":
         return None
-    open_ = first.open or second.open
-    if symbol == "|":
-        items = {**first.items, **second.items}
-    elif symbol == "&":
-        items = {key: None for key in first.items if key in second.items}
-    elif symbol == "-":
-        items = {key: None for key in first.items if key not in second.items}
-    else:
-        items = {key: None for key in first.items if key not in second.items}
-        items.update({key: None for key in second.items if key not in first.items})
-    return machine.allocate(SetObject(items, open_, first.cls))
+    items, why = hashing.combined(machine, _ON_SETS[symbol], first.items, second.items)
+    return machine.allocate(SetObject(items, first.open or second.open or why, first.cls))
+
+
+_ON_SETS = {"|": "union", "&": "intersection", "-": "difference", "^": "symmetric_difference"}
 
 
 def unary(machine: Interpreter, node: cst.BaseUnaryOp, value: Value) -> Value:
@@ -297,6 +297,12 @@ def unary(machine: Interpreter, node: cst.BaseUnaryOp, value: Value) -> Value:
     method = _special(machine, value, name)
     if method is not None:
         return machine.call(method, (value,))
+    inverted = enumerations.inverted(machine, value) if name == "__invert__" else None
+    if inverted is not None:
+        return inverted
+    plain = _plain_member(machine, value)
+    if plain is not value:
+        return unary(machine, node, plain)
     return machine.unknown(f"{name} is not modelled", value)
 
 

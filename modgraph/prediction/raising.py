@@ -9,6 +9,7 @@ import libcst as cst
 
 from modgraph.prediction import control, expressions, names, statements
 from modgraph.prediction.frames import Frame, LimitError, Outcome
+from modgraph.prediction.guards import OPERATION, Guard, Leaving
 from modgraph.prediction.knowledge.registry import Raised
 from modgraph.prediction.limits import MAX_MESSAGE_STEPS
 from modgraph.prediction.state import State
@@ -76,12 +77,15 @@ def execute_assert(machine: Interpreter, frame: Frame, node: cst.Assert) -> Outc
     if machine.truth(value) is False:
         message = expressions.evaluate(machine, frame, node.msg) if node.msg is not None else Constant("")
         raise machine.raises("AssertionError", machine.string(message) or expressions.source_of(node.test))
+    if machine.truth(value) is None:
+        machine.may_fail("AssertionError")
     return "normal"
 
 
 def execute_try(machine: Interpreter, frame: Frame, node: cst.Try | cst.TryStar) -> Outcome:
     since = machine.base.next_index
-    machine.guards.append([])
+    machine.guards.append(Guard(doubts=bool(node.handlers)))
+    leaving = Leaving(frame)
     outcome: Outcome
     certain: Raised | None = None
     frames = len(machine.frames)
@@ -109,12 +113,14 @@ def execute_try(machine: Interpreter, frame: Frame, node: cst.Try | cst.TryStar)
         partial = [(certain, machine.state), *partial]
     for error, state in partial:
         machine.state = state
-        handler = _handler(machine, frame, node, error)
-        if handler is None:
+        handlers, certain_ = _handlers(machine, frame, node, error)
+        further = [machine.state.fork() for _ in handlers]
+        paths.extend(
+            (each, _handling(machine, frame, handler, error)) for each, handler in zip(further, handlers, strict=True)
+        )
+        if not certain_:
             unhandled.append((error, state))
-        else:
-            paths.append((state, _handling(machine, frame, handler, error)))
-    return _finish(machine, frame, node, paths, unhandled, since)
+    return _finish(machine, frame, node, paths, unhandled, leaving, since)
 
 
 def _finish(
@@ -123,6 +129,7 @@ def _finish(
     node: cst.Try | cst.TryStar,
     paths: list[control.Path],
     unhandled: list[tuple[Raised, State]],
+    leaving: Leaving,
     since: int,
 ) -> Outcome:
     failure: Raised | None = None
@@ -136,6 +143,11 @@ def _finish(
             machine.guards[-1].extend(unhandled)
     else:
         failure, machine.state = unhandled[0]
+        if machine.guards:
+            machine.guards[-1].extend(unhandled[1:])
+    if node.finalbody is not None:
+        last = node.finalbody.body
+        leaving.run(machine, lambda: statements.run_block(machine, frame, last))
     if node.finalbody is not None and outcome != "dead":
         value = frame.value
         final = statements.run_block(machine, frame, node.finalbody.body)
@@ -154,7 +166,7 @@ def _finish(
     return outcome
 
 
-def _handler(
+def handler_of(
     machine: Interpreter, frame: Frame, node: cst.Try | cst.TryStar, raised: Raised
 ) -> cst.ExceptHandler | cst.ExceptStarHandler | None:
     """The first handler that takes the exception; one whose class is not known is taken to."""
@@ -167,6 +179,34 @@ def _handler(
         if machine.is_instance(raised.exception, classes) is not False:
             return handler
     return None
+
+
+def _handlers(
+    machine: Interpreter, frame: Frame, node: cst.Try | cst.TryStar, raised: Raised
+) -> tuple[list[cst.ExceptHandler | cst.ExceptStarHandler], bool]:
+    """The handlers that may take the exception, the likes of which is not always known; whether one of them does."""
+    found: list[cst.ExceptHandler | cst.ExceptStarHandler] = []
+    for handler in node.handlers:
+        takes: bool | None = True
+        if handler.type is not None:
+            classes = expressions.evaluate(machine, frame, handler.type)
+            takes = None if isinstance(classes, Unknown) else machine.is_instance(raised.exception, classes)
+            if raised.name == OPERATION and machine.is_subclass(_IMPORT_ERROR, classes) is not False:
+                takes = takes if _takes_more(machine, classes) else False
+        if takes is not False:
+            found.append(handler)
+        if takes:
+            return found, True
+    return found, False
+
+
+_IMPORT_ERROR = KnownClass("builtins.ModuleNotFoundError")
+
+
+def _takes_more(machine: Interpreter, classes: Value) -> bool:
+    """A handler of these classes takes more than what importing raises."""
+    each = classes.items if isinstance(classes, TupleValue) else (classes,)
+    return any(machine.is_subclass(one, KnownClass("builtins.ImportError")) is not True for one in each)
 
 
 def _handling(

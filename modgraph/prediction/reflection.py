@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from modgraph.prediction import attributes, calls, classes, functions, items, names, namespaces, registries
+from modgraph.prediction import (
+    attributes,
+    calls,
+    classes,
+    functions,
+    items,
+    names,
+    namespaces,
+    producing,
+    registration,
+    registries,
+    standard_attributes,
+)
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Raised, known_class, models
 from modgraph.prediction.values import (
     FALSE,
     NONE,
+    OPEN,
     TRUE,
     Address,
     Choice,
@@ -26,6 +40,7 @@ from modgraph.prediction.values import (
     PropertyValue,
     StaticMethod,
     SuperValue,
+    TensorObject,
     TupleValue,
     Unknown,
     Value,
@@ -89,6 +104,9 @@ def hasattr_(arguments: Arguments, machine: Machine) -> Value:
     found = _found(machine, value, name)
     if found is None:
         return FALSE
+    given = standard_attributes.given(_interpreter(machine), value, name) if isinstance(found, Unknown) else None
+    if isinstance(given, Unknown) and not given.optional:
+        return TRUE
     if isinstance(found, Unknown) and (found.optional or _may_be_missing(_interpreter(machine), value, name)):
         return found
     return TRUE
@@ -97,7 +115,7 @@ def hasattr_(arguments: Arguments, machine: Machine) -> Value:
 def _found(machine: Machine, value: Value, name: str) -> Value | None:
     """The attribute; None where a property or `__getattr__` raises AttributeError."""
     try:
-        return machine.find_attribute(value, name)
+        return attributes.asked(_interpreter(machine), value, name)
     except Raised as raised:
         if raised.name != "builtins.AttributeError":
             raise
@@ -118,7 +136,12 @@ def _may_be_missing(machine: Interpreter, value: Value, name: str) -> bool:
 
 @models("builtins.getattr")
 def getattr_(arguments: Arguments, machine: Machine) -> Value:
-    value, name = arguments.positional[0], _name(machine, arguments.get(1, "name", NONE))
+    value, given = arguments.positional[0], arguments.get(1, "name", NONE)
+    if isinstance(given, Choice):
+        return machine.distribute(
+            given, lambda each: getattr_(Arguments("getattr", (value, each, *arguments.positional[2:])), machine)
+        )
+    name = _name(machine, given)
     if isinstance(name, Unknown):
         return name
     if len(arguments.positional) < 3:
@@ -134,13 +157,44 @@ def getattr_(arguments: Arguments, machine: Machine) -> Value:
 @models("builtins.setattr")
 def setattr_(arguments: Arguments, machine: Machine) -> Value:
     value, given, new = arguments.positional
+    if isinstance(given, Choice):
+        return machine.distribute(given, lambda each: setattr_(Arguments("setattr", (value, each, new)), machine))
     name = _name(machine, given)
     if isinstance(name, Unknown):
-        machine.expose([value], name)
-        _forget_attributes(machine, value, name)
+        for each in value.alternatives if isinstance(value, Choice) else (value,):
+            _open_names(machine, each, name, new)
+            _forget_attributes(machine, each, name)
+            _may_replace(machine, each, name, new)
     else:
         machine.set_attribute(value, name, new)
     return NONE
+
+
+def _open_names(machine: Machine, value: Value, why: Unknown, new: Value) -> None:
+    """An attribute of a name that is not known was set: there may be another one, and it may be registered. A parameter
+    takes its name away from the modules."""
+    item = machine.state.read(value) if isinstance(value, Address) else None
+    if isinstance(item, ModuleObject) and isinstance(value, Address):
+        registration.assign_unknown_name(machine, value, new, why)
+        if registration.kind_of(machine, new) in ("parameter", "unknown"):
+            changed = machine.state.change(value, ModuleObject)
+            for store in (changed.modules, changed.parameters):
+                store.update({name: replace(why, optional=True) for name in store if name != OPEN})
+    elif isinstance(item, TensorObject):
+        machine.expose([value], why)
+    elif isinstance(item, InstanceObject) and isinstance(value, Address):
+        instance = machine.state.change(value, InstanceObject)
+        instance.open = instance.open or why
+
+
+def _may_replace(machine: Machine, value: Value, why: Unknown, new: Value) -> None:
+    """A module was assigned under a name that is not known: each child may be the new one."""
+    held = machine.state.find(value, ModuleObject)
+    is_module = machine.state.find(new, ModuleObject) is not None or isinstance(new, (Unknown, Choice))
+    if held is None or not isinstance(value, Address) or not is_module:
+        return
+    modules = {name: machine.choice([child, new], why.reason) for name, child in held.modules.items() if name != OPEN}
+    machine.state.change(value, ModuleObject).modules.update(modules)
 
 
 def _forget_attributes(machine: Machine, value: Value, why: Unknown) -> None:
@@ -172,7 +226,7 @@ def super_(arguments: Arguments, machine: Machine) -> Value:
     return SuperValue(owner, frame.receiver)
 
 
-@models("builtins.type")
+@models("builtins.type", "abc.ABCMeta")
 def type_(arguments: Arguments, machine: Machine) -> Value:
     if len(arguments.positional) == 1:
         return machine.class_of(arguments.positional[0])
@@ -222,7 +276,12 @@ def globals_(arguments: Arguments, machine: Machine) -> Value:
                 entries[Constant(name)] = value
         else:
             complete = False
-    return machine.allocate(DictObject(entries, None if complete else machine.unknown("globals() may hold more")))
+    for bound in (interpreter.base.globals, interpreter.state.globals):
+        entries.update({Constant(name): value for (owner, name), value in bound.items() if owner == module})
+    shown = DictObject(entries, None if complete else machine.unknown("globals() may hold more"))
+    if frame.function is not None:
+        shown.attributes[items.VIEW_OF] = ModuleReference(module)
+    return machine.allocate(shown)
 
 
 def _cheap(machine: Interpreter, module: str, name: str) -> bool:
@@ -261,12 +320,7 @@ def iter_(arguments: Arguments, machine: Machine) -> Value:
     value = arguments.get(0, "iterable", NONE)
     if len(arguments.positional) > 1:
         return machine.unknown("iter() with a sentinel is not modelled")
-    if machine.state.find(value, IteratorObject) is not None:
-        return value
-    found = machine.iterate(value)
-    if isinstance(found, Unknown):
-        return machine.allocate(IteratorObject([], 0, found))
-    return machine.allocate(IteratorObject(found))
+    return producing.iterator_of(machine, value)
 
 
 @models("builtins.next", "builtins.generator.__next__")
@@ -279,12 +333,12 @@ def next_(arguments: Arguments, machine: Machine) -> Value:
             return machine.unknown("what comes next is not known", value)
         return machine.call(method)
     assert isinstance(value, Address)
-    if iterator.position < len(iterator.items):
-        changed = machine.state.change(value, IteratorObject)
-        changed.position += 1
-        return changed.items[changed.position - 1]
-    if iterator.open is not None:
-        return iterator.open
+    found = producing.take(machine, value)
+    if found is not None:
+        return found
+    why = producing.ended(machine, value)
+    if why is not None:
+        return why
     if len(arguments.positional) > 1:
         return arguments.positional[1]
     raise machine.raises("StopIteration", "")
@@ -402,10 +456,7 @@ def container_delitem(arguments: Arguments, machine: Machine) -> Value:
 
 @models("builtins.list.__iter__", "builtins.dict.__iter__", "builtins.set.__iter__")
 def container_iter(arguments: Arguments, machine: Machine) -> Value:
-    item = machine.state.read(cast(Address, arguments.positional[0]))
-    found = list(item.entries) if isinstance(item, DictObject) else list(getattr(item, "items", []))
-    open_ = getattr(item, "open", None)
-    return machine.allocate(IteratorObject([] if open_ else found, 0, open_))
+    return producing.iterator_over(machine, cast(Address, arguments.positional[0]))
 
 
 @models("builtins.__import__", "importlib.import_module")

@@ -10,6 +10,7 @@ is an optional child, one that is there on some paths only. `OPEN` stands where 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal
 
@@ -69,6 +70,9 @@ def assign(machine: Machine, address: Address, name: str, value: Value) -> None:
         Raised: AttributeError before `Module.__init__`; TypeError where the name is registered and the value does not
             fit; KeyError where a parameter or buffer meets an attribute of the class.
     """
+    if isinstance(value, Choice) and _is_mixed(machine, value):
+        machine.distribute(value, lambda each: _assigned(machine, address, name, each))
+        return
     module = machine.state.change(address, ModuleObject)
     kind = kind_of(machine, value)
     if isinstance(value, Unknown) and lookup(machine, address, name) is not None:
@@ -88,6 +92,8 @@ def assign(machine: Machine, address: Address, name: str, value: Value) -> None:
             raise machine.raises("AttributeError", "cannot assign module before Module.__init__() call")
         if kind == "module":
             _remove(module, name, keep="modules")
+        if kind == "unknown":  # a parameter would take the name away from the modules
+            value = replace(machine.unknown("it may be a module", value), optional=True)
         module.modules[name] = value
     elif name in module.modules:
         raise _misfit(machine, value, f"child module '{name}' (torch.nn.Module or None expected)")
@@ -95,6 +101,16 @@ def assign(machine: Machine, address: Address, name: str, value: Value) -> None:
         _assign_buffer(machine, address, name, value, kind)
     else:
         _assign_plain(machine, address, name, value, kind)
+
+
+def _is_mixed(machine: Machine, value: Choice) -> bool:
+    """torch does not do the same with each of the alternatives."""
+    return len({kind_of(machine, each) for each in value.alternatives}) > 1
+
+
+def _assigned(machine: Machine, address: Address, name: str, value: Value) -> Value:
+    assign(machine, address, name, value)
+    return NONE
 
 
 def _assign_buffer(machine: Machine, address: Address, name: str, value: Value, kind: Kind) -> None:
@@ -335,11 +351,28 @@ def get_attribute(arguments: Arguments, machine: Machine) -> Value:
 @models(f"{MODULE}.add_module", f"{MODULE}.register_module")
 def add_module(arguments: Arguments, machine: Machine) -> Value:
     address, name, value = _receiver(arguments), arguments.get(1, "name", NONE), arguments.get(2, "module", NONE)
+    if isinstance(value, Choice) and _is_mixed(machine, value):
+        return _each(machine, add_module, arguments, "module", value)
     kind = kind_of(machine, value)
     if kind not in ("module", "none", "unknown"):
         raise machine.raises("TypeError", f"{class_name(machine.class_of(value))} is not a Module subclass")
     register_module(machine, address, name, value)
     return NONE
+
+
+def _each(
+    machine: Machine, register: Callable[[Arguments, Machine], Value], arguments: Arguments, name: str, value: Choice
+) -> Value:
+    """Registers each alternative, on a path of its own."""
+    receiver, named = arguments.positional[0], arguments.get(1, "name", NONE)
+    rest = {key: each for key, each in arguments.keywords.items() if key not in ("name", name)}
+    further = arguments.positional[3:]
+
+    def registered(each: Value) -> Value:
+        given = Arguments(arguments.function, (receiver, named, each, *further), rest, arguments.where)
+        return register(given, machine)
+
+    return machine.distribute(value, registered)
 
 
 def register_module(machine: Machine, address: Address, name: Value, value: Value) -> None:
@@ -356,6 +389,8 @@ def register_module(machine: Machine, address: Address, name: Value, value: Valu
 @models(f"{MODULE}.register_parameter")
 def register_parameter(arguments: Arguments, machine: Machine) -> Value:
     address, name, value = _receiver(arguments), arguments.get(1, "name", NONE), arguments.get(2, "param", NONE)
+    if isinstance(value, Choice) and _is_mixed(machine, value):
+        return _each(machine, register_parameter, arguments, "param", value)
     _require_initialised(machine, address, "parameter")
     text = _checked_name(machine, address, name, "parameter", "parameters")
     if kind_of(machine, value) not in ("parameter", "none", "unknown"):
@@ -365,12 +400,15 @@ def register_parameter(arguments: Arguments, machine: Machine) -> Value:
         module.parameters.setdefault(OPEN, machine.unknown("the name of a parameter is not known", name))
     else:
         module.parameters[text] = value
+        _note_place(machine, value)
     return NONE
 
 
 @models(f"{MODULE}.register_buffer")
 def register_buffer(arguments: Arguments, machine: Machine) -> Value:
     address, name, value = _receiver(arguments), arguments.get(1, "name", NONE), arguments.get(2, "tensor", NONE)
+    if isinstance(value, Choice) and _is_mixed(machine, value):
+        return _each(machine, register_buffer, arguments, "tensor", value)
     persistent = machine.truth(arguments.get(3, "persistent", TRUE))
     _require_initialised(machine, address, "buffer")
     text = _checked_name(machine, address, name, "buffer", "buffers")
@@ -381,10 +419,22 @@ def register_buffer(arguments: Arguments, machine: Machine) -> Value:
         module.buffers.setdefault(OPEN, machine.unknown("the name of a buffer is not known", name))
         return NONE
     module.buffers[text] = value
+    _note_place(machine, value)
     module.non_persistent.pop(text, None)
     if persistent is not True:
         module.non_persistent[text] = True if persistent is False else None
     return NONE
+
+
+def _note_place(machine: Machine, value: Value) -> None:
+    """A tensor of which something is not known is spoken of where it is registered; in torch, at the layer's call."""
+    tensor = machine.state.find(value, TensorObject)
+    where = machine.where
+    if tensor is None or tensor.where is not None or where is None or where.file.startswith("torch/"):
+        return
+    if tensor.shape is None or None in tensor.shape:
+        assert isinstance(value, Address)
+        machine.state.change(value, TensorObject).where = where
 
 
 def _receiver(arguments: Arguments) -> Address:

@@ -19,7 +19,9 @@ from modgraph.source.modules import SourceError, SourceModule
 _READING = frozenset({"get", "items", "keys", "values", "copy", "index", "count", "format", "join", "startswith"})
 """Methods of containers that leave them as they are."""
 
-_WHEN_DERIVED = frozenset({"__init_subclass__", "__new__", "__init__", "__call__", "__prepare__"})
+_METACLASSES = frozenset({"type", "ABCMeta", "EnumMeta", "EnumType"})
+
+_WHEN_DERIVED = frozenset({"__init_subclass__", "__new__", "__init__", "__prepare__"})
 
 
 @dataclass(frozen=True)
@@ -43,11 +45,13 @@ class _Words:
     bases: set[str] = field(default_factory=set)
     """Classes that change it when a class derives from them."""
     metaclasses: set[str] = field(default_factory=set)
+    makers: set[str] = field(default_factory=set)
+    """Metaclasses that change it when a class of theirs is called."""
     changers: Callable[[str], bool] = lambda _: False
     """Whether a function of that name changes what it is given."""
 
     def all(self) -> frozenset[str]:
-        return frozenset(self.objects | self.callables | self.bases | self.metaclasses)
+        return frozenset(self.objects | self.callables | self.bases | self.metaclasses | self.makers)
 
 
 def effects_on(home: str, names: Iterable[str], imported: Imported) -> tuple[list[Effect], bool]:
@@ -158,7 +162,7 @@ def _learn(source: SourceModule, words: _Words, pattern: re.Pattern[str]) -> Non
 
 def _learn_aliases(statement: Statement, words: _Words) -> None:
     for imported in statement.imports:
-        for known in (words.objects, words.callables, words.bases, words.metaclasses):
+        for known in (words.objects, words.callables, words.bases, words.metaclasses, words.makers):
             if imported.attribute in known:
                 known.add(imported.name)
 
@@ -173,6 +177,8 @@ def _learn_class(source: SourceModule, statement: Statement, definition: Definit
             words.metaclasses.add(node.name)
         if parts & words.metaclasses:
             words.metaclasses.add(node.name)
+        if (metaclass | parts) & words.makers:
+            (words.makers if parts & _METACLASSES else words.callables).add(node.name)
         if parts & words.bases:
             words.bases.add(node.name)
         own = node.name in words.objects
@@ -184,8 +190,10 @@ def _learn_class(source: SourceModule, statement: Statement, definition: Definit
                 continue
             if method.name == "__init_subclass__":
                 words.bases.add(node.name)
-            elif method.name in _WHEN_DERIVED and parts & {"type", "ABCMeta", "EnumMeta", "EnumType"}:
+            elif method.name in _WHEN_DERIVED and parts & _METACLASSES:
                 words.metaclasses.add(node.name)
+            elif method.name == "__call__" and parts & _METACLASSES:
+                words.makers.add(node.name)
             elif method.name != "forward" and (method.decorator_list or method.name in ("__call__", "__new__") or own):
                 words.callables.add(node.name)
 
@@ -203,7 +211,12 @@ def _seen_in(function: ast.AST, words: _Words) -> _Words:
             shared.update(node.names)
     own -= shared
     return _Words(
-        words.objects - own, words.callables - own, words.bases - own, words.metaclasses - own, words.changers
+        words.objects - own,
+        words.callables - own,
+        words.bases - own,
+        words.metaclasses - own,
+        words.makers - own,
+        words.changers,
     )
 
 

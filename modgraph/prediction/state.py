@@ -10,10 +10,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from modgraph.graph.model import SourceLocation
-from modgraph.prediction.values import Address, ClassObject, HeapObject, ModuleObject, TensorObject, Unknown, Value
+from modgraph.prediction.limits import ITEMS_OF_AN_ENTRY, ITEMS_OF_AN_OBJECT
+from modgraph.prediction.values import (
+    Address,
+    ClassObject,
+    Constant,
+    DictObject,
+    HeapObject,
+    IteratorObject,
+    ListObject,
+    ModuleObject,
+    SetObject,
+    TensorObject,
+    TupleValue,
+    Unknown,
+    Value,
+)
 
 if TYPE_CHECKING:
     from modgraph.prediction.registries import Registry
@@ -39,6 +54,8 @@ class Base:
     next_index: int = 1
     copied: int = 0
     """How many entries of layers were copied for undecided branches, in this prediction."""
+    made: int = 0
+    """Words of memory that were made, in this prediction."""
     modules: int = 0
     """How many modules and parameters were made."""
     globals: dict[tuple[str, str], Value] = field(default_factory=dict)
@@ -68,14 +85,22 @@ class Base:
     """Those of which it is not known what they register."""
     settle: Callable[[int], None] = lambda _: None
     """Runs the statements that may have changed such a container; see `registries.py`."""
+    unassigned: Callable[[State, tuple[str, str]], Value | None] = lambda _, __: None
+    """What a module's name is for a state that has not assigned it."""
+    inherited: Callable[[State, int, str], Value | None] = lambda _, __, ___: None
+    """What a class has under a name that is not in its own namespace as the state has it."""
     outer: list[State] = field(default_factory=list)
     """The states in the midst of which module-level code runs; seen only through an import cycle."""
+
+
+_PRISTINE = object()
+"""The epoch of a state that has changed nothing of the base."""
 
 
 class State:
     """Heap and problems at one point; `machine.state` is the current one."""
 
-    __slots__ = ("base", "below", "classes", "globals", "objects", "problems", "token")
+    __slots__ = ("base", "below", "classes", "epoch", "globals", "objects", "problems", "token")
 
     def __init__(self, base: Base) -> None:
         self.base = base
@@ -90,6 +115,8 @@ class State:
         self.token: object = object()
         self.classes: frozenset[int] = frozenset()
         """Classes made or changed in this state; all others are as the base has them."""
+        self.epoch: object = _PRISTINE
+        """Equal in states that have changed copies of the same objects of the base; see `memo.py`."""
 
     def fork(self) -> State:
         """A state of its own with the same contents; from here on neither sees what the other does."""
@@ -100,6 +127,7 @@ class State:
         other.globals = dict(self.globals)
         other.problems = list(self.problems)
         other.classes = self.classes
+        other.epoch = self.epoch
         self.token = object()
         return other
 
@@ -127,6 +155,8 @@ class State:
             self.objects = _flat((self.objects, *own))
             self.below = self.below[len(own) :]
         self.classes |= other.classes
+        if self.epoch is not other.epoch:
+            self.epoch = object()
         return sorted(set(self.objects).union(other.objects, *theirs_alone))
 
     def get(self, index: int) -> HeapObject | None:
@@ -155,6 +185,7 @@ class State:
         item.owner = self.token
         self.objects[index] = item
         kind = type(item)
+        self.base.made += _room(item)
         if kind is ModuleObject or (kind is TensorObject and getattr(item, "is_parameter", False)):
             self.base.modules += 1
         elif kind is ClassObject:
@@ -165,8 +196,11 @@ class State:
         """The object, to look at. Never change it."""
         index = address.index
         found = self.objects.get(index)
-        if found is None and self.below:
-            found = self.get(index)
+        if found is None:
+            for layer in self.below:
+                found = layer.get(index)
+                if found is not None:
+                    break
         if found is not None:
             if index < self.base.floor:
                 self.base.older.add(index)
@@ -190,7 +224,10 @@ class State:
             base.keyed.clear()
             base.contents.clear()
         if item.owner is not self.token or address.index not in self.objects:
+            if self.get(address.index) is None:
+                self.epoch = object()
             item = item.copy()
+            self.base.made += _room(item)
             item.owner = self.token
             self.objects[address.index] = item
             if type(item) is ClassObject:
@@ -199,7 +236,7 @@ class State:
 
     def find(self, value: object, kind: type[ObjectType]) -> ObjectType | None:
         """The object of that kind behind `value`, to look at; None where `value` is no address of one."""
-        if isinstance(value, Address):
+        if type(value) is Address:
             item = self.read(value)
             if isinstance(item, kind):
                 return item
@@ -214,6 +251,30 @@ class State:
     def addresses(self) -> Iterator[Address]:
         """Those of this state's own layer, oldest first."""
         return (Address(index) for index in sorted(self.everything()))
+
+
+def room_of(value: Value) -> int:
+    """Words of memory that a value takes which is no object of the heap: a tuple, a text, a long number."""
+    if type(value) is TupleValue:
+        return len(value.items)
+    if type(value) is not Constant:
+        return 0
+    held = value.value
+    if isinstance(held, str | bytes):
+        return len(held) // 8
+    return held.bit_length() // 64 if type(held) is int else 0
+
+
+def _room(item: HeapObject) -> int:
+    """Words of memory that it takes, roughly. Views of others are left out: to ask for their entries makes them."""
+    kind = type(item)
+    if kind is ListObject or kind is IteratorObject:
+        return ITEMS_OF_AN_OBJECT + len(cast(ListObject, item).items)
+    if kind is DictObject:
+        return ITEMS_OF_AN_OBJECT + ITEMS_OF_AN_ENTRY * len(cast(DictObject, item).entries)
+    if kind is SetObject:
+        return ITEMS_OF_AN_OBJECT + ITEMS_OF_AN_ENTRY * len(cast(SetObject, item).items)
+    return ITEMS_OF_AN_OBJECT
 
 
 def _flat(layers: tuple[dict[int, HeapObject], ...]) -> dict[int, HeapObject]:

@@ -21,7 +21,7 @@ from modgraph.prediction import (
 )
 from modgraph.prediction.frames import EnoughError, Frame, LimitError, Outcome
 from modgraph.prediction.knowledge.registry import Raised
-from modgraph.prediction.values import NONE, Address, EnvironmentObject, Value
+from modgraph.prediction.values import NONE, Address, Constant, EnvironmentObject, Value
 from modgraph.source.index import Statement
 from modgraph.source.modules import SourceError, SourceModule
 
@@ -39,9 +39,12 @@ def execute(machine: Interpreter, frame: Frame, block: Sequence[cst.CSTNode]) ->
     """
     for statement in block:
         if type(statement) is cst.SimpleStatementLine:  # isinstance is slow on classes of libcst
-            outcome = execute(machine, frame, statement.body)
-        else:
-            outcome = execute_one(machine, frame, statement)
+            for small in statement.body:
+                outcome = execute_one(machine, frame, small)
+                if outcome != "normal":
+                    return outcome
+            continue
+        outcome = execute_one(machine, frame, statement)
         if outcome != "normal":
             return outcome
     return "normal"
@@ -102,6 +105,11 @@ def run_class_statement(
 
 
 def _run_apart(machine: Interpreter, source: SourceModule, statement: Statement, frame: Frame) -> dict[str, Value]:
+    literal = source.literal(statement)
+    if literal is not None:
+        machine.step()
+        names.bind(machine, frame, literal[0], Constant(literal[1]))
+        return dict(machine.state.change(frame.environment, EnvironmentObject).names)
     try:
         frame.parsed = source.statement(statement)
     except SourceError as error:
@@ -137,7 +145,7 @@ _EMPTY: Any = _NoSource()
 
 
 def _expression(machine: Interpreter, frame: Frame, node: cst.Expr) -> Outcome:
-    if not isinstance(node.value, (cst.SimpleString, cst.ConcatenatedString)):
+    if type(node.value) not in (cst.SimpleString, cst.ConcatenatedString):
         expressions.evaluate(machine, frame, node.value)
     return "normal"
 
@@ -156,7 +164,7 @@ def _annotated(machine: Interpreter, frame: Frame, node: cst.AnnAssign) -> Outco
 
 
 def _augmented(machine: Interpreter, frame: Frame, node: cst.AugAssign) -> Outcome:
-    if isinstance(node.target, cst.Name) and frame.function is not None:
+    if type(node.target) is cst.Name and frame.function is not None:
         names.require_own(machine, frame, node.target.value)
     current = expressions.evaluate(machine, frame, node.target)
     value = expressions.evaluate(machine, frame, node.value)

@@ -146,6 +146,7 @@ def _parts(machine: Interpreter, frame: Frame, parts: Any, raw: bool) -> Value:
         return number_unknown(machine, "a part of the string is not known", unknown)
     if sum(map(len, texts)) > MAX_VALUE_SIZE:
         return machine.unknown(f"a string of more than {MAX_VALUE_SIZE} characters")
+    machine.makes(sum(map(len, texts)) // 8)
     return Constant("".join(texts))
 
 

@@ -1,7 +1,8 @@
 """The final heap -> Graph: the registered tree depth first, then what its modules hide, each in registration order.
 
-What is not known stands in the graph as such, with its problem: a child that exists with an unknown class, and one
-place ".?" per module under which further children may stand. Every walk iterates: a tree may be thousands deep.
+What is not known stands in the graph as such, with its problem: a child of a known name with an unknown class, whether
+it certainly exists or only may, and one place ".?" per module under which further children may stand. Every walk
+iterates: a tree may be thousands deep.
 """
 
 from __future__ import annotations
@@ -14,7 +15,11 @@ from modgraph.errors import TargetError
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.model import BufferInfo, Graph, ModelInfo, ModuleNode, ParameterInfo, Problem, SourceLocation
 from modgraph.prediction.argument_literals import arguments_of
+from modgraph.prediction.frames import LimitError
 from modgraph.prediction.held import HeldModules
+from modgraph.prediction.knowledge.registry import Raised
+from modgraph.prediction.knowledge.state_dicts import saves_its_own
+from modgraph.prediction.limits import MAX_NODES
 from modgraph.prediction.values import (
     NONE,
     OPEN,
@@ -101,6 +106,7 @@ class _Tree:
         self.taken: set[str] = set()
         self.unregistered: set[str] = set()
         self.n_aliases = 0
+        self.told: set[Problem] = set()
 
     def grow(self, root: Value) -> None:
         """Add the root, all that is registered below it, and what these hide."""
@@ -122,6 +128,9 @@ class _Tree:
         pending = [top]
         while pending:
             entry = pending.pop()
+            if len(self.nodes) >= MAX_NODES:
+                self._leave_rest([entry, *reversed(pending)])
+                break
             if isinstance(entry.value, Unknown) and (entry.value.optional or entry.path.endswith(OPEN)):
                 self._add_open(entry)
                 continue
@@ -151,6 +160,12 @@ class _Tree:
         for name, child in module.modules.items():
             yield _Entry(child, f"{path}.{name}" if path else name, True, path, above)
 
+    def _leave_rest(self, pending: list[_Entry]) -> None:
+        """The tree ends here: each module of which a child is still pending may have further ones."""
+        why = Unknown(f"more than {MAX_NODES} modules")
+        for parent in dict.fromkeys(entry.parent for entry in pending if entry.registered):
+            self._add_open(_Entry(why, f"{parent}.{OPEN}" if parent else OPEN, True, parent))
+
     def _is_one_too_many(self) -> bool:
         self.n_aliases += 1
         return self.n_aliases > MAX_ALIASES
@@ -174,7 +189,8 @@ class _Tree:
             parameters=tuple(self._parameters(module, entry.path)),
             buffers=tuple(self._buffers(module, entry.path)),
             arguments=arguments_of(self.prediction.machine, module),
-            source=module.where,
+            source=_place_for_all(module.where),
+            own_state_dict=self._saves_its_own(module),
         )
         self.nodes.append(node)
         if first is not None:
@@ -185,6 +201,12 @@ class _Tree:
             )
         self._add_tensor_problems(node, module)
 
+    def _saves_its_own(self, module: ModuleObject) -> bool:
+        try:
+            return saves_its_own(self.prediction.machine, module)
+        except (LimitError, Raised):  # what has used up its steps or time evaluates nothing further: it may
+            return True
+
     def _add_unknown(self, entry: _Entry) -> None:
         """A child that exists, but is None or not known."""
         if entry.value == NONE:
@@ -193,7 +215,13 @@ class _Tree:
             return
         why = entry.value if isinstance(entry.value, (Unknown, Choice)) else Unknown("it is no module")
         self.nodes.append(
-            ModuleNode(path=entry.path, class_name=None, predicted=True, registered=entry.registered, source=why.where)
+            ModuleNode(
+                path=entry.path,
+                class_name=None,
+                predicted=True,
+                registered=entry.registered,
+                source=_place_for_all(why.where),
+            )
         )
         names = self._alternatives(why)
         what = f"{_shown(entry.path)} is {names}" if names else f"what {_shown(entry.path)} is, is not known"
@@ -209,16 +237,22 @@ class _Tree:
         return " or ".join(dict.fromkeys(names))
 
     def _add_open(self, entry: _Entry) -> None:
-        """The place under which further children may stand, once per module."""
+        """A child that may be there, by its name; the place under which further ones may stand, once per module."""
         assert isinstance(entry.value, Unknown)
         parent = entry.parent or ""
-        path = f"{parent}.{OPEN}" if parent else OPEN
-        if path not in self.taken:
+        name = entry.path[len(parent) + 1 :] if parent else entry.path
+        path = entry.path if name == OPEN else self._unique(entry.path)
+        if name != OPEN or path not in self.taken:
             self.taken.add(path)
             self.nodes.append(
-                ModuleNode(path=path, class_name=None, predicted=True, source=entry.value.where, registered=True)
+                ModuleNode(
+                    path=path,
+                    class_name=None,
+                    predicted=True,
+                    source=_place_for_all(entry.value.where),
+                    registered=True,
+                )
             )
-        name = entry.path[len(parent) + 1 :] if parent else entry.path
         if name == OPEN:
             self._problem(f"{_shown(parent)} may have further children: {entry.value.reason}", parent, entry.value)
         else:
@@ -228,24 +262,24 @@ class _Tree:
 
     def _parameters(self, module: ModuleObject, path: str) -> Iterator[ParameterInfo]:
         for name, value in module.parameters.items():
-            if value == NONE or name == OPEN or (isinstance(value, Unknown) and value.optional):
+            if name == OPEN or _may_be_absent(value):
                 continue
             tensor = self.state.find(value, TensorObject) or TensorObject(None, None, requires_grad=None)
             alias_of = self._tensor_alias(value, path, name)
-            shape = None if tensor.lazy else tensor.shape
+            shape = None if tensor.lazy or tensor.shape is None else tuple(tensor.shape)
             yield ParameterInfo(
                 name=name, shape=shape, dtype=tensor.dtype, trainable=tensor.requires_grad, alias_of=alias_of
             )
 
     def _buffers(self, module: ModuleObject, path: str) -> Iterator[BufferInfo]:
         for name, value in module.buffers.items():
-            if value == NONE or name == OPEN or (isinstance(value, Unknown) and value.optional):
+            if name == OPEN or _may_be_absent(value):
                 continue
             tensor = self.state.find(value, TensorObject) or TensorObject(None, None)
             transient = module.non_persistent.get(name, False)
             yield BufferInfo(
                 name=name,
-                shape=None if tensor.lazy else tensor.shape,
+                shape=None if tensor.lazy or tensor.shape is None else tuple(tensor.shape),
                 dtype=tensor.dtype,
                 persistent=None if transient is None else not transient,
                 alias_of=self._tensor_alias(value, path, name),
@@ -267,25 +301,37 @@ class _Tree:
                     message = f"what {_shown(node.path)} has as {what} is not known: {value.reason}"
                     self._problem(message, node.path, value)
                     break
-                tensor = self.state.find(value, TensorObject)
-                if tensor is not None and not tensor.lazy and (tensor.shape is None or None in tensor.shape):
-                    message = f"the shape of {kind} {name!r} of {_shown(node.path)} is not known"
-                    self._problem(message, node.path, Unknown(message, module.where))
-                    break
+            self._add_shape_problems(node, module, kind, store)
+
+    def _add_shape_problems(self, node: ModuleNode, module: ModuleObject, kind: str, store: dict[str, Value]) -> None:
+        """One problem for all tensors of a store whose shapes are not known for the same reason."""
+        found: dict[str, list[str]] = {}
+        places: dict[str, SourceLocation | None] = {}
+        for name, value in store.items():
+            tensor = self.state.find(value, TensorObject)
+            if tensor is not None and not tensor.lazy and (tensor.shape is None or None in tensor.shape):
+                why = getattr(tensor.shape, "why", None) or _given_unknown(module)
+                reason = f": {why.reason}" if why is not None else ""
+                found.setdefault(reason, []).append(repr(name))
+                places.setdefault(reason, tensor.where or module.where)
+        for reason, names in found.items():
+            which = f"shape of {kind} {names[0]}" if len(names) == 1 else f"shapes of {kind}s {', '.join(names)}"
+            message = f"the {which} of {_shown(node.path)} {'is' if len(names) == 1 else 'are'} not known{reason}"
+            self._problem(message, node.path, Unknown(message, places[reason]))
 
     # ---- problems --------------------------------------------------------------------------------------------------
 
     def add_troubles(self) -> None:
         """What the interpretation itself recorded, where it concerns a module of the tree or all of it."""
         told = {(problem.message.rpartition(": ")[2], problem.line) for problem in self.problems}
+        endings = {ending for problem in self.problems for ending in _endings(problem.message)}
         for trouble in self.state.problems:
             path = self.first_paths.get(trouble.address) if trouble.address is not None else None
             if trouble.address is not None and path is None:
                 continue
             line = trouble.where.line if trouble.where is not None else None
-            if (trouble.reason, line) not in told and not any(
-                p.message.endswith(trouble.reason) for p in self.problems
-            ):
+            if (trouble.reason, line) not in told and trouble.reason not in endings:
+                endings.update(_endings(trouble.reason))
                 self._problem(trouble.reason, path, Unknown(trouble.reason, trouble.where))
 
     def _problem(self, message: str, module: str | None, why: Unknown | Choice) -> None:
@@ -295,15 +341,39 @@ class _Tree:
             message=message,
             module=module,
             file=where.file if where is not None else None,
-            line=where.line if where is not None else None,
+            line=where.line if where is not None and _place_for_all(where) is not None else None,
         )
-        if problem not in self.problems:
+        if problem not in self.told:
+            self.told.add(problem)
             self.problems.append(problem)
 
 
 def _is_above(path: str, first: str) -> bool:
     """Whether `first` is the path of something above `path`."""
     return first == "" or path.startswith((f"{first}.", f"{first}["))
+
+
+def _endings(message: str) -> Iterator[str]:
+    """The message, and what of it follows each colon: each may be the reason that it gives."""
+    parts = message.split(": ")
+    return (": ".join(parts[place:]) for place in range(len(parts)))
+
+
+def _given_unknown(module: ModuleObject) -> Unknown | Choice | None:
+    """The first argument of its constructor that is not known."""
+    return next((value for _, value in module.arguments if isinstance(value, (Unknown, Choice))), None)
+
+
+def _may_be_absent(value: Value) -> bool:
+    """Of what stands in a store of tensors: it is None, or it may be."""
+    if isinstance(value, Choice):
+        return NONE in value.alternatives
+    return value == NONE or (isinstance(value, Unknown) and value.optional)
+
+
+def _place_for_all(where: SourceLocation | None) -> SourceLocation | None:
+    """A place with the same line for all; in torch it depends on the release, or is that of the source bundled here."""
+    return None if where is None or where.file.startswith("torch/") else where
 
 
 def _shown(path: str) -> str:

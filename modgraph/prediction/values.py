@@ -3,6 +3,9 @@
 A value never changes, so states share it freely. What Python mutates (a list, a dict, an instance, a tensor) is an
 object on the heap of a `State`; the value is its `Address`, so that `a = b = []` stays one list. Heap objects are
 mutable, but changed only through `State.write`, which copies those that another state still sees.
+
+The few kinds of values that are made with nearly every expression are not frozen dataclasses: these take five times as
+long to make. They are not changed either.
 """
 
 from __future__ import annotations
@@ -55,7 +58,7 @@ class Choice(Value):
     where: SourceLocation | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Constant(Value):
     """An immutable Python value: None, bool, int, float, complex, str, bytes, Ellipsis, NotImplemented, range.
 
@@ -125,11 +128,14 @@ class SliceValue(Value):
     step: Value
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Address(Value):
     """A mutable object on the heap; equal addresses are the same object (`is`)."""
 
     index: int
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Address and self.index == other.index
 
     def __hash__(self) -> int:
         return self.index
@@ -171,7 +177,7 @@ class KnownFunction(Value):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class BoundMethod(Value):
     """`receiver.function`: the receiver is passed first. Of known ones, `function` is a KnownFunction."""
 
@@ -188,11 +194,17 @@ class ClassValue(Value):
     address: Address
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class KnownClass(Value):
     """A class that is not read from source, by qualified name: "builtins.dict", "enum.Enum", nn.Module itself."""
 
     name: str
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is KnownClass and self.name == other.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +242,7 @@ class ClassMethod(Value):
     function: Value
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class SuperValue(Value):
     """super(cls, receiver): looks up names in the MRO of the receiver's class, after `cls`."""
 
@@ -305,6 +317,13 @@ class DictObject(HeapObject):
     default_factory: Value | None = None
     """Of a defaultdict."""
 
+    @property
+    def unsure(self) -> Unknown | None:
+        """Why it may have other keys than those of `entries`: it is open, or one of them is on some paths only."""
+        if self.open is not None:
+            return self.open
+        return next((each for each in self.entries.values() if type(each) is Unknown and each.optional), None)
+
     def copy(self) -> DictObject:
         return DictObject(dict(self.entries), self.open, self.cls, dict(self.attributes), self.default_factory)
 
@@ -313,6 +332,11 @@ class DictObject(HeapObject):
             yield key
             yield value
         yield from self.attributes.values()
+
+
+def is_optional(value: Value) -> bool:
+    """Of an entry: it is there on some paths only."""
+    return type(value) is Unknown and value.optional
 
 
 class ViewObject(DictObject):
@@ -363,19 +387,57 @@ class SetObject(HeapObject):
         yield from self.attributes.values()
 
 
+class Source:
+    """Where an iterator takes its items from, one at a time, when it is asked for them."""
+
+    __slots__ = ()
+
+    def step(self, machine: Any, address: Address) -> Value | Ended:
+        """The next item for the iterator at that address.
+
+        Raises:
+            Raised: what Python would raise in place of giving it.
+        """
+        raise NotImplementedError
+
+    def references(self) -> tuple[Value, ...]:
+        """Values that what runs to make an item starts from."""
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """There is no further item, or none that is known."""
+
+    why: Unknown | None = None
+    """Why there may be others all the same."""
+
+
+STALE = -1
+"""Items asked of a source, where paths that asked for more and for fewer have met: what it gives next is not known."""
+
+
 @dataclass(slots=True, eq=False)
 class IteratorObject(HeapObject):
-    """iter(x), a generator (collected): what `next` takes from."""
+    """iter(x), a generator, a zip: what `next` takes from."""
 
     items: list[Value] = field(default_factory=list)
+    """Those that are there already; they come before those of `source`."""
     position: int = 0
     open: Unknown | None = None
+    source: Source | None = None
+    taken: int = 0
+    """Items asked of `source`."""
+    running: Any = None
+    """The suspended code of a source that has begun; states share it, and `taken` tells for which of them it stands."""
 
     def copy(self) -> IteratorObject:
-        return IteratorObject(list(self.items), self.position, self.open)
+        return IteratorObject(list(self.items), self.position, self.open, self.source, self.taken, self.running)
 
     def references(self) -> Iterator[Value]:
         yield from self.items[self.position :]
+        if self.source is not None:
+            yield from self.source.references()
 
 
 @dataclass(slots=True, eq=False)
@@ -469,6 +531,8 @@ class TensorObject(HeapObject):
     """A subclass of Tensor or Parameter with source; None for torch's own."""
     attributes: dict[str, Value] = field(default_factory=dict)
     """What was set on it by name (`p._no_weight_decay = True`)."""
+    where: SourceLocation | None = None
+    """The statement that registered it first."""
 
     def copy(self) -> TensorObject:
         return TensorObject(
@@ -483,6 +547,7 @@ class TensorObject(HeapObject):
             self.device,
             self.cls,
             dict(self.attributes),
+            self.where,
         )
 
     def references(self) -> Iterator[Value]:
@@ -502,8 +567,8 @@ class ClassObject(HeapObject):
     closure: Address | None = None
     fields: tuple[tuple[str, Value | None], ...] | None = None
     """Of a namedtuple class: names with defaults, None without one."""
-    metaclass: ClassValue | None = None
-    """One that is written in source."""
+    metaclass: ClassValue | KnownClass | None = None
+    """Other than `type`."""
 
     def copy(self) -> ClassObject:
         namespace = dict(self.namespace)
@@ -521,8 +586,16 @@ class EnvironmentObject(HeapObject):
     parent: Address | None = None
     """The enclosing function's; None directly below the module."""
 
+    unsure: frozenset[str] = frozenset()
+    """Names that are bound on some paths only."""
+
+    def bind(self, name: str, value: Value) -> None:
+        self.names[name] = value
+        if self.unsure:
+            self.unsure -= {name}
+
     def copy(self) -> EnvironmentObject:
-        return EnvironmentObject(dict(self.names), self.parent)
+        return EnvironmentObject(dict(self.names), self.parent, self.unsure)
 
     def references(self) -> Iterator[Value]:
         yield from self.names.values()

@@ -7,7 +7,7 @@ from the lines that this index names.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -315,11 +315,40 @@ def _touched(node: ast.stmt) -> Iterator[str]:
                 root = _root_name(inner.func.value)
             if root is not None:
                 yield root
+            if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name) and inner.func.id in _CHANGING:
+                yield from (name for name in map(_root_name, inner.args) if name is not None)
     if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
         yield node.target.id
-    for block in _blocks(node):
-        for statement in block:
-            yield from _touched(statement)
+    inside = [name for block in _blocks(node) for statement in block for name in _touched(statement)]
+    yield from inside
+    if isinstance(node, (ast.For, ast.AsyncFor)):
+        yield from _iterated(node, inside)
+    elif isinstance(node, ast.Expr):
+        for part in ast.walk(node):
+            if isinstance(part, ast.comprehension):
+                yield from _iterated(part, [_root_name(each) or "" for each in _receivers(node)])
+
+
+_CHANGING = frozenset({"setattr", "delattr", "exec"})
+"""Builtin functions that change what they are given."""
+
+
+def _receivers(node: ast.AST) -> Iterator[ast.AST]:
+    """What methods are called on."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute):
+            yield part.func.value
+
+
+def _iterated(loop: ast.For | ast.AsyncFor | ast.comprehension, touched: Collection[str]) -> Iterator[str]:
+    """What a loop goes through, where it changes the items; functions that are called for it left out."""
+    items = {part.id for part in ast.walk(loop.target) if isinstance(part, ast.Name)}
+    if items.isdisjoint(touched):
+        return
+    called = {id(part.func) for part in ast.walk(loop.iter) if isinstance(part, ast.Call)}
+    for part in ast.walk(loop.iter):
+        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load) and id(part) not in called:
+            yield part.id
 
 
 def _root_name(node: ast.AST) -> str | None:

@@ -27,6 +27,9 @@ from modgraph.source.index import Definition, ModuleIndex, Statement
 from modgraph.source.index_cache import indexed
 
 _WORD = re.compile(r"[^\W\d]\w*")
+_PLAIN_ASSIGNMENT = re.compile(
+    r"""\s*([A-Za-z_]\w*)\s*(?::[^=#"']*)?=\s*(None|True|False|-?\d+(?:\.\d*(?:e-?\d+)?)?|"[^"\\]*"|'[^'\\]*')\s*"""
+)
 _EXTENSIONS = tuple(importlib.machinery.EXTENSION_SUFFIXES)
 
 
@@ -286,7 +289,8 @@ class SourceModule:
     def text(self) -> str:
         """Raises SourceError where the file cannot be read or decoded."""
         try:
-            return decode_source(self.path.read_bytes())
+            with open(self.path, "rb") as file:
+                return decode_source(file.read())
         except OSError as error:
             raise SourceError(f"cannot be read: {error.strerror}", file=self.file) from error
         except SyntaxError as error:
@@ -358,6 +362,14 @@ class SourceModule:
     def statement(self, statement: Statement) -> Parsed:
         return self.parse(statement.first_line, statement.last_line)
 
+    def literal(self, statement: Statement) -> tuple[str, object] | None:
+        """Name and value of a statement that gives one name a plain literal, as most of a config class do: no tree is
+        needed for it, and making one takes a hundred times as long."""
+        if statement.kind != "assign" or statement.first_line != statement.last_line:
+            return None
+        found = _PLAIN_ASSIGNMENT.fullmatch(self.lines[statement.first_line - 1])
+        return None if found is None else (found[1], ast.literal_eval(found[2]))
+
     def header(self, definition: Definition) -> Parsed:
         """The tree of a class with `pass` for its body: decorators and bases, at no cost for the methods."""
         if definition.inline:
@@ -406,7 +418,7 @@ class ModuleFinder:
         self.roots = tuple(dict.fromkeys(os.path.abspath(os.fspath(entry) or ".") for entry in search_path))
         self.fallback = tuple(fallback)
         self._found: dict[str, Found | None] = {}
-        self._roots_of: dict[str, str] = {}
+        self._listed: dict[str, frozenset[str]] = {}
         self.imports: dict[str, tuple[list[tuple[int, str]], str | None]] = {}
         """Of modules that were looked at: line and name of what they import, and why there may be more."""
 
@@ -445,17 +457,29 @@ class ModuleFinder:
     def _in_directories(self, name: str, last: str, directories: Sequence[str]) -> Found | None:
         namespace: list[str] = []
         for directory in directories:
+            entries = self._entries(directory)
             base = os.path.join(directory, last)
-            package = os.path.join(base, "__init__.py")
-            if os.path.isfile(package):
-                return self._module(name, package, directory, True)
-            if os.path.isfile(base + ".py"):
-                return self._module(name, base + ".py", directory, False)
-            if any(os.path.isfile(base + extension) for extension in _EXTENSIONS):
+            is_directory = last in entries and os.path.isdir(base)
+            if is_directory and "__init__.py" in self._entries(base):
+                return self._module(name, os.path.join(base, "__init__.py"), directory, True)
+            if f"{last}.py" in entries and os.path.isfile(f"{base}.py"):
+                return self._module(name, f"{base}.py", directory, False)
+            if any(last + extension in entries for extension in _EXTENSIONS):
                 return CompiledModule(name)
-            if os.path.isdir(base):
+            if is_directory:
                 namespace.append(base)
         return NamespacePackage(name, tuple(namespace)) if namespace else None
+
+    def _entries(self, directory: str) -> frozenset[str]:
+        """What lies in a directory; listed once, as most names that are asked for are of no file."""
+        found = self._listed.get(directory)
+        if found is None:
+            try:
+                found = frozenset(os.listdir(directory))
+            except OSError:
+                found = frozenset()
+            self._listed[directory] = found
+        return found
 
     def _module(self, name: str, path: str, directory: str, is_package: bool) -> SourceModule:
         parent = name.rpartition(".")[0].replace(".", "/")

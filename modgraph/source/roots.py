@@ -29,6 +29,7 @@ from modgraph.source.syntax import (
     dotted,
     is_constant,
     is_own_attribute,
+    keeps_subclasses,
     names_in,
     raises_not_implemented,
     receiver,
@@ -134,15 +135,53 @@ class _File:
         return found
 
     def _reach(self, name: str) -> set[str]:
-        """Every top-level name that `name` uses, also through functions and tables of the file."""
+        """Every top-level name that `name` uses, also through functions, tables and registries of the file."""
         seen: set[str] = set()
         pending = [name]
+        lineage = self._lineage(name)
         while pending:
-            for other in self._references.get(pending.pop(), ()):
+            user = pending.pop()
+            # A class that keeps its subclasses in a table uses them for others, not for itself or one of them.
+            entered = self._entered.get(user, set()) if user not in lineage else set()
+            for other in self._references.get(user, set()) | entered:
                 if other in self._references and other not in seen:
                     seen.add(other)
                     pending.append(other)
         return seen
+
+    @cached_property
+    def _entered(self) -> dict[str, set[str]]:
+        """By the name of a registry: the classes of the file that are entered into it.
+
+        A registry is a table or object by which a class is decorated, a table that its decorator fills, or a base class
+        whose `__init_subclass__` keeps what is derived from it.
+        """
+        found: dict[str, set[str]] = {}
+        keepers = {name for name, node in self.classes.items() if keeps_subclasses(node)}
+        for name, node in self.classes.items():
+            registries = (self._lineage(name) - {name}) & keepers
+            for decorator in node.decorator_list:
+                written = decorator.func if isinstance(decorator, ast.Call) else decorator
+                first = (dotted(written) or "").partition(".")[0]
+                if first in self.functions:
+                    used = self._references.get(first, set())
+                    registries |= {other for other in used if other not in self.functions and other not in self.classes}
+                else:
+                    registries.add(first)
+            for registry in registries:
+                found.setdefault(registry, set()).add(name)
+        return found
+
+    def _lineage(self, name: str) -> set[str]:
+        """A class and its bases in the file."""
+        found: set[str] = set()
+        pending = [name]
+        while pending:
+            one = pending.pop()
+            if one in self.classes and one not in found:
+                found.add(one)
+                pending.extend(self._bases(one))
+        return found
 
     def root_classes(self) -> list[str]:
         """Module classes that no other one uses as a part; of those that use each other, all."""

@@ -143,3 +143,21 @@ def returned_calls(function: FunctionNode) -> list[ast.Call]:
             if isinstance(value, ast.Call):
                 found.append(value)
     return found
+
+
+def keeps_subclasses(node: ast.ClassDef) -> bool:
+    """Whether the class has an `__init_subclass__` that puts the new class into a table, or hands it on."""
+    methods = (each for each in node.body if isinstance(each, FunctionNode) and each.name == "__init_subclass__")
+    method = next(methods, None)
+    if method is None or not method.args.args:
+        return False
+    own = method.args.args[0].arg
+    for inner in ast.walk(method):
+        handed: list[ast.expr] = []
+        if isinstance(inner, ast.Assign) and any(isinstance(target, ast.Subscript) for target in inner.targets):
+            handed = [inner.value]
+        elif isinstance(inner, ast.Call) and dotted(inner.func) != "super":
+            handed = inner.args
+        if any(isinstance(each, ast.Name) and each.id == own for each in handed):
+            return True
+    return False

@@ -1,25 +1,88 @@
-"""Keys and shapes of the tensors in a file that torch reads. Only tensors are loaded: `weights_only` runs no code."""
+"""Keys and shapes of the tensors in a file that torch reads. Only tensors are loaded: `weights_only` runs no code.
+
+Plain data that training scripts save beside them (options, dates, numbers of numpy) is read past: inert stand-ins take
+the place of its classes, so that nothing of them is imported or called. Anything else is refused by its name.
+"""
 
 from __future__ import annotations
 
 import pickle
+import pickletools
+import re
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from itertools import islice
 from typing import Any
 
 import torch
 
 from modgraph.errors import InputError
+from modgraph.source.checkpoints import NOT_A_TENSOR
 
 MAX_DEPTH = 4
 """Entries within entries that are looked through for state dicts."""
 MAX_TABLES = 64
-_MAX_TEXT = 200
 _MAX_NAMES = 5
+_MAX_OPCODES = 10_000
 
-_HINT = "save the state dict alone: torch.save(model.state_dict(), ...), or as safetensors"
+_HINT = (
+    "whoever has the model can save its state dict alone: torch.save(model.state_dict(), ...), or as safetensors,"
+    " which needs no trust"
+)
 
-Table = dict[str, list[int]]
+Table = dict[str, "list[int] | str | None"]
+
+
+class _Inert:
+    """Stands for an object of plain data, and keeps nothing of it."""
+
+    def __new__(cls, *_args: object) -> _Inert:
+        return super().__new__(cls)
+
+    def __init__(self, *_args: object) -> None: ...
+
+    def __setstate__(self, _state: object) -> None: ...
+
+
+class _Unshaped(_Inert):
+    """Stands for a parameter or buffer of a lazy layer, which has no shape yet."""
+
+
+def _empty_dict(*_args: object) -> dict[Any, Any]:
+    return {}
+
+
+def _empty_list(*_args: object) -> list[Any]:
+    return []
+
+
+_PATHS = ("Path", "PosixPath", "WindowsPath", "PurePosixPath", "PureWindowsPath")
+_NUMBERS = ("int", "float", "bool", "str", "list", "dict", "tuple", "frozenset", "slice", "range")
+_PLAIN = {
+    "argparse": ("Namespace",),
+    "types": ("SimpleNamespace",),
+    "pathlib": _PATHS,
+    "pathlib._local": _PATHS,
+    "datetime": ("datetime", "date", "time", "timedelta", "timezone"),
+    "uuid": ("UUID", "SafeUUID"),
+    "decimal": ("Decimal",),
+    "fractions": ("Fraction",),
+    "numpy": ("dtype", "ndarray"),
+    "numpy.core.multiarray": ("scalar", "_reconstruct"),
+    "numpy._core.multiarray": ("scalar", "_reconstruct"),
+    "numpy.core.numeric": ("_frombuffer",),
+    "numpy._core.numeric": ("_frombuffer",),
+    "builtins": _NUMBERS,
+    "__builtin__": (*_NUMBERS, "long", "unicode", "xrange"),
+}
+"""Classes and functions by which plain data is pickled, in the names of all releases of Python and numpy."""
+_STAND_INS: list[Callable[..., Any] | tuple[Callable[..., Any], str]] = [
+    *((_Inert, f"{module}.{name}") for module, names in _PLAIN.items() for name in names),
+    (_empty_dict, "collections.defaultdict"),
+    (_empty_list, "collections.deque"),
+    (_Unshaped, "torch.nn.parameter.UninitializedParameter"),
+    (_Unshaped, "torch.nn.parameter.UninitializedBuffer"),
+]
 
 
 def read_checkpoint(paths: list[str]) -> dict[str, Table]:
@@ -39,50 +102,77 @@ def read_checkpoint(paths: list[str]) -> dict[str, Table]:
 
 def _load(path: str) -> Any:
     try:
-        # Mapped, the tensors' data is never read; files of before torch 1.6 are no archives and cannot be mapped.
-        return torch.load(path, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(path))
-    except pickle.UnpicklingError as error:
-        raise _refused(path, error) from error
+        with torch.serialization.safe_globals(_STAND_INS):
+            # Mapped, the tensors' data is never read; files of before torch 1.6 are no archives and cannot be mapped.
+            return torch.load(path, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(path))
     except MemoryError as error:
         raise InputError(f"cannot read the checkpoint {path}: out of memory") from error
     except Exception as error:  # what torch raises on a broken file is of many kinds
-        if _is_program(path):
-            raise InputError(f"{path} is a TorchScript program, not a state dict", hint=_HINT) from error
-        kind = type(error).__name__
-        raise InputError(f"{path} is no checkpoint that torch can read: {kind}: {_first_line(error)}") from error
+        raise _refused(path, error) from error
 
 
 def _refused(path: str, error: Exception) -> InputError:
-    names = _foreign_names(path)
-    if not names:
-        return InputError(f"{path} is no checkpoint that torch can read without running code: {_first_line(error)}")
-    return InputError(
-        f"{path} holds more than tensors ({', '.join(names)}), and nothing that would run code is loaded",
-        hint=_HINT,
-    )
+    """In words of ours: torch's are long, name its own switches, and some of their advice is to run the file."""
+    members = _members(path)
+    if any(name.rpartition("/")[2] == "constants.pkl" for name in members):
+        return InputError(f"{path} is a TorchScript program, not a state dict", hint=_HINT)
+    names = _foreign_names(path, error)
+    if names:
+        return InputError(
+            f"{path} holds more than tensors ({', '.join(names)}), and nothing that would run code is loaded",
+            hint=_HINT,
+        )
+    if members and not any(name.rpartition("/")[2] == "data.pkl" for name in members):
+        return InputError(f"{path} is no checkpoint that torch can read: an archive of another kind")
+    if isinstance(error, pickle.UnpicklingError) and not members:
+        return InputError(f"{path} is no checkpoint that torch can read: a pickle that torch.save did not write")
+    return InputError(f"{path} is no checkpoint that torch can read: it is cut off, damaged or of another kind")
 
 
-def _is_program(path: str) -> bool:
-    if not zipfile.is_zipfile(path):
-        return False
-    with zipfile.ZipFile(path) as archive:
-        return any(name.rpartition("/")[2] == "constants.pkl" for name in archive.namelist())
-
-
-def _foreign_names(path: str) -> list[str]:
-    """What the file would import to be loaded, beyond tensors; nothing of it is imported to find out."""
-    find = getattr(torch.serialization, "get_unsafe_globals_in_checkpoint", None)
-    if find is None or not zipfile.is_zipfile(path):
-        return []
+def _members(path: str) -> list[str]:
+    """Names of the files in an archive; none where it is not one, or has no directory."""
     try:
-        return sorted(find(path))[:_MAX_NAMES]
-    except Exception:  # the message is poorer by the names
+        with zipfile.ZipFile(path) as archive:
+            return archive.namelist()
+    except (OSError, ValueError, zipfile.BadZipFile):
         return []
 
 
-def _first_line(error: Exception) -> str:
-    text = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
-    return text[:_MAX_TEXT]
+def _foreign_names(path: str, error: Exception) -> list[str]:
+    """What the file would import to be loaded, beyond plain data; nothing of it is imported to find out."""
+    named = re.search(r"GLOBAL (\S+) (?:was not|whose module)", str(error))
+    names = [named[1]] if named is not None else []
+    if zipfile.is_zipfile(path):
+        try:
+            with torch.serialization.safe_globals(_STAND_INS):
+                names = torch.serialization.get_unsafe_globals_in_checkpoint(path) or names
+        except Exception:  # the message is poorer by the other names
+            return names
+    return sorted(names or _pickled_names(path))[:_MAX_NAMES]
+
+
+def _pickled_names(path: str) -> set[str]:
+    """What the first pickle of a file that is no archive would import, read from its opcodes."""
+    names: set[str] = set()
+    texts: list[str] = []
+    try:
+        with open(path, "rb") as file:
+            for opcode, argument, _ in islice(pickletools.genops(file), _MAX_OPCODES):
+                if opcode.name == "GLOBAL":
+                    names.add(str(argument).replace(" ", "."))
+                elif opcode.name == "STACK_GLOBAL":
+                    names.add(".".join(texts[-2:]))
+                elif isinstance(argument, str):
+                    texts.append(argument)
+    except ValueError:  # broken off, or no pickle at all
+        return names
+    return names
+
+
+def _described(value: Any) -> list[int] | str | None:
+    if isinstance(value, torch.Tensor):
+        return list(value.shape)
+    return None if isinstance(value, _Unshaped) else NOT_A_TENSOR
 
 
 def _state_dicts(loaded: Any) -> dict[str, Table]:
@@ -97,8 +187,8 @@ def _state_dicts(loaded: Any) -> dict[str, Table]:
                 continue
             seen.add(id(value))
             named = {key: one for key, one in value.items() if isinstance(key, str)}
-            table = {key: list(one.shape) for key, one in named.items() if isinstance(one, torch.Tensor)}
-            if table:
+            table = {key: _described(one) for key, one in named.items()}
+            if any(one != NOT_A_TENSOR for one in table.values()):
                 tables[entry] = table
             below += [(f"{entry}.{key}" if entry else key, one) for key, one in named.items()]
         level = below

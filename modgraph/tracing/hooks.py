@@ -30,6 +30,10 @@ _GLOBAL_KINDS = (
     ("_global_parameter_registration_hooks", "global_parameter_registration"),
     ("_global_buffer_registration_hooks", "global_buffer_registration"),
 )
+_SAVING = ("state_dict", "_save_to_state_dict", "get_extra_state")
+"""Methods of Module by which a class says for itself what is saved."""
+_TORCH = "torch.nn."
+"""What torch's own layers and utilities set changes no key: a lazy layer's method, the hook of spectral_norm."""
 _INTERNAL = "torch.nn.modules."
 """Hooks that torch's own layers set on themselves (a lazy layer does) are none of the user's."""
 
@@ -48,6 +52,20 @@ def hooks_of(module: nn.Module) -> tuple[HookInfo, ...]:
             found += _named(parameter._backward_hooks, "tensor")
             found += _named(parameter._post_accumulate_grad_hooks, "post_accumulate_grad")
     return tuple(found)
+
+
+def saves_its_own(module: nn.Module) -> bool:
+    """Whether its class, the instance or a hook changes what `state_dict` is made of."""
+    state = module.__dict__
+    methods = (getattr(type(module), name, None) for name in _SAVING)
+    if any(name in state for name in _SAVING) or not all(_is_of_torch(method) for method in methods):
+        return True
+    hooks = [*_named(state.get("_state_dict_pre_hooks"), ""), *_named(state.get("_state_dict_hooks"), "")]
+    return any(not hook.name.startswith(_TORCH) for hook in hooks)
+
+
+def _is_of_torch(method: Any) -> bool:
+    return str(getattr(method, "__module__", "")).startswith(_TORCH)
 
 
 def global_hooks() -> tuple[HookInfo, ...]:

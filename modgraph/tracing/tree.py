@@ -18,7 +18,7 @@ from torch.nn.parameter import is_lazy
 
 from modgraph.graph.model import BufferInfo, ModuleNode, ParameterInfo, SourceLocation
 from modgraph.tracing.hidden import Walks
-from modgraph.tracing.hooks import hooks_of
+from modgraph.tracing.hooks import hooks_of, saves_its_own
 from modgraph.tracing.sites import class_location
 from modgraph.tracing.tensors import dtype_name, quietly, shape_of
 
@@ -232,6 +232,7 @@ class Tree:
             hooks=hooks_of(module),
             arguments=constructor_arguments(module, self._constructors[kind]),
             source=self._classes[kind],
+            own_state_dict=saves_its_own(module),
         )
 
     def _parameters(self, module: nn.Module, path: str) -> Iterator[ParameterInfo]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import pickle
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -112,6 +114,47 @@ def test_shards_of_another_format_are_read(folder, model, against):
     assert against("model.bin.index.json")[0] == 0
 
 
+def test_plain_data_beside_the_tensors_is_read_past(folder, model, against):
+    import argparse
+    import collections
+    import datetime
+    import fractions
+    import types
+
+    numpy = pytest.importorskip("numpy")
+    beside = {
+        "options": argparse.Namespace(lr=0.1, where=Path("runs")),
+        "more": types.SimpleNamespace(a=fractions.Fraction(1, 2)),
+        "when": [datetime.datetime(2024, 1, 1), datetime.timedelta(1)],
+        "scores": collections.defaultdict(list, {"best": [numpy.float64(0.5)]}),
+        "last": collections.deque([1, 2], maxlen=3),
+        "table": numpy.zeros(3),
+        "kind": numpy.dtype("int16"),
+    }
+    for legacy in (False, True):
+        state = {"model": model().state_dict(), **beside}
+        torch.save(state, "net.pt", _use_new_zipfile_serialization=not legacy)
+        status, out, err = against("net.pt")
+        assert status == 0, err
+        assert "entry 'model' · 23 of 23 keys match" in out
+
+
+def test_a_lazy_layer_has_keys_without_shapes(folder, against):
+    lazy = torch.nn.ModuleDict({"stem": torch.nn.LazyLinear(4)})
+    torch.save(lazy.state_dict(), "net.pt")
+    _, out, _ = against("net.pt")
+    assert "2 of 23 keys match · 21 missing" in out
+
+
+def test_time_and_memory_bound_the_reading(folder, model, modgraph):
+    torch.save(model().state_dict(), "net.pt")
+    command = ("analyze", "net.py:Net", "--static", "--against", "net.pt", "--format", "json")
+    run = modgraph(*command, "--timeout", "0.01", "--memory-limit", "4G")
+    assert run.returncode == 2
+    assert "cannot read the checkpoint net.pt: the time limit of 0.01 s was reached" in run.stderr
+    assert modgraph(*command, "--timeout", "100", "--memory-limit", "4G").returncode == 0
+
+
 class Runs:
     """Unpickled, it would make a directory."""
 
@@ -119,6 +162,17 @@ class Runs:
         import os
 
         return os.mkdir, ("it_ran",)
+
+
+def save_half(name: str) -> None:
+    torch.save({"w": torch.ones(1000)}, name)
+    content = Path(name).read_bytes()
+    Path(name).write_bytes(content[: len(content) // 2])
+
+
+def save_archive(name: str) -> None:
+    with zipfile.ZipFile(name, "w") as archive:
+        archive.writestr("a.npy", b"numbers")
 
 
 @pytest.mark.parametrize(
@@ -133,8 +187,14 @@ class Runs:
         (lambda: torch.save([1, 2], "net.pt"), "no state dict in it"),
         (lambda: Path("net.pt").write_bytes(b"junk" * 100), "no checkpoint that torch can read"),
         (lambda: Path("net.pt").touch(), "is empty"),
+        (lambda: Path("net.pt").write_text("hello\n" * 200), "it is a text"),
+        (lambda: Path("net.pt").write_text("version https://git-lfs.github.com/spec/v1\n"), "Git LFS pointer"),
+        (lambda: Path("net.pt").write_bytes(pickle.dumps(Runs())), "mkdir), and nothing that would run code is loaded"),
+        (lambda: Path("net.pt").write_bytes(pickle.dumps({"a": 1})), "a pickle that torch.save did not write"),
+        (lambda: save_half("net.pt"), "cut off, damaged"),
+        (lambda: save_archive("net.pt"), "an archive of another kind"),
     ],
-    ids=["code", "module", "script", "list", "junk", "empty"],
+    ids=["code", "module", "script", "list", "junk", "empty", "text", "lfs", "raw", "plain", "half", "archive"],
 )
 def test_what_cannot_be_read_is_one_clear_error(folder, against, make, words):
     make()
@@ -143,6 +203,7 @@ def test_what_cannot_be_read_is_one_clear_error(folder, against, make, words):
     assert words in err
     assert err.count("error:") == 1
     assert "Traceback" not in err
+    assert "weights_only" not in err
     assert out == ""
     assert not (folder / "it_ran").exists()
     assert not (folder / "out").exists()

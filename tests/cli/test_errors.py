@@ -286,3 +286,31 @@ def test_a_file_that_hands_on_models_of_others_names_them(modgraph, tmp_path):
     message = said(modgraph("analyze", "nets/__init__.py"))
     assert "it hands on Network from another file" in message
     assert "nets/__init__.py:Network" in message
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (
+            "Net(dept=4)",
+            ["Net(depth=2, *, width: int = 8)", "unexpected keyword argument 'dept'", "did you mean depth=?"],
+        ),
+        ("Net(zzz=4)", ["its arguments are depth, width"]),
+        ("Net(1, 2)", ["too many positional arguments: it takes 1, and 2 are given"]),
+        ("Net(1, depth=2)", ["multiple values for argument 'depth'"]),
+        ("build(1, 2)", ["build(n, /, *rest, k=1, **more)", ""]),
+    ],
+)
+def test_arguments_that_a_target_does_not_take(modgraph, tmp_path, call, words):
+    write(
+        tmp_path,
+        "from torch import nn\nclass Net(nn.Module):\n    def __init__(self, depth=2, *, width: int = 8):\n"
+        "        super().__init__()\ndef build(n, /, *rest, k=1, **more):\n    return Net()\n",
+    )
+    run = modgraph("analyze", f"model.py:{call}", "--static", "--format", "json")
+    if call.startswith("build"):
+        assert run.returncode == 0, run.stderr
+        return
+    message = said(run)
+    assert all(word in message for word in words)
+    assert not (tmp_path / "modgraph-out" / "Net.json").exists()

@@ -98,3 +98,47 @@ def test_the_command_needs_no_torch(packages: Path, tmp_path: Path):
     assert run.returncode == 0, run.stderr
     (file,) = tmp_path.glob("*.json")
     assert len(json.loads(file.read_text("utf-8"))["modules"]) > 20
+
+
+_ATTENTION = """
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.TransformerEncoderLayer(8, 2)
+        self.norm = nn.BatchNorm1d(8)
+"""
+
+
+@pytest.mark.needs_torch
+def test_the_json_is_the_same_with_and_without_torch(packages: Path, tmp_path: Path):
+    (tmp_path / "model.py").write_text(_ATTENTION)
+    said = []
+    for options, paths in ((["-S"], [ROOT, packages]), ([], [ROOT])):
+        run = subprocess.run(
+            [sys.executable, *options, "-m", "modgraph", "analyze", "model.py", "--static", "--format", "json", "-o", "-"],
+            capture_output=True, text=True, check=False, cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths))},
+        )  # fmt: skip
+        assert run.returncode == 0, run.stderr
+        said.append(run.stdout)
+    assert said[0] == said[1]
+    assert "self_attn.out_proj" in said[0]
+
+
+def test_a_checkpoint_that_needs_torch_says_so(tmp_path: Path):
+    absent = tmp_path / "absent"  # of another process too, which has the site-packages again
+    absent.mkdir()
+    (absent / "torch.py").write_text("raise ModuleNotFoundError(\"No module named 'torch'\", name='torch')\n")
+    (tmp_path / "model.py").write_text(_ATTENTION)
+    (tmp_path / "net.pt").write_bytes(b"PK\x03\x04" + b"\0" * 100)
+    run = subprocess.run(
+        [sys.executable, "-m", "modgraph", "analyze", "model.py", "--static", "--against", "net.pt"],
+        capture_output=True, text=True, check=False, cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(absent), str(ROOT)])},
+    )  # fmt: skip
+    assert run.returncode == 2
+    assert "to read the checkpoint net.pt, PyTorch is needed" in run.stderr
+    assert ".safetensors" in run.stderr
+    assert "--static" not in run.stderr

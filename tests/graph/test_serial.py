@@ -65,6 +65,7 @@ def full_graph():
             predicted=True,
             observed=True,
             registered=False,
+            own_state_dict=True,
             calls=(1,),
             repeat=Repeat(group="fc", count=2),
             parameters=(

@@ -7,6 +7,8 @@ process is limited while the tests run, so that an allocation that is tried all 
 from __future__ import annotations
 
 import resource
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -256,3 +258,48 @@ def test_a_model_made_twice_keeps_the_arguments_that_it_was_given(predict_source
     )
     given = [dict(node.arguments) for node in graph.modules if node.path.endswith(".part")]
     assert given == [{"sizes": [1, 2, 3], "n": 4}] * 5
+
+
+MEASURED = {
+    "a list that is doubled": "l = [nn.ReLU()]\nwhile True: l = l + l",
+    "a tuple that is doubled and kept": "t, k = (1,) * 90000, []\nwhile True: k.append(t + (1,))",
+    "slices of a tuple": "t, k = (1,) * 90000, []\nfor i in range(20000): k.append(t[i:])",
+    "slices of a text": "t, k = 'a' * 90000, []\nfor i in range(20000): k.append(t[i:])",
+    "f-strings": "t, k = 'a' * 90000, []\nfor i in range(20000): k.append(f'{t}{i}')",
+    "copies of a list": "t, k = [1] * 90000, []\nfor i in range(20000): k.append(list(t)); k.append(t.copy())",
+    "tuples of a list": "t, k = [1] * 9000, []\nfor i in range(20000): k.append(tuple(t))",
+    "dicts that are kept": "d, k = dict.fromkeys(range(2000)), []\nfor i in range(20000): k.append({**d})",
+    "comprehensions that are kept": "k = []\nfor i in range(20000): k.append([i for _ in range(9000)])",
+    "sets of long ranges": "s = set(range(10**8)); d = dict.fromkeys(range(10**8)); z = sorted(range(10**8))\n"
+    "t = torch.zeros(10**9).tolist(); self.a = nn.Linear(len(s), 1)",
+    "5,000 parentheses that are evaluated": "x = eval('(' * 5000 + '1' + ')' * 5000)\nself.a = nn.Linear(x, 1)",
+    "5,000 signs that are evaluated": "x = eval('-' * 5000 + '1')\nself.a = nn.Linear(x, 1)",
+    "20,000 terms that are evaluated": "x = eval('+'.join(['1'] * 20000))\nself.a = nn.Linear(x, 1)",
+    "a long text that is executed": "exec('self.x = 1\\n' * 9000)\nself.a = nn.ReLU()",
+    "names of modules in each other": "t = nn.ReLU()\nfor i in range(40): t = nn.Sequential(t, t)\n"
+    "self.n = len(list(t.named_modules(remove_duplicate=False)))",
+    "two of its own class": "self.a = Net(); self.b = Net()",
+}  # fmt: skip
+CHILD = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_AS, (3 * 2**30,) * 2)
+resource.setrlimit(resource.RLIMIT_CPU, (20,) * 2)
+import modgraph
+graph = modgraph.predict(sys.argv[1] + ":Net", path=[sys.argv[2]])
+assert graph.problems
+assert not any("internal error" in problem.message for problem in graph.problems)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+"""
+"""The limit of the address space includes the stack of the interpreter, and stops what would take the machine; that of
+the processor's time ends what would not end."""
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_time_and_memory_are_bounded(name: str, tmp_path: Path) -> None:
+    file = tmp_path / "net.py"
+    file.write_text("import torch\nfrom torch import nn\n" + net(MEASURED[name]), encoding="utf-8")
+    found = subprocess.run(
+        [sys.executable, "-c", CHILD, str(file), str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert found.returncode == 0, found.stderr[-2000:]
+    assert int(found.stdout) < 2**30

@@ -461,7 +461,7 @@ def test_unknown_value_may_be_a_child(predict_source: Predict) -> None:
                 self.encoder = somewhere.make()
                 self.b = nn.ReLU()
         """)
-    assert [node.path for node in graph.modules] == ["", "a", "?", "b"]
+    assert [node.path for node in graph.modules] == ["", "a", "encoder", "b"]
     assert [problem.line for problem in graph.problems] == [11]
     assert "'encoder'" in graph.problems[0].message
 

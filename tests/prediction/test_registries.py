@@ -644,7 +644,7 @@ def test_a_parameter_annotated_as_a_number_opens_no_child(predict_source: Callab
                 self.part = part
         """
     )
-    assert [node.path for node in graph.modules] == ["", "?"]
+    assert [node.path for node in graph.modules] == ["", "part"]
     assert [problem.message for problem in graph.problems] == [
-        "the model may have a child 'part': argument 'part' is not given"
+        "the model may have a child 'part': argument 'part' is not given: Net(n, name, part)"
     ]

@@ -140,11 +140,12 @@ def test_the_same_in_both_arms_is_known(predict_source: Predict) -> None:
     assert graph.model.parameters == 4
 
 
-def test_only_in_one_arm_is_a_place_that_is_open(predict_source: Predict) -> None:
+def test_only_in_one_arm_keeps_its_name_without_a_class(predict_source: Predict) -> None:
     graph = predict_source(
         "import os\n\n" + net("if os.environ['A']:\n    self.a = nn.Linear(1, 2)\nself.b = nn.ReLU()")
     )
-    assert [node.path for node in graph.modules] == ["", "?", "b"]
+    assert [node.path for node in graph.modules] == ["", "a", "b"]
+    assert graph.modules[1].class_name is None
     (problem,) = graph.problems
     assert problem.module == ""
     assert "'a'" in problem.message
@@ -218,3 +219,29 @@ def test_two_predictions_are_equal(predict_source: Predict) -> None:
         "self.names = {'b', 'a'}\nfor n in sorted(self.names):\n    setattr(self, n, nn.Linear(1, 1))\nself.s = {nn.ReLU(), nn.GELU()}"
     )
     assert predict_source(text) == predict_source(text)
+
+
+def test_a_tensor_of_unknown_shape_has_the_line_that_registers_it(predict_source: Predict) -> None:
+    graph = predict_source(
+        """
+        import os
+        N = int(os.environ["N"])
+
+        class Part(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.w = nn.Parameter(torch.empty(N))
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.part = Part()
+                self.fc = nn.Linear(N, 2)
+                self.register_buffer("m", torch.zeros(N))
+        """
+    )
+    lines = {problem.module: problem.line for problem in graph.problems}
+    places = {node.path: node.source.line for node in graph.modules if node.source is not None}
+    assert lines["part"] < places["part"]  # in its own class, not where it is called
+    assert lines["fc"] == places["fc"]  # torch's own code says nothing to the reader
+    assert lines[""] == places["fc"] + 1

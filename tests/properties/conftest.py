@@ -94,6 +94,7 @@ def _modules(draw: st.DrawFn) -> list[ModuleNode]:
             predicted=draw(st.booleans() if path and predicted else st.just(predicted)),
             observed=draw(st.booleans() if path and observed else st.just(observed)),
             registered=draw(st.booleans()),
+            own_state_dict=draw(st.booleans()),
             repeat=draw(st.none() | st.builds(Repeat, group=st.just(path), count=st.integers(2, 9))),
             parameters=draw(_parameters),
             buffers=draw(_buffers),

@@ -367,3 +367,57 @@ def test_what_an_unknown_call_gives_is_a_candidate_beside_classes_that_need_argu
         def build(name): return TABLE[name](8)
         model = build("Net")
     """) == ["Net", "model"]
+
+
+REGISTRIES = {
+    "subclasses": """
+        class Head(nn.Module):
+            KINDS = {}
+            def __init_subclass__(cls, kind=None, **options):
+                super().__init_subclass__(**options)
+                Head.KINDS[kind] = cls
+            @classmethod
+            def make(cls, kind):
+                return cls.KINDS[kind]()
+        class Deep(Head, kind="deep"):
+            def __init__(self):
+                Head.__init__(self)
+        class Flat(Head, kind="flat"): pass
+        def make(kind): return Head.make(kind)
+    """,
+    "decorator": """
+        KINDS = {}
+        def register(kind):
+            def enter(cls):
+                KINDS[kind] = cls
+                return cls
+            return enter
+        @register("deep")
+        class Deep(nn.Module): pass
+        @register("flat")
+        class Flat(nn.Module): pass
+        def make(kind): return KINDS[kind]()
+    """,
+    "object": """
+        HEADS = Registry()
+        @HEADS.register("deep")
+        class Deep(nn.Module): pass
+        @HEADS.register()
+        class Flat(nn.Module): pass
+        def make(kind): return HEADS.build(kind)
+    """,
+}
+
+
+@pytest.mark.parametrize("registry", REGISTRIES)
+def test_what_is_made_through_a_registry_is_a_part(roots, registry):
+    text = dedent(REGISTRIES[registry])
+    found = roots(text)
+    assert {"Deep", "Flat"} <= set(found)  # nothing uses the registry: they are models of their own
+    user = """
+        class Net(nn.Module):
+            def __init__(self, kind="deep"):
+                super().__init__()
+                self.head = make(kind)
+    """
+    assert roots(text + dedent(user)) == ["Net"]

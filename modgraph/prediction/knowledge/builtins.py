@@ -10,9 +10,11 @@ from dataclasses import replace
 from functools import cmp_to_key
 from typing import Any
 
+import modgraph.prediction.knowledge.lazy_builtins
 import modgraph.prediction.knowledge.mappings
 import modgraph.prediction.knowledge.sequences
 import modgraph.prediction.knowledge.strings  # noqa: F401  registers what it knows
+from modgraph.prediction import hashing, unordered
 from modgraph.prediction.knowledge.iteration import prefix_of
 from modgraph.prediction.knowledge.plain import folded, number_unknown, plain
 from modgraph.prediction.knowledge.registry import Arguments, Machine, constant, known_class, models
@@ -20,7 +22,6 @@ from modgraph.prediction.values import (
     NONE,
     TRUE,
     Address,
-    Choice,
     Constant,
     DictObject,
     IteratorObject,
@@ -278,60 +279,6 @@ def _iterator(machine: Machine, items: list[Value], why: Unknown | None = None) 
     return machine.allocate(iterator)
 
 
-@models("builtins.enumerate")
-def enumerated(arguments: Arguments, machine: Machine) -> Value:
-    first, why = prefix_of(machine, arguments.get(0, "iterable", NONE))
-    start = arguments.get(1, "start", Constant(0))
-    if not isinstance(start, Constant):
-        return machine.unknown("where the counting starts is not known", start)
-    return _iterator(machine, [TupleValue((Constant(start.value + i), item)) for i, item in enumerate(first)], why)
-
-
-@models("builtins.zip")
-def zipped(arguments: Arguments, machine: Machine) -> Value:
-    """As long as the shortest; with `strict=True` different lengths are a ValueError."""
-    columns = [prefix_of(machine, value) for value in arguments.positional]
-    known = [len(items) for items, why in columns if why is None]
-    length = min((len(items) for items, _ in columns), default=0)
-    open_columns = [
-        why for items, why in columns if why is not None and len(items) < min(known, default=len(items) + 1)
-    ]
-    strict = machine.truth(arguments.keywords.get("strict", NONE)) is True
-    if strict and not open_columns and arguments.open is None and len(set(known)) > 1:
-        raise machine.raises("ValueError", "zip() arguments have different lengths")
-    rows: list[Value] = [TupleValue(tuple(items[i] for items, _ in columns)) for i in range(length)]
-    why = arguments.open or (open_columns[0] if open_columns else None)
-    return _iterator(machine, [] if arguments.open is not None else rows, why)
-
-
-@models("builtins.map")
-def mapped(arguments: Arguments, machine: Machine) -> Value:
-    function, *iterables = arguments.positional
-    columns = [machine.iterate(value) for value in iterables]
-    unknown = next((column for column in columns if isinstance(column, Unknown)), None)
-    if unknown is not None:
-        return _iterator(machine, [], unknown)
-    rows = zip(*(column for column in columns if not isinstance(column, Unknown)), strict=False)
-    return _iterator(machine, [machine.call(function, row) for row in rows])
-
-
-@models("builtins.filter")
-def filtered(arguments: Arguments, machine: Machine) -> Value:
-    function, iterable = arguments.positional
-    items = machine.iterate(iterable)
-    if isinstance(items, Unknown):
-        return _iterator(machine, [], items)
-    kept: list[Value] = []
-    for item in items:
-        verdict = item if function == NONE else machine.call(function, (item,))
-        keeps = machine.truth(verdict)
-        if keeps is None:
-            return _iterator(machine, kept, machine.unknown("what a filter keeps is not known", verdict))
-        if keeps:
-            kept.append(item)
-    return _iterator(machine, kept)
-
-
 @models("builtins.reversed")
 def backwards(arguments: Arguments, machine: Machine) -> Value:
     receiver = arguments.positional[0]
@@ -344,7 +291,7 @@ def backwards(arguments: Arguments, machine: Machine) -> Value:
 
 @models("builtins.sorted")
 def in_order(arguments: Arguments, machine: Machine) -> Value:
-    items = machine.iterate(arguments.positional[0])
+    items = machine.iterate_in_any_order(arguments.positional[0])
     if isinstance(items, Unknown):
         return machine.allocate(ListObject([], items))
     ordered = sort(machine, items, arguments)
@@ -402,7 +349,7 @@ def _earlier(machine: Machine, left: Value, right: Value) -> int:
 def extreme(arguments: Arguments, machine: Machine) -> Value:
     name = arguments.function.rpartition(".")[2]
     given = arguments.positional
-    items = machine.iterate(given[0]) if len(given) == 1 else list(given)
+    items = machine.iterate_in_any_order(given[0]) if len(given) == 1 else list(given)
     if isinstance(items, Unknown):
         return number_unknown(machine, f"{name} of something not known", items)
     if not items:
@@ -426,28 +373,13 @@ def extreme(arguments: Arguments, machine: Machine) -> Value:
 
 @models("builtins.sum")
 def total(arguments: Arguments, machine: Machine) -> Value:
-    items = machine.iterate(arguments.positional[0])
+    items = machine.iterate_in_any_order(arguments.positional[0])
     if isinstance(items, Unknown):
         return number_unknown(machine, "sum of something not known", items)
     result = arguments.get(1, "start", Constant(0))
     for item in items:
         result = machine.binary("+", result, item)
     return result
-
-
-@models("builtins.any", "builtins.all")
-def quantified(arguments: Arguments, machine: Machine) -> Value:
-    name = arguments.function.rpartition(".")[2]
-    items = machine.iterate(arguments.positional[0])
-    if isinstance(items, Unknown):
-        return number_unknown(machine, f"{name} of something not known", items)
-    truths = [machine.truth(item) for item in items]
-    decisive = name == "any"
-    if decisive in truths:
-        return Constant(decisive)
-    if None in truths:
-        return number_unknown(machine, f"{name} of something not known", *items)
-    return Constant(not decisive)
 
 
 # ---- containers ------------------------------------------------------------------------------------------------------
@@ -457,6 +389,9 @@ def quantified(arguments: Arguments, machine: Machine) -> Value:
 def new_list(arguments: Arguments, machine: Machine) -> Value:
     if not arguments.positional:
         return machine.allocate(ListObject([]))
+    found = unordered.elements(machine, arguments.positional[0])
+    if found is not None:
+        return unordered.listed(machine, found)
     first, why = prefix_of(machine, arguments.positional[0])
     return machine.allocate(ListObject(first, why))
 
@@ -475,11 +410,11 @@ def new_set(arguments: Arguments, machine: Machine) -> Value:
     first: list[Value] = []
     why = None
     if arguments.positional:
-        first, why = prefix_of(machine, arguments.positional[0])
-    if any(isinstance(item, (Unknown, Choice)) for item in first):
-        first, why = [], machine.unknown("an element of a set is not known", *first)
+        known = unordered.elements(machine, arguments.positional[0])
+        first, why = prefix_of(machine, arguments.positional[0]) if known is None else (known, None)
+    elements, doubt = hashing.unique(machine, first)
     cls = KnownClass("builtins.frozenset" if "frozenset" in arguments.function else "builtins.set")
-    return machine.allocate(SetObject(dict.fromkeys(first), why, cls))
+    return machine.allocate(SetObject(elements, why or doubt, cls))
 
 
 @models("builtins.dict")

@@ -5,6 +5,12 @@ A file is predicted, and run, as if it were started without arguments of its own
 
 from __future__ import annotations
 
+import argparse
+import contextlib
+import io
+from typing import Any
+
+from modgraph.prediction.knowledge.plain import lifted, plain
 from modgraph.prediction.knowledge.registry import Arguments, Machine, constant, known_class, models
 from modgraph.prediction.values import (
     FALSE,
@@ -134,19 +140,75 @@ def parse(arguments: Arguments, machine: Machine) -> Value:
     if options is None or others is None or isinstance(words, Unknown) or "namespace" in arguments.keywords:
         return machine.unknown("the arguments of the command line are not known", given)
     why = options.open or others.open
-    if words:
-        why = why or machine.unknown("arguments of a command line are not parsed")
-    values = _values(machine, options, others) if not words else {}
+    given_values, rest = ({}, []) if not words else _parsed(machine, options, words)
+    values = given_values if isinstance(given_values, Unknown) else _values(machine, options, others, given_values)
     if isinstance(values, Unknown):
         return values
     namespace = machine.allocate(InstanceObject(KnownClass(NAMESPACE), values, why, where=arguments.where))
     if arguments.function.endswith("parse_args"):
         return namespace
-    return TupleValue((namespace, machine.allocate(ListObject([], why))))
+    return TupleValue((namespace, machine.allocate(ListObject(rest, why))))
 
 
-def _values(machine: Machine, options: ListObject, others: DictObject) -> dict[str, Value] | Unknown:
-    """What each name has where no argument is given; Unknown where that is an error."""
+_ACTIONS = ("store", "store_true", "store_false", "store_const", "append", "extend", "count")
+_PARSED = ("action", "nargs", "const", "required", "dest")
+"""Keywords of an option by which Python's own parser decides what belongs to it."""
+
+
+def _parsed(
+    machine: Machine, options: ListObject, words: list[Value]
+) -> tuple[dict[str, Value] | Unknown, list[Value]]:
+    """What the words of a command line give, and those that belong to no option: by Python's own parser, which is told
+    of the options as text."""
+    why = machine.unknown("the words of a command line are not known", *words)
+    if options.open is not None or not all(isinstance(each, Constant) and type(each.value) is str for each in words):
+        return options.open or why, []
+    real = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
+    kinds: dict[str, Value] = {}
+    for address in options.items:
+        item = machine.state.find(address, InstanceObject)
+        if item is not None and item.attributes.get("action") in (Constant("help"), Constant("version")):
+            continue
+        option = (
+            {name: plain(machine, value) for name, value in item.attributes.items() if name in _PARSED} if item else {}
+        )
+        if item is None or None in option.values() or not _is_plain(option, item.attributes["default"]):
+            return machine.unknown("an option of the parser is not modelled"), []
+        known = {name: found[0] for name, found in option.items() if found}
+        strings = plain(machine, item.attributes["option_strings"])
+        kinds[known["dest"]] = item.attributes.get("type", NONE)
+        name = known["dest"] if strings and strings[0] else known.pop("dest")
+        try:
+            real.add_argument(*(strings[0] if strings and strings[0] else (name,)), **known)
+        except (TypeError, ValueError, argparse.ArgumentError):
+            return machine.unknown("an option of the parser is not modelled"), []
+    try:
+        with contextlib.redirect_stderr(io.StringIO()):
+            found, rest = real.parse_known_args([str(each.value) for each in words if isinstance(each, Constant)])
+    except SystemExit:
+        return machine.unknown("the words of a command line do not fit its options"), []
+    given = {name: _typed(machine, value, kinds.get(name, NONE)) for name, value in vars(found).items()}
+    return given, [Constant(word) for word in rest]
+
+
+def _is_plain(option: dict[str, tuple[Any] | None], default: Value) -> bool:
+    action = option.get("action") or ("store",)
+    return action[0] in _ACTIONS and (default == NONE or action[0] not in ("append", "extend", "count"))
+
+
+def _typed(machine: Machine, value: Any, kind: Value) -> Value:
+    """Words as the option's type makes them."""
+    if isinstance(value, list):
+        return machine.allocate(ListObject([_typed(machine, each, kind) for each in value]))
+    if isinstance(value, str) and kind != NONE:
+        return machine.call(kind, (Constant(value),))
+    return lifted(machine, value)
+
+
+def _values(
+    machine: Machine, options: ListObject, others: DictObject, given: dict[str, Value]
+) -> dict[str, Value] | Unknown:
+    """What each name has; Unknown where an argument that has to be given is not."""
     values: dict[str, Value] = {}
     for address in options.items:
         item = machine.state.find(address, InstanceObject)
@@ -155,6 +217,11 @@ def _values(machine: Machine, options: ListObject, others: DictObject) -> dict[s
         name, default = option["dest"], option["default"]
         if option.get("action") in (Constant("help"), Constant("version")) or not isinstance(name, Constant):
             continue
+        if name.value in given:
+            values[str(name.value)] = given[str(name.value)]
+            continue
+        if default == NONE and _takes_any(option):
+            default = machine.allocate(ListObject([]))
         if _required(machine, option):
             return machine.unknown(f"the command line has to give {name.value}")
         if name in others.entries:
@@ -168,6 +235,15 @@ def _values(machine: Machine, options: ListObject, others: DictObject) -> dict[s
         if isinstance(key, Constant):
             values.setdefault(str(key.value), value)
     return values
+
+
+def _takes_any(option: dict[str, Value]) -> bool:
+    """An argument by position, of any number: without words an empty list."""
+    strings = option["option_strings"]
+    return isinstance(strings, TupleValue) and not strings.items and option.get("nargs") in (Constant("*"), _REMAINDER)
+
+
+_REMAINDER = Constant("...")
 
 
 def _required(machine: Machine, option: dict[str, Value]) -> bool:

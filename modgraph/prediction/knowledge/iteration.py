@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from modgraph.prediction.knowledge.registry import Machine
+from modgraph.prediction.producing import drain
 from modgraph.prediction.values import (
     OPEN,
     Address,
@@ -61,10 +62,8 @@ def prefix_of(machine: Machine, value: Value) -> tuple[list[Value], Unknown | No
     if module is not None and (why := openness(module)) is not None:
         return certain_children(module), why
     iterator = machine.state.find(value, IteratorObject)
-    if iterator is not None and iterator.open is not None and isinstance(value, Address):
-        rest = iterator.items[iterator.position :]
-        machine.state.change(value, IteratorObject).position = len(iterator.items)
-        return rest, iterator.open
+    if iterator is not None and isinstance(value, Address):
+        return drain(machine, value)
     items = machine.iterate(value)
     return ([], items) if isinstance(items, Unknown) else (items, None)
 

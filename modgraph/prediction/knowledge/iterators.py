@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterable
 
 from modgraph.prediction.knowledge.registry import Arguments, Machine, models
+from modgraph.prediction.producing import Lost, Steps, ended, iterator_of, made_by, take
 from modgraph.prediction.values import (
     NONE,
     Address,
@@ -44,23 +45,24 @@ def _number(value: Value) -> int | None:
 
 @models("itertools.chain")
 def chain(arguments: Arguments, machine: Machine) -> Value:
-    return _chained(machine, arguments.positional)
+    given = machine.allocate(IteratorObject(list(arguments.positional), 0, arguments.open))
+    return made_by(machine, lambda columns: _chained(machine, columns[0]), [given], *arguments.positional)
 
 
 @models("itertools.chain.from_iterable")
 def chain_from_iterable(arguments: Arguments, machine: Machine) -> Value:
-    items = machine.iterate(arguments.positional[-1])
-    return _iterator(machine, [], items) if isinstance(items, Unknown) else _chained(machine, items)
+    return made_by(machine, lambda columns: _chained(machine, columns[0]), arguments.positional[-1:])
 
 
-def _chained(machine: Machine, values: Iterable[Value]) -> Value:
-    joined: list[Value] = []
-    for value in values:
-        items = machine.iterate(value)
-        if isinstance(items, Unknown):
-            return _iterator(machine, joined, items)
-        joined.extend(items)
-    return _iterator(machine, joined)
+def _chained(machine: Machine, iterables: Address) -> Steps:
+    while (iterable := take(machine, iterables)) is not None:
+        column = iterator_of(machine, iterable)
+        while (item := take(machine, column)) is not None:
+            yield item
+        why = ended(machine, column)
+        if why is not None:
+            yield Lost(why)
+    return ended(machine, iterables)
 
 
 @models("itertools.repeat")
@@ -95,21 +97,29 @@ def cycle(arguments: Arguments, machine: Machine) -> Value:
 
 @models("itertools.islice")
 def slice_of(arguments: Arguments, machine: Machine) -> Value:
+    """It takes no more from the other iterator than it comes to."""
     iterable, *bounds = arguments.positional
     numbers = [_number(bound) for bound in bounds]
     if any(number is None and bound != NONE for number, bound in zip(numbers, bounds, strict=True)):
-        return _iterator(machine, [], machine.unknown("the bounds of a slice are not known", *bounds))
-    source = machine.state.find(iterable, IteratorObject)
-    if source is not None and source.open is not None and len(numbers) == 1 and numbers[0] is not None:
-        rest = source.items[source.position :]
-        if numbers[0] <= len(rest):
-            assert isinstance(iterable, Address)
-            machine.state.change(iterable, IteratorObject).position += numbers[0]
-            return _iterator(machine, rest[: numbers[0]])
-    items = machine.iterate(iterable)
-    if isinstance(items, Unknown):
-        return _iterator(machine, [], items)
-    return _iterator(machine, itertools.islice(items, *numbers))
+        why = machine.unknown("the bounds of a slice are not known", *bounds)
+        machine.expose([iterable], why)
+        return _iterator(machine, [], why)
+    given = slice(*numbers)
+    start, stop, stride = given.start or 0, given.stop, given.step or 1
+
+    def steps(columns: list[Address]) -> Steps:
+        count, wanted = 0, start
+        while stop is None or count < stop:
+            item = take(machine, columns[0])
+            if item is None:
+                return ended(machine, columns[0])
+            count += 1
+            if count > wanted:
+                wanted += stride
+                yield item
+        return None
+
+    return made_by(machine, steps, [iterable])
 
 
 @models("itertools.product", "itertools.permutations", "itertools.combinations")
@@ -154,26 +164,31 @@ def group_by(arguments: Arguments, machine: Machine) -> Value:
 
 @models("itertools.pairwise")
 def pairwise(arguments: Arguments, machine: Machine) -> Value:
-    items = machine.iterate(arguments.positional[0])
-    if isinstance(items, Unknown):
-        return _iterator(machine, [], items)
-    return _iterator(machine, [TupleValue(pair) for pair in itertools.pairwise(items)])
+    def steps(columns: list[Address]) -> Steps:
+        last = take(machine, columns[0])
+        while last is not None and (item := take(machine, columns[0])) is not None:
+            pair, last = TupleValue((last, item)), item
+            yield pair
+        return ended(machine, columns[0])
+
+    return made_by(machine, steps, arguments.positional[:1])
 
 
 @models("itertools.accumulate")
 def accumulate(arguments: Arguments, machine: Machine) -> Value:
-    items = machine.iterate(arguments.positional[0])
-    if isinstance(items, Unknown):
-        return _iterator(machine, [], items)
     function, initial = arguments.get(1, "func", NONE), arguments.keywords.get("initial", NONE)
-    pending = items if initial == NONE else [initial, *items]
-    totals: list[Value] = pending[:1]
-    for item in pending[1:]:
-        if function == NONE:
-            totals.append(machine.binary("+", totals[-1], item))
-        else:
-            totals.append(machine.call(function, (totals[-1], item)))
-    return _iterator(machine, totals)
+
+    def steps(columns: list[Address]) -> Steps:
+        total = initial if initial != NONE else take(machine, columns[0])
+        if total is not None:
+            yield total
+        while total is not None and (item := take(machine, columns[0])) is not None:
+            plus = function == NONE
+            total = machine.binary("+", total, item) if plus else machine.call(function, (total, item))
+            yield total
+        return ended(machine, columns[0])
+
+    return made_by(machine, steps, arguments.positional[:1], function)
 
 
 @models("itertools.zip_longest")
@@ -188,30 +203,39 @@ def zip_longest(arguments: Arguments, machine: Machine) -> Value:
 
 @models("itertools.starmap")
 def starmap(arguments: Arguments, machine: Machine) -> Value:
-    rows = _columns(machine, [arguments.positional[1]])
-    if isinstance(rows, Unknown):
-        return _iterator(machine, [], rows)
-    columns = _columns(machine, rows[0])
-    if isinstance(columns, Unknown):
-        return _iterator(machine, [], columns)
-    return _iterator(machine, [machine.call(arguments.positional[0], row) for row in columns])
+    function = arguments.positional[0]
+
+    def steps(columns: list[Address]) -> Steps:
+        while (row := take(machine, columns[0])) is not None:
+            given = machine.iterate(row)
+            if isinstance(given, Unknown):
+                yield Lost(given)
+            else:
+                yield machine.call(function, given)
+        return ended(machine, columns[0])
+
+    return made_by(machine, steps, arguments.positional[1:2], function)
 
 
 @models("itertools.takewhile", "itertools.dropwhile")
 def while_true(arguments: Arguments, machine: Machine) -> Value:
     function, iterable = arguments.positional
-    items = machine.iterate(iterable)
-    if isinstance(items, Unknown):
-        return _iterator(machine, [], items)
-    for position, item in enumerate(items):
-        verdict = machine.truth(machine.call(function, (item,)))
-        if verdict is None:
-            return _iterator(machine, [], machine.unknown("a condition is not known", item))
-        if not verdict:
-            return _iterator(
-                machine, items[:position] if arguments.function.endswith("takewhile") else items[position:]
-            )
-    return _iterator(machine, items if arguments.function.endswith("takewhile") else [])
+    takes = arguments.function.endswith("takewhile")
+
+    def steps(columns: list[Address]) -> Steps:
+        holds = True
+        while (item := take(machine, columns[0])) is not None:
+            verdict = machine.truth(machine.call(function, (item,))) if holds else False
+            if verdict is None:
+                yield Lost(machine.unknown("a condition is not known", item))
+            elif verdict is False and takes:
+                return None
+            holds = verdict is not False
+            if holds is takes:
+                yield item
+        return ended(machine, columns[0])
+
+    return made_by(machine, steps, [iterable], function)
 
 
 @models("itertools.tee", "itertools.compress")

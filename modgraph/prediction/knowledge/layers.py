@@ -7,20 +7,16 @@ A layer that is not modelled gives a tensor of unknown shape. Source: "Shape" in
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-
 from modgraph.prediction.knowledge.elements import Shape
 from modgraph.prediction.knowledge.modules import module_of
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, models
+from modgraph.prediction.knowledge.resampling import windowed
 from modgraph.prediction.knowledge.tensor_names import FUNCTIONAL, SAME_SHAPE
 from modgraph.prediction.knowledge.tensor_values import made, tensor_of
 from modgraph.prediction.values import NONE, Address, Constant, ListObject, TensorObject, TupleValue, Value
 
 _LAYERS = "torch.nn.modules"
 Size = int | None
-Formula = Callable[[Size, Size, Size, Size, Size], Size]
-"""Of size, kernel, stride, padding and dilation along one dimension."""
 
 
 def _attribute(machine: Machine, module: Value, name: str) -> Value | None:
@@ -50,19 +46,6 @@ def _input(arguments: Arguments, machine: Machine) -> TensorObject:
     return (tensor_of(machine, values[0]) if values else None) or TensorObject(None, None)
 
 
-def _windowed(size: Size, kernel: Size, stride: Size, padding: Size, dilation: Size) -> Size:
-    if size is None or kernel is None or not stride or padding is None or dilation is None:
-        return None
-    return (size + 2 * padding - dilation * (kernel - 1) - 1) // stride + 1
-
-
-def _windowed_up(size: Size, kernel: Size, stride: Size, padding: Size, dilation: Size) -> Size:
-    if size is None or kernel is None or not stride or padding is None or dilation is None:
-        return None
-    found = math.ceil((size + 2 * padding - dilation * (kernel - 1) - 1) / stride) + 1
-    return found - 1 if (found - 1) * stride >= size + padding else found
-
-
 # ---- convolutions and pools ------------------------------------------------------------------------------------------
 
 
@@ -86,7 +69,7 @@ def _convolution(rank: int, transposed: bool) -> Model:
             sizes = [_transposed(*each) for each in zip(spatial, kernel, stride, padding, dilation, extra, strict=True)]
         else:
             padding = [0] * rank if isinstance(text, Constant) and text.value == "valid" else padding
-            sizes = [_windowed(*each) for each in zip(spatial, kernel, stride, padding, dilation, strict=True)]
+            sizes = [windowed(*each, False) for each in zip(spatial, kernel, stride, padding, dilation, strict=True)]
         return _result(machine, source, (*source.shape[: -rank - 1], channels, *sizes))
 
     return forward
@@ -108,8 +91,8 @@ def _pool(rank: int, dilated: bool) -> Model:
         padding = _numbers(machine, module, "padding", rank, 0)
         dilation = _numbers(machine, module, "dilation", rank) if dilated else [1] * rank
         upwards = machine.truth(_attribute(machine, module, "ceil_mode") or Constant(False))
-        formula: Formula = _windowed_up if upwards else _windowed
-        sizes = [formula(*each) for each in zip(source.shape[-rank:], kernel, stride, padding, dilation, strict=True)]
+        spatial = source.shape[-rank:]
+        sizes = [windowed(*each, upwards) for each in zip(spatial, kernel, stride, padding, dilation, strict=True)]
         result = _result(machine, source, (*source.shape[:-rank], *sizes))
         if machine.truth(_attribute(machine, module, "return_indices") or Constant(False)) is True:
             return TupleValue((result, _result(machine, source, (*source.shape[:-rank], *sizes), "int64")))
@@ -216,18 +199,9 @@ def _not_modelled(arguments: Arguments, machine: Machine) -> Value:
 
 
 _OTHERS = {
-    "rnn": ("RNN", "LSTM", "GRU", "RNNCell", "LSTMCell", "GRUCell"),
-    "activation": ("MultiheadAttention", "GLU"),
-    "transformer": (
-        *("Transformer", "TransformerEncoder", "TransformerDecoder"),
-        *("TransformerEncoderLayer", "TransformerDecoderLayer"),
-    ),
+    "activation": ("GLU",),
     "sparse": ("EmbeddingBag",),
-    "linear": ("Bilinear",),
-    "upsampling": ("Upsample",),
-    "padding": ("_CircularPadNd", "_ConstantPadNd", "_ReflectionPadNd", "_ReplicationPadNd"),
-    "pixelshuffle": ("PixelShuffle", "PixelUnshuffle"),
-    "fold": ("Fold", "Unfold"),
+    "fold": ("Fold",),
     "flatten": ("Unflatten",),
 }
 models(*(f"{_LAYERS}.{file}.{name}.forward" for file, names in _OTHERS.items() for name in names))(_not_modelled)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from modgraph.prediction import items, lookups
 from modgraph.prediction.knowledge.iteration import pairs_of, prefix_of
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, known_class, models
+from modgraph.prediction.producing import VIEWED
 from modgraph.prediction.values import (
     NONE,
     TRUE,
@@ -23,6 +26,7 @@ from modgraph.prediction.values import (
     Unknown,
     Value,
     ViewObject,
+    is_optional,
 )
 
 if TYPE_CHECKING:
@@ -85,7 +89,11 @@ def fill(
     if why is not None:
         target.open = target.open or why
         target.entries = dict.fromkeys(target.entries, why)  # each may be replaced
-    target.entries.update((key, value) for key, value in pairs if not isinstance(key, (Unknown, Choice)))
+    for key, value in pairs:
+        if isinstance(value, Unknown) and value.optional and key in target.entries:
+            target.entries[key] = replace(value, optional=False)
+        elif not isinstance(key, (Unknown, Choice)):
+            target.entries[key] = value
 
 
 @_changing(f"{DICT}.__init__", f"{DICT}.update", f"{DICT}.__ior__")
@@ -174,7 +182,10 @@ def set_default(arguments: Arguments, machine: Machine) -> Value:
     if isinstance(key, (Unknown, Choice)):
         return _opened(machine, address, "a key is not known", key)
     if key in held.entries:
-        return held.entries[key]
+        found = held.entries[key]
+        if isinstance(found, Unknown) and found.optional:
+            found = machine.state.change(address, DictObject).entries[key] = replace(found, optional=False)
+        return found
     if held.open is not None:
         return held.open
     machine.state.change(address, DictObject).entries[key] = default
@@ -209,8 +220,8 @@ def pop(arguments: Arguments, machine: Machine) -> Value:
 def pop_item(arguments: Arguments, machine: Machine) -> Value:
     """The last entry; of an OrderedDict with `last=False`, the first."""
     address, held = _dict(machine, arguments)
-    if held.open is not None:
-        return held.open
+    if held.unsure is not None:
+        return _opened(machine, address, "which entry is the last is not known", held.unsure)
     if not held.entries:
         raise machine.raises("KeyError", "dictionary is empty")
     last = machine.truth(arguments.get(1, "last", TRUE)) is not False
@@ -261,21 +272,23 @@ def from_keys(arguments: Arguments, machine: Machine) -> Value:
 @models(f"{DICT}.keys", f"{DICT}.values", f"{DICT}.items")
 def view(arguments: Arguments, machine: Machine) -> Value:
     """A snapshot; a view of a dict that changes later is not followed."""
-    _, held = _dict(machine, arguments)
+    address, held = _dict(machine, arguments)
     method = arguments.function.rpartition(".")[2]
-    found: list[Value] = list(held.entries)
+    pairs = list(itertools.takewhile(lambda pair: not is_optional(pair[1]), held.entries.items()))
+    found: list[Value] = [key for key, _ in pairs]
     if method == "values":
-        found = list(held.entries.values())
+        found = [value for _, value in pairs]
     elif method == "items":
-        found = [TupleValue(pair) for pair in held.entries.items()]
-    return machine.allocate(ListObject(found, held.open, KnownClass(f"builtins.dict_{method}")))
+        found = [TupleValue(pair) for pair in pairs]
+    shown = KnownClass(f"builtins.dict_{method}")
+    return machine.allocate(ListObject(found, held.unsure, shown, {VIEWED: address}))
 
 
 @models(f"{DICT}.__reversed__")
 def backwards(arguments: Arguments, machine: Machine) -> Value:
     _, held = _dict(machine, arguments)
-    iterator = IteratorObject([] if held.open is not None else list(held.entries)[::-1])
-    iterator.open = held.open
+    iterator = IteratorObject([] if held.unsure is not None else list(held.entries)[::-1])
+    iterator.open = held.unsure
     return machine.allocate(iterator)
 
 
@@ -283,7 +296,7 @@ def backwards(arguments: Arguments, machine: Machine) -> Value:
 def most_common(arguments: Arguments, machine: Machine) -> Value:
     _, held = _dict(machine, arguments)
     counts = list(held.entries.values())
-    if held.open is not None or not all(isinstance(count, Constant) for count in counts):
+    if held.unsure is not None or not all(isinstance(count, Constant) for count in counts):
         return number_unknown(machine, "counts are not known", *counts)
     ordered = sorted(held.entries.items(), key=lambda item: -item[1].value if isinstance(item[1], Constant) else 0)
     limit = arguments.get(1, "n", NONE)

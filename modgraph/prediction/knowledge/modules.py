@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
+from modgraph.prediction.limits import ITEMS_OF_A_FURTHER_PATH, ITEMS_OF_A_PATH, MAX_SUBMODULES
 from modgraph.prediction.registration import class_name, kind_of
 from modgraph.prediction.values import (
     FALSE,
@@ -18,6 +19,7 @@ from modgraph.prediction.values import (
     TRUE,
     Address,
     BoundMethod,
+    Choice,
     Constant,
     Device,
     DictObject,
@@ -61,6 +63,7 @@ def walk(machine: Machine, root: Value, prefix: str = "", unique: bool = True) -
             continue
         if unique:
             seen.add(value)
+        machine.makes(ITEMS_OF_A_PATH if unique else ITEMS_OF_A_FURTHER_PATH)
         yield path, value
         module = machine.state.find(value, ModuleObject)
         if module is not None:
@@ -215,8 +218,21 @@ def _descend(machine: Machine, value: Value, path: str) -> Value:
 def get_submodule(arguments: Arguments, machine: Machine) -> Value:
     target = arguments.get(1, "target", NONE)
     if not isinstance(target, Constant):
-        return machine.unknown("the path of a submodule is not known", target)
+        return _one_of_all(machine, module_of(machine, arguments)[0], target)
     return _descend(machine, arguments.positional[0], str(target.value))
+
+
+def _one_of_all(machine: Machine, root: Address, path: Value) -> Value:
+    """What stands at a path that is not known. It may be changed through it, so where it may be one of many, all are
+    open from here on."""
+    reason = machine.unknown("the path of a submodule is not known", path).reason
+    modules = tuple(value for value in _children_first(machine, root) if isinstance(value, Address))
+    if 1 < len(modules) <= MAX_SUBMODULES:
+        return Choice(modules, reason, machine.where)
+    found = machine.choice(modules, reason)
+    if isinstance(found, Unknown):
+        machine.expose([root], found)
+    return found
 
 
 @models(f"{MODULE}.get_parameter", f"{MODULE}.get_buffer")
@@ -245,7 +261,7 @@ def extra_repr(arguments: Arguments, machine: Machine) -> Value:
     return Constant("")
 
 
-@models(f"{MODULE}.__repr__", f"{MODULE}.__str__", f"{MODULE}.state_dict", f"{MODULE}.load_state_dict")
+@models(f"{MODULE}.__repr__", f"{MODULE}.__str__", f"{MODULE}.load_state_dict")
 def text_or_state(arguments: Arguments, machine: Machine) -> Value:
     return Unknown(f"Module.{arguments.function.rpartition('.')[2]} is not interpreted", machine.where, inert=True)
 
@@ -394,11 +410,8 @@ def itself(arguments: Arguments, machine: Machine) -> Value:
             "register_full_backward_hook",
             "register_forward_pre_hook",
             "register_forward_hook",
-            "register_state_dict_post_hook",
-            "register_state_dict_pre_hook",
             "register_load_state_dict_pre_hook",
             "register_load_state_dict_post_hook",
-            "_register_state_dict_hook",
             "_register_load_state_dict_pre_hook",
         )
     ),

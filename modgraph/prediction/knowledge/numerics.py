@@ -97,6 +97,12 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "amax": lambda value: max(_flat(value)),
     "amin": lambda value: min(_flat(value)),
     "mean": lambda value: sum(_flat(value)) / len(_flat(value)),
+    "all": lambda value: all(_flat(value)),
+    "any": lambda value: any(_flat(value)),
+    "atleast_1d": lambda value: (
+        value if isinstance(value, list) else _listed(value if isinstance(value, tuple) else [value])
+    ),
+    "repeat": lambda value, times: [number for number in _flat(value) for _ in range(operator.index(times))],
     "maximum": max,
     "minimum": min,
     "argmax": lambda value: _flat(value).index(max(_flat(value))),

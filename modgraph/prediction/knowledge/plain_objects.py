@@ -1,10 +1,8 @@
-"""Plain objects of the standard library: SimpleNamespace, Namespace, ChainMap, MappingProxyType, weakref, json."""
+"""Plain objects of the standard library: SimpleNamespace, Namespace, ChainMap, MappingProxyType, weakref."""
 
 from __future__ import annotations
 
 import ast
-import json
-from typing import Any
 
 from modgraph.prediction.knowledge.plain import lifted
 from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
@@ -99,6 +97,18 @@ def weak_proxy(arguments: Arguments, machine: Machine) -> Value:
     return arguments.positional[0]
 
 
+@models("weakref.getweakrefs", "weakref.getweakrefcount")
+def weak_references(arguments: Arguments, machine: Machine) -> Value:
+    return Unknown("which weak references there are is not followed", machine.where, inert=True)
+
+
+@models("copyreg._slotnames")
+def slot_names(arguments: Arguments, machine: Machine) -> Value:
+    """The names in `__slots__` of a class and its bases; none, where no class has them."""
+    slots = machine.class_attribute(arguments.positional[0], "__slots__")
+    return machine.allocate(ListObject([], machine.unknown("slots are not listed") if slots is not None else None))
+
+
 for _name in ("Lock", "RLock", "Event", "Condition", "Semaphore", "local"):
     known_class(f"threading.{_name}")
 
@@ -120,26 +130,3 @@ def literal(arguments: Arguments, machine: Machine) -> Value:
         return lifted(machine, ast.literal_eval(text.value))
     except (ValueError, SyntaxError) as error:
         raise machine.raises(type(error).__name__, str(error)) from None
-
-
-@models("json.loads")
-def loads(arguments: Arguments, machine: Machine) -> Value:
-    """Of text that is known; `object_hook` is called as json does, innermost objects first."""
-    text = arguments.get(0, "s", NONE)
-    if not isinstance(text, Constant) or set(arguments.keywords) - {"s", "object_hook"}:
-        return machine.unknown("the JSON text is not known", text)
-    try:
-        found = json.loads(text.value)
-    except ValueError as error:
-        raise machine.raises("ValueError", str(error)) from None
-    return _of_json(machine, found, arguments.keywords.get("object_hook", NONE))
-
-
-def _of_json(machine: Machine, value: Any, hook: Value) -> Value:
-    if isinstance(value, dict):
-        entries: dict[Value, Value] = {Constant(key): _of_json(machine, each, hook) for key, each in value.items()}
-        address = machine.allocate(DictObject(entries))
-        return address if hook == NONE else machine.call(hook, (address,))
-    if isinstance(value, list):
-        return machine.allocate(ListObject([_of_json(machine, each, hook) for each in value]))
-    return lifted(machine, value)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from modgraph.graph.model import SourceLocation
-from modgraph.prediction.values import Address, HeapObject, KnownClass, KnownFunction, Unknown, Value
+from modgraph.prediction.values import NONE, Address, Choice, HeapObject, KnownClass, KnownFunction, Unknown, Value
 
 if TYPE_CHECKING:
     from modgraph.prediction.state import State
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 LOADED_MODULES = Unknown("depends on what is imported")
 """sys.modules: which modules are in it is not known, but what one of them is."""
+
+
+INSTALLED = Unknown("depends on where the file is installed", None, inert=True)
+"""`__file__`: some text, which one is not known."""
 
 
 class Raised(Exception):  # noqa: N818 - an event of the interpreted code, no error of this one
@@ -47,9 +51,9 @@ class Raised(Exception):  # noqa: N818 - an event of the interpreted code, no er
         return self
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Arguments:
-    """What a callable was called with; of a method, the receiver is `positional[0]`."""
+    """What a callable was called with; of a method, the receiver is `positional[0]`. Not changed once it is made."""
 
     function: str
     """Name for messages: "len"."""
@@ -97,7 +101,16 @@ class Machine(Protocol):
     def iterate(self, value: Value) -> list[Value] | Unknown:
         """All items of an iterable (a dict gives its keys), or why they are not known. An iterator is used up."""
 
+    def iterate_in_any_order(self, value: Value) -> list[Value] | Unknown:
+        """The same, also of a set whose order is not known: for what does not depend on the order."""
+
     def length(self, value: Value) -> int | Unknown: ...
+
+    def step(self) -> None:
+        """Counts a step; past the limit, what runs is given up."""
+
+    def distribute(self, value: Choice, function: Callable[[Value], Value]) -> Value:
+        """`function` of each alternative, on paths of its own."""
 
     def truth(self, value: Value) -> bool | None:
         """bool(value); None where it cannot be known."""
@@ -141,10 +154,19 @@ class Machine(Protocol):
     # heap
     def allocate(self, item: HeapObject) -> Address: ...
 
-    def copy_deep(self, value: Value) -> Value:
-        """copy.deepcopy: fresh addresses throughout, sharing inside kept."""
+    def copy_deep(self, value: Value, memo: Value = NONE) -> Value:
+        """copy.deepcopy: fresh addresses throughout, sharing inside kept; a `__deepcopy__` is called."""
+
+    def pickled_its_own_way(self, value: Address) -> Unknown | None:
+        """Why a copy of the object may hold something else than it; None where it holds the same."""
+
+    def makes(self, count: int) -> None:
+        """Counts words of memory that are made; `LimitError` where they are used up."""
 
     # not knowing
+    def fork(self, paths: Sequence[Callable[[], Value]], reason: str) -> Value:
+        """Runs each path on a copy of the present state, and joins what they leave; the choice of their values."""
+
     def unknown(self, reason: str, *causes: Value) -> Unknown:
         """An Unknown at the present place; the first Unknown or Choice among `causes` gives both instead."""
 
@@ -234,7 +256,7 @@ def load() -> None:
         _loaded = True
         for file in _KNOWLEDGE:
             importlib.import_module(f"modgraph.prediction.knowledge.{file}")
-        for file in ("registration", "reflection", "signatures", "data_classes", "evaluation"):
+        for file in ("registration", "reflection", "signatures", "data_classes", "made_data_classes", "evaluation"):
             importlib.import_module(f"modgraph.prediction.{file}")
 
 

@@ -6,7 +6,7 @@ import re
 
 from modgraph.prediction.knowledge.bounds import too_long_to_match
 from modgraph.prediction.knowledge.plain import folded, lifted, number_unknown, plain
-from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
+from modgraph.prediction.knowledge.registry import Arguments, Machine, constant, known_class, models
 from modgraph.prediction.limits import MAX_MATCHING_STEPS
 from modgraph.prediction.values import NONE, Constant, InstanceObject, KnownClass, KnownFunction, TupleValue, Value
 
@@ -35,13 +35,19 @@ def regular_expression(arguments: Arguments, machine: Machine) -> Value:
 def matches(arguments: Arguments, machine: Machine) -> Value:
     """None where nothing matches; else the groups, behind `group` and `groups`."""
     given = [plain(machine, value) for value in arguments.positional]
-    if any(found is None for found in given):
-        return machine.unknown("a match of something not known", *arguments.positional)
+    named = {name: plain(machine, value) for name, value in arguments.keywords.items()}
+    if None in given or None in named.values():
+        return machine.unknown("a match of something not known", *arguments.positional, *arguments.keywords.values())
     refused = _refused(arguments, machine, text_at=1)
     if refused is not None:
         return refused
     function = getattr(re, arguments.function.rpartition(".")[2])
-    match = function(*(found[0] for found in given if found is not None))
+    try:
+        match = function(
+            *(found[0] for found in given if found), **{name: found[0] for name, found in named.items() if found}
+        )
+    except (re.error, TypeError, ValueError) as error:
+        raise machine.raises(type(error).__name__, str(error)) from None
     if match is None:
         return NONE
     groups = lifted(machine, (match.group(0), *match.groups()))
@@ -55,6 +61,9 @@ def named_groups(arguments: Arguments, machine: Machine) -> Value:
     return machine.unknown("a match is not known") if match is None else match.attributes["_names"]
 
 
+for _flag, _number in re.RegexFlag.__members__.items():
+    constant(f"re.{_flag}", Constant(int(_number)))
+    constant(f"re.RegexFlag.{_flag}", Constant(int(_number)))
 known_class("re.Match")
 known_class("re.Pattern")
 
@@ -74,10 +83,9 @@ def by_pattern(arguments: Arguments, machine: Machine) -> Value:
     item = machine.state.find(receiver, InstanceObject)
     assert item is not None
     flags = item.attributes["flags"]
-    if flags != Constant(0):
-        return machine.unknown("flags of a pattern are not interpreted", flags)
     name = f"re.{arguments.function.rpartition('.')[2]}"
-    return machine.call(KnownFunction(name), (item.attributes["pattern"], *given), arguments.keywords)
+    keywords = dict(arguments.keywords) if flags == Constant(0) else {**arguments.keywords, "flags": flags}
+    return machine.call(KnownFunction(name), (item.attributes["pattern"], *given), keywords)
 
 
 @models("re.Match.group", "re.Match.groups", "re.Match.__getitem__")

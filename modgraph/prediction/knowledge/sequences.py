@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from modgraph.prediction import hashing, unordered
 from modgraph.prediction.knowledge.iteration import index_of, prefix_of
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
@@ -32,7 +33,10 @@ def _list(machine: Machine, arguments: Arguments) -> tuple[Address, ListObject]:
     """The receiver, and its object to change."""
     address = arguments.positional[0]
     assert isinstance(address, Address)
-    return address, machine.state.change(address, ListObject)
+    item = machine.state.change(address, ListObject)
+    if item.open is not None:
+        unordered.forget(item)
+    return address, item
 
 
 def _opened(machine: Machine, address: Address, keep: int, reason: str, *causes: Value) -> None:
@@ -161,7 +165,10 @@ def reverse(arguments: Arguments, machine: Machine) -> Value:
 def sort(arguments: Arguments, machine: Machine) -> Value:
     from modgraph.prediction.knowledge.builtins import sort as in_order
 
+    known = unordered.elements(machine, arguments.positional[0])
     address, target = _list(machine, arguments)
+    if known is not None:
+        target.items, target.open = known, None
     ordered = in_order(machine, list(target.items), arguments) if target.open is None else target.open
     if isinstance(ordered, Unknown):
         _opened(machine, address, 0, ordered.reason, ordered)
@@ -207,9 +214,20 @@ def add(arguments: Arguments, machine: Machine) -> Value:
     target, item = _set(machine, arguments), arguments.positional[1]
     if isinstance(item, (Unknown, Choice)):
         target.open = target.open or machine.unknown("an element of a set is not known", item)
-    else:
-        target.items[item] = None
+    elif item not in target.items:
+        held = False if _alike(target, item) else hashing.contains(machine, target.items, item)
+        if held is None:
+            target.items, target.open = {}, machine.unknown("whether two elements of a set are equal is not known")
+        elif not held:
+            target.items[item] = None
     return NONE
+
+
+def _alike(target: SetObject, item: Value) -> bool:
+    """A text, or an integer, among such alone, as far as the first shows: another of them is another element."""
+    first = next(iter(target.items), item)
+    kinds = {type(each.value) for each in (first, item) if isinstance(each, Constant)}
+    return isinstance(first, Constant) and isinstance(item, Constant) and len(kinds) == 1 and kinds <= {str, int}
 
 
 @models("builtins.set.discard", "builtins.set.remove")
@@ -217,8 +235,8 @@ def discard(arguments: Arguments, machine: Machine) -> Value:
     target, item = _set(machine, arguments), arguments.positional[1]
     if isinstance(item, (Unknown, Choice)):
         target.items, target.open = {}, target.open or machine.unknown("an element of a set is not known", item)
-    elif item in target.items:
-        del target.items[item]
+    elif (held := hashing.key_of(machine, target.items, item)) is not None:
+        del target.items[held]
     elif arguments.function.endswith("remove") and target.open is None:
         raise machine.raises("KeyError", machine.string(item) or "element")
     return NONE
@@ -257,14 +275,8 @@ def _combined(machine: Machine, kind: str, left: Value, rights: tuple[Value, ...
     for right in rights:
         others, other_why = _members(machine, right)
         why = why or other_why
-        if kind == "union":
-            items |= others
-        elif kind == "intersection":
-            items = {item: None for item in items if item in others}
-        elif kind == "difference":
-            items = {item: None for item in items if item not in others}
-        else:
-            items = {i: None for i in (*items, *others) if (i in items) != (i in others)}
+        items, doubt = hashing.combined(machine, kind, items, others)
+        why = why or doubt
     return SetObject({} if why is not None and kind != "union" else items, why)
 
 

@@ -16,6 +16,8 @@ from typing import Any
 import modgraph.prediction.knowledge.caching
 import modgraph.prediction.knowledge.chance
 import modgraph.prediction.knowledge.command_lines
+import modgraph.prediction.knowledge.copies
+import modgraph.prediction.knowledge.data_texts
 import modgraph.prediction.knowledge.dispatching
 import modgraph.prediction.knowledge.generic_names
 import modgraph.prediction.knowledge.iterators
@@ -28,6 +30,7 @@ from modgraph.prediction.knowledge.registry import (
     Arguments,
     Machine,
     Model,
+    alias,
     constant,
     inert,
     known_class,
@@ -37,7 +40,6 @@ from modgraph.prediction.values import (
     FALSE,
     NONE,
     TRUE,
-    Address,
     Constant,
     FunctionValue,
     InstanceObject,
@@ -239,31 +241,13 @@ def keep(arguments: Arguments, machine: Machine) -> Value:
     return NONE
 
 
-# ---- copy ------------------------------------------------------------------------------------------------------------
-
-
-@models("copy.deepcopy")
-def deep_copy(arguments: Arguments, machine: Machine) -> Value:
-    return machine.copy_deep(arguments.positional[0])
-
-
-@models("copy.copy")
-def shallow_copy(arguments: Arguments, machine: Machine) -> Value:
-    """A new object with the same contents. A module's stores are shared with the original by torch; here they are equal
-    at this point and go their own ways after."""
-    value = arguments.positional[0]
-    if not isinstance(value, Address):
-        return value
-    own = machine.class_attribute(machine.class_of(value), "__copy__")  # Python, too, asks the class alone
-    if own is not None and not isinstance(own, Unknown):
-        return machine.call(own, (value,))
-    return machine.allocate(machine.state.read(value).copy())
-
-
 # ---- the environment -------------------------------------------------------------------------------------------------
 
 constant("sys.maxsize", Constant(sys.maxsize))
 constant("sys.version_info", TupleValue(tuple(Constant(part) for part in sys.version_info)))
+constant("sys.implementation", ModuleReference("sys.implementation"))  # a namespace, like a module
+constant("sys.implementation.name", Constant(sys.implementation.name))
+constant("sys.implementation.version", TupleValue(tuple(Constant(part) for part in sys.version_info)))
 constant("sys.byteorder", Constant(sys.byteorder))
 constant("os.sep", Constant("/"))
 constant("os.linesep", Constant("\n"))
@@ -421,6 +405,7 @@ known_class("enum.StrEnum", "builtins.str", "enum.Enum")
 known_class("enum.Flag", "enum.Enum")
 known_class("enum.IntFlag", "builtins.int", "enum.Flag")
 known_class("enum.EnumMeta", "builtins.type")
+alias("enum.EnumType", "enum.EnumMeta")
 for _owner in ("typing", "typing_extensions"):
     for _name in ("Generic", "Protocol"):
         known_class(f"{_owner}.{_name}")

@@ -85,16 +85,14 @@ SAME_SHAPE = """
 """Functions of `torch.nn.functional` that keep the shape of their first argument."""
 
 FUNCTIONAL = """
-    adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool2d
-    adaptive_max_pool3d affine_grid avg_pool1d avg_pool2d avg_pool3d bilinear binary_cross_entropy
-    binary_cross_entropy_with_logits conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d
-    conv_transpose3d cosine_embedding_loss cosine_similarity cross_entropy ctc_loss embedding embedding_bag fold
-    fractional_max_pool2d fractional_max_pool3d gaussian_nll_loss glu grid_sample grouped_mm
-    hinge_embedding_loss huber_loss interpolate kl_div l1_loss linear linear_cross_entropy lp_pool1d lp_pool2d
-    lp_pool3d margin_ranking_loss max_pool1d max_pool2d max_pool3d max_unpool1d max_unpool2d max_unpool3d
-    mse_loss multi_head_attention_forward multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss
-    nll_loss pairwise_distance pdist pixel_shuffle pixel_unshuffle poisson_nll_loss
-    scaled_dot_product_attention scaled_grouped_mm scaled_mm smooth_l1_loss soft_margin_loss triplet_margin_loss
-    triplet_margin_with_distance_loss unfold upsample upsample_bilinear upsample_nearest
+    affine_grid bilinear binary_cross_entropy binary_cross_entropy_with_logits conv1d conv2d conv3d conv_tbc
+    conv_transpose1d conv_transpose2d conv_transpose3d cosine_embedding_loss cosine_similarity cross_entropy
+    ctc_loss embedding embedding_bag fold fractional_max_pool2d fractional_max_pool3d gaussian_nll_loss glu
+    grid_sample grouped_mm hinge_embedding_loss huber_loss kl_div l1_loss linear linear_cross_entropy lp_pool1d
+    lp_pool2d lp_pool3d margin_ranking_loss max_unpool1d max_unpool2d max_unpool3d mse_loss
+    multi_head_attention_forward multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss nll_loss
+    pairwise_distance pdist poisson_nll_loss scaled_dot_product_attention scaled_grouped_mm scaled_mm
+    smooth_l1_loss soft_margin_loss triplet_margin_loss triplet_margin_with_distance_loss upsample_bilinear
+    upsample_nearest
 """.split()  # noqa: SIM905 a long table reads better as text
 """The other functions of `torch.nn.functional`."""

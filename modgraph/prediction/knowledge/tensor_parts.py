@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from modgraph.prediction.knowledge.elements import Number, Shape, broadcast, count, kept, promoted, strides
 from modgraph.prediction.knowledge.parameters import TENSOR
 from modgraph.prediction.knowledge.registry import Arguments, Machine, models
+from modgraph.prediction.knowledge.tensor_gathering import by_indices
 from modgraph.prediction.knowledge.tensor_shapes import both, like, replaced, source_of
 from modgraph.prediction.knowledge.tensor_values import (
     PAIR,
@@ -23,6 +24,7 @@ from modgraph.prediction.limits import MAX_LOOP_ITERATIONS
 from modgraph.prediction.values import (
     FALSE,
     NONE,
+    Address,
     Constant,
     IteratorObject,
     SliceValue,
@@ -148,6 +150,8 @@ def get_item(arguments: Arguments, machine: Machine) -> Value:
     keys = list(key.items) if isinstance(key, TupleValue) else [key]
     if source.shape is None:
         return like(machine, source, None)
+    if any(isinstance(each, Address) for each in keys):
+        return like(machine, source, *by_indices(machine, source, keys))
     return like(machine, source, _indexed(machine, source.shape, keys), _elements_at(source, keys))
 
 
@@ -245,13 +249,13 @@ def iterate(arguments: Arguments, machine: Machine) -> Value:
     return machine.allocate(IteratorObject(parts))
 
 
-@models(*both("narrow", "select", "index_select", "gather", "diagonal", "diag", "masked_select", "take", "nonzero"))
+@models(*both("narrow", "select", "index_select", "gather", "diagonal", "masked_select", "take"))
 def part(arguments: Arguments, machine: Machine) -> Value:
     source, name = source_of(arguments, machine), arguments.function.rpartition(".")[2]
     dim = arguments.get(1, "dim", NONE)
     place = dimension(machine, dim, len(source.shape)) if source.shape is not None and name in _BY_DIM else None
     if source.shape is None or place is None:
-        return made(machine, None, "int64" if name == "nonzero" else source.dtype)
+        return made(machine, None, source.dtype)
     if name == "select":
         return like(machine, source, (*source.shape[:place], *source.shape[place + 1 :]))
     if name == "narrow":

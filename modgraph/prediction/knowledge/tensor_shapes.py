@@ -423,7 +423,7 @@ def _unknown_shape(arguments: Arguments, machine: Machine) -> Value:
     return made(machine, None, None)
 
 
-for _name in ("unfold", "unflatten", "cdist", "cross", "index_put", "rot90"):
+for _name in ("unflatten", "cdist", "cross", "index_put", "rot90"):
     models(*both(_name))(_unknown_shape)
 models(*(f"torch.{name}" for name in FUNCTIONS), *(f"{TENSOR}.{name}" for name in METHODS))(_unknown_shape)
 

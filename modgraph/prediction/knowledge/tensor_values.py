@@ -11,6 +11,7 @@ from modgraph.prediction.values import (
     Address,
     Choice,
     Constant,
+    EnumMember,
     KnownClass,
     TensorObject,
     TupleValue,
@@ -52,6 +53,7 @@ def made(
 
 def size_of(value: Value) -> int | None:
     """A size that is known; None where it is not."""
+    value = value.value if isinstance(value, EnumMember) else value
     if isinstance(value, Constant) and isinstance(value.value, int):
         return int(value.value)
     return None
@@ -63,20 +65,39 @@ def shape_argument(machine: Machine, values: Sequence[Value]) -> Shape | None:
     Raises:
         Raised: a size is negative, or no integer.
     """
-    if len(values) == 1 and not isinstance(values[0], Constant):
+    if len(values) == 1 and not isinstance(values[0], (Constant, EnumMember)):
         if isinstance(values[0], (Unknown, Choice)):
             # One size or a whole shape: an inert unknown is a number.
-            return (None,) if isinstance(values[0], Unknown) and values[0].inert else None
+            is_number = isinstance(values[0], Unknown) and values[0].inert
+            return Sizes((None,), values[0]) if is_number else None
         items = machine.iterate(values[0]) if tensor_of(machine, values[0]) is None else [values[0]]
         if isinstance(items, Unknown):
             return None
         values = items
     elif len(values) == 1 and isinstance(values[0], Constant) and isinstance(values[0].value, range):
         values = [Constant(number) for number in values[0].value]
-    return tuple(_size(machine, value) for value in values)
+    sizes = tuple(_size(machine, value) for value in values)
+    return Sizes(sizes, _cause(values)) if None in sizes else sizes
+
+
+class Sizes(tuple[int | None, ...]):
+    """A shape in which a size is not known, with the reason."""
+
+    why: Unknown | Choice | None
+
+    def __new__(cls, sizes: Shape, why: Unknown | Choice | None) -> Sizes:
+        made_ = super().__new__(cls, sizes)
+        made_.why = why
+        return made_
+
+
+def _cause(values: Sequence[Value]) -> Unknown | Choice | None:
+    return next((value for value in values if isinstance(value, (Unknown, Choice))), None)
 
 
 def _size(machine: Machine, value: Value) -> int | None:
+    if isinstance(value, EnumMember) and KnownClass("builtins.int") in machine.mro(value.cls):
+        value = value.value
     if isinstance(value, Constant):
         if not isinstance(value.value, int):
             raise machine.raises("TypeError", f"a size must be an int, not {type(value.value).__name__}")

@@ -10,6 +10,11 @@ from typing import Any
 
 import modgraph.prediction.knowledge.compiled
 import modgraph.prediction.knowledge.layers
+import modgraph.prediction.knowledge.parametrizations
+import modgraph.prediction.knowledge.resampling
+import modgraph.prediction.knowledge.sequence_layers
+import modgraph.prediction.knowledge.state_dicts
+import modgraph.prediction.knowledge.tensor_bounds
 import modgraph.prediction.knowledge.tensor_indexing
 import modgraph.prediction.knowledge.tensor_math
 import modgraph.prediction.knowledge.tensor_parts
@@ -19,7 +24,7 @@ from modgraph.prediction.knowledge.elements import MAX_ELEMENTS, Number, Shape, 
 from modgraph.prediction.knowledge.parameters import PARAMETER, TENSOR, device_of
 from modgraph.prediction.knowledge.plain import number_unknown, plain
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, alias, known_class, models
-from modgraph.prediction.knowledge.tensor_values import made, shape_argument, shape_value, tensor_of
+from modgraph.prediction.knowledge.tensor_values import SIZE, made, shape_argument, shape_value, tensor_of
 from modgraph.prediction.values import (
     FALSE,
     NONE,
@@ -28,6 +33,7 @@ from modgraph.prediction.values import (
     Dtype,
     ListObject,
     TensorObject,
+    TupleValue,
     Unknown,
     Value,
 )
@@ -285,8 +291,9 @@ def _from_data(
 
 
 def _partial_shape(machine: Machine, data: Value) -> Shape | None:
-    """Of a list with items that are not known, the sizes that are certain."""
-    items = machine.iterate(data) if machine.state.find(data, ListObject) is not None else None
+    """Of a sequence with items that are not known, the sizes that are certain."""
+    is_sequence = isinstance(data, TupleValue) or machine.state.find(data, ListObject) is not None
+    items = machine.iterate(data) if is_sequence else None
     if items is None or isinstance(items, Unknown):
         return None
     if all(isinstance(item, (Constant, Unknown)) for item in items):
@@ -339,10 +346,19 @@ def legacy(arguments: Arguments, machine: Machine) -> Value:
     dtype = _LEGACY.get(arguments.function.rpartition(".")[2], "float32")
     if not given:
         return made(machine, (0,), dtype, ())
-    if tensor_of(machine, given[0]) is not None or machine.state.find(given[0], ListObject) is not None:
+    if _is_data(given, machine):
         shape, _, elements = _from_data(machine, given[0], dtype)
         return made(machine, shape, dtype, elements)
     return made(machine, shape_argument(machine, given), dtype)
+
+
+def _is_data(given: Sequence[Value], machine: Machine) -> bool:
+    """Numbers to hold, not sizes: any sequence but a torch.Size."""
+    first = given[0]
+    if isinstance(first, TupleValue):
+        return first.cls != SIZE
+    held = tensor_of(machine, first) is not None or machine.state.find(first, ListObject) is not None
+    return held or (isinstance(first, Constant) and isinstance(first.value, range))
 
 
 @models("torch.Size")

@@ -1,0 +1,270 @@
+"""Enum classes: what a name of the body becomes, values that count themselves, aliases, flags and what they combine to.
+
+Source: Python's enum; where versions differ, this Python's.
+"""
+
+from __future__ import annotations
+
+import operator
+import sys
+from typing import TYPE_CHECKING, Any, cast
+
+from modgraph.prediction import classes, functions
+from modgraph.prediction.knowledge.registry import Arguments, Machine, models
+from modgraph.prediction.values import (
+    NONE,
+    ClassMethod,
+    ClassObject,
+    ClassValue,
+    Constant,
+    DictObject,
+    EnumMember,
+    FunctionValue,
+    InstanceObject,
+    KnownClass,
+    ListObject,
+    PropertyValue,
+    StaticMethod,
+    TupleValue,
+    Unknown,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from modgraph.prediction.machine import Interpreter
+
+_FLAG = "enum.Flag"
+_BASES = ("enum.Enum", "enum.IntEnum", "enum.StrEnum", _FLAG, "enum.IntFlag")
+_MIXED_IN: dict[str, type] = {"builtins.str": str, "builtins.int": int, "builtins.float": float}
+_COMBINE: dict[str, Any] = {"|": operator.or_, "&": operator.and_, "^": operator.xor}
+_CANONICAL_ONLY = sys.version_info >= (3, 11)
+"""Flags of several bits are aliases."""
+
+
+# ---- members ---------------------------------------------------------------------------------------------------------
+
+
+def named(machine: Interpreter, cls: Value) -> dict[str, EnumMember] | None:
+    """Every name of an Enum class with its member, those of aliases included; None for another class."""
+    if not isinstance(cls, ClassValue) or not classes.is_enum(machine, cls):
+        return None
+    found: dict[str, EnumMember] = {}
+    for name in _names(machine, cls):
+        member = classes.own_attribute(machine, cls, name)
+        if isinstance(member, EnumMember):
+            found[name] = member
+    return found
+
+
+def members(machine: Interpreter, cls: Value) -> list[Value] | None:
+    """Members of an Enum class in order of definition, aliases left out; None for another class."""
+    found = named(machine, cls)
+    if found is None:
+        return None
+    single = _CANONICAL_ONLY and is_flag(machine, cls)
+    return [
+        member
+        for name, member in found.items()
+        if member.name == name and not (single and _bits(member) is not None and not _is_single(member))
+    ]
+
+
+def _names(machine: Interpreter, cls: ClassValue) -> list[str]:
+    item = machine.state.read(cls.address)
+    assert isinstance(item, ClassObject)
+    statements = item.definition.statements if item.definition is not None else {}
+    return list(dict.fromkeys([*statements, *item.namespace]))
+
+
+def is_flag(machine: Interpreter, cls: Value) -> bool:
+    """The class is derived from enum.Flag."""
+    return any(isinstance(base, KnownClass) and base.name == _FLAG for base in machine.mro(cls))
+
+
+def as_member(machine: Interpreter, cls: ClassValue, name: str, value: Value) -> Value:
+    """What a name of a class body becomes in an Enum class: a member, or the one of an equal value before it."""
+    if name.startswith("__") or (name.startswith("_") and name.endswith("_")) or not classes.is_enum(machine, cls):
+        return value
+    if isinstance(value, (FunctionValue, StaticMethod, ClassMethod, PropertyValue)):
+        return value
+    if isinstance(value, EnumMember):
+        if value.cls != cls:
+            return EnumMember(cls, name, value)
+        value = value.value
+    if name in _ignored(machine, cls):
+        return value
+    before = _before(machine, cls, name)
+    automatic = machine.state.find(value, InstanceObject)
+    if automatic is not None and automatic.cls == KnownClass("enum.auto"):
+        value = _next_value(machine, cls, name, before)
+    value = _mixed_in(machine, cls, value)
+    for member in before:
+        if machine.equal(member.value, value) is True:
+            return member
+    return EnumMember(cls, name, value)
+
+
+def _ignored(machine: Interpreter, cls: ClassValue) -> list[str]:
+    given = classes.own_attribute(machine, cls, "_ignore_")
+    if isinstance(given, Constant):
+        return str(given.value).replace(",", " ").split()
+    found = machine.iterate(given) if given is not None else []
+    return [] if isinstance(found, Unknown) else [each.value for each in found if isinstance(each, Constant)]
+
+
+def _before(machine: Interpreter, cls: ClassValue, name: str) -> list[EnumMember]:
+    """The members that earlier names of the body give, one for each name."""
+    found: list[EnumMember] = []
+    for other in _names(machine, cls):
+        if other == name:
+            break
+        member = classes.own_attribute(machine, cls, other) if not other.startswith("__") else None
+        if isinstance(member, EnumMember):
+            found.append(member)
+    return found
+
+
+def _next_value(machine: Interpreter, cls: ClassValue, name: str, before: list[EnumMember]) -> Value:
+    """What enum.auto() stands for."""
+    last = [member.value for member in before]
+    maker = machine.class_attribute(cls, "_generate_next_value_")
+    function = maker.function if isinstance(maker, (StaticMethod, ClassMethod)) else maker
+    if isinstance(function, FunctionValue):
+        listed = machine.allocate(ListObject(last))
+        return machine.call(function, (Constant(name), Constant(1), Constant(len(last)), listed))
+    if any(isinstance(base, KnownClass) and base.name == "enum.StrEnum" for base in machine.mro(cls)):
+        return Constant(name.lower())
+    numbers = [value.value for value in last if isinstance(value, Constant) and isinstance(value.value, int)]
+    if len(numbers) < len(last) and not all(isinstance(value, Constant) for value in last):
+        return machine.unknown("the values before enum.auto() are not known", *last)
+    if not numbers:
+        return Constant(1)
+    highest = max(numbers) if _CANONICAL_ONLY or is_flag(machine, cls) else numbers[-1]
+    return Constant(1 << highest.bit_length() if is_flag(machine, cls) else highest + 1)
+
+
+def _mixed_in(machine: Interpreter, cls: ClassValue, value: Value) -> Value:
+    """The value as the builtin type that the class is derived from makes it."""
+    if not isinstance(value, Constant):
+        return value
+    for base in machine.mro(cls):
+        wanted = _MIXED_IN.get(base.name) if isinstance(base, KnownClass) else None
+        if wanted is not None and not isinstance(value.value, wanted):
+            try:
+                return Constant(wanted(value.value))
+            except (TypeError, ValueError) as error:
+                raise machine.raises(type(error).__name__, str(error)) from None
+    return value
+
+
+# ---- flags -----------------------------------------------------------------------------------------------------------
+
+
+def _bits(member: Value) -> int | None:
+    value = member.value if isinstance(member, (EnumMember, Constant)) else None
+    value = value.value if isinstance(value, Constant) else value
+    return value if isinstance(value, int) else None
+
+
+def _is_single(member: EnumMember) -> bool:
+    bits = _bits(member)
+    return bits is not None and bits > 0 and bits & (bits - 1) == 0
+
+
+def with_bits(machine: Interpreter, cls: ClassValue, bits: int) -> EnumMember:
+    """The member of a Flag class with these bits: one that has a name, or what several are combined to."""
+    known = list((named(machine, cls) or {}).values())
+    for member in known:
+        if _bits(member) == bits:
+            return member
+    parts = [member.name for member in known if _is_single(member) and (_bits(member) or 0) & bits]
+    return EnumMember(cls, "|".join(dict.fromkeys(parts)), Constant(bits))
+
+
+def combined(machine: Interpreter, symbol: str, left: Value, right: Value) -> Value | None:
+    """`left | right` and kin of flags; None where neither is one."""
+    owner = next((each for each in (left, right) if isinstance(each, EnumMember) and is_flag(machine, each.cls)), None)
+    if owner is None or symbol not in _COMBINE:
+        return None
+    for other in (left, right):
+        same = isinstance(other, EnumMember) and other.cls == owner.cls
+        if not same and not (isinstance(other, Constant) and _is_number(machine, owner.cls)):
+            return None
+    first, second = _bits(left), _bits(right)
+    if first is None or second is None:
+        return machine.unknown("the value of a flag is not known", left, right)
+    return with_bits(machine, owner.cls, _COMBINE[symbol](first, second))
+
+
+def _is_number(machine: Interpreter, cls: ClassValue) -> bool:
+    return KnownClass("builtins.int") in machine.mro(cls)
+
+
+def inverted(machine: Interpreter, value: Value) -> Value | None:
+    """`~value` of a flag; None for another value."""
+    if not isinstance(value, EnumMember) or not is_flag(machine, value.cls):
+        return None
+    bits = _bits(value)
+    if bits is None or _is_number(machine, value.cls):
+        return machine.unknown("the bits that a flag leaves are not modelled")
+    every = 0
+    for member in (named(machine, value.cls) or {}).values():
+        every |= (_bits(member) or 0) if _is_single(member) else 0
+    return with_bits(machine, value.cls, every & ~bits)
+
+
+def holds(machine: Interpreter, container: Value, item: Value) -> bool | None:
+    """`item in container` of two flags of a class; None where they are none."""
+    if not isinstance(container, EnumMember) or not isinstance(item, EnumMember) or container.cls != item.cls:
+        return None
+    inner, outer = _bits(item), _bits(container)
+    return inner & outer == inner if inner is not None and outer is not None else None
+
+
+def parts(machine: Interpreter, value: Value) -> list[Value] | None:
+    """The single flags that a flag is made of; None for another value."""
+    if not isinstance(value, EnumMember) or not is_flag(machine, value.cls):
+        return None
+    bits = _bits(value)
+    known = members(machine, value.cls) or []
+    return None if bits is None else [each for each in known if (_bits(each) or 0) & bits == _bits(each) != 0]
+
+
+# ---- enum.Enum("Name", "A B C") --------------------------------------------------------------------------------------
+
+
+@models(*_BASES)
+def made_by_call(arguments: Arguments, machine: Machine) -> Value:
+    """A class whose members are given as text, as a sequence of names or pairs, or as a mapping."""
+    interpreter = cast("Interpreter", machine)
+    title, given = arguments.get(0, "value", NONE), arguments.get(1, "names", NONE)
+    pairs = _pairs(interpreter, arguments, given)
+    if not isinstance(title, Constant) or isinstance(pairs, Unknown) or set(arguments.keywords) - {"names", "module"}:
+        return machine.unknown("the members of an Enum class are not known", title, given)
+    module = interpreter.frames[-1].module if interpreter.frames else ""
+    cls = functions.make_class(interpreter, f"{module}.{title.value}", (KnownClass(arguments.function),))
+    for name, value in pairs:
+        member = as_member(interpreter, cls, name, value)
+        machine.state.change(cls.address, ClassObject).namespace[name] = member
+    return cls
+
+
+def _pairs(machine: Interpreter, arguments: Arguments, given: Value) -> list[tuple[str, Value]] | Unknown:
+    mapping = machine.state.find(given, DictObject)
+    if mapping is not None and mapping.open is None:
+        items: list[Value] | Unknown = [TupleValue(pair) for pair in mapping.entries.items()]
+    elif isinstance(given, Constant) and isinstance(given.value, str):
+        items = [Constant(name) for name in given.value.replace(",", " ").split()]
+    else:
+        items = machine.iterate(given) if not isinstance(given, Constant) else machine.unknown("no names are given")
+    if isinstance(items, Unknown):
+        return items
+    found: list[tuple[str, Value]] = []
+    for place, item in enumerate(items):
+        name, value = item.items if isinstance(item, TupleValue) and len(item.items) == 2 else (item, None)
+        if not isinstance(name, Constant) or not isinstance(name.value, str):
+            return machine.unknown("a name of an Enum class is not known", name)
+        counted = 1 << place if "Flag" in arguments.function else place + 1
+        strings = arguments.function.endswith("StrEnum")
+        found.append((name.value, value or Constant(name.value.lower() if strings else counted)))
+    return found

@@ -1,0 +1,148 @@
+"""What counts as one key of a dict, or one element of a set: equal values, by `__hash__` and `__eq__` where a class
+has its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, cast
+
+from modgraph.prediction.knowledge.registry import Machine
+from modgraph.prediction.values import (
+    Address,
+    Choice,
+    ClassObject,
+    ClassValue,
+    Constant,
+    EnumMember,
+    FunctionValue,
+    InstanceObject,
+    KnownClass,
+    ModuleObject,
+    SetObject,
+    TupleValue,
+    Unknown,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from modgraph.prediction.machine import Interpreter
+
+Elements = dict[Value, None]
+_NUMBERS = frozenset({"builtins.int", "builtins.str", "builtins.float"})
+
+
+def unique(machine: Machine, values: Iterable[Value]) -> tuple[Elements, Unknown | None]:
+    """The elements of a set made of these values, and why there may be others."""
+    kept: Elements = {}
+    numbers: set[Any] = set()
+    careful = False
+    why: Unknown | None = None
+    for value in values:
+        if value in kept:
+            continue
+        if isinstance(value, (Unknown, Choice)):
+            why = why or machine.unknown("an element of a set is not known", value)
+            continue
+        special = is_special(machine, value)
+        if type(value) is Constant and not careful:
+            if value.value in numbers:
+                continue
+        elif special or careful:
+            held = contains(machine, kept, value)
+            if held is None:
+                return {}, machine.unknown("whether two elements of a set are equal is not known")
+            if held:
+                continue
+        if type(value) is Constant:
+            numbers.add(value.value)
+        careful = careful or special
+        kept[value] = None
+    return kept, why
+
+
+def contains(machine: Machine, elements: Iterable[Value], value: Value) -> bool | None:
+    """One of the elements is the same key as the value."""
+    if isinstance(elements, dict) and value in elements:
+        return True
+    answers = {same(machine, each, value) for each in elements}
+    return True if True in answers else (None if None in answers else False)
+
+
+def key_of(machine: Machine, elements: Iterable[Value], value: Value) -> Value | None:
+    """The element that certainly is the same key as the value."""
+    if isinstance(elements, dict) and value in elements:
+        return value
+    return next((each for each in elements if same(machine, each, value) is True), None)
+
+
+def is_special(machine: Machine, value: Value) -> bool:
+    """It may be the same key as another value that is not equal here."""
+    if isinstance(value, TupleValue):
+        return any(is_special(machine, item) or _is_fraction(item) for item in value.items)
+    if isinstance(value, EnumMember):
+        order = machine.mro(value.cls)
+        return any(isinstance(base, KnownClass) and base.name in _NUMBERS for base in order)
+    return isinstance(value, Address) and _compares_itself(machine, value)
+
+
+def _is_fraction(value: Value) -> bool:
+    return type(value) is Constant and type(value.value) in (bool, float, complex)
+
+
+def _compares_itself(machine: Machine, value: Address) -> bool:
+    item = machine.state.read(value)
+    if isinstance(item, SetObject):
+        return True
+    if not isinstance(item, (InstanceObject, ModuleObject)) or not isinstance(item.cls, ClassValue):
+        return False
+    if isinstance(machine.class_attribute(item.cls, "__eq__"), FunctionValue):
+        return True
+    held = machine.state.find(item.cls.address, ClassObject)
+    return isinstance(item, InstanceObject) and held is not None and "__dataclass_fields__" in held.namespace
+
+
+def same(machine: Machine, left: Value, right: Value) -> bool | None:
+    """The two are one key; None where that is not known."""
+    if left == right:
+        return True
+    if isinstance(left, (Unknown, Choice)) or isinstance(right, (Unknown, Choice)):
+        return None
+    if isinstance(left, Constant) and isinstance(right, Constant):
+        return bool(left.value == right.value)
+    if isinstance(left, TupleValue) and isinstance(right, TupleValue):
+        if len(left.items) != len(right.items):
+            return False
+        answers = {same(machine, *pair) for pair in zip(left.items, right.items, strict=True)}
+        return False if False in answers else (None if None in answers else True)
+    if not is_special(machine, left) and not is_special(machine, right):
+        return False
+    first, second = _own_hash(machine, left), _own_hash(machine, right)
+    if first is not None and second is not None and first != second:
+        return False
+    return machine.equal(left, right)
+
+
+def _own_hash(machine: Machine, value: Value) -> Value | None:
+    """What `__hash__` of its class, written in source, gives; None where it has none, or that is not known."""
+    if not isinstance(value, Address):
+        return None
+    method = machine.class_attribute(cast("Interpreter", machine).class_of(value), "__hash__")
+    found = machine.call(method, (value,)) if isinstance(method, FunctionValue) else None
+    return found if isinstance(found, Constant) else None
+
+
+def combined(machine: Machine, kind: str, left: Elements, right: Elements) -> tuple[Elements, Unknown | None]:
+    """The elements that a set operation leaves."""
+    if kind == "union":
+        return unique(machine, [*left, *right])
+    kept: Elements = {}
+    sides = [(left, right)] if kind != "symmetric_difference" else [(left, right), (right, left)]
+    for mine, others in sides:
+        careful = any(is_special(machine, each) for each in (*mine, *others))
+        for value in mine:
+            held = contains(machine, others, value) if careful or value not in others else True
+            if held is None:
+                return {}, machine.unknown("whether two elements of a set are equal is not known")
+            if held is (kind == "intersection"):
+                kept[value] = None
+    return kept, None

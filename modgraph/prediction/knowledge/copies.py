@@ -1,0 +1,34 @@
+"""The standard library's copy: copies of values, deep and shallow.
+
+Source of all: `copy._deepcopy_dispatch`, `copy._reconstruct`.
+"""
+
+from __future__ import annotations
+
+from modgraph.prediction.knowledge.registry import Arguments, Machine, models
+from modgraph.prediction.values import NONE, Address, ModuleObject, Unknown, Value
+
+
+@models("copy.deepcopy")
+def deep_copy(arguments: Arguments, machine: Machine) -> Value:
+    return machine.copy_deep(arguments.positional[0], arguments.get(1, "memo", NONE))
+
+
+@models("copy.copy")
+def shallow_copy(arguments: Arguments, machine: Machine) -> Value:
+    """A new object with the same contents. One of a module shares the stores of the original, by which either changes
+    the other: both are left unknown."""
+    value = arguments.positional[0]
+    if not isinstance(value, Address):
+        return value
+    own = machine.class_attribute(machine.class_of(value), "__copy__")  # Python, too, asks the class alone
+    if own is not None and not isinstance(own, Unknown):
+        return machine.call(own, (value,))
+    item = machine.state.read(value)
+    why = machine.pickled_its_own_way(value)
+    if why is None and isinstance(item, ModuleObject):
+        why = machine.unknown("a shallow copy of a module shares what it registers with the original")
+    if why is not None:
+        machine.expose([value], why)
+        return why
+    return machine.allocate(item.copy())

@@ -1,0 +1,76 @@
+"""Whether what a target names takes the arguments that stand in it; an error with the signature where it does not."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+
+import libcst as cst
+
+from modgraph.errors import TargetError
+from modgraph.prediction.definitions import Parameter
+from modgraph.prediction.values import FunctionValue
+from modgraph.source.targets import Target
+
+_STARS = {"varargs": "*", "varkw": "**"}
+_MAX_NAMED = 12
+
+
+def require_fitting(function: FunctionValue, n_bound: int, target: Target) -> None:
+    """Nothing, if the arguments of `target` fit; one that is missing is foretold as unknown.
+
+    Args:
+        n_bound: first parameters that are given already: 1 for the `self` of an `__init__`.
+
+    Raises:
+        TargetError: there are too many, or one that there is no parameter for.
+    """
+    parameters = function.definition.parameters[n_bound:]
+    kinds = {each.kind for each in parameters}
+    places = [each.name for each in parameters if each.kind in ("positional", "normal")]
+    named = [each.name for each in parameters if each.kind in ("normal", "keyword")]
+    given = [name for name, _ in target.keywords]
+    other = next((name for name in given if name not in named), None)
+    twice = next((name for name in given if name in places[: len(target.arguments)]), None)
+    if other is not None and "varkw" not in kinds:
+        near = difflib.get_close_matches(other, [name for name in named if name not in given], 1)
+        known = f"its arguments are {', '.join(named[:_MAX_NAMED])}" if named else "it takes no argument by name"
+        hint = f"did you mean {near[0]}=?" if near else known
+        raise _misfit(target, parameters, f"got an unexpected keyword argument {other!r}", hint)
+    if len(target.arguments) > len(places) and "varargs" not in kinds:
+        takes = str(len(places)) if places else "none"
+        why = f"too many positional arguments: it takes {takes}, and {len(target.arguments)} are given"
+        raise _misfit(target, parameters, why, None)
+    if twice in named:
+        raise _misfit(target, parameters, f"multiple values for argument {twice!r}", None)
+
+
+def _misfit(target: Target, parameters: Sequence[Parameter], why: str, hint: str | None) -> TargetError:
+    shown = f"{target.name}({signature_text(parameters)})"
+    return TargetError(f"{shown} in {target.place} cannot be called like that: {why}", file=target.place, hint=hint)
+
+
+def signature_text(parameters: Sequence[Parameter]) -> str:
+    """The parameters as they are written: "d: int, *, depth=2"."""
+    written: list[str] = []
+    kinds = [each.kind for each in parameters]
+    for place, parameter in enumerate(parameters):
+        if parameter.kind != "positional" and "positional" in kinds[place - 1 : place]:
+            written.append("/")
+        if parameter.kind == "keyword" and "varargs" not in kinds and "keyword" not in kinds[:place]:
+            written.append("*")
+        written.append(_written(parameter))
+    return ", ".join([*written, "/"] if kinds[-1:] == ["positional"] else written)
+
+
+def _written(parameter: Parameter) -> str:
+    text = _STARS.get(parameter.kind, "") + parameter.name
+    if parameter.annotation is not None:
+        text += f": {_code(parameter.annotation)}"
+    if parameter.default is not None:
+        text += f" = {_code(parameter.default)}" if parameter.annotation is not None else f"={_code(parameter.default)}"
+    return text
+
+
+def _code(node: cst.BaseExpression) -> str:
+    return " ".join(cst.Module([]).code_for_node(node).split())

@@ -1,0 +1,108 @@
+"""Sets of what has another hash in every run: their elements are known, but not in which order they are walked.
+
+What does not depend on the order is foretold all the same: `sorted`, `len` and kin see the elements; a loop is run in
+several orders, and what these leave differently is not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from modgraph.prediction.knowledge.registry import Machine
+from modgraph.prediction.values import (
+    Address,
+    Constant,
+    Ended,
+    IteratorObject,
+    ListObject,
+    SetObject,
+    Source,
+    TupleValue,
+    Unknown,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from modgraph.prediction.machine import Interpreter
+
+_ELEMENTS = "<elements>"
+"""Attribute of a list that was made of such a set: what is in it."""
+_MOST = 6
+"""Elements whose loop is run in several orders."""
+_WHY = "the order of a set depends on hashes"
+
+
+def in_order(machine: Machine, item: SetObject) -> list[Value] | Unknown:
+    """The elements as Python walks them, where that does not depend on the addresses and hashes of a run."""
+    found = list(item.items)
+    if len(found) < 2:
+        return found
+    room = 8  # the places that a table of so many has at the least; a small integer stands at the place of its value
+    while room * 3 <= len(found) * 5:
+        room *= 2
+    numbers = [each.value for each in found if isinstance(each, Constant) and isinstance(each.value, int)]
+    if len(numbers) == len(found) and all(0 <= number < room for number in numbers):
+        return sorted(found, key=lambda each: each.value if isinstance(each, Constant) else 0)
+    return machine.unknown(_WHY)
+
+
+def elements(machine: Machine, value: Value) -> list[Value] | None:
+    """The elements of a set, or of a list or iterator made of it, that have no known order; None for all else. An
+    iterator is used up."""
+    item = machine.state.read(value) if isinstance(value, Address) else None
+    if isinstance(item, SetObject) and item.open is None and isinstance(in_order(machine, item), Unknown):
+        return list(item.items)
+    if isinstance(item, ListObject) and item.open is not None:
+        held = item.attributes.get(_ELEMENTS)
+        return list(held.items) if isinstance(held, TupleValue) else None
+    if isinstance(item, IteratorObject) and isinstance(item.source, _Elements) and isinstance(value, Address):
+        source = item.source
+        found = source.found(machine)
+        changed = machine.state.change(value, IteratorObject)
+        changed.source = None if found is not None else source.otherwise
+        changed.open = machine.unknown(_WHY) if found is not None else None
+        return found
+    return None
+
+
+def listed(machine: Machine, found: list[Value], why: Unknown | None = None) -> Address:
+    """A list of these, in whatever order."""
+    kept: dict[str, Value] = {_ELEMENTS: TupleValue(tuple(found))}
+    return machine.allocate(ListObject([], why or machine.unknown(_WHY), attributes=kept))
+
+
+def iterator(machine: Machine, found: Callable[[Machine], list[Value] | None], otherwise: Source) -> Address:
+    """An iterator over what `found` gives, in whatever order; over that of `otherwise` where it gives nothing, or the
+    items are asked for one by one."""
+    return machine.allocate(IteratorObject(source=_Elements(found, otherwise)))
+
+
+def forget(item: ListObject) -> None:
+    """The list is about to change."""
+    item.attributes.pop(_ELEMENTS, None)
+
+
+def orders(found: list[Value]) -> list[list[Value]] | None:
+    """Orders in which every element comes first once and last once; None where they are too many to be tried."""
+    if len(found) > _MOST:
+        return None
+    turned = [found[place:] + found[:place] for place in range(len(found))]
+    return turned if len(found) < 3 else [*turned, found[::-1]]
+
+
+class _Elements(Source):
+    """Of an iterator over a set: the first that it gives is not known."""
+
+    __slots__ = ("found", "otherwise")
+
+    def __init__(self, found: Callable[[Machine], list[Value] | None], otherwise: Source) -> None:
+        self.found = found
+        self.otherwise = otherwise
+
+    def step(self, machine: Interpreter, address: Address) -> Value | Ended:
+        machine.state.change(address, IteratorObject).source = self.otherwise
+        return self.otherwise.step(machine, address)
+
+    def references(self) -> tuple[Value, ...]:
+        return self.otherwise.references()
