@@ -32,7 +32,7 @@ from modgraph.prediction.values import (
     Value,
 )
 from modgraph.source.index import Definition
-from modgraph.source.modules import Parsed, SourceError, SourceModule
+from modgraph.source.modules import SourceError, SourceModule
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
@@ -421,7 +421,3 @@ def shadow_class(machine: Interpreter, known: KnownClass) -> ClassValue | None:
                     made = _class_from_index(machine, source, definition, shadow=True)
                 machine.shadows[known.name] = made if isinstance(made, ClassValue) else None
     return machine.shadows[known.name]
-
-
-def parsed_of(function: FunctionValue) -> Parsed:
-    return function.definition.parsed

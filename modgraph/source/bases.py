@@ -6,6 +6,7 @@ import ast
 import builtins
 from collections.abc import Iterable, Iterator
 
+from modgraph.source.dotted_names import dotted
 from modgraph.source.index import ImportedName
 from modgraph.source.modules import ModuleFinder, SourceModule
 
@@ -119,9 +120,9 @@ class BaseResolver:
             for target, value in _assignments(tree.body):
                 values = (value.body, value.orelse) if isinstance(value, ast.IfExp) else (value,)
                 for option in values:
-                    dotted = _dotted(option)
-                    if isinstance(target, ast.Name) and dotted is not None and dotted != target.id:
-                        found.setdefault(target.id, []).append(dotted)
+                    name = dotted(option)
+                    if isinstance(target, ast.Name) and name is not None and name != target.id:
+                        found.setdefault(target.id, []).append(name)
             self._aliases[module.name] = found
         return self._aliases[module.name]
 
@@ -186,11 +187,3 @@ def blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
         yield handler.body
     yield getattr(statement, "orelse", [])
     yield getattr(statement, "finalbody", [])
-
-
-def _dotted(node: ast.expr) -> str | None:
-    if isinstance(node, ast.Name):
-        return node.id
-    if isinstance(node, ast.Attribute) and (prefix := _dotted(node.value)) is not None:
-        return f"{prefix}.{node.attr}"
-    return None

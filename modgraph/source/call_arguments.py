@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from modgraph.source.bases import pairs
+from modgraph.source.dotted_names import dotted
 from modgraph.source.modules import SourceModule
 from modgraph.source.targets import Ref
 
@@ -48,7 +49,7 @@ def _in_scope(body: Iterable[ast.AST], scope: _Scope, name: str) -> Iterator[Arg
     for node in _own_nodes(body):
         if isinstance(node, _Function):
             yield from _in_scope(node.body, _Scope(node.body, scope, scope.module, scope.changed, node.args), name)
-        elif isinstance(node, ast.Call) and (node.args or node.keywords) and _dotted(node.func) == name:
+        elif isinstance(node, ast.Call) and (node.args or node.keywords) and dotted(node.func) == name:
             try:
                 yield scope.arguments(node)
             except _UnknownError:
@@ -116,7 +117,7 @@ class _Scope:
             case ast.Subscript(value=whole, slice=index):
                 return _item(self.value(whole, depth + 1), self.value(index, depth + 1))
             case ast.Attribute():
-                return self._imported(_dotted(node))
+                return self._imported(dotted(node))
         raise _UnknownError
 
     def _items(self, nodes: list[ast.expr], depth: int) -> list[Any]:
@@ -276,11 +277,3 @@ def _item(whole: Any, index: Any) -> Any:
     except (LookupError, TypeError) as error:
         raise _UnknownError from error
     raise _UnknownError
-
-
-def _dotted(node: ast.expr) -> str | None:
-    if isinstance(node, ast.Name):
-        return node.id
-    if isinstance(node, ast.Attribute) and (prefix := _dotted(node.value)) is not None:
-        return f"{prefix}.{node.attr}"
-    return None

@@ -16,6 +16,7 @@ from functools import cached_property
 from modgraph.errors import TargetError
 from modgraph.source.bases import BaseResolver, pairs
 from modgraph.source.call_arguments import Arguments, calls_with_values
+from modgraph.source.dotted_names import dotted
 from modgraph.source.modules import ModuleFinder, SourceModule, finder_for
 from modgraph.source.syntax import (
     SELF_RETURNING,
@@ -26,7 +27,6 @@ from modgraph.source.syntax import (
     bound_names,
     callable_bare,
     classes_in,
-    dotted,
     is_constant,
     is_own_attribute,
     keeps_subclasses,

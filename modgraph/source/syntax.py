@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TypeGuard
 
 from modgraph.source.bases import blocks, pairs
+from modgraph.source.dotted_names import dotted
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 SELF_RETURNING = frozenset(
@@ -112,14 +113,6 @@ def callable_bare(function: FunctionNode, bound: int = 0) -> bool:
     arguments = function.args
     positional = len(arguments.posonlyargs) + len(arguments.args) - len(arguments.defaults)
     return positional <= bound and all(default is not None for default in arguments.kw_defaults)
-
-
-def dotted(node: ast.expr) -> str | None:
-    if isinstance(node, ast.Name):
-        return node.id
-    if isinstance(node, ast.Attribute) and (prefix := dotted(node.value)) is not None:
-        return f"{prefix}.{node.attr}"
-    return None
 
 
 def annotation_name(node: ast.expr) -> str | None:

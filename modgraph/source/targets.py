@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from modgraph.errors import TargetError
+from modgraph.source.dotted_names import dotted
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +204,7 @@ def _parse_object(text: str, whole: str) -> tuple[str, tuple[Any, ...], tuple[tu
             hint="write it as model.py:Net or 'model.py:Net(depth=4)' (quoted for the shell)",
         ) from error
     function = node.func if isinstance(node, ast.Call) else node
-    name = _dotted(function)
+    name = dotted(function)
     if name is None:
         raise TargetError(f"{text!r} in target {whole!r} is not the name of a class, function or instance")
     if not isinstance(node, ast.Call):
@@ -214,21 +215,13 @@ def _parse_object(text: str, whole: str) -> tuple[str, tuple[Any, ...], tuple[tu
     return name, positional, tuple((str(k.arg), _literal(k.value, whole)) for k in node.keywords), True
 
 
-def _dotted(node: ast.expr) -> str | None:
-    if isinstance(node, ast.Name):
-        return node.id
-    if isinstance(node, ast.Attribute) and (prefix := _dotted(node.value)) is not None:
-        return f"{prefix}.{node.attr}"
-    return None
-
-
 def _literal(node: ast.expr, whole: str) -> Any:
     """The value of a literal; a dotted name such as `torch.nn.ReLU` is a `Ref`."""
     try:
         return ast.literal_eval(node)
     except (ValueError, SyntaxError, TypeError, MemoryError):
         pass
-    if isinstance(node, ast.Attribute) and (name := _dotted(node)) is not None:
+    if isinstance(node, ast.Attribute) and (name := dotted(node)) is not None:
         return Ref(name)
     if isinstance(node, ast.Tuple | ast.List | ast.Set):
         items = [_literal(element, whole) for element in node.elts]
