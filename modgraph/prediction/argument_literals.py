@@ -7,26 +7,21 @@ from collections.abc import Mapping
 from typing import Any
 
 from modgraph.prediction.knowledge.registry import Machine
+from modgraph.prediction.objects import DictObject, InstanceObject, ListObject, ModuleObject, SetObject, TensorObject
 from modgraph.prediction.values import (
     BoundMethod,
     Choice,
     ClassValue,
     Constant,
     Device,
-    DictObject,
     Dtype,
     EnumMember,
     FunctionValue,
     GenericAlias,
-    InstanceObject,
     KnownClass,
     KnownFunction,
-    ListObject,
-    ModuleObject,
     ModuleReference,
     PartialValue,
-    SetObject,
-    TensorObject,
     TupleValue,
     Unknown,
     Value,

@@ -20,6 +20,15 @@ from modgraph.prediction import (
 from modgraph.prediction.knowledge import registry
 from modgraph.prediction.knowledge.caching import CACHED
 from modgraph.prediction.knowledge.registry import Raised
+from modgraph.prediction.objects import (
+    ClassObject,
+    DictObject,
+    InstanceObject,
+    ListObject,
+    ModuleObject,
+    SetObject,
+    TensorObject,
+)
 from modgraph.prediction.values import (
     MODULE,
     NONE,
@@ -28,26 +37,19 @@ from modgraph.prediction.values import (
     BoundMethod,
     Choice,
     ClassMethod,
-    ClassObject,
     ClassValue,
     Constant,
-    DictObject,
     EnumMember,
     FunctionValue,
     GeneratedMethod,
     GenericAlias,
-    InstanceObject,
     KnownClass,
     KnownFunction,
-    ListObject,
-    ModuleObject,
     ModuleReference,
     PartialValue,
     PropertyValue,
-    SetObject,
     StaticMethod,
     SuperValue,
-    TensorObject,
     TupleValue,
     Unknown,
     Value,

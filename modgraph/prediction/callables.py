@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from modgraph.prediction import attributes, data_classes
 from modgraph.prediction.knowledge import registry
 from modgraph.prediction.knowledge.plain import number_unknown
+from modgraph.prediction.objects import DictObject
 from modgraph.prediction.values import (
     NONE,
     TRUE,
     BoundMethod,
     Constant,
-    DictObject,
     EnumMember,
     FunctionValue,
     GenericAlias,

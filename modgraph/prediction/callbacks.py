@@ -8,16 +8,8 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from modgraph.prediction.knowledge.registry import Raised
-from modgraph.prediction.values import (
-    NONE,
-    Address,
-    BoundMethod,
-    EnvironmentObject,
-    FunctionValue,
-    KnownFunction,
-    Unknown,
-    Value,
-)
+from modgraph.prediction.objects import EnvironmentObject
+from modgraph.prediction.values import NONE, Address, BoundMethod, FunctionValue, KnownFunction, Unknown, Value
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter

@@ -13,24 +13,26 @@ from modgraph.prediction import enumerations, lookups, producing, unordered
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.knowledge.registry import INSTALLED, LOADED_MODULES
 from modgraph.prediction.limits import MAX_COMPARED_DEPTH
+from modgraph.prediction.objects import (
+    ClassObject,
+    DictObject,
+    InstanceObject,
+    IteratorObject,
+    ListObject,
+    ModuleObject,
+    SetObject,
+    TensorObject,
+)
 from modgraph.prediction.values import (
     FALSE,
     NONE,
     TRUE,
     Address,
     Choice,
-    ClassObject,
     ClassValue,
     Constant,
-    DictObject,
     EnumMember,
-    InstanceObject,
-    IteratorObject,
     KnownClass,
-    ListObject,
-    ModuleObject,
-    SetObject,
-    TensorObject,
     TupleValue,
     Unknown,
     Value,

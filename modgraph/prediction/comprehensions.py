@@ -10,18 +10,9 @@ import libcst as cst
 from modgraph.prediction import expressions, hashing, items, names, producing, targets, unordered
 from modgraph.prediction.frames import Frame
 from modgraph.prediction.limits import MAX_PLAIN_STEPS
+from modgraph.prediction.objects import DictObject, EnvironmentObject, ListObject, SetObject
 from modgraph.prediction.producing import Lost, Steps
-from modgraph.prediction.values import (
-    NONE,
-    Address,
-    DictObject,
-    EnvironmentObject,
-    ListObject,
-    SetObject,
-    TupleValue,
-    Unknown,
-    Value,
-)
+from modgraph.prediction.values import NONE, Address, TupleValue, Unknown, Value
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter

@@ -12,6 +12,7 @@ from modgraph.prediction import control, expressions, statements, targets
 from modgraph.prediction.frames import Frame, Outcome
 from modgraph.prediction.guards import Guard, Leaving
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Raised, known_class, models
+from modgraph.prediction.objects import InstanceObject, IteratorObject, ListObject
 from modgraph.prediction.state import State
 from modgraph.prediction.values import (
     FALSE,
@@ -21,11 +22,8 @@ from modgraph.prediction.values import (
     ClassValue,
     Constant,
     FunctionValue,
-    InstanceObject,
-    IteratorObject,
     KnownClass,
     KnownFunction,
-    ListObject,
     PartialValue,
     TupleValue,
     Unknown,

@@ -13,18 +13,9 @@ from modgraph.prediction.frames import Frame, Loop, Outcome
 from modgraph.prediction.joining import join, widen
 from modgraph.prediction.knowledge.registry import Raised
 from modgraph.prediction.limits import MAX_LOOP_ITERATIONS, MAX_WIDENINGS
+from modgraph.prediction.objects import ListObject, ModuleObject
 from modgraph.prediction.state import State
-from modgraph.prediction.values import (
-    NONE,
-    Address,
-    Choice,
-    ListObject,
-    ModuleObject,
-    SliceValue,
-    TupleValue,
-    Unknown,
-    Value,
-)
+from modgraph.prediction.values import NONE, Address, Choice, SliceValue, TupleValue, Unknown, Value
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter

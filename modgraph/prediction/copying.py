@@ -5,25 +5,27 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from modgraph.prediction.objects import (
+    ClassObject,
+    DictObject,
+    EnvironmentObject,
+    HeapObject,
+    InstanceObject,
+    IteratorObject,
+    ListObject,
+    ModuleObject,
+    SetObject,
+    TensorObject,
+)
 from modgraph.prediction.state import State
 from modgraph.prediction.values import (
     NONE,
     Address,
     BoundMethod,
     Choice,
-    ClassObject,
     ClassValue,
-    DictObject,
-    EnvironmentObject,
     FunctionValue,
-    HeapObject,
-    InstanceObject,
-    IteratorObject,
-    ListObject,
-    ModuleObject,
     PartialValue,
-    SetObject,
-    TensorObject,
     TupleValue,
     Unknown,
     Value,

@@ -10,6 +10,7 @@ import libcst as cst
 
 from modgraph.prediction import attributes, classes, enumerations, expressions, functions
 from modgraph.prediction.knowledge.registry import Arguments, Machine, constant, known_class, models
+from modgraph.prediction.objects import ClassObject, DictObject, InstanceObject, ListObject
 from modgraph.prediction.values import (
     FALSE,
     NONE,
@@ -17,17 +18,13 @@ from modgraph.prediction.values import (
     Address,
     BoundMethod,
     Choice,
-    ClassObject,
     ClassValue,
     Constant,
-    DictObject,
     EnumMember,
     FunctionValue,
     GeneratedMethod,
-    InstanceObject,
     KnownClass,
     KnownFunction,
-    ListObject,
     PartialValue,
     PropertyValue,
     TupleValue,

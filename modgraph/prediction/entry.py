@@ -17,19 +17,16 @@ from modgraph.prediction import calls, expressions, metaclasses, text
 from modgraph.prediction.frames import LimitError
 from modgraph.prediction.knowledge.registry import Arguments, Raised
 from modgraph.prediction.machine import Interpreter
+from modgraph.prediction.objects import DictObject, ListObject, ModuleObject, SetObject
 from modgraph.prediction.target_arguments import require_fitting
 from modgraph.prediction.values import (
     OPEN,
     Address,
     BoundMethod,
     ClassValue,
-    DictObject,
     FunctionValue,
     KnownFunction,
-    ListObject,
-    ModuleObject,
     ModuleReference,
-    SetObject,
     TupleValue,
     Unknown,
     Value,

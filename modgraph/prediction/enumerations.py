@@ -11,18 +11,15 @@ from typing import TYPE_CHECKING, Any, cast
 
 from modgraph.prediction import classes, functions
 from modgraph.prediction.knowledge.registry import Arguments, Machine, models
+from modgraph.prediction.objects import ClassObject, DictObject, InstanceObject, ListObject
 from modgraph.prediction.values import (
     NONE,
     ClassMethod,
-    ClassObject,
     ClassValue,
     Constant,
-    DictObject,
     EnumMember,
     FunctionValue,
-    InstanceObject,
     KnownClass,
-    ListObject,
     PropertyValue,
     StaticMethod,
     TupleValue,

@@ -11,7 +11,8 @@ from modgraph.prediction import expressions, items, statements
 from modgraph.prediction.frames import Frame
 from modgraph.prediction.knowledge.registry import Arguments, Machine, models
 from modgraph.prediction.limits import MAX_EVALUATED_DEPTH, MAX_EVALUATED_TEXT
-from modgraph.prediction.values import NONE, Constant, DictObject, EnvironmentObject, Unknown, Value
+from modgraph.prediction.objects import DictObject, EnvironmentObject
+from modgraph.prediction.values import NONE, Constant, Unknown, Value
 from modgraph.source.modules import Parsed
 
 if TYPE_CHECKING:

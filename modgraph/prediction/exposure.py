@@ -11,25 +11,27 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from modgraph.prediction import callbacks
-from modgraph.prediction.values import (
-    OPEN,
-    Address,
-    BoundMethod,
-    Choice,
+from modgraph.prediction.objects import (
     DictObject,
-    FunctionValue,
     HeapObject,
     InstanceObject,
     IteratorObject,
     ListObject,
     ModuleObject,
-    PartialValue,
     SetObject,
     TensorObject,
+    ViewObject,
+)
+from modgraph.prediction.values import (
+    OPEN,
+    Address,
+    BoundMethod,
+    Choice,
+    FunctionValue,
+    PartialValue,
     TupleValue,
     Unknown,
     Value,
-    ViewObject,
 )
 
 if TYPE_CHECKING:

@@ -22,19 +22,8 @@ from modgraph.prediction import (
 from modgraph.prediction.frames import EnoughError, Frame
 from modgraph.prediction.knowledge.registry import Arguments
 from modgraph.prediction.limits import MAX_YIELDED
-from modgraph.prediction.values import (
-    NONE,
-    TRUE,
-    Choice,
-    Constant,
-    DictObject,
-    ListObject,
-    SetObject,
-    SliceValue,
-    TupleValue,
-    Unknown,
-    Value,
-)
+from modgraph.prediction.objects import DictObject, ListObject, SetObject
+from modgraph.prediction.values import NONE, TRUE, Choice, Constant, SliceValue, TupleValue, Unknown, Value
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter

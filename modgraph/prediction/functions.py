@@ -14,17 +14,15 @@ from modgraph.prediction.guards import Guard
 from modgraph.prediction.knowledge import registry
 from modgraph.prediction.knowledge.registry import Arguments, Raised
 from modgraph.prediction.limits import MAX_DECORATOR_STEPS, TOO_DEEP
+from modgraph.prediction.objects import ClassObject, EnvironmentObject, InstanceObject
 from modgraph.prediction.values import (
     Address,
     BoundMethod,
     ClassMethod,
-    ClassObject,
     ClassValue,
     Constant,
-    EnvironmentObject,
     FunctionValue,
     GenericAlias,
-    InstanceObject,
     KnownClass,
     PartialValue,
     StaticMethod,

@@ -17,8 +17,9 @@ from modgraph.prediction.frames import Frame, Loop, Outcome
 from modgraph.prediction.guards import Guard
 from modgraph.prediction.knowledge.registry import Raised
 from modgraph.prediction.limits import MAX_LOOP_ITERATIONS, MAX_YIELDED
+from modgraph.prediction.objects import EnvironmentObject, InstanceObject
 from modgraph.prediction.producing import Lost, Steps
-from modgraph.prediction.values import NONE, Address, EnvironmentObject, InstanceObject, Unknown, Value
+from modgraph.prediction.values import NONE, Address, Unknown, Value
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter

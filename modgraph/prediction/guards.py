@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from modgraph.prediction.frames import Frame, Outcome
 from modgraph.prediction.joining import join
 from modgraph.prediction.knowledge.registry import Raised
+from modgraph.prediction.objects import EnvironmentObject
 from modgraph.prediction.state import State
-from modgraph.prediction.values import EnvironmentObject, Unknown, Value
+from modgraph.prediction.values import Unknown, Value
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter

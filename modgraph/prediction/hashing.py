@@ -7,18 +7,15 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, cast
 
 from modgraph.prediction.knowledge.registry import Machine
+from modgraph.prediction.objects import ClassObject, InstanceObject, ModuleObject, SetObject
 from modgraph.prediction.values import (
     Address,
     Choice,
-    ClassObject,
     ClassValue,
     Constant,
     EnumMember,
     FunctionValue,
-    InstanceObject,
     KnownClass,
-    ModuleObject,
-    SetObject,
     TupleValue,
     Unknown,
     Value,

@@ -14,22 +14,24 @@ import libcst as cst
 
 from modgraph.prediction.frames import LimitError
 from modgraph.prediction.knowledge.registry import Raised
+from modgraph.prediction.objects import (
+    ClassObject,
+    DictObject,
+    EnvironmentObject,
+    InstanceObject,
+    ListObject,
+    ModuleObject,
+    SetObject,
+)
 from modgraph.prediction.values import (
     Address,
     BoundMethod,
-    ClassObject,
     ClassValue,
     Constant,
-    DictObject,
     EnumMember,
-    EnvironmentObject,
     FunctionValue,
-    InstanceObject,
     KnownClass,
-    ListObject,
-    ModuleObject,
     PartialValue,
-    SetObject,
     TupleValue,
     Value,
 )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from modgraph.prediction import classes, enumerations, hashing, lookups, metaclasses, unordered
 from modgraph.prediction.knowledge.registry import LOADED_MODULES
+from modgraph.prediction.objects import DictObject, InstanceObject, ListObject, ViewObject
 from modgraph.prediction.state import room_of
 from modgraph.prediction.values import (
     NONE,
@@ -16,20 +17,16 @@ from modgraph.prediction.values import (
     ClassMethod,
     ClassValue,
     Constant,
-    DictObject,
     EnumMember,
     FunctionValue,
     GenericAlias,
-    InstanceObject,
     KnownClass,
     KnownFunction,
-    ListObject,
     ModuleReference,
     SliceValue,
     TupleValue,
     Unknown,
     Value,
-    ViewObject,
     is_optional,
 )
 

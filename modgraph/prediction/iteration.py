@@ -6,19 +6,14 @@ from typing import TYPE_CHECKING, cast
 
 from modgraph.prediction import classes, enumerations, producing, unordered
 from modgraph.prediction.limits import MAX_LOOP_ITERATIONS
+from modgraph.prediction.objects import DictObject, HeapObject, IteratorObject, ListObject, SetObject, TensorObject
 from modgraph.prediction.values import (
     Address,
     Choice,
     ClassValue,
     Constant,
-    DictObject,
     EnumMember,
-    HeapObject,
-    IteratorObject,
     KnownClass,
-    ListObject,
-    SetObject,
-    TensorObject,
     TupleValue,
     Unknown,
     Value,

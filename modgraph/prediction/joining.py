@@ -15,12 +15,8 @@ from typing import TypeVar
 
 from modgraph.graph.model import SourceLocation
 from modgraph.prediction.limits import MAX_ALTERNATIVES, MAX_COMPARED_OBJECTS
-from modgraph.prediction.state import State
-from modgraph.prediction.values import (
-    OPEN,
+from modgraph.prediction.objects import (
     STALE,
-    Address,
-    Choice,
     ClassObject,
     DictObject,
     EnvironmentObject,
@@ -31,10 +27,9 @@ from modgraph.prediction.values import (
     ModuleObject,
     SetObject,
     TensorObject,
-    TupleValue,
-    Unknown,
-    Value,
 )
+from modgraph.prediction.state import State
+from modgraph.prediction.values import OPEN, Address, Choice, TupleValue, Unknown, Value
 
 KeyType = TypeVar("KeyType")
 

@@ -15,8 +15,9 @@ from modgraph.graph.build import GraphBuilder
 from modgraph.graph.model import Graph, ModelInfo, ModuleNode, Problem
 from modgraph.prediction.entry import Prediction, find_name, interpreter, load_target, predict_value, with_deep_stack
 from modgraph.prediction.machine import Interpreter
+from modgraph.prediction.objects import ModuleObject
 from modgraph.prediction.tree import build_graph
-from modgraph.prediction.values import OPEN, Address, ClassValue, FunctionValue, ModuleObject, Unknown, Value
+from modgraph.prediction.values import OPEN, Address, ClassValue, FunctionValue, Unknown, Value
 from modgraph.source.targets import Target, import_name
 
 _REASON = "the arguments that the live model was built with are not known"

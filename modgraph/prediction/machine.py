@@ -36,17 +36,14 @@ from modgraph.prediction.joining import choice_of, join
 from modgraph.prediction.knowledge import registry
 from modgraph.prediction.knowledge.registry import Arguments, Raised
 from modgraph.prediction.limits import MAX_COPIED_OBJECTS, MAX_MADE_ITEMS, MAX_MODULE_STEPS, MAX_SECONDS, MAX_STEPS
+from modgraph.prediction.objects import ClassObject, EnvironmentObject, HeapObject, InstanceObject
 from modgraph.prediction.state import Base, State, Trouble
 from modgraph.prediction.values import (
     NONE,
     Address,
     Choice,
-    ClassObject,
     ClassValue,
     Constant,
-    EnvironmentObject,
-    HeapObject,
-    InstanceObject,
     KnownClass,
     TupleValue,
     Unknown,

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, cast
 
 from modgraph.prediction import data_classes, functions
 from modgraph.prediction.knowledge.registry import Arguments, Machine, models
-from modgraph.prediction.values import NONE, Constant, DictObject, TupleValue, Unknown, Value
+from modgraph.prediction.objects import DictObject
+from modgraph.prediction.values import NONE, Constant, TupleValue, Unknown, Value
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter

@@ -8,17 +8,8 @@ import libcst as cst
 
 from modgraph.prediction import control, expressions, items, names, statements
 from modgraph.prediction.frames import Frame, Outcome
-from modgraph.prediction.values import (
-    NONE,
-    ClassValue,
-    Constant,
-    DictObject,
-    KnownClass,
-    ListObject,
-    TupleValue,
-    Unknown,
-    Value,
-)
+from modgraph.prediction.objects import DictObject, ListObject
+from modgraph.prediction.values import NONE, ClassValue, Constant, KnownClass, TupleValue, Unknown, Value
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter

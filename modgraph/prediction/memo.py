@@ -16,27 +16,29 @@ from modgraph.prediction import guards
 from modgraph.prediction.copying import Relocation
 from modgraph.prediction.knowledge.registry import Arguments
 from modgraph.prediction.limits import MAX_KEPT_OBJECTS, MAX_KEY_OBJECTS, MAX_REMEMBERED_OBJECTS, MIN_LONG_STEPS
-from modgraph.prediction.values import (
-    Address,
-    Choice,
+from modgraph.prediction.objects import (
     ClassObject,
-    ClassValue,
-    Constant,
-    Device,
     DictObject,
-    Dtype,
-    EnumMember,
-    FunctionValue,
     HeapObject,
     InstanceObject,
     IteratorObject,
-    KnownClass,
-    KnownFunction,
     ListObject,
     ModuleObject,
+    SetObject,
+)
+from modgraph.prediction.values import (
+    Address,
+    Choice,
+    ClassValue,
+    Constant,
+    Device,
+    Dtype,
+    EnumMember,
+    FunctionValue,
+    KnownClass,
+    KnownFunction,
     ModuleReference,
     PartialValue,
-    SetObject,
     TupleValue,
     Unknown,
     Value,

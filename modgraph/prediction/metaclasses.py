@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, cast
 
 from modgraph.prediction import attributes, calls, classes, functions, standard_attributes
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Raised, models
+from modgraph.prediction.objects import ClassObject, DictObject
 from modgraph.prediction.values import (
     NONE,
     Address,
     ClassMethod,
-    ClassObject,
     ClassValue,
     Constant,
-    DictObject,
     FunctionValue,
     KnownClass,
     StaticMethod,

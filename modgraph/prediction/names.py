@@ -16,14 +16,13 @@ from modgraph.prediction import guards, handed, namespaces, registries
 from modgraph.prediction.frames import Frame, LimitError
 from modgraph.prediction.knowledge import registry
 from modgraph.prediction.knowledge.registry import INSTALLED, Raised
+from modgraph.prediction.objects import EnvironmentObject, ModuleObject
 from modgraph.prediction.values import (
     Address,
     ClassValue,
     Constant,
     EnumMember,
-    EnvironmentObject,
     FunctionValue,
-    ModuleObject,
     ModuleReference,
     Unknown,
     Value,

@@ -6,16 +6,8 @@ from typing import TYPE_CHECKING
 
 from modgraph.prediction import classes, names, standard_attributes
 from modgraph.prediction.limits import MAX_NAMESPACE
-from modgraph.prediction.values import (
-    ClassObject,
-    ClassValue,
-    Constant,
-    DictObject,
-    ListObject,
-    ModuleReference,
-    Unknown,
-    Value,
-)
+from modgraph.prediction.objects import ClassObject, DictObject, ListObject
+from modgraph.prediction.values import ClassValue, Constant, ModuleReference, Unknown, Value
 from modgraph.source.modules import BUNDLED, SourceError, SourceModule
 
 if TYPE_CHECKING:

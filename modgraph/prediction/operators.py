@@ -12,18 +12,16 @@ import libcst as cst
 from modgraph.prediction import enumerations, hashing, text
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.limits import MAX_VALUE_SIZE
+from modgraph.prediction.objects import DictObject, ListObject, SetObject
 from modgraph.prediction.state import room_of
 from modgraph.prediction.values import (
     Address,
     Choice,
     ClassValue,
     Constant,
-    DictObject,
     EnumMember,
     GenericAlias,
     KnownClass,
-    ListObject,
-    SetObject,
     TupleValue,
     Unknown,
     Value,

@@ -16,23 +16,19 @@ from modgraph.prediction.frames import EnoughError, Frame
 from modgraph.prediction.joining import widen
 from modgraph.prediction.knowledge.registry import Machine, Raised
 from modgraph.prediction.limits import MAX_CALL_DEPTH, MAX_LOOP_ITERATIONS, MAX_YIELDED, TOO_DEEP
-from modgraph.prediction.state import State
-from modgraph.prediction.values import (
-    NONE,
+from modgraph.prediction.objects import (
     STALE,
-    Address,
     DictObject,
     Ended,
     EnvironmentObject,
     HeapObject,
     IteratorObject,
-    KnownClass,
     ListObject,
     SetObject,
     Source,
-    Unknown,
-    Value,
 )
+from modgraph.prediction.state import State
+from modgraph.prediction.values import NONE, Address, KnownClass, Unknown, Value
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter

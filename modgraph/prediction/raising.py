@@ -12,16 +12,9 @@ from modgraph.prediction.frames import Frame, LimitError, Outcome
 from modgraph.prediction.guards import OPERATION, Guard, Leaving
 from modgraph.prediction.knowledge.registry import Raised
 from modgraph.prediction.limits import MAX_MESSAGE_STEPS
+from modgraph.prediction.objects import InstanceObject
 from modgraph.prediction.state import State
-from modgraph.prediction.values import (
-    ClassValue,
-    Constant,
-    InstanceObject,
-    KnownClass,
-    TupleValue,
-    Unknown,
-    Value,
-)
+from modgraph.prediction.values import ClassValue, Constant, KnownClass, TupleValue, Unknown, Value
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter

@@ -19,6 +19,14 @@ from modgraph.prediction import (
     standard_attributes,
 )
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Raised, known_class, models
+from modgraph.prediction.objects import (
+    DictObject,
+    EnvironmentObject,
+    InstanceObject,
+    IteratorObject,
+    ModuleObject,
+    TensorObject,
+)
 from modgraph.prediction.values import (
     FALSE,
     NONE,
@@ -29,18 +37,12 @@ from modgraph.prediction.values import (
     ClassMethod,
     ClassValue,
     Constant,
-    DictObject,
-    EnvironmentObject,
     FunctionValue,
-    InstanceObject,
-    IteratorObject,
     KnownClass,
-    ModuleObject,
     ModuleReference,
     PropertyValue,
     StaticMethod,
     SuperValue,
-    TensorObject,
     TupleValue,
     Unknown,
     Value,

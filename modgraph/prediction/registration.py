@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Literal
 
 from modgraph.prediction.knowledge.registry import Arguments, Machine, models
+from modgraph.prediction.objects import DictObject, InstanceObject, ModuleObject, TensorObject
 from modgraph.prediction.values import (
     FALSE,
     MODULE,
@@ -25,13 +26,9 @@ from modgraph.prediction.values import (
     BoundMethod,
     Choice,
     Constant,
-    DictObject,
-    InstanceObject,
     KnownClass,
     KnownFunction,
-    ModuleObject,
     PropertyValue,
-    TensorObject,
     Unknown,
     Value,
 )

@@ -14,16 +14,9 @@ from modgraph.prediction import names
 from modgraph.prediction.frames import LimitError
 from modgraph.prediction.import_order import Imported, imported_by, is_installed
 from modgraph.prediction.limits import MAX_REPLAYED_STATEMENTS, MAX_REPLAYED_STEPS, MAX_STEPS
+from modgraph.prediction.objects import DictObject, EnvironmentObject, ListObject, SetObject
 from modgraph.prediction.side_effects import Effect, effects_on
-from modgraph.prediction.values import (
-    Address,
-    DictObject,
-    EnvironmentObject,
-    ListObject,
-    SetObject,
-    Unknown,
-    Value,
-)
+from modgraph.prediction.values import Address, Unknown, Value
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter

@@ -5,19 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from modgraph.prediction.knowledge.registry import Arguments, Machine, constant, known_class, models
+from modgraph.prediction.objects import DictObject, EnvironmentObject, InstanceObject, ListObject
 from modgraph.prediction.values import (
     NONE,
     Address,
     BoundMethod,
     ClassValue,
     Constant,
-    DictObject,
-    EnvironmentObject,
     FunctionValue,
     GeneratedMethod,
-    InstanceObject,
     KnownClass,
-    ListObject,
     PartialValue,
     StaticMethod,
     TupleValue,

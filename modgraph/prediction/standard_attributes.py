@@ -15,15 +15,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from modgraph.prediction import classes, data_classes
+from modgraph.prediction.objects import ClassObject, DictObject
 from modgraph.prediction.values import (
     MODULE,
     Address,
     BoundMethod,
     ClassMethod,
-    ClassObject,
     ClassValue,
     Constant,
-    DictObject,
     EnumMember,
     FunctionValue,
     GeneratedMethod,

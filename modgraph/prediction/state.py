@@ -14,10 +14,8 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from modgraph.graph.model import SourceLocation
 from modgraph.prediction.limits import ITEMS_OF_AN_ENTRY, ITEMS_OF_AN_OBJECT
-from modgraph.prediction.values import (
-    Address,
+from modgraph.prediction.objects import (
     ClassObject,
-    Constant,
     DictObject,
     HeapObject,
     IteratorObject,
@@ -25,10 +23,8 @@ from modgraph.prediction.values import (
     ModuleObject,
     SetObject,
     TensorObject,
-    TupleValue,
-    Unknown,
-    Value,
 )
+from modgraph.prediction.values import Address, Constant, TupleValue, Unknown, Value
 
 if TYPE_CHECKING:
     from modgraph.prediction.registries import Registry

@@ -21,7 +21,8 @@ from modgraph.prediction import (
 )
 from modgraph.prediction.frames import EnoughError, Frame, LimitError, Outcome
 from modgraph.prediction.knowledge.registry import Raised
-from modgraph.prediction.values import NONE, Address, Constant, EnvironmentObject, Value
+from modgraph.prediction.objects import EnvironmentObject
+from modgraph.prediction.values import NONE, Address, Constant, Value
 from modgraph.source.index import Statement
 from modgraph.source.modules import SourceError, SourceModule
 

@@ -9,7 +9,8 @@ import libcst as cst
 
 from modgraph.prediction import attributes, expressions, items, names
 from modgraph.prediction.frames import Frame
-from modgraph.prediction.values import ListObject, Unknown, Value
+from modgraph.prediction.objects import ListObject
+from modgraph.prediction.values import Unknown, Value
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter

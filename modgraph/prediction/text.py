@@ -11,17 +11,15 @@ from modgraph.prediction.frames import Frame
 from modgraph.prediction.knowledge.bounds import format_size, template_size
 from modgraph.prediction.knowledge.plain import number_unknown, plain
 from modgraph.prediction.limits import MAX_VALUE_SIZE
+from modgraph.prediction.objects import DictObject, InstanceObject, ListObject
 from modgraph.prediction.values import (
     Address,
     ClassValue,
     Constant,
     Device,
-    DictObject,
     Dtype,
     EnumMember,
-    InstanceObject,
     KnownClass,
-    ListObject,
     TupleValue,
     Unknown,
     Value,

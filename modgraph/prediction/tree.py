@@ -20,18 +20,8 @@ from modgraph.prediction.held import HeldModules
 from modgraph.prediction.knowledge.registry import Raised
 from modgraph.prediction.knowledge.state_dicts import saves_its_own
 from modgraph.prediction.limits import MAX_NODES
-from modgraph.prediction.values import (
-    NONE,
-    OPEN,
-    Address,
-    Choice,
-    ClassValue,
-    KnownClass,
-    ModuleObject,
-    TensorObject,
-    Unknown,
-    Value,
-)
+from modgraph.prediction.objects import ModuleObject, TensorObject
+from modgraph.prediction.values import NONE, OPEN, Address, Choice, ClassValue, KnownClass, Unknown, Value
 
 if TYPE_CHECKING:
     from modgraph.prediction.entry import Prediction

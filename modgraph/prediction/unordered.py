@@ -10,18 +10,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from modgraph.prediction.knowledge.registry import Machine
-from modgraph.prediction.values import (
-    Address,
-    Constant,
-    Ended,
-    IteratorObject,
-    ListObject,
-    SetObject,
-    Source,
-    TupleValue,
-    Unknown,
-    Value,
-)
+from modgraph.prediction.objects import Ended, IteratorObject, ListObject, SetObject, Source
+from modgraph.prediction.values import Address, Constant, TupleValue, Unknown, Value
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter

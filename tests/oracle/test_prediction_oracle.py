@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from modgraph.prediction.entry import interpreter, predict_value, with_deep_stack
-from modgraph.prediction.values import NONE, ClassValue, KnownClass, ModuleObject, TensorObject
+from modgraph.prediction.objects import ModuleObject, TensorObject
+from modgraph.prediction.values import NONE, ClassValue, KnownClass
 
 pytestmark = pytest.mark.needs_torch
 

@@ -18,21 +18,16 @@ from modgraph.prediction.entry import Prediction, interpreter, predict_value, wi
 from modgraph.prediction.frames import LimitError
 from modgraph.prediction.knowledge.registry import Raised
 from modgraph.prediction.machine import Interpreter
+from modgraph.prediction.objects import DictObject, InstanceObject, ListObject, ModuleObject, SetObject, TensorObject
 from modgraph.prediction.values import (
     NONE,
     Address,
     ClassValue,
     Constant,
     Device,
-    DictObject,
     Dtype,
-    InstanceObject,
     KnownClass,
-    ListObject,
-    ModuleObject,
     PartialValue,
-    SetObject,
-    TensorObject,
     TupleValue,
     Unknown,
     Value,

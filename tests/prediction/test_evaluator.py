@@ -10,8 +10,9 @@ import pytest
 from modgraph.prediction import limits
 from modgraph.prediction.entry import interpreter, with_deep_stack
 from modgraph.prediction.knowledge.registry import Raised
+from modgraph.prediction.objects import DictObject, ListObject
 from modgraph.prediction.text import to_python
-from modgraph.prediction.values import Choice, DictObject, ListObject, Unknown
+from modgraph.prediction.values import Choice, Unknown
 
 
 class Program:

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from modgraph.prediction.entry import Prediction, predict_target
 from modgraph.prediction.knowledge.elements import kept, single
+from modgraph.prediction.objects import ListObject, ModuleObject
 from modgraph.prediction.state import Base, State
-from modgraph.prediction.values import Address, Constant, ListObject, ModuleObject
+from modgraph.prediction.values import Address, Constant
 from modgraph.source.targets import parse_target
 
 HEADER = "import os\nfrom torch import nn\n\n"

@@ -14,7 +14,8 @@ from modgraph.prediction.entry import interpreter, with_deep_stack
 from modgraph.prediction.knowledge import registry
 from modgraph.prediction.knowledge.registry import Raised
 from modgraph.prediction.machine import Interpreter
-from modgraph.prediction.values import Constant, DictObject, ModuleReference, Unknown, Value
+from modgraph.prediction.objects import DictObject
+from modgraph.prediction.values import Constant, ModuleReference, Unknown, Value
 
 VALUES = """
     import abc, argparse, collections, dataclasses, enum, functools, types, typing

@@ -11,7 +11,8 @@ from modgraph.prediction.knowledge.elements import count
 from modgraph.prediction.knowledge.plain import number_unknown, plain
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, known_class, model, models
 from modgraph.prediction.knowledge.tensor_values import made, shape_argument, tensor_of
-from modgraph.prediction.values import NONE, Constant, KnownClass, TensorObject, TupleValue, Value
+from modgraph.prediction.objects import TensorObject
+from modgraph.prediction.values import NONE, Constant, KnownClass, TupleValue, Value
 
 ARRAY = "numpy.ndarray"
 _CLASS = KnownClass(ARRAY)

@@ -18,21 +18,8 @@ from modgraph.prediction import hashing, unordered
 from modgraph.prediction.knowledge.iteration import prefix_of
 from modgraph.prediction.knowledge.plain import folded, number_unknown, plain
 from modgraph.prediction.knowledge.registry import Arguments, Machine, constant, known_class, models
-from modgraph.prediction.values import (
-    NONE,
-    TRUE,
-    Address,
-    Constant,
-    DictObject,
-    IteratorObject,
-    KnownClass,
-    ListObject,
-    SetObject,
-    SliceValue,
-    TupleValue,
-    Unknown,
-    Value,
-)
+from modgraph.prediction.objects import DictObject, IteratorObject, ListObject, SetObject
+from modgraph.prediction.values import NONE, TRUE, Address, Constant, KnownClass, SliceValue, TupleValue, Unknown, Value
 
 known_class("builtins.object", "")
 for _name in ("int", "float", "complex", "str", "bytes", "bytearray", "list", "dict", "tuple", "set", "frozenset"):

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
+from modgraph.prediction.objects import DictObject, InstanceObject
 from modgraph.prediction.values import (
     NONE,
     Address,
     Choice,
     Constant,
-    DictObject,
-    InstanceObject,
     KnownClass,
     KnownFunction,
     TupleValue,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from modgraph.prediction.knowledge.registry import Arguments, Machine, models
-from modgraph.prediction.values import NONE, Address, ListObject, Unknown, Value
+from modgraph.prediction.objects import ListObject
+from modgraph.prediction.values import NONE, Address, Unknown, Value
 
 
 @models("random.choice")

@@ -12,17 +12,15 @@ from typing import Any
 
 from modgraph.prediction.knowledge.plain import lifted, plain
 from modgraph.prediction.knowledge.registry import Arguments, Machine, constant, known_class, models
+from modgraph.prediction.objects import DictObject, InstanceObject, ListObject
 from modgraph.prediction.values import (
     FALSE,
     NONE,
     TRUE,
     Address,
     Constant,
-    DictObject,
-    InstanceObject,
     KnownClass,
     KnownFunction,
-    ListObject,
     TupleValue,
     Unknown,
     Value,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
 from modgraph.prediction.knowledge.torch_functions import transparent
-from modgraph.prediction.values import MODULE, NONE, TRUE, Address, Constant, KnownClass, ModuleObject, Unknown, Value
+from modgraph.prediction.objects import ModuleObject
+from modgraph.prediction.values import MODULE, NONE, TRUE, Address, Constant, KnownClass, Unknown, Value
 
 OPTIMIZED = "torch._dynamo.eval_frame.OptimizedModule"
 SCRIPTED = "torch.jit._script.RecursiveScriptModule"

@@ -20,21 +20,9 @@ from modgraph.prediction.knowledge.iteration import (
 )
 from modgraph.prediction.knowledge.modules import contents, iterator, module_of
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, models
+from modgraph.prediction.objects import DictObject, ListObject, ModuleObject
 from modgraph.prediction.registration import assign, delete, initialise, register_module
-from modgraph.prediction.values import (
-    MODULE,
-    NONE,
-    OPEN,
-    Address,
-    Constant,
-    DictObject,
-    KnownClass,
-    ListObject,
-    ModuleObject,
-    SliceValue,
-    Unknown,
-    Value,
-)
+from modgraph.prediction.values import MODULE, NONE, OPEN, Address, Constant, KnownClass, SliceValue, Unknown, Value
 
 _FILE = "torch.nn.modules.container"
 SEQUENTIAL = f"{_FILE}.Sequential"

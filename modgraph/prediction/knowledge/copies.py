@@ -6,7 +6,8 @@ Source of all: `copy._deepcopy_dispatch`, `copy._reconstruct`.
 from __future__ import annotations
 
 from modgraph.prediction.knowledge.registry import Arguments, Machine, models
-from modgraph.prediction.values import NONE, Address, ModuleObject, Unknown, Value
+from modgraph.prediction.objects import ModuleObject
+from modgraph.prediction.values import NONE, Address, Unknown, Value
 
 
 @models("copy.deepcopy")

@@ -13,17 +13,8 @@ from typing import TYPE_CHECKING, Any, cast
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.knowledge.registry import Arguments, Machine, alias, known_class, models
 from modgraph.prediction.limits import MAX_VALUE_SIZE
-from modgraph.prediction.values import (
-    NONE,
-    Constant,
-    DictObject,
-    KnownClass,
-    ListObject,
-    SetObject,
-    TupleValue,
-    Unknown,
-    Value,
-)
+from modgraph.prediction.objects import DictObject, ListObject, SetObject
+from modgraph.prediction.values import NONE, Constant, KnownClass, TupleValue, Unknown, Value
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter

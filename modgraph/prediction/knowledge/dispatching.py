@@ -7,13 +7,12 @@ from typing import cast
 import libcst as cst
 
 from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
+from modgraph.prediction.objects import DictObject, InstanceObject
 from modgraph.prediction.values import (
     NONE,
     Address,
     ClassValue,
-    DictObject,
     FunctionValue,
-    InstanceObject,
     KnownClass,
     KnownFunction,
     PartialValue,

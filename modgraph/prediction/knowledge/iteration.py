@@ -3,20 +3,9 @@
 from __future__ import annotations
 
 from modgraph.prediction.knowledge.registry import Machine
+from modgraph.prediction.objects import DictObject, IteratorObject, ListObject, ModuleObject
 from modgraph.prediction.producing import drain
-from modgraph.prediction.values import (
-    OPEN,
-    Address,
-    Constant,
-    DictObject,
-    IteratorObject,
-    ListObject,
-    ModuleObject,
-    SliceValue,
-    TupleValue,
-    Unknown,
-    Value,
-)
+from modgraph.prediction.values import OPEN, Address, Constant, SliceValue, TupleValue, Unknown, Value
 
 
 def openness(module: ModuleObject) -> Unknown | None:

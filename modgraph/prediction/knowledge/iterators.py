@@ -6,16 +6,9 @@ import itertools
 from collections.abc import Iterable
 
 from modgraph.prediction.knowledge.registry import Arguments, Machine, models
+from modgraph.prediction.objects import IteratorObject
 from modgraph.prediction.producing import Lost, Steps, ended, iterator_of, made_by, take
-from modgraph.prediction.values import (
-    NONE,
-    Address,
-    Constant,
-    IteratorObject,
-    TupleValue,
-    Unknown,
-    Value,
-)
+from modgraph.prediction.values import NONE, Address, Constant, TupleValue, Unknown, Value
 
 _ENDLESS = 512
 """Items given of an iterator without an end; a zip or islice with a finite partner needs no more."""

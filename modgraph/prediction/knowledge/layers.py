@@ -13,7 +13,8 @@ from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, mo
 from modgraph.prediction.knowledge.resampling import windowed
 from modgraph.prediction.knowledge.tensor_names import FUNCTIONAL, SAME_SHAPE
 from modgraph.prediction.knowledge.tensor_values import made, tensor_of
-from modgraph.prediction.values import NONE, Address, Constant, ListObject, TensorObject, TupleValue, Value
+from modgraph.prediction.objects import ListObject, TensorObject
+from modgraph.prediction.values import NONE, Address, Constant, TupleValue, Value
 
 _LAYERS = "torch.nn.modules"
 Size = int | None

@@ -5,8 +5,9 @@ from __future__ import annotations
 from modgraph.prediction import unordered
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.knowledge.registry import Arguments, Machine, models
+from modgraph.prediction.objects import IteratorObject
 from modgraph.prediction.producing import Lost, Steps, close, drain_maybe, ended, made_by, rows, take
-from modgraph.prediction.values import NONE, Address, Constant, IteratorObject, TupleValue, Unknown, Value
+from modgraph.prediction.values import NONE, Address, Constant, TupleValue, Unknown, Value
 
 
 @models("builtins.enumerate")

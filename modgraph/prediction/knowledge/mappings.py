@@ -11,6 +11,7 @@ from modgraph.prediction import items, lookups
 from modgraph.prediction.knowledge.iteration import pairs_of, prefix_of
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, known_class, models
+from modgraph.prediction.objects import DictObject, IteratorObject, ListObject, ViewObject
 from modgraph.prediction.producing import VIEWED
 from modgraph.prediction.values import (
     NONE,
@@ -18,14 +19,10 @@ from modgraph.prediction.values import (
     Address,
     Choice,
     Constant,
-    DictObject,
-    IteratorObject,
     KnownClass,
-    ListObject,
     TupleValue,
     Unknown,
     Value,
-    ViewObject,
     is_optional,
 )
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 
 from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
 from modgraph.prediction.limits import ITEMS_OF_A_FURTHER_PATH, ITEMS_OF_A_PATH, MAX_SUBMODULES
+from modgraph.prediction.objects import DictObject, IteratorObject, ListObject, ModuleObject, SetObject, TensorObject
 from modgraph.prediction.registration import class_name, kind_of
 from modgraph.prediction.values import (
     FALSE,
@@ -22,15 +23,9 @@ from modgraph.prediction.values import (
     Choice,
     Constant,
     Device,
-    DictObject,
     Dtype,
-    IteratorObject,
     KnownClass,
     KnownFunction,
-    ListObject,
-    ModuleObject,
-    SetObject,
-    TensorObject,
     TupleValue,
     Unknown,
     Value,

@@ -11,7 +11,8 @@ from modgraph.prediction.knowledge.arrays import as_array
 from modgraph.prediction.knowledge.plain import lifted, number_unknown, plain
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, constant, known_class, models
 from modgraph.prediction.limits import MAX_VALUE_SIZE
-from modgraph.prediction.values import NONE, Constant, Dtype, KnownFunction, TensorObject, TupleValue, Value
+from modgraph.prediction.objects import TensorObject
+from modgraph.prediction.values import NONE, Constant, Dtype, KnownFunction, TupleValue, Value
 
 for _name in ("float32", "float64", "float16", "int64", "int32", "uint8", "bool_", "generic", "integer"):
     known_class(f"numpy.{_name}")

@@ -9,22 +9,9 @@ from modgraph.prediction.knowledge.iteration import index_of, own, pairs_of, pre
 from modgraph.prediction.knowledge.modules import iterator, module_of
 from modgraph.prediction.knowledge.parameters import as_parameter
 from modgraph.prediction.knowledge.registry import Arguments, Machine, models
+from modgraph.prediction.objects import DictObject, ListObject, ModuleObject, TensorObject
 from modgraph.prediction.registration import assign_unknown_name, initialise
-from modgraph.prediction.values import (
-    NONE,
-    OPEN,
-    Address,
-    Constant,
-    DictObject,
-    KnownClass,
-    ListObject,
-    ModuleObject,
-    SliceValue,
-    TensorObject,
-    TupleValue,
-    Unknown,
-    Value,
-)
+from modgraph.prediction.values import NONE, OPEN, Address, Constant, KnownClass, SliceValue, TupleValue, Unknown, Value
 
 _FILE = "torch.nn.modules.container"
 LIST = f"{_FILE}.ParameterList"

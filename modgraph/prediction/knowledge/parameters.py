@@ -6,18 +6,8 @@ Source: torch/nn/parameter.py.
 from __future__ import annotations
 
 from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
-from modgraph.prediction.values import (
-    FALSE,
-    NONE,
-    TRUE,
-    Address,
-    ClassValue,
-    Device,
-    Dtype,
-    TensorObject,
-    Unknown,
-    Value,
-)
+from modgraph.prediction.objects import TensorObject
+from modgraph.prediction.values import FALSE, NONE, TRUE, Address, ClassValue, Device, Dtype, Unknown, Value
 
 TENSOR = "torch.Tensor"
 PARAMETER = "torch.nn.parameter.Parameter"

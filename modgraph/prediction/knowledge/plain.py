@@ -9,18 +9,8 @@ from typing import Any
 from modgraph.prediction.knowledge.bounds import too_much
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model
 from modgraph.prediction.limits import MAX_VALUE_SIZE
-from modgraph.prediction.values import (
-    Constant,
-    DictObject,
-    EnumMember,
-    KnownClass,
-    ListObject,
-    SetObject,
-    SliceValue,
-    TupleValue,
-    Unknown,
-    Value,
-)
+from modgraph.prediction.objects import DictObject, ListObject, SetObject
+from modgraph.prediction.values import Constant, EnumMember, KnownClass, SliceValue, TupleValue, Unknown, Value
 
 _DEPTH = 20
 _PLAIN_BASES = ("builtins.str", "builtins.int", "enum.IntEnum", "enum.StrEnum")

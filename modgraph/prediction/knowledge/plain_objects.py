@@ -6,19 +6,8 @@ import ast
 
 from modgraph.prediction.knowledge.plain import lifted
 from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
-from modgraph.prediction.values import (
-    NONE,
-    Address,
-    Constant,
-    DictObject,
-    InstanceObject,
-    KnownClass,
-    KnownFunction,
-    ListObject,
-    PartialValue,
-    Unknown,
-    Value,
-)
+from modgraph.prediction.objects import DictObject, InstanceObject, ListObject
+from modgraph.prediction.values import NONE, Address, Constant, KnownClass, KnownFunction, PartialValue, Unknown, Value
 
 NAMESPACES = ("types.SimpleNamespace", "argparse.Namespace")
 for _name in NAMESPACES:

@@ -17,7 +17,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from modgraph.graph.model import SourceLocation
-from modgraph.prediction.values import NONE, Address, Choice, HeapObject, KnownClass, KnownFunction, Unknown, Value
+from modgraph.prediction.objects import HeapObject
+from modgraph.prediction.values import NONE, Address, Choice, KnownClass, KnownFunction, Unknown, Value
 
 if TYPE_CHECKING:
     from modgraph.prediction.state import State

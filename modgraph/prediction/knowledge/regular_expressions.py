@@ -8,7 +8,8 @@ from modgraph.prediction.knowledge.bounds import too_long_to_match
 from modgraph.prediction.knowledge.plain import folded, lifted, number_unknown, plain
 from modgraph.prediction.knowledge.registry import Arguments, Machine, constant, known_class, models
 from modgraph.prediction.limits import MAX_MATCHING_STEPS
-from modgraph.prediction.values import NONE, Constant, InstanceObject, KnownClass, KnownFunction, TupleValue, Value
+from modgraph.prediction.objects import InstanceObject
+from modgraph.prediction.values import NONE, Constant, KnownClass, KnownFunction, TupleValue, Value
 
 
 def _refused(arguments: Arguments, machine: Machine, *, text_at: int) -> Value | None:

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Sequence
 from modgraph.prediction.knowledge.elements import Shape
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, models
 from modgraph.prediction.knowledge.tensor_values import made, size_of, tensor_of
-from modgraph.prediction.values import FALSE, NONE, Constant, TensorObject, TupleValue, Value
+from modgraph.prediction.objects import TensorObject
+from modgraph.prediction.values import FALSE, NONE, Constant, TupleValue, Value
 
 _FUNCTIONAL, _LAYERS = "torch.nn.functional", "torch.nn.modules"
 Size = int | None

@@ -8,7 +8,8 @@ from __future__ import annotations
 from modgraph.prediction.knowledge.elements import Shape
 from modgraph.prediction.knowledge.registry import Arguments, Machine, models
 from modgraph.prediction.knowledge.tensor_values import made, size_of, tensor_of
-from modgraph.prediction.values import FALSE, NONE, TRUE, TensorObject, TupleValue, Value
+from modgraph.prediction.objects import TensorObject
+from modgraph.prediction.values import FALSE, NONE, TRUE, TupleValue, Value
 
 _LAYERS = "torch.nn.modules"
 Size = int | None

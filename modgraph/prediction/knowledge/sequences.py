@@ -7,19 +7,8 @@ from modgraph.prediction.knowledge.iteration import index_of, prefix_of
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
 from modgraph.prediction.limits import MAX_VALUE_SIZE
-from modgraph.prediction.values import (
-    NONE,
-    Address,
-    Choice,
-    Constant,
-    IteratorObject,
-    KnownClass,
-    ListObject,
-    SetObject,
-    TupleValue,
-    Unknown,
-    Value,
-)
+from modgraph.prediction.objects import IteratorObject, ListObject, SetObject
+from modgraph.prediction.values import NONE, Address, Choice, Constant, KnownClass, TupleValue, Unknown, Value
 
 DEQUE = "collections.deque"
 known_class(DEQUE)

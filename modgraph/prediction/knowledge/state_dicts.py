@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from modgraph.prediction.knowledge.modules import module_of
 from modgraph.prediction.knowledge.registry import Arguments, Machine, models
+from modgraph.prediction.objects import DictObject, ModuleObject, TensorObject
 from modgraph.prediction.values import (
     FALSE,
     MODULE,
@@ -12,12 +13,9 @@ from modgraph.prediction.values import (
     Address,
     ClassValue,
     Constant,
-    DictObject,
     FunctionValue,
     KnownClass,
     KnownFunction,
-    ModuleObject,
-    TensorObject,
     Unknown,
     Value,
 )

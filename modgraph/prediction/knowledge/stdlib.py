@@ -36,13 +36,13 @@ from modgraph.prediction.knowledge.registry import (
     known_class,
     models,
 )
+from modgraph.prediction.objects import InstanceObject
 from modgraph.prediction.values import (
     FALSE,
     NONE,
     TRUE,
     Constant,
     FunctionValue,
-    InstanceObject,
     KnownClass,
     KnownFunction,
     ModuleReference,

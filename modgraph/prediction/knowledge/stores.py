@@ -6,20 +6,9 @@ from collections.abc import Callable
 
 from modgraph.prediction.knowledge.modules import contents, module_of
 from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
+from modgraph.prediction.objects import InstanceObject, ModuleObject
 from modgraph.prediction.registration import STORES, class_name
-from modgraph.prediction.values import (
-    MODULE,
-    NONE,
-    OPEN,
-    Address,
-    Constant,
-    InstanceObject,
-    KnownClass,
-    ModuleObject,
-    TupleValue,
-    Unknown,
-    Value,
-)
+from modgraph.prediction.values import MODULE, NONE, OPEN, Address, Constant, KnownClass, TupleValue, Unknown, Value
 
 STORE = "torch.nn.modules.module._Store"
 """Class of what `self._modules` gives: a view that writes through to the module's store."""

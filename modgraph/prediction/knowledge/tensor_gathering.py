@@ -10,7 +10,8 @@ from modgraph.prediction.knowledge.plain import plain
 from modgraph.prediction.knowledge.registry import Arguments, Machine, models
 from modgraph.prediction.knowledge.tensor_shapes import both, like, source_of
 from modgraph.prediction.knowledge.tensor_values import dimension, made, size_of, tensor_of
-from modgraph.prediction.values import NONE, Constant, SliceValue, TensorObject, Value
+from modgraph.prediction.objects import TensorObject
+from modgraph.prediction.values import NONE, Constant, SliceValue, Value
 
 _WHOLE = SliceValue(NONE, NONE, NONE)
 Gathered = tuple[Shape | None, tuple[Number, ...] | None]

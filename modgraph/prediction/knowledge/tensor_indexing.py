@@ -13,7 +13,8 @@ from modgraph.prediction.knowledge.tensor_math import elementwise
 from modgraph.prediction.knowledge.tensor_parts import indices_of
 from modgraph.prediction.knowledge.tensor_shapes import both
 from modgraph.prediction.knowledge.tensor_values import PAIR, made, size_of, tensor_of
-from modgraph.prediction.values import NONE, Address, Constant, TensorObject, TupleValue, Value
+from modgraph.prediction.objects import TensorObject
+from modgraph.prediction.values import NONE, Address, Constant, TupleValue, Value
 
 
 @models(f"{TENSOR}.__setitem__")

@@ -25,17 +25,8 @@ from modgraph.prediction.knowledge.parameters import TENSOR
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, models
 from modgraph.prediction.knowledge.tensor_values import PAIR, dimension, made, size_of, tensor_of
-from modgraph.prediction.values import (
-    NONE,
-    Address,
-    Choice,
-    Constant,
-    Dtype,
-    TensorObject,
-    TupleValue,
-    Unknown,
-    Value,
-)
+from modgraph.prediction.objects import TensorObject
+from modgraph.prediction.values import NONE, Address, Choice, Constant, Dtype, TupleValue, Unknown, Value
 
 _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "add": operator.add,

@@ -21,18 +21,8 @@ from modgraph.prediction.knowledge.tensor_values import (
     tensor_of,
 )
 from modgraph.prediction.limits import MAX_LOOP_ITERATIONS
-from modgraph.prediction.values import (
-    FALSE,
-    NONE,
-    Address,
-    Constant,
-    IteratorObject,
-    SliceValue,
-    TensorObject,
-    TupleValue,
-    Unknown,
-    Value,
-)
+from modgraph.prediction.objects import IteratorObject, TensorObject
+from modgraph.prediction.values import FALSE, NONE, Address, Constant, SliceValue, TupleValue, Unknown, Value
 
 # ---- joining and splitting -------------------------------------------------------------------------------------------
 

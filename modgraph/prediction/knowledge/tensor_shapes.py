@@ -23,20 +23,8 @@ from modgraph.prediction.knowledge.tensor_values import (
     size_of,
     tensor_of,
 )
-from modgraph.prediction.values import (
-    FALSE,
-    NONE,
-    TRUE,
-    Address,
-    Constant,
-    Device,
-    Dtype,
-    ListObject,
-    TensorObject,
-    TupleValue,
-    Unknown,
-    Value,
-)
+from modgraph.prediction.objects import ListObject, TensorObject
+from modgraph.prediction.values import FALSE, NONE, TRUE, Address, Constant, Device, Dtype, TupleValue, Unknown, Value
 
 
 def both(*names: str) -> tuple[str, ...]:

@@ -7,17 +7,8 @@ from collections.abc import Sequence
 from modgraph.prediction.knowledge.elements import Number, Shape
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
-from modgraph.prediction.values import (
-    Address,
-    Choice,
-    Constant,
-    EnumMember,
-    KnownClass,
-    TensorObject,
-    TupleValue,
-    Unknown,
-    Value,
-)
+from modgraph.prediction.objects import TensorObject
+from modgraph.prediction.values import Address, Choice, Constant, EnumMember, KnownClass, TupleValue, Unknown, Value
 
 SIZE = KnownClass("torch.Size")
 PAIR = KnownClass("torch.return_types._Pair")

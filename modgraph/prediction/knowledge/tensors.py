@@ -25,18 +25,8 @@ from modgraph.prediction.knowledge.parameters import PARAMETER, TENSOR, device_o
 from modgraph.prediction.knowledge.plain import number_unknown, plain
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, alias, known_class, models
 from modgraph.prediction.knowledge.tensor_values import SIZE, made, shape_argument, shape_value, tensor_of
-from modgraph.prediction.values import (
-    FALSE,
-    NONE,
-    Address,
-    Constant,
-    Dtype,
-    ListObject,
-    TensorObject,
-    TupleValue,
-    Unknown,
-    Value,
-)
+from modgraph.prediction.objects import ListObject, TensorObject
+from modgraph.prediction.values import FALSE, NONE, Address, Constant, Dtype, TupleValue, Unknown, Value
 
 alias("torch._tensor.Tensor", TENSOR)
 alias("torch.nn.Parameter", PARAMETER)

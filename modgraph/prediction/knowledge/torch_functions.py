@@ -8,6 +8,7 @@ from modgraph.prediction.knowledge.parameters import as_parameter
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, constant, inert, known_class, models
 from modgraph.prediction.knowledge.tensor_values import dimension, made, tensor_of
+from modgraph.prediction.objects import ModuleObject, TensorObject
 from modgraph.prediction.registration import assign, delete
 from modgraph.prediction.values import (
     FALSE,
@@ -19,8 +20,6 @@ from modgraph.prediction.values import (
     Device,
     Dtype,
     KnownFunction,
-    ModuleObject,
-    TensorObject,
     Unknown,
     Value,
 )

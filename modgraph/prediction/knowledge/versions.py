@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
-from modgraph.prediction.values import NONE, Constant, InstanceObject, KnownClass, KnownFunction, TupleValue, Value
+from modgraph.prediction.objects import InstanceObject
+from modgraph.prediction.values import NONE, Constant, KnownClass, KnownFunction, TupleValue, Value
 
 VERSION = "torch.torch_version.TorchVersion"
 known_class(VERSION, "builtins.str")
