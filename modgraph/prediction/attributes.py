@@ -1,9 +1,9 @@
-"""value.name, its assignment and deletion, by Python's order of look-up."""
+"""value.name, by Python's order of look-up."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any
 
 from modgraph.prediction import (
     callables,
@@ -32,7 +32,6 @@ from modgraph.prediction.objects import (
 from modgraph.prediction.values import (
     MODULE,
     NONE,
-    TRUE,
     Address,
     BoundMethod,
     Choice,
@@ -58,10 +57,10 @@ from modgraph.prediction.values import (
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
 
-_ENTRIES = "<entries are attributes>"
+ENTRIES = "<entries are attributes>"
 """Among the attributes of a dict whose `__dict__` is the dict itself."""
 
-_WITH_ATTRIBUTES = (InstanceObject, ModuleObject, ListObject, DictObject, SetObject, TensorObject)
+WITH_ATTRIBUTES = (InstanceObject, ModuleObject, ListObject, DictObject, SetObject, TensorObject)
 
 
 def get(machine: Interpreter, value: Value, name: str) -> Value:
@@ -297,16 +296,16 @@ def raw(machine: Interpreter, value: Address, name: str) -> Value | None:
         return cls
     if name == "__module__" and isinstance(cls, (ClassValue, KnownClass)):
         return _class_special(machine, cls, name)
-    if name == "__dict__" and isinstance(item, _WITH_ATTRIBUTES):
+    if name == "__dict__" and isinstance(item, WITH_ATTRIBUTES):
         return items.view(machine, value)
     attribute = classes.class_attribute(machine, cls, name)
     if isinstance(attribute, PropertyValue) and not (
-        _is_cached_property(attribute) and name in getattr(item, "attributes", ())
+        is_cached_property(attribute) and name in getattr(item, "attributes", ())
     ):
         given = machine.call(attribute.getter, (value,))
-        if _is_cached_property(attribute) and isinstance(item, _WITH_ATTRIBUTES):
+        if is_cached_property(attribute) and isinstance(item, WITH_ATTRIBUTES):
             changed = machine.state.write(value)
-            assert isinstance(changed, _WITH_ATTRIBUTES)
+            assert isinstance(changed, WITH_ATTRIBUTES)
             changed.attributes[name] = given
         return given
     attributes = getattr(item, "attributes", None)
@@ -314,7 +313,7 @@ def raw(machine: Interpreter, value: Address, name: str) -> Value | None:
         if name in attributes:
             found: Value = attributes[name]
             return found
-        if _ENTRIES in attributes and isinstance(item, DictObject):
+        if ENTRIES in attributes and isinstance(item, DictObject):
             entry = items.find_entry(machine, item, Constant(name))
             if entry is not None:
                 return entry
@@ -329,160 +328,8 @@ def raw(machine: Interpreter, value: Address, name: str) -> Value | None:
     return getattr(item, "open", None) if isinstance(item, (InstanceObject, ModuleObject)) else None
 
 
-def assign(machine: Interpreter, value: Value, name: str, new: Value) -> None:
-    """value.name = new.
-
-    Raises:
-        Raised: AttributeError, TypeError.
-    """
-    if isinstance(value, Choice):
-        machine.on_each(value, lambda each: assign(machine, each, name, new))
-    elif isinstance(value, ClassValue):
-        machine.state.change(value.address, ClassObject).namespace[name] = new
-    elif isinstance(value, ModuleReference):
-        machine.state.globals[(value.name, name)] = new
-    elif isinstance(value, FunctionValue):
-        machine.state.globals[(f"<{value.definition.module}.{value.definition.qualname}>", name)] = new
-    elif isinstance(value, BoundMethod) and name == "__defaults__":
-        data_classes.set_defaults(machine, value, new)
-    elif isinstance(value, Address):
-        _assign_to_object(machine, value, name, new)
-
-
-def _assign_to_object(machine: Interpreter, value: Address, name: str, new: Value) -> None:
-    item = machine.state.read(value)
-    cls = classes.class_of(machine, value)
-    if name == "__class__" and isinstance(item, (InstanceObject, ModuleObject)):
-        machine.state.change(value, type(item)).cls = new
-        return
-    if isinstance(cls, ClassValue):
-        override = classes.class_attribute(machine, cls, "__setattr__")
-        if _is_other(override, "__setattr__"):
-            machine.call(override, (value, Constant(name), new))
-            return
-    own_assign(machine, value, name, new)
-
-
-def own_assign(machine: Interpreter, value: Address, name: str, new: Value) -> None:
-    """What object.__setattr__, or for a module Module.__setattr__, does."""
-    item = machine.state.read(value)
-    cls = classes.class_of(machine, value)
-    is_module = isinstance(item, ModuleObject)
-    if _set_by_descriptor(machine, value, cls, name, new):
-        return
-    if not (is_module and _registers(machine, new)):
-        attribute = classes.class_attribute(machine, cls, name)
-        if isinstance(attribute, PropertyValue) and not isinstance(item, DictObject):
-            if attribute.setter is not None:
-                machine.call(attribute.setter, (value, new))
-                return
-            if not isinstance(attribute.getter, KnownFunction) and not _is_cached_property(attribute):
-                raise machine.raises("AttributeError", f"property '{name}' has no setter")
-    if is_module:
-        registration.assign(machine, value, name, new)
-        return
-    if name == "__dict__" and new == value and isinstance(item, DictObject):
-        machine.state.change(value, DictObject).attributes[_ENTRIES] = TRUE
-        return
-    if isinstance(item, DictObject) and _ENTRIES in item.attributes:
-        items.own_assign(machine, value, Constant(name), new)
-        return
-    if name == "__dict__":
-        pairs = items.mapping_pairs(machine, new)
-        if not isinstance(pairs, Unknown) and isinstance(item, InstanceObject):
-            machine.state.change(value, InstanceObject).attributes = {
-                key.value: entry for key, entry in pairs[0] if isinstance(key, Constant)
-            }
-        return
-    if isinstance(item, _WITH_ATTRIBUTES):
-        if isinstance(item, InstanceObject) and not _has_place(machine, cls, name):
-            raise machine.raises("AttributeError", f"'{classes.short_name(cls)}' object has no attribute '{name}'")
-        changed = machine.state.write(value)
-        assert isinstance(changed, _WITH_ATTRIBUTES)
-        changed.attributes[name] = new
-
-
-def _has_place(machine: Interpreter, cls: Value, name: str) -> bool:
-    """Whether an instance of the class can hold an attribute of that name: not where `__slots__` leaves it out."""
-    if not isinstance(cls, ClassValue) or classes.class_attribute(machine, cls, "__slots__") is None:
-        return True
-    for base in machine.mro(cls):
-        if not isinstance(base, ClassValue):
-            if base != classes.OBJECT:
-                return True
-            continue
-        slots = classes.own_attribute(machine, base, "__slots__")
-        names = [slots] if isinstance(slots, Constant) else machine.iterate(slots) if slots is not None else None
-        if not isinstance(names, list) or any(each in (Constant(name), Constant("__dict__")) for each in names):
-            return True
-    return False
-
-
-def _is_other(override: Value | None, name: str) -> TypeGuard[Value]:
-    """Not what object or Module have under that name: a method with source, or `__setattr__ = dict.__setitem__`."""
-    known = isinstance(override, KnownFunction) and not override.name.endswith(name)
-    return known or isinstance(override, FunctionValue)
-
-
-def _set_by_descriptor(machine: Interpreter, value: Address, cls: Value, name: str, new: Value) -> bool:
-    """Assigns through `__set__` of a descriptor written as a class; False where there is none."""
-    attribute = classes.class_attribute(machine, cls, name)
-    instance = machine.state.find(attribute, InstanceObject)
-    if instance is None or not isinstance(instance.cls, ClassValue):
-        return False
-    setter = classes.class_attribute(machine, instance.cls, "__set__")
-    if setter is None or isinstance(setter, Unknown):
-        return False
-    assert attribute is not None
-    machine.call(setter, (attribute, value, new))
-    return True
-
-
-def _is_cached_property(attribute: PropertyValue) -> bool:
+def is_cached_property(attribute: PropertyValue) -> bool:
     return attribute.setter == KnownFunction("functools._keep")
-
-
-def _registers(machine: Interpreter, new: Value) -> bool:
-    if not isinstance(new, Address):
-        return False
-    item = machine.state.read(new)
-    return isinstance(item, ModuleObject) or (isinstance(item, TensorObject) and item.is_parameter)
-
-
-def delete(machine: Interpreter, value: Value, name: str) -> None:
-    """del value.name."""
-    if isinstance(value, Unknown):
-        return
-    if isinstance(value, Choice):
-        machine.on_each(value, lambda each: delete(machine, each, name))
-        return
-    if isinstance(value, ClassValue):
-        machine.state.change(value.address, ClassObject).namespace.pop(name, None)
-        return
-    if not isinstance(value, Address):
-        raise machine.raises("AttributeError", name)
-    cls = classes.class_of(machine, value)
-    override = classes.class_attribute(machine, cls, "__delattr__") if isinstance(cls, ClassValue) else None
-    if _is_other(override, "__delattr__"):
-        machine.call(override, (value, Constant(name)))
-    else:
-        own_delete(machine, value, name)
-
-
-def own_delete(machine: Interpreter, value: Address, name: str) -> None:
-    """What object.__delattr__, or for a module Module.__delattr__, does."""
-    item = machine.state.read(value)
-    attribute = classes.class_attribute(machine, classes.class_of(machine, value), name)
-    if isinstance(attribute, PropertyValue) and attribute.deleter is not None and not _is_cached_property(attribute):
-        machine.call(attribute.deleter, (value,))
-    elif isinstance(item, ModuleObject):
-        registration.delete(machine, value, name)
-    elif isinstance(item, _WITH_ATTRIBUTES) and name in item.attributes:
-        changed = machine.state.write(value)
-        assert isinstance(changed, _WITH_ATTRIBUTES)
-        del changed.attributes[name]
-    elif getattr(item, "open", None) is None:
-        raise machine.raises("AttributeError", name)
 
 
 _FINDERS: dict[type[Value], Callable[[Any, Any, str], Value | None]] = {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 import libcst as cst
 
-from modgraph.prediction import attributes, classes, enumerations, expressions, functions
+from modgraph.prediction import attribute_changes, classes, enumerations, expressions, functions
 from modgraph.prediction.knowledge.registry import Arguments, Machine, constant, known_class, models
 from modgraph.prediction.objects import ClassObject, DictObject, InstanceObject, ListObject
 from modgraph.prediction.values import (
@@ -300,7 +300,7 @@ def _store(machine: Interpreter, receiver: Value, name: str, value: Value) -> No
     if instance is not None and isinstance(receiver, Address):
         override = machine.class_attribute(instance.cls, "__setattr__")
         if override is None or isinstance(override, (KnownFunction, GeneratedMethod)):
-            attributes.own_assign(machine, receiver, name, value)
+            attribute_changes.own_assign(machine, receiver, name, value)
             return
     machine.set_attribute(receiver, name, value)
 

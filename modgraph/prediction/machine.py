@@ -11,6 +11,7 @@ import libcst as cst
 
 from modgraph.graph.model import SourceLocation
 from modgraph.prediction import (
+    attribute_changes,
     attributes,
     calls,
     classes,
@@ -370,10 +371,10 @@ class Interpreter:
         return attributes.find(self, value, name)
 
     def set_attribute(self, value: Value, name: str, new: Value) -> None:
-        attributes.assign(self, value, name, new)
+        attribute_changes.assign(self, value, name, new)
 
     def delete_attribute(self, value: Value, name: str) -> None:
-        attributes.delete(self, value, name)
+        attribute_changes.delete(self, value, name)
 
     def get_item(self, value: Value, key: Value) -> Value:
         return items.get(self, value, key)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from modgraph.prediction import (
+    attribute_changes,
     attributes,
     calls,
     classes,
@@ -429,7 +430,7 @@ def object_delattr(arguments: Arguments, machine: Machine) -> Value:
     value, given = arguments.positional
     name = _name(machine, given)
     if isinstance(value, Address) and not isinstance(name, Unknown):
-        attributes.own_delete(_interpreter(machine), value, name)
+        attribute_changes.own_delete(_interpreter(machine), value, name)
     return NONE
 
 

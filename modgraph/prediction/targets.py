@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from modgraph.prediction import attributes, expressions, items, names
+from modgraph.prediction import attribute_changes, expressions, items, names
 from modgraph.prediction.frames import Frame
 from modgraph.prediction.objects import ListObject
 from modgraph.prediction.values import Unknown, Value
@@ -22,7 +22,7 @@ def assign(machine: Interpreter, frame: Frame, target: cst.BaseExpression, value
         names.bind(machine, frame, target.value, value)
     elif type(target) is cst.Attribute:
         owner = expressions.evaluate(machine, frame, target.value)
-        attributes.assign(machine, owner, target.attr.value, value)
+        attribute_changes.assign(machine, owner, target.attr.value, value)
     elif type(target) is cst.Subscript:
         owner = expressions.evaluate(machine, frame, target.value)
         items.assign(machine, owner, expressions.subscript_key(machine, frame, target), value)
@@ -35,7 +35,7 @@ def delete(machine: Interpreter, frame: Frame, target: cst.BaseExpression) -> No
     if type(target) is cst.Name:
         names.unbind(machine, frame, target.value)
     elif type(target) is cst.Attribute:
-        attributes.delete(machine, expressions.evaluate(machine, frame, target.value), target.attr.value)
+        attribute_changes.delete(machine, expressions.evaluate(machine, frame, target.value), target.attr.value)
     elif type(target) is cst.Subscript:
         owner = expressions.evaluate(machine, frame, target.value)
         items.delete(machine, owner, expressions.subscript_key(machine, frame, target))
