@@ -38,7 +38,8 @@ def read(file: Path) -> list[dict[str, Any]]:
             for key in {"args", "varargs", "varkw"} & row.keys():
                 row[key] = _inlined(row[key], objects)
             if "classes" in row:
-                row["tree"] = [[path, row["classes"][number]] for path, number in row["tree"]]
+                classes = row["classes"]
+                row["tree"] = [[path, None if number is None else classes[number]] for path, number in row["tree"]]
             rows.append(row)
     return rows
 
