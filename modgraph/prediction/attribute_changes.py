@@ -49,6 +49,8 @@ def assign(machine: Interpreter, value: Value, name: str, new: Value) -> None:
         data_classes.set_defaults(machine, value, new)
     elif isinstance(value, Address):
         _assign_to_object(machine, value, name, new)
+    elif isinstance(value, Unknown) and value.may_be:
+        machine.expose([value], value)
 
 
 def _assign_to_object(machine: Interpreter, value: Address, name: str, new: Value) -> None:
@@ -153,6 +155,7 @@ def _registers(machine: Interpreter, new: Value) -> bool:
 def delete(machine: Interpreter, value: Value, name: str) -> None:
     """del value.name."""
     if isinstance(value, Unknown):
+        machine.expose([value], value)
         return
     if isinstance(value, Choice):
         machine.on_each(value, lambda each: delete(machine, each, name))

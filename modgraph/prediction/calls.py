@@ -95,8 +95,10 @@ def _with(arguments: Arguments, positional: tuple[Value, ...], function: str = "
 def _unknown(machine: Interpreter, function: Unknown, arguments: Arguments) -> Value:
     if not function.inert:
         why = Unknown(f"given to a call that is not known: {function.reason}", arguments.where or function.where)
-        machine.expose([*arguments.positional, *arguments.keywords.values()], why)
+        machine.expose([function, *arguments.positional, *arguments.keywords.values()], why)
         machine.may_fail(CALL)
+    elif function.may_be:
+        machine.expose([function], function)
     return function
 
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from modgraph.prediction import expressions, hashing, items, names, producing, targets, unordered
+from modgraph.prediction import expressions, hashing, items, names, possible, producing, targets, unordered
 from modgraph.prediction.frames import Frame
 from modgraph.prediction.limits import MAX_PLAIN_STEPS
 from modgraph.prediction.objects import DictObject, EnvironmentObject, ListObject, SetObject
 from modgraph.prediction.producing import Lost, Steps
-from modgraph.prediction.values import NONE, Address, TupleValue, Unknown, Value
+from modgraph.prediction.values import NONE, TRUE, Address, TupleValue, Unknown, Value
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
@@ -34,16 +34,25 @@ def set_of(machine: Interpreter, frame: Frame, node: cst.SetComp) -> Value:
 def dict_of(machine: Interpreter, frame: Frame, node: cst.DictComp) -> Value:
     since = machine.base.next_index
     address = machine.allocate(DictObject())
+    replaced: dict[Value, list[Value]] = {}
 
     def add(inner: Frame) -> None:
         key = expressions.evaluate(machine, inner, node.key)
-        items.assign(machine, address, key, expressions.evaluate(machine, inner, node.value))
+        value = expressions.evaluate(machine, inner, node.value)
+        held = machine.state.find(address, DictObject)
+        if held is not None and key in held.entries:
+            replaced.setdefault(key, []).extend((held.entries[key], value))
+        items.assign(machine, address, key, value)
 
     gathered = _Gathered(add)
     _run(machine, frame, node.for_in, gathered, since)
     why = machine.unknown("the order of a set depends on hashes") if gathered.in_any_order else gathered.why
     if why is not None:
-        machine.state.change(address, DictObject).open = why
+        made = machine.state.change(address, DictObject)
+        made.open = why if made.open is None else possible.with_objects(why, made.open.may_be)
+        if gathered.in_any_order:
+            made.attributes[unordered.MIXED] = TRUE
+            made.entries.update({key: possible.read(machine, why, each) for key, each in replaced.items()})
     return address
 
 
@@ -73,6 +82,8 @@ def _collect(machine: Interpreter, frame: Frame, node: cst.ListComp | cst.SetCom
         value = expressions.evaluate(machine, inner, node.elt)
         if gathered.why is None:
             gathered.found.append(value)
+        else:
+            gathered.why = possible.either_of(gathered.why, (value,))
 
     gathered = _Gathered(add)
     _run(machine, frame, node.for_in, gathered)

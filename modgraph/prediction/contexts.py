@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from modgraph.prediction import control, expressions, statements, targets
+from modgraph.prediction import control, expressions, raising, statements, targets
 from modgraph.prediction.frames import Frame, Outcome
-from modgraph.prediction.guards import Guard, Leaving
+from modgraph.prediction.guards import OPERATION, Guard, Leaving
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Raised, known_class, models
 from modgraph.prediction.objects import InstanceObject, IteratorObject, ListObject
 from modgraph.prediction.state import State
@@ -19,7 +19,6 @@ from modgraph.prediction.values import (
     NONE,
     Address,
     BoundMethod,
-    ClassValue,
     Constant,
     FunctionValue,
     KnownClass,
@@ -150,10 +149,19 @@ def _exit(machine: Interpreter, manager: Value, raised: Raised | None) -> bool |
             machine.expose([manager], leave)
         return False if leave.inert else None
     given: tuple[Value, ...] = (NONE, NONE, NONE)
+    if raised is not None and raised.name == OPERATION and _only_imports(machine, manager):
+        return False
     if raised is not None:
         traceback = machine.unknown("a traceback is not kept")
         given = (machine.class_of(raised.exception), raised.exception, replace(traceback, inert=True))
     return machine.truth(machine.call(leave, given))
+
+
+def _only_imports(machine: Interpreter, manager: Value) -> bool:
+    """It swallows nothing but what importing raises."""
+    held = machine.state.find(manager, InstanceObject)
+    classes = held.attributes.get("exceptions") if held is not None and held.cls == KnownClass(_SUPPRESS) else None
+    return classes is not None and raising.only_imports(machine, classes)
 
 
 def call_exit(machine: Interpreter, manager: Value, raised: Raised | None) -> bool | None:
@@ -206,7 +214,7 @@ def suppress(arguments: Arguments, machine: Machine) -> Value:
 def leave_suppress(arguments: Arguments, machine: Machine) -> Value:
     receiver, cls, *_ = arguments.positional
     item = machine.state.find(receiver, InstanceObject)
-    if item is None or not isinstance(cls, (ClassValue, KnownClass)):
+    if item is None or cls == NONE:
         return FALSE
     verdict = machine.is_subclass(cls, item.attributes["exceptions"])
     return machine.unknown("which exceptions are suppressed is not known") if verdict is None else Constant(verdict)

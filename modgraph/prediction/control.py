@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
+from libcst import matchers
 
 from modgraph.graph.model import SourceLocation
-from modgraph.prediction import expressions, items, producing, statements, targets, unordered
+from modgraph.prediction import doubtful, expressions, items, producing, statements, targets, unordered
 from modgraph.prediction.frames import Frame, Loop, Outcome
 from modgraph.prediction.joining import join, widen
 from modgraph.prediction.knowledge.registry import Raised
@@ -134,7 +135,7 @@ def execute_for(machine: Interpreter, frame: Frame, node: cst.For) -> Outcome:
     elements = unordered.elements(machine, iterable)
     ways = unordered.orders(elements) if elements is not None else None
     if ways is None:
-        outcome = _loop(machine, frame, node, producing.walk(machine, iterable), since)
+        outcome = _loop(machine, frame, node, producing.walk(machine, iterable, whole=True), since)
         if isinstance(node.iter, cst.Call) and isinstance(iterable, Address):  # nothing else holds it
             producing.close(machine, iterable)
         return outcome
@@ -209,29 +210,32 @@ def _known_turns(
     machine: Interpreter, frame: Frame, node: cst.For, found: producing.Walk, since: int
 ) -> tuple[Outcome, Unknown | None]:
     """The turns for items that are known, and why there may be others after them."""
+    left: Unknown | None = None
     while True:
         machine.step()
         try:
             item = next(found)
         except StopIteration as stop:
             return "normal", stop.value
+        why = doubtful.doubt(item) or left
 
         def turn(item: Value = item) -> Outcome:
-            targets.assign(machine, frame, node.target, item)
+            targets.assign(machine, frame, node.target, item.item if isinstance(item, doubtful.Several) else item)
             return statements.run_block(machine, frame, node.body)
 
-        whole = turn if (why := _doubt(item)) is None else _maybe(machine, frame, turn, why)
-        outcome = end_turn(machine, frame, _turn(machine, frame, whole), since)
+        if isinstance(item, doubtful.Several) and why is not None:
+            outcome = unknown_turns(machine, frame, turn, why.reason, since)
+            left = why if left is None and _breaks(node) else left
+        else:
+            whole = turn if why is None else _maybe(machine, frame, turn, why.reason)
+            outcome = end_turn(machine, frame, _turn(machine, frame, whole), since)
         if outcome != "normal":
             return outcome, None
 
 
-def _doubt(item: Value) -> str | None:
-    """Why there may be no such item: it stands for a child that is there on some paths only, or is a pair with one."""
-    for each in item.items if isinstance(item, TupleValue) else (item,):
-        if isinstance(each, Unknown) and each.optional:
-            return each.reason
-    return None
+def _breaks(node: cst.For) -> bool:
+    """A turn may end the loop: what comes after an unknown number of turns may not run."""
+    return bool(matchers.findall(node.body, matchers.Break()))
 
 
 def _maybe(machine: Interpreter, frame: Frame, turn: Callable[[], Outcome], reason: str) -> Callable[[], Outcome]:
@@ -344,6 +348,7 @@ def unknown_turns(machine: Interpreter, frame: Frame, turn: Callable[[], Outcome
     loop = frame.loops[-1]
     for number in range(MAX_WIDENINGS):
         before = machine.state
+        since_turn = machine.base.next_index if number else None
         machine.state = before.fork()
         machine.undecided += 1
         try:
@@ -362,7 +367,7 @@ def unknown_turns(machine: Interpreter, frame: Frame, turn: Callable[[], Outcome
         changed = False
         for state in after:
             parted = before.changed_since(state) if number == MAX_WIDENINGS - 1 else []
-            changed = widen(before, state, reason, where, since, keeps_names=number == 0) or changed
+            changed = widen(before, state, reason, where, since, keeps_names=number == 0, turn=since_turn) or changed
             machine.expose([Address(index) for index in parted], Unknown(reason, where))
         if not changed:
             return "normal"

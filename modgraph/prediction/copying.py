@@ -129,6 +129,9 @@ def _own_copy(machine: Interpreter, address: Address, method: Value | None, memo
     return why
 
 
+_THAT_CAN_BE_OPEN = (ListObject, DictObject, SetObject, IteratorObject, InstanceObject, ModuleObject)
+
+
 class Relocation:
     """Copies of given objects at fresh addresses; values that point to others of them are redirected."""
 
@@ -155,8 +158,10 @@ class Relocation:
     def mapped(self, value: Value) -> Value:
         """The counterpart of a value."""
         kind = type(value)
-        if kind is Constant or kind is Unknown:
+        if kind is Constant:
             return value
+        if isinstance(value, Unknown):
+            return self.possible(value) if value.may_be else value
         if kind is Address:
             return self.address(cast(Address, value))
         if isinstance(value, TupleValue):
@@ -172,10 +177,18 @@ class Relocation:
             return replace(value, closure=self.copies[value.closure])
         return value
 
+    def possible(self, value: Unknown) -> Unknown:
+        """It may be the counterpart of what it may be."""
+        copies = [self.copies.get(Address(index)) for index in value.may_be]
+        return replace(value, may_be=value.may_be.union(copy.index for copy in copies if copy is not None))
+
     def fill(self, item: HeapObject) -> None:
         """Puts the counterparts of everything the object holds in their places."""
         if isinstance(item, IteratorObject) and item.source is not None:
             item.source, item.open = None, Unknown("an iterator is not copied in the midst of what it walks over")
+        why: Unknown | None = getattr(item, "open", None)
+        if why is not None and why.may_be and isinstance(item, _THAT_CAN_BE_OPEN):
+            item.open = self.possible(why)
         if isinstance(item, (ListObject, IteratorObject)):
             item.items = [self.mapped(each) for each in item.items]
         elif isinstance(item, SetObject):

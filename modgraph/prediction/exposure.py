@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from modgraph.prediction import callbacks, partial_texts
+from modgraph.prediction import callbacks, partial_texts, possible
 from modgraph.prediction.objects import (
     DictObject,
     HeapObject,
@@ -41,13 +41,15 @@ if TYPE_CHECKING:
 def expose(machine: Interpreter, values: Iterable[Value], why: Unknown) -> None:
     """Forgets whatever can be changed through `values`: what containers, objects and modules hold, and what names of
     functions lead to."""
-    why = partial_texts.plainly(why)
+    why = possible.nowhere(partial_texts.plainly(why))
     pending = list(values)
     seen: set[Value] = set()
     while pending:
         value = pending.pop()
         if isinstance(value, TupleValue):
             pending.extend(value.items)
+        elif isinstance(value, Unknown):
+            pending.extend(Address(index) for index in sorted(value.may_be) if _is_there(machine, index))
         elif isinstance(value, Choice):
             pending.extend(value.alternatives)
         elif isinstance(value, BoundMethod):
@@ -62,23 +64,31 @@ def expose(machine: Interpreter, values: Iterable[Value], why: Unknown) -> None:
             item = machine.state.read(value)
             forget = _FORGETTERS.get(type(item))
             if forget is not None:
-                pending.extend(item.references())
+                pending.extend(possible.held_by(item))
                 forget(machine.state.write(value), why)
 
 
+def _is_there(machine: Interpreter, index: int) -> bool:
+    """An object that was made on a path which was left is not."""
+    base = machine.base
+    held = machine.state.get(index) is not None or index in base.objects
+    return held or any(outer.get(index) is not None for outer in base.outer)
+
+
 def _forget_list(item: ListObject | SetObject, why: Unknown) -> None:
-    item.open = item.open or why
+    item.open = possible.either_of(item.open or why, item.items)
     item.items = type(item.items)()
     _forget_entries(item.attributes, why)
 
 
 def _forget_dict(item: DictObject, why: Unknown) -> None:
-    item.open = item.open or why
-    item.entries = dict.fromkeys(item.entries, replace(why, optional=True))
+    item.open = possible.either_of(item.open or why, item.entries.values())
+    absent = replace(why, optional=True)
+    item.entries = {key: possible.either_of(absent, (value,)) for key, value in item.entries.items()}
 
 
 def _forget_iterator(item: IteratorObject, why: Unknown) -> None:
-    item.items, item.position, item.open = [], 0, why
+    item.items, item.position, item.open = [], 0, possible.either_of(why, item.items[item.position :])
     item.source = item.running = None
 
 
@@ -107,7 +117,7 @@ def _forget_entries(entries: dict[str, Value], why: Unknown) -> None:
         if name == OPEN:
             continue
         if not isinstance(value, Unknown) or value.text is not None or (why.optional and not value.optional):
-            entries[name] = why
+            entries[name] = possible.either_of(why, (value,))
 
 
 _FORGETTERS: dict[type[HeapObject], Callable[[Any, Unknown], None]] = {

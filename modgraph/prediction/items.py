@@ -13,6 +13,7 @@ from modgraph.prediction import (
     lookups,
     metaclasses,
     partial_texts,
+    possible,
     unordered,
     weak_updates,
 )
@@ -21,6 +22,7 @@ from modgraph.prediction.objects import DictObject, InstanceObject, ListObject, 
 from modgraph.prediction.state import room_of
 from modgraph.prediction.values import (
     NONE,
+    TRUE,
     Address,
     Choice,
     ClassMethod,
@@ -143,12 +145,20 @@ def slice_of(machine: Interpreter, key: SliceValue) -> slice | Unknown:
     return slice(*parts)
 
 
+def any_of(machine: Interpreter, values: list[Value], why: Unknown) -> Value:
+    """One of these, which of them is not known."""
+    found = machine.choice(values, why.reason)
+    return possible.read(machine, found, values) if isinstance(found, Unknown) else found
+
+
 def _from_sequence(machine: Interpreter, found: list[Value], open_: Unknown | None, key: Value, kind: str) -> Value:
+    rest = () if open_ is None else (open_,)
     if isinstance(key, SliceValue):
         bounds = slice_of(machine, key)
         if isinstance(bounds, Unknown) or open_ is not None:
             reason = bounds if isinstance(bounds, Unknown) else open_
             assert reason is not None
+            reason = possible.read(machine, reason, [*found, *rest])
             return machine.allocate(ListObject([], reason)) if kind == "list" else reason
         part = found[bounds]
         if kind == "list":
@@ -160,9 +170,9 @@ def _from_sequence(machine: Interpreter, found: list[Value], open_: Unknown | No
         if isinstance(key, Constant):
             raise machine.raises("TypeError", f"{kind} indices must be integers or slices")
         why = machine.unknown("the index is not known", key)
-        return machine.choice(found, why.reason) if found and open_ is None else why
+        return any_of(machine, found, why) if found and open_ is None else possible.read(machine, why, [*found, *rest])
     if open_ is not None and not 0 <= index < len(found):
-        return open_
+        return possible.read(machine, open_, found) if index < 0 else open_
     if index < 0 and (
         unsure := next((each for each in found[index:] if type(each) is Unknown and each.optional), None)
     ):
@@ -247,8 +257,9 @@ def _from_dict(machine: Interpreter, address: Value, mapping: DictObject, key: V
     if isinstance(key, Unknown):
         values = [held for each, held in mapping.entries.items() if partial_texts.may_be_key(key, each)]
         if mapping.open is None and values and mapping.default_factory is None:
-            return machine.choice(values, key.reason)
-        return partial_texts.named(key, NONE)
+            return any_of(machine, values, key)
+        rest = () if mapping.open is None else (mapping.open,)
+        return possible.read(machine, partial_texts.named(key, NONE), [*values, *rest])
     found = find_entry(machine, mapping, key)
     if found is not None:
         if is_optional(found):
@@ -279,6 +290,7 @@ def _from_dict(machine: Interpreter, address: Value, mapping: DictObject, key: V
 def assign(machine: Interpreter, value: Value, key: Value, new: Value) -> None:
     """value[key] = new."""
     if isinstance(value, Unknown):
+        machine.expose([value], value)
         return
     if isinstance(value, Choice):
         machine.on_each(value, lambda each: assign(machine, each, key, new))
@@ -321,9 +333,10 @@ def own_assign(machine: Interpreter, value: Value, key: Value, new: Value) -> No
     if isinstance(key, SliceValue):
         bounds, found = slice_of(machine, key), machine.iterate(new)
         if isinstance(bounds, Unknown) or isinstance(found, Unknown):
-            item.open = item.open or machine.unknown(
+            why = item.open or machine.unknown(
                 "a slice is not known", *(v for v in (bounds, found) if isinstance(v, Unknown))
             )
+            item.open = possible.either_of(why, [*item.items, *([found] if isinstance(found, Unknown) else found)])
             item.items = []
         else:
             item.items[bounds] = found
@@ -381,14 +394,19 @@ def view(machine: Interpreter, owner: Address, store: str = "attributes") -> Add
     """A dict that shows a store of an instance; what is assigned to its items goes to the instance."""
     item = machine.state.read(owner)
     shown: dict[str, Value] = getattr(item, store)
-    open_ = getattr(item, "open", None) if store == "attributes" else None
+    shuffled: Unknown | None = getattr(item, "shuffled", None) if store == "attributes" else None
+    open_ = getattr(item, "open", None) or shuffled if store == "attributes" else None
     open_ = partial_texts.plainly(open_) if open_ is not None else None
-    return machine.allocate(ViewObject(shown, open_, {VIEW_OF: owner, VIEW_STORE: Constant(store)}))
+    made = ViewObject(shown, open_, {VIEW_OF: owner, VIEW_STORE: Constant(store)})
+    if shuffled is not None:
+        made.attributes[unordered.MIXED] = TRUE
+    return machine.allocate(made)
 
 
 def delete(machine: Interpreter, value: Value, key: Value) -> None:
     """del value[key]."""
     if isinstance(value, Unknown):
+        machine.expose([value], value)
         return
     if isinstance(value, Choice):
         machine.on_each(value, lambda each: delete(machine, each, key))
@@ -428,7 +446,7 @@ def own_delete(machine: Interpreter, value: Value, key: Value) -> None:
             absent = replace(partial_texts.named(key, NONE), optional=True)
             item.entries.update({each: absent for each in item.entries if partial_texts.may_be_key(key, each)})
         elif isinstance(key, Unknown):
-            item.open, item.entries = item.open or key, {}
+            item.open, item.entries = possible.either_of(item.open or key, item.entries.values()), {}
         elif item.open is None:
             raise machine.raises("KeyError", machine.string(key) or "...")
         return
@@ -437,7 +455,8 @@ def own_delete(machine: Interpreter, value: Value, key: Value) -> None:
     bounds: slice | int | Unknown | None
     bounds = slice_of(machine, key) if isinstance(key, SliceValue) else index_of(machine, key)
     if bounds is None or isinstance(bounds, Unknown):
-        item.open, item.items = item.open or machine.unknown("an index is not known", key), []
+        why = item.open or machine.unknown("an index is not known", key)
+        item.open, item.items = possible.either_of(why, item.items), []
         return
     try:
         del item.items[bounds]
@@ -467,8 +486,8 @@ def merge_mapping(machine: Interpreter, address: Address, value: Value) -> None:
     found, why = ([], pairs) if isinstance(pairs, Unknown) else pairs
     if why is not None:
         target = machine.state.change(address, DictObject)
-        target.open = why
-        target.entries = dict.fromkeys(target.entries, why)  # each may be replaced
+        target.open = possible.with_objects(why, target.open.may_be) if target.open is not None else why
+        target.entries = {key: possible.either_of(why, (held,)) for key, held in target.entries.items()}
     mapping = machine.state.find(address, DictObject)
     for key, item in found:
         there = is_optional(item) and mapping is not None and find_entry(machine, mapping, key) is not None

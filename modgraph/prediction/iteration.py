@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from modgraph.prediction import classes, enumerations, producing, unordered
+from modgraph.prediction import classes, enumerations, possible, producing, unordered
 from modgraph.prediction.limits import MAX_LOOP_ITERATIONS
 from modgraph.prediction.objects import DictObject, HeapObject, IteratorObject, ListObject, SetObject, TensorObject
 from modgraph.prediction.values import (
@@ -50,7 +50,7 @@ def iterate(machine: Interpreter, value: Value) -> list[Value] | Unknown:
         own = isinstance(getattr(item, "cls", None), KnownClass) or not overrides(machine, value)
         if isinstance(item, IteratorObject):
             if item.open is not None and item.source is None:
-                return item.open
+                return possible.read(machine, item.open, item.items[item.position :])
             rest, why = producing.drain(machine, value)
             return why or rest
         if own and isinstance(item, (ListObject, DictObject, SetObject)):
@@ -97,11 +97,11 @@ def _constant(machine: Interpreter, value: Constant) -> list[Value] | Unknown:
 def items_of(machine: Interpreter, item: HeapObject) -> list[Value] | Unknown:
     """Those of a list, dict or set, in their order."""
     if isinstance(item, ListObject):
-        return item.open or list(item.items)
+        return list(item.items) if item.open is None else possible.read(machine, item.open, item.items)
     if isinstance(item, DictObject):
-        return item.unsure or list(item.entries)
+        return list(item.entries) if item.unsure is None else possible.read(machine, item.unsure, item.entries)
     assert isinstance(item, SetObject)
-    return item.open or unordered.in_order(machine, item)
+    return unordered.in_order(machine, item) if item.open is None else possible.read(machine, item.open, item.items)
 
 
 def in_any_order(machine: Interpreter, value: Value) -> list[Value] | Unknown:

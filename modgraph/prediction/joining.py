@@ -14,8 +14,9 @@ from operator import is_not
 from typing import TypeVar
 
 from modgraph.graph.model import SourceLocation
-from modgraph.prediction import partial_texts
-from modgraph.prediction.limits import MAX_ALTERNATIVES, MAX_COMPARED_OBJECTS
+from modgraph.prediction import partial_texts, possible
+from modgraph.prediction.likeness import isomorphic
+from modgraph.prediction.limits import MAX_ALTERNATIVES
 from modgraph.prediction.objects import (
     STALE,
     ClassObject,
@@ -31,7 +32,8 @@ from modgraph.prediction.objects import (
 )
 from modgraph.prediction.orders import common_start, contradicting, merged_order
 from modgraph.prediction.state import State
-from modgraph.prediction.values import OPEN, Address, Choice, TupleValue, Unknown, Value
+from modgraph.prediction.unordered import MIXED
+from modgraph.prediction.values import OPEN, TRUE, Address, Choice, TupleValue, Unknown, Value
 
 KeyType = TypeVar("KeyType")
 
@@ -43,13 +45,13 @@ def choice_of(values: Iterable[Value], reason: str, where: SourceLocation | None
     for value in values:
         for alternative in value.alternatives if isinstance(value, Choice) else (value,):
             if isinstance(alternative, Unknown):
-                return partial_texts.any_of(alternative, values)
+                return possible.either_of(partial_texts.any_of(alternative, values), values)
             found[alternative] = None
     alternatives = tuple(found)
     if len(alternatives) == 1:
         return alternatives[0]
     if not alternatives or len(alternatives) > MAX_ALTERNATIVES:
-        return Unknown(reason, where)
+        return Unknown(reason, where, may_be=possible.objects_of(alternatives))
     return Choice(alternatives, reason, where)
 
 
@@ -68,12 +70,20 @@ def join_later(
 
 
 def widen(
-    before: State, after: State, reason: str, where: SourceLocation | None, since: int, keeps_names: bool = False
+    before: State,
+    after: State,
+    reason: str,
+    where: SourceLocation | None,
+    since: int,
+    *,
+    keeps_names: bool = False,
+    turn: int | None = None,
 ) -> bool:
     """Changes `before` into what holds after any number of passes, one of which leads to `after`; False if nothing
-    had to change. With `keeps_names`, what a module has registered since may be there, but nothing else of its kind."""
+    had to change. With `keeps_names`, what a module has registered since may be there, but nothing else of its kind.
+    Objects from address `turn` on are this pass's own, for which those of the first stand."""
     widener = _Widener(before, after, reason, where, since)
-    widener.keeps_names = keeps_names
+    widener.keeps_names, widener.turn = keeps_names, turn
     return widener.run()
 
 
@@ -126,8 +136,15 @@ class _Joiner:
         self.first.problems.extend(problem for problem in self.second.problems[common:] if problem not in known)
         return self.changed
 
-    def unknown(self, optional: bool = False) -> Unknown:
-        return Unknown(self.reason, self.where, optional=optional)
+    def unknown(self, optional: bool = False, of: Iterable[Value] = ()) -> Unknown:
+        return Unknown(self.reason, self.where, optional=optional, may_be=self.objects_of(of))
+
+    def objects_of(self, values: Iterable[Value]) -> frozenset[int]:
+        return possible.objects_of(values)
+
+    def including(self, why: Unknown, *values: Value) -> Unknown:
+        """`why` of what may be each of these too."""
+        return possible.with_objects(why, self.objects_of(values))
 
     def value(self, mine: Value, other: Value) -> Value:
         """What either is."""
@@ -139,7 +156,7 @@ class _Joiner:
             return self.text(mine, other)
         self.changed = True
         if isinstance(other, Unknown):
-            return partial_texts.either(other, mine, settle=self.growth_is_open)
+            return self.including(partial_texts.either(self.made(other), mine, settle=self.growth_is_open), mine)
         if isinstance(mine, TupleValue) and isinstance(other, TupleValue) and len(mine.items) == len(other.items):
             items = tuple(self.value(a, b) for a, b in zip(mine.items, other.items, strict=True))
             return TupleValue(items, mine.cls)
@@ -150,9 +167,13 @@ class _Joiner:
 
     def text(self, mine: Unknown, other: Value) -> Unknown:
         """Of a text that is partly known: what is known of either."""
-        both = partial_texts.either(mine, other, settle=self.growth_is_open)
+        both = self.including(partial_texts.either(mine, other, settle=self.growth_is_open), other)
         self.changed = self.changed or both is not mine
         return both
+
+    def made(self, other: Unknown) -> Unknown:
+        """What the other state does not know, as it is said here."""
+        return other
 
     def alike(self, mine: Address, other: Address) -> bool:
         """Both were made after the paths parted, and hold the same: then either stands for both."""
@@ -161,7 +182,7 @@ class _Joiner:
         if mine.index < self.since or other.index < self.since:
             return False
         twins, originals = dict(self.twins), dict(self.originals)
-        if _isomorphic(self.first, mine, self.second, other, twins, originals, self.since):
+        if isomorphic(self.first, mine, self.second, other, twins, originals, self.since):
             self.twins, self.originals = twins, originals
             return True
         return False
@@ -205,20 +226,20 @@ class _Joiner:
         merged = self.mapping(mine, other)
         for key in contradicting(list(mine), list(other)):
             self.changed = True
-            merged[key] = self.unknown(optional=True)
+            merged[key] = self.unknown(optional=True, of=(merged[key],))
         return merged
 
     def single(self, value: Value) -> Value:
         """An entry that only one path has."""
         if isinstance(value, Unknown):
             return replace(value, optional=True)
-        return self.unknown(optional=True)
+        return self.unknown(optional=True, of=(value,))
 
     def open(self, mine: Unknown | None, other: Unknown | None) -> Unknown | None:
         if mine is not None:
             return mine if other is None else self.text(mine, other)
         self.changed = self.changed or other is not None
-        return other
+        return None if other is None else self.made(other)
 
     def sequence(self, mine: list[Value], other: list[Value]) -> tuple[list[Value], Unknown | None]:
         """Items by position, as long as they correspond; why there may be others after them."""
@@ -232,7 +253,7 @@ class _Joiner:
             if a != b and not (isinstance(a, Address) and isinstance(b, Address) and self.alike(a, b)):
                 break
             common.append(a)
-        return common, self.unknown()
+        return common, self.unknown(of=[*mine[len(common) :], *other[len(common) :]])
 
     def merge(self, mine: HeapObject, other: HeapObject, index: int) -> None:
         """Changes `mine`, a copy, into what either is."""
@@ -265,9 +286,19 @@ class _Joiner:
 class _Widener(_Joiner):
     growth_is_open = True
     keeps_names = False
+    turn: int | None = None
 
-    def differing(self, mine: Value, other: Value) -> Value:  # noqa: ARG002 - neither says what a later turn makes of it
-        return self.unknown()
+    def differing(self, mine: Value, other: Value) -> Value:
+        return self.unknown(of=(mine, other))
+
+    def objects_of(self, values: Iterable[Value]) -> frozenset[int]:
+        """Without those that a later turn has made: the first turn's stand for them."""
+        found = possible.objects_of(values)
+        turn = self.turn
+        return frozenset(index for index in found if index < turn) if found and turn is not None else found
+
+    def made(self, other: Unknown) -> Unknown:
+        return replace(other, may_be=self.objects_of((other,))) if other.may_be else other
 
     def gone(self, value: Value) -> Value:
         """An entry that a turn has removed: it is not there any more, or not yet."""
@@ -289,8 +320,9 @@ class _Widener(_Joiner):
         elif not isinstance(further := merged.get(OPEN), Unknown) or further.text is not None:
             self.changed = True
             kept = self.unknown(optional=True)
-            merged = {OPEN if value == kept else key: value for key, value in merged.items()}
-            merged[OPEN] = self.unknown()
+            unsure = {each for each in merged.values() if isinstance(each, Unknown) and possible.nowhere(each) == kept}
+            merged = {OPEN if value in unsure else key: value for key, value in merged.items()}
+            merged[OPEN] = self.unknown(of=[*unsure, *(each for key, each in other.items() if key not in mine)])
         for key in contradicting(list(mine), list(other)):
             merged[key] = self.gone(merged[key])
         return merged
@@ -298,7 +330,7 @@ class _Widener(_Joiner):
 
 def _merge_list(joiner: _Joiner, mine: ListObject, other: ListObject) -> None:
     mine.items, grown = joiner.sequence(mine.items, other.items)
-    mine.open = joiner.open(mine.open, other.open or grown)
+    mine.open = joiner.open(joiner.open(mine.open, other.open), grown)
     mine.attributes = joiner.mapping(mine.attributes, other.attributes)
 
 
@@ -308,7 +340,8 @@ def _merge_iterator(joiner: _Joiner, mine: IteratorObject, other: IteratorObject
         mine.source, mine.taken = mine.source or other.source, STALE
         mine.running = mine.running or other.running
     if mine.position != other.position:
-        mine.open = joiner.open(mine.open, joiner.unknown())
+        left = [*mine.items[mine.position :], *other.items[other.position :]]
+        mine.open = joiner.open(mine.open, joiner.unknown(of=left))
         mine.items = []
         mine.position = 0
         return
@@ -317,37 +350,49 @@ def _merge_iterator(joiner: _Joiner, mine: IteratorObject, other: IteratorObject
 
 
 def _merge_dict(joiner: _Joiner, mine: DictObject, other: DictObject) -> None:
+    keys = list(mine.entries)
     if joiner.growth_is_open and mine.entries.keys() != other.entries.keys():
-        mine.open = joiner.open(mine.open, joiner.unknown())
+        parted = [*mine.entries.values(), *other.entries.values()]
+        mine.open = joiner.open(mine.open, joiner.unknown(of=parted))
         mine.entries = {
             key: joiner.value(value, other.entries[key]) for key, value in mine.entries.items() if key in other.entries
         }
     else:
-        keys = list(mine.entries)
         mine.entries = joiner.mapping(mine.entries, other.entries)
-        if contradicting(keys, list(other.entries)):
-            mine.open = joiner.open(mine.open, joiner.unknown())
     mine.open = joiner.open(mine.open, other.open)
     mine.attributes = joiner.mapping(mine.attributes, other.attributes)
+    if contradicting(keys, list(other.entries)):
+        mine.open = joiner.open(mine.open, joiner.unknown())
+        mine.attributes[MIXED] = TRUE
 
 
 def _merge_set(joiner: _Joiner, mine: SetObject, other: SetObject) -> None:
     if mine.items.keys() != other.items.keys():
         joiner.changed = True
+        why = joiner.unknown(of=[*mine.items, *other.items])
         mine.items = {key: None for key in mine.items if key in other.items}
-        mine.open = mine.open or joiner.unknown()
+        mine.open = joiner.including(mine.open or why, why)
     mine.open = joiner.open(mine.open, other.open)
 
 
 def _merge_instance(joiner: _Joiner, mine: InstanceObject, other: InstanceObject) -> None:
     mine.cls = joiner.cls(mine.cls, other.cls)
-    mine.attributes = joiner.mapping(mine.attributes, other.attributes)
+    _merge_attributes(joiner, mine, other)
     mine.open = joiner.open(mine.open, other.open)
+
+
+def _merge_attributes(
+    joiner: _Joiner, mine: InstanceObject | ModuleObject, other: InstanceObject | ModuleObject
+) -> None:
+    names = list(mine.attributes)
+    mine.attributes = joiner.mapping(mine.attributes, other.attributes)
+    shuffled = other.shuffled or (joiner.unknown() if contradicting(names, list(other.attributes)) else None)
+    mine.shuffled = mine.shuffled or joiner.open(None, shuffled)
 
 
 def _merge_module(joiner: _Joiner, mine: ModuleObject, other: ModuleObject) -> None:
     mine.cls = joiner.cls(mine.cls, other.cls)
-    mine.attributes = joiner.mapping(mine.attributes, other.attributes)
+    _merge_attributes(joiner, mine, other)
     store: Callable[[dict[str, Value], dict[str, Value]], dict[str, Value]] = joiner.store
     if isinstance(joiner, _Widener):
         store = joiner.registered
@@ -400,80 +445,3 @@ _MERGERS: dict[type[HeapObject], Callable[[_Joiner, HeapObject, HeapObject], Non
     TensorObject: _merge_tensor,  # type: ignore[dict-item]
     EnvironmentObject: _merge_environment,  # type: ignore[dict-item]
 }
-
-
-def _isomorphic(
-    first: State,
-    mine: Address,
-    second: State,
-    other: Address,
-    twins: dict[int, int],
-    originals: dict[int, int],
-    since: int,
-) -> bool:
-    """The objects reachable from both addresses, made since, correspond one to one and hold the same."""
-    pending = [(mine, other)]
-    while pending:
-        a, b = pending.pop()
-        if a.index < since or b.index < since:
-            if a != b:
-                return False
-            continue
-        if b.index in twins:
-            if twins[b.index] != a.index:
-                return False
-            continue
-        if originals.setdefault(a.index, b.index) != b.index:
-            return False
-        twins[b.index] = a.index
-        if len(twins) > MAX_COMPARED_OBJECTS:
-            return False
-        x, y = first.read(a), second.read(b)
-        if type(x) is not type(y) or not _same_outside(x, y):
-            return False
-        left, right = list(x.references()), list(y.references())
-        if len(left) != len(right):
-            return False
-        for v, w in zip(left, right, strict=True):
-            if not _same_value(v, w, pending):
-                return False
-    return True
-
-
-def _same_value(mine: Value, other: Value, pending: list[tuple[Address, Address]]) -> bool:
-    if isinstance(mine, Address) and isinstance(other, Address):
-        pending.append((mine, other))
-        return True
-    if isinstance(mine, TupleValue) and isinstance(other, TupleValue):
-        return len(mine.items) == len(other.items) and all(
-            _same_value(a, b, pending) for a, b in zip(mine.items, other.items, strict=True)
-        )
-    return mine == other
-
-
-def _same_outside(x: HeapObject, y: HeapObject) -> bool:
-    """What `references` does not give is the same."""
-    if isinstance(x, ModuleObject) and isinstance(y, ModuleObject):
-        return (
-            x.cls == y.cls
-            and list(x.modules) == list(y.modules)
-            and list(x.parameters) == list(y.parameters)
-            and list(x.buffers) == list(y.buffers)
-            and list(x.attributes) == list(y.attributes)
-            and x.non_persistent == y.non_persistent
-        )
-    if isinstance(x, InstanceObject) and isinstance(y, InstanceObject):
-        return x.cls == y.cls and list(x.attributes) == list(y.attributes)
-    if isinstance(x, TensorObject) and isinstance(y, TensorObject):
-        return (x.shape, x.dtype, x.elements, x.is_parameter, x.requires_grad) == (
-            y.shape,
-            y.dtype,
-            y.elements,
-            y.is_parameter,
-            y.requires_grad,
-        )
-    if isinstance(x, (ListObject, DictObject, SetObject)) and isinstance(y, type(x)):
-        return x.cls == y.cls and x.open is None and y.open is None
-    if isinstance(x, IteratorObject) and isinstance(y, IteratorObject):
-        return x.source is None and y.source is None and x.open is None and y.open is None
-    return isinstance(x, (EnvironmentObject, ClassObject))

@@ -69,6 +69,9 @@ MAX_VALUE_SIZE = 100_000
 MAX_ALTERNATIVES = 4
 """Values of one `Choice`; more are an Unknown."""
 
+MAX_POSSIBLE_OBJECTS = 64
+"""Objects of a container of which one is read, that are named one by one; of more, a list of them is kept."""
+
 MAX_KNOWN_TEXTS = 8
 """Beginnings and ends of one text that is partly known; of more, what they share."""
 

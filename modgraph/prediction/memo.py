@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from modgraph.graph.model import SourceLocation
-from modgraph.prediction import guards
+from modgraph.prediction import guards, possible
 from modgraph.prediction.copying import Relocation
 from modgraph.prediction.knowledge.registry import Arguments
 from modgraph.prediction.limits import MAX_KEPT_OBJECTS, MAX_KEY_OBJECTS, MAX_REMEMBERED_OBJECTS, MIN_LONG_STEPS
@@ -261,6 +261,8 @@ def _made(machine: Interpreter, key: Key, result: Value, since: int) -> dict[Add
     pending: list[Value] = [result]
     while pending:
         value = pending.pop()
+        if type(value) is Unknown and value.may_be:
+            return None
         if type(value) is not Address:
             if type(value) not in _EMPTY:
                 pending.extend(_inside(value))
@@ -273,7 +275,7 @@ def _made(machine: Interpreter, key: Key, result: Value, since: int) -> dict[Add
             if suspended or isinstance(item, ClassObject) or len(found) > MAX_REMEMBERED_OBJECTS:
                 return None
             found[value] = item.copy()
-            pending.extend(item.references())
+            pending.extend(possible.held_by(item))
             if isinstance(item, ModuleObject):
                 pending.extend(argument for _, argument in item.arguments)
     return found

@@ -202,9 +202,11 @@ class InstanceObject(HeapObject):
     """Why it may have further attributes, or others than these."""
     arguments: tuple[tuple[str, Value], ...] = ()
     where: SourceLocation | None = None
+    shuffled: Unknown | None = None
+    """Why the order of its attributes is not known."""
 
     def copy(self) -> InstanceObject:
-        return InstanceObject(self.cls, dict(self.attributes), self.open, self.arguments, self.where)
+        return InstanceObject(self.cls, dict(self.attributes), self.open, self.arguments, self.where, self.shuffled)
 
     def references(self) -> Iterator[Value]:
         yield from self.attributes.values()
@@ -236,6 +238,8 @@ class ModuleObject(HeapObject):
     """Of the constructor, bound to parameter names; defaults are not filled in."""
     where: SourceLocation | None = None
     """The call that made it."""
+    shuffled: Unknown | None = None
+    """Why the order of its plain attributes is not known."""
 
     def copy(self) -> ModuleObject:
         return ModuleObject(
@@ -249,6 +253,7 @@ class ModuleObject(HeapObject):
             self.open,
             self.arguments,
             self.where,
+            self.shuffled,
         )
 
     def references(self) -> Iterator[Value]:

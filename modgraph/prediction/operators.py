@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from modgraph.prediction import enumerations, hashing, partial_texts, text, unordered
+from modgraph.prediction import enumerations, hashing, partial_texts, possible, text, unordered
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.limits import MAX_VALUE_SIZE
 from modgraph.prediction.objects import DictObject, ListObject, SetObject
@@ -157,9 +157,10 @@ def in_place(machine: Interpreter, symbol: str, left: Value, right: Value) -> Va
             target = machine.state.change(left, ListObject)
             if isinstance(found, Unknown):
                 unordered.forget(target)
-                target.open = target.open or found
+                target.open = possible.either_of(target.open or found, (found,))
             elif target.open is not None:
                 unordered.grow(target, found)
+                target.open = possible.either_of(target.open, found)
             elif len(target.items) + len(found) > MAX_VALUE_SIZE:
                 target.open = machine.unknown(TOO_LONG)
             else:
@@ -172,6 +173,8 @@ def in_place(machine: Interpreter, symbol: str, left: Value, right: Value) -> Va
         method = _special(machine, left, f"__i{METHODS[symbol]}__")
         if method is not None:
             return machine.call(method, (left, right))
+    elif isinstance(left, Unknown):
+        machine.expose([left], left)
     return binary(machine, symbol, left, right)
 
 
@@ -226,12 +229,13 @@ def _sequences(machine: Interpreter, symbol: str, left: Value, right: Value) -> 
         second = state.find(right, ListObject)
         if first is not None and second is not None:
             if first.open is not None:
-                return machine.allocate(ListObject(list(first.items), first.open))
+                why = possible.read(machine, first.open, possible.held_by(second))
+                return machine.allocate(ListObject(list(first.items), why))
             if len(first.items) + len(second.items) > MAX_VALUE_SIZE:
                 return machine.allocate(ListObject([], machine.unknown(TOO_LONG)))
             return machine.allocate(ListObject(first.items + second.items, second.open))
         if first is not None and isinstance(right, Unknown):
-            return machine.allocate(ListObject(list(first.items), first.open or right))
+            return machine.allocate(ListObject(list(first.items), possible.either_of(first.open or right, (right,))))
         return None
     if symbol == "|":
         ours, theirs = state.find(left, DictObject), state.find(right, DictObject)
@@ -251,14 +255,15 @@ def _repeat(machine: Interpreter, sequence: Value, count: Value) -> Value | None
     source = machine.state.find(sequence, ListObject)
     if source is not None:
         if source.open is not None:
-            return machine.allocate(ListObject([], source.open))
+            return machine.allocate(ListObject([], possible.read(machine, source.open, source.items)))
         items = source.items
     if items is None:
         return None
     if isinstance(count, EnumMember):
         count = _plain_member(machine, count)
     if isinstance(count, Unknown):
-        return count if source is None else machine.allocate(ListObject([], count))
+        why = possible.read(machine, count, items)
+        return why if source is None else machine.allocate(ListObject([], why))
     if not isinstance(count, Constant) or not isinstance(count.value, int):
         return None
     if len(items) * count.value > MAX_VALUE_SIZE:

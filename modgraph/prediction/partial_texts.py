@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from modgraph.prediction import possible
 from modgraph.prediction.limits import MAX_KNOWN_ENDS, MAX_KNOWN_TEXTS
 from modgraph.prediction.values import OPEN, Choice, Constant, Ends, Unknown, Value
 
@@ -135,7 +136,7 @@ def named(why: Unknown, name: Value) -> Unknown:
 
 def opened(held: Unknown | None, why: Unknown) -> Unknown:
     """Why there may be further entries, where there may have been some already."""
-    return why if held is None else either(held, why)
+    return why if held is None else possible.with_objects(either(held, why), why.may_be)
 
 
 def open_store(store: dict[str, Value], why: Unknown) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from modgraph.prediction import iteration, unordered
+from modgraph.prediction.doubtful import Rest, rest_of
 from modgraph.prediction.frames import EnoughError, Frame
 from modgraph.prediction.joining import widen
 from modgraph.prediction.knowledge.registry import Machine, Raised
@@ -268,23 +269,24 @@ def drain_maybe(machine: Machine, iterator: Address, why: Value) -> list[Value]:
     return found
 
 
-def walk(machine: Machine, value: Value, by_demand: bool = False) -> Walk:
+def walk(machine: Machine, value: Value, by_demand: bool = False, whole: bool = False) -> Walk:
     """The items of an iterable, each taken when it is asked for; returns why there may be others.
 
     Args:
         by_demand: who walks is itself asked for each item; only then the first ones of what has no end are of use.
+        whole: items that may not be there are given too, `Several` among them.
 
     Raises:
         Raised: what Python would raise, for a dict or set that has another size than before too.
     """
     item = machine.state.read(value) if isinstance(value, Address) else None
     if isinstance(value, Address) and isinstance(item, IteratorObject):
-        return (yield from _left(machine, value, by_demand))
+        return (yield from _left(machine, value, by_demand, whole))
     if isinstance(value, Address) and is_plain(machine, value, item):
-        return (yield from _inside(machine, value))
+        return (yield from _inside(machine, value, whole))
     own = iteration.own_iterator(cast("Interpreter", machine), value)
     if own is not None:
-        return (yield from walk(machine, iterator_by_next(machine, value) if own == value else own, by_demand))
+        return (yield from walk(machine, iterator_by_next(machine, value) if own == value else own, by_demand, whole))
     found = machine.iterate(value)
     if isinstance(found, Unknown):
         return found
@@ -311,16 +313,19 @@ def in_turn(found: list[Value]) -> Walk:
     return None
 
 
-def _left(machine: Machine, iterator: Address, by_demand: bool) -> Walk:
+def _left(machine: Machine, iterator: Address, by_demand: bool, whole: bool) -> Walk:
     item = machine.state.find(iterator, IteratorObject)
     if item is not None and item.open is not None and item.source is None and not by_demand:
         return item.open
     source, count = item.source if item is not None else None, 0
+    whole = whole and item is not None and item.open is None
     while (found := take(machine, iterator)) is not None:
         yield found
         count += 1
         if isinstance(source, (Suspended, _ByNext)) and count > source.most:
             return machine.unknown(f"a generator of more than {source.most} items")
+    if whole and isinstance(source, Rest):
+        return (yield from in_turn(list(source.items)))
     return ended(machine, iterator)
 
 
@@ -414,9 +419,11 @@ def iterator_over(machine: Machine, container: Address) -> Address:
     return machine.allocate(IteratorObject(source=inside))
 
 
-def _inside(machine: Machine, container: Address) -> Walk:
+def _inside(machine: Machine, container: Address, whole: bool = False) -> Walk:
     item = machine.state.read(container)
     if isinstance(item, ListObject):
+        if whole and (rest := rest_of(item)) is not None:
+            return (yield from in_turn([*item.items, *rest]))
         if item.cls in _VIEWS:
             return (yield from _steady(machine, item.attributes.get(VIEWED), list(item.items), item.open))
         return (yield from _places(machine, container))

@@ -180,8 +180,8 @@ def _handlers(
         if handler.type is not None:
             classes = expressions.evaluate(machine, frame, handler.type)
             takes = None if isinstance(classes, Unknown) else machine.is_instance(raised.exception, classes)
-            if raised.name == OPERATION and machine.is_subclass(_IMPORT_ERROR, classes) is not False:
-                takes = takes if _takes_more(machine, classes) else False
+            if raised.name == OPERATION and only_imports(machine, classes):
+                takes = False
         if takes is not False:
             found.append(handler)
         if takes:
@@ -190,6 +190,11 @@ def _handlers(
 
 
 _IMPORT_ERROR = KnownClass("builtins.ModuleNotFoundError")
+
+
+def only_imports(machine: Interpreter, classes: Value) -> bool:
+    """These classes take what importing raises, and nothing else."""
+    return machine.is_subclass(_IMPORT_ERROR, classes) is not False and not _takes_more(machine, classes)
 
 
 def _takes_more(machine: Interpreter, classes: Value) -> bool:

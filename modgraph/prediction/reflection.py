@@ -14,6 +14,7 @@ from modgraph.prediction import (
     names,
     namespaces,
     partial_texts,
+    possible,
     producing,
     registries,
     standard_attributes,
@@ -142,7 +143,7 @@ def getattr_(arguments: Arguments, machine: Machine) -> Value:
         )
     name = _name(machine, given)
     if isinstance(name, Unknown):
-        return name
+        return _attribute_of_unknown_name(machine, value, name, arguments.positional[2:])
     if len(arguments.positional) < 3:
         return machine.get_attribute(value, name)
     if isinstance(value, Choice):
@@ -151,6 +152,15 @@ def getattr_(arguments: Arguments, machine: Machine) -> Value:
         )
     found = _found(machine, value, name)
     return arguments.positional[2] if found is None else found
+
+
+def _attribute_of_unknown_name(machine: Machine, value: Value, name: Unknown, default: tuple[Value, ...]) -> Unknown:
+    """Any of those that the value holds, or `default`."""
+    held = [*default]
+    for each in value.alternatives if isinstance(value, Choice) else (value,):
+        item = machine.state.read(each) if isinstance(each, Address) else None
+        held += [each] if item is None else possible.held_by(item)
+    return possible.read(machine, name, held)
 
 
 @models("builtins.setattr")

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
-from modgraph.prediction import partial_texts
+from modgraph.prediction import partial_texts, possible
 from modgraph.prediction.knowledge.registry import Arguments, Machine, models
 from modgraph.prediction.objects import DictObject, InstanceObject, ModuleObject, TensorObject
 from modgraph.prediction.values import (
@@ -33,6 +33,9 @@ from modgraph.prediction.values import (
     Unknown,
     Value,
 )
+
+if TYPE_CHECKING:
+    from modgraph.prediction.machine import Interpreter
 
 Kind = Literal["module", "parameter", "buffer", "tensor", "none", "plain", "unknown"]
 """What torch asks of a value; "buffer" is one made by nn.Buffer, "unknown" may be any of them."""
@@ -180,6 +183,7 @@ def assign_unknown_name(machine: Machine, address: Address, value: Value, why: U
     """`setattr(module, name, value)` with a name that is not known: the store that takes such a value is open."""
     module = machine.state.change(address, ModuleObject)
     kind = kind_of(machine, value)
+    why = possible.either_of(why, (value,))
     if kind in ("module", "unknown"):
         partial_texts.open_store(module.modules, why)
     if kind in ("parameter", "unknown"):
@@ -293,7 +297,7 @@ def set_attribute(arguments: Arguments, machine: Machine) -> Value:
         assign(machine, address, str(name.value), value)
     else:
         why = partial_texts.named(machine.unknown("the name of an attribute is not known", name), name)
-        assign_unknown_name(machine, address, value, why)
+        _weak_updates().set_in_module(cast("Interpreter", machine), address, why, value)
     return NONE
 
 
@@ -323,7 +327,8 @@ def delete_attribute(arguments: Arguments, machine: Machine) -> Value:
     if isinstance(name, Constant):
         delete(machine, _receiver(arguments), str(name.value))
     else:
-        _open_all(machine, _receiver(arguments), machine.unknown("the name of what is deleted is not known", name))
+        why = partial_texts.named(machine.unknown("the name of what is deleted is not known", name), name)
+        _weak_updates().delete_name(cast("Interpreter", machine), _receiver(arguments), why)
     return NONE
 
 
@@ -421,6 +426,7 @@ def register_buffer(arguments: Arguments, machine: Machine) -> Value:
 def _register_unnamed(machine: Machine, store: dict[str, Value], what: str, name: Value, value: Value) -> None:
     """A store got an entry under a name that is not known: one that has that name gave way to it."""
     why = partial_texts.named(machine.unknown(f"the name of a {what} is not known", name), name)
+    why = possible.either_of(why, (value,))
     for held, entry in store.items():
         if held != OPEN and not isinstance(entry, Unknown) and partial_texts.may_be(why, held):
             store[held] = machine.choice([entry, value], why.reason)
@@ -481,7 +487,8 @@ def _is_taken(machine: Machine, address: Address, name: str) -> bool:
     return held is not None and not isinstance(held, (Unknown, Choice))
 
 
-def _open_all(machine: Machine, address: Address, why: Unknown) -> None:
-    module = machine.state.change(address, ModuleObject)
-    for store in (module.modules, module.parameters, module.buffers):
-        partial_texts.open_store(store, why)
+def _weak_updates() -> Any:
+    """It stands on what stands here."""
+    from modgraph.prediction import weak_updates
+
+    return weak_updates

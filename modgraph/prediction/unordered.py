@@ -1,11 +1,12 @@
 """Sets of what has another hash in every run: their elements are known, but not in which order they are walked.
 
-What does not depend on the order is foretold all the same: `sorted`, `len` and kin see the elements; a loop is run in
-several orders, and what these leave differently is not known.
+What does not depend on the order is foretold all the same: `sorted`, `len` and kin see the elements; a loop over few is
+run in every order, and what these leave differently is not known.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -18,9 +19,11 @@ if TYPE_CHECKING:
 
 _ELEMENTS = "<elements>"
 """Attribute of a list that was made of such a set: what is in it."""
-_MOST = 6
-"""Elements whose loop is run in several orders."""
-_WHY = "the order of a set depends on hashes"
+MIXED = "<mixed>"
+"""Attribute of an open dict: its entries may stand in any order."""
+_MOST = 4
+"""Elements whose loop is run in every order."""
+WHY = "the order of a set depends on hashes"
 
 
 def in_order(machine: Machine, item: SetObject) -> list[Value] | Unknown:
@@ -34,7 +37,7 @@ def in_order(machine: Machine, item: SetObject) -> list[Value] | Unknown:
     numbers = [each.value for each in found if isinstance(each, Constant) and isinstance(each.value, int)]
     if len(numbers) == len(found) and all(0 <= number < room for number in numbers):
         return sorted(found, key=lambda each: each.value if isinstance(each, Constant) else 0)
-    return machine.unknown(_WHY)
+    return machine.unknown(WHY)
 
 
 def elements(machine: Machine, value: Value) -> list[Value] | None:
@@ -51,7 +54,7 @@ def elements(machine: Machine, value: Value) -> list[Value] | None:
         found = source.found(machine)
         changed = machine.state.change(value, IteratorObject)
         changed.source = None if found is not None else source.otherwise
-        changed.open = machine.unknown(_WHY) if found is not None else None
+        changed.open = machine.unknown(WHY) if found is not None else None
         return found
     return None
 
@@ -59,7 +62,7 @@ def elements(machine: Machine, value: Value) -> list[Value] | None:
 def listed(machine: Machine, found: list[Value], why: Unknown | None = None) -> Address:
     """A list of these, in whatever order."""
     kept: dict[str, Value] = {_ELEMENTS: TupleValue(tuple(found))}
-    return machine.allocate(ListObject([], why or machine.unknown(_WHY), attributes=kept))
+    return machine.allocate(ListObject([], why or machine.unknown(WHY), attributes=kept))
 
 
 def iterator(machine: Machine, found: Callable[[Machine], list[Value] | None], otherwise: Source) -> Address:
@@ -104,11 +107,8 @@ def forget(item: ListObject) -> None:
 
 
 def orders(found: list[Value]) -> list[list[Value]] | None:
-    """Orders in which every element comes first once and last once; None where they are too many to be tried."""
-    if len(found) > _MOST:
-        return None
-    turned = [found[place:] + found[:place] for place in range(len(found))]
-    return turned if len(found) < 3 else [*turned, found[::-1]]
+    """All orders of the elements; None where they are too many to be tried."""
+    return [list(each) for each in itertools.permutations(found)] if len(found) <= _MOST else None
 
 
 class _Elements(Source):

@@ -50,6 +50,8 @@ class Unknown(Value):
     """Of an entry (an attribute, a registered name): it exists on some paths only."""
     text: Ends | None = None
     """It is a text that begins and ends in one of these ways; see `partial_texts.py`."""
+    may_be: frozenset[int] = frozenset()
+    """Addresses of objects that it may be, or hold, and that are described elsewhere; see `possible.py`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from modgraph.prediction import classes, partial_texts, registration
+from modgraph.prediction import classes, partial_texts, possible, registration
 from modgraph.prediction.objects import ClassObject, DictObject, InstanceObject, ListObject, ModuleObject, TensorObject
 from modgraph.prediction.values import (
     OPEN,
     Address,
+    BoundMethod,
     Choice,
     ClassMethod,
     ClassValue,
     FunctionValue,
+    KnownFunction,
+    PartialValue,
     PropertyValue,
     StaticMethod,
     Unknown,
@@ -29,7 +33,7 @@ _METHODS = (FunctionValue, StaticMethod, ClassMethod, PropertyValue)
 
 def set_entry(machine: Interpreter, mapping: DictObject, why: Unknown, new: Value) -> None:
     """mapping[?] = new."""
-    mapping.open = mapping.open or partial_texts.plainly(why)
+    mapping.open = possible.either_of(mapping.open or partial_texts.plainly(why), (new,))
     mapping.entries = {
         key: _either(machine, held, new, why) if partial_texts.may_be_key(why, key) else held
         for key, held in mapping.entries.items()
@@ -55,21 +59,48 @@ def set_name(machine: Interpreter, value: Value, why: Unknown, new: Value) -> No
             _set_in_instance(machine, value, why, new)
         elif isinstance(item, TensorObject):
             machine.expose([value], why)
+    elif isinstance(value, Unknown):
+        machine.expose([value], why)
 
 
 def set_in_module(machine: Interpreter, value: Address, why: Unknown, new: Value) -> None:
-    """The store that takes such a value is open, each child may be the new one; a parameter takes the name away from
-    the modules."""
+    """The store that takes such a value is open, and each that stands there may be the new one; what takes a name away
+    from another store may have taken any of its names. Source: `Module.__setattr__`."""
+    if isinstance(new, Choice):
+        for each in new.alternatives:
+            set_in_module(machine, value, why, each)
+        return
     registration.assign_unknown_name(machine, value, new, why)
     module = machine.state.change(value, ModuleObject)
     kind = registration.kind_of(machine, new)
-    if kind in ("parameter", "unknown"):
-        for store in (module.modules, module.parameters):
+    stores = {"modules": module.modules, "parameters": module.parameters, "buffers": module.buffers}
+    for name, store in stores.items():
+        if kind in _REPLACED_BY[name]:
+            store.update({held: _either(machine, store[held], new, why) for held in _that_may_be(store, why)})
+        elif kind in _REMOVED_BY[name]:
             _may_be_gone(store, why)
-    elif kind == "module":
-        children = {name: module.modules[name] for name in _that_may_be(module.modules, why)}
-        module.modules.update({name: _either(machine, child, new, why) for name, child in children.items()})
+        elif _that_may_be(store, why):
+            machine.may_fail("TypeError")
+    if kind == "buffer":
+        module.non_persistent.update(dict.fromkeys(_that_may_be(module.buffers, why)))
     _replace_attributes(module, why)
+    if _is_function(new):
+        hidden = _hidden(machine, module.cls, why, _is_method)
+        module.attributes.update({name: each for name, each in hidden.items() if name not in module.attributes})
+
+
+_REPLACED_BY = {
+    "modules": ("module", "none"),
+    "parameters": ("parameter", "none"),
+    "buffers": ("buffer", "tensor", "none"),
+}
+"""Kinds of values that take the place of an entry of a store."""
+_REMOVED_BY = {
+    "modules": ("parameter", "unknown"),
+    "parameters": ("unknown",),
+    "buffers": ("parameter", "module", "unknown"),
+}
+"""Kinds of values that remove the entry of that name; all others are refused."""
 
 
 def _that_may_be(entries: dict[str, Value], why: Unknown) -> list[str]:
@@ -79,7 +110,7 @@ def _that_may_be(entries: dict[str, Value], why: Unknown) -> list[str]:
 
 def _may_be_gone(entries: dict[str, Value], why: Unknown) -> None:
     absent = replace(why, optional=True, text=None)
-    entries.update(dict.fromkeys(_that_may_be(entries, why), absent))
+    entries.update({name: possible.either_of(absent, (entries[name],)) for name in _that_may_be(entries, why)})
 
 
 def _replace_attributes(module: ModuleObject, why: Unknown) -> None:
@@ -91,6 +122,7 @@ def delete_name(machine: Interpreter, value: Value, why: Unknown) -> None:
     item = machine.state.find(value, ModuleObject) or machine.state.find(value, InstanceObject)
     if item is None or why.text is None or not isinstance(value, Address):
         machine.expose([value], why)
+    if item is None or not isinstance(value, Address):
         return
     machine.may_fail("AttributeError")
     changed = machine.state.change(value, type(item))
@@ -117,11 +149,9 @@ def _set_in_instance(machine: Interpreter, value: Address, why: Unknown, new: Va
     item.open = partial_texts.opened(item.open, why)
     changed = {name: item.attributes[name] for name in _that_may_be(item.attributes, why)}
     held = {**item.attributes, **{name: _either(machine, each, new, why) for name, each in changed.items()}}
-    hidden: dict[str, Value] = {}
-    for base in machine.mro(item.cls):
-        if isinstance(base, ClassValue):
-            names = [name for name in _data_names(machine, base) if partial_texts.may_be(why, name)]
-            hidden.update(dict.fromkeys(names, replace(why, optional=True, text=None)))
+    hidden = _hidden(machine, item.cls, why, lambda each: not isinstance(each, _METHODS))
+    if _is_function(new):
+        hidden.update(_hidden(machine, item.cls, why, _is_method))
     item.attributes = {**held, **{name: each for name, each in hidden.items() if name not in held}}
 
 
@@ -135,10 +165,29 @@ def _set_in_class(machine: Interpreter, cls: ClassValue, why: Unknown, new: Valu
             machine.state.change(cls.address, ClassObject).namespace[name] = _either(machine, held, new, why)
 
 
-def _data_names(machine: Interpreter, cls: ClassValue) -> list[str]:
-    """Names in the namespace of a class that no method or property stands under."""
-    found = {name: classes.own_attribute(machine, cls, name) for name in _names(machine, cls)}
-    return [name for name, held in found.items() if not isinstance(held, _METHODS) and not name.startswith("__")]
+def _hidden(machine: Interpreter, cls: Value, why: Unknown, takes: Callable[[Value], bool]) -> dict[str, Value]:
+    """What an instance may have in place of those things in the namespaces of its classes that `takes` is true of."""
+    absent = replace(why, optional=True, text=None)
+    return {
+        name: absent
+        for base in machine.mro(cls)
+        if isinstance(base, ClassValue)
+        for name in _names(machine, base)
+        if not name.startswith("__") and partial_texts.may_be(why, name)
+        if (held := classes.own_attribute(machine, base, name)) is not None and takes(held)
+    }
+
+
+def _is_method(held: Value) -> bool:
+    """An instance may have another under its name."""
+    return isinstance(held, (FunctionValue, StaticMethod, ClassMethod))
+
+
+def _is_function(new: Value) -> bool:
+    """What may have been put in the place of a method."""
+    if isinstance(new, Choice):
+        return any(_is_function(each) for each in new.alternatives)
+    return isinstance(new, (FunctionValue, BoundMethod, PartialValue, KnownFunction))
 
 
 def _names(machine: Interpreter, cls: ClassValue) -> list[str]:
@@ -150,5 +199,5 @@ def _names(machine: Interpreter, cls: ClassValue) -> list[str]:
 def _either(machine: Interpreter, held: Value, new: Value, why: Unknown) -> Value:
     """What was there, or the new one."""
     if isinstance(held, Unknown):
-        return held
+        return possible.either_of(held, (new,))
     return machine.choice([held, new], why.reason)

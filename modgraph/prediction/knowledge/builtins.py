@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cmp_to_key
@@ -14,7 +15,7 @@ import modgraph.prediction.knowledge.lazy_builtins
 import modgraph.prediction.knowledge.mappings
 import modgraph.prediction.knowledge.sequences
 import modgraph.prediction.knowledge.strings  # noqa: F401  registers what it knows
-from modgraph.prediction import hashing, unordered
+from modgraph.prediction import hashing, possible, unordered
 from modgraph.prediction.knowledge.iteration import prefix_of
 from modgraph.prediction.knowledge.plain import folded, number_unknown, plain
 from modgraph.prediction.knowledge.registry import Arguments, Machine, constant, known_class, models
@@ -278,19 +279,23 @@ def backwards(arguments: Arguments, machine: Machine) -> Value:
 
 @models("builtins.sorted")
 def in_order(arguments: Arguments, machine: Machine) -> Value:
+    in_any_order = unordered.is_one(machine, arguments.positional[0])
     items = machine.iterate_in_any_order(arguments.positional[0])
     if isinstance(items, Unknown):
         return machine.allocate(ListObject([], items))
-    ordered = sort(machine, items, arguments)
+    ordered = sort(machine, items, arguments, in_any_order)
     return machine.allocate(ListObject([], ordered) if isinstance(ordered, Unknown) else ListObject(ordered))
 
 
-def sort(machine: Machine, items: list[Value], arguments: Arguments) -> list[Value] | Unknown:
-    """The items in order of `key`; Unknown where they cannot be compared."""
+def sort(
+    machine: Machine, items: list[Value], arguments: Arguments, in_any_order: bool = False
+) -> list[Value] | Unknown:
+    """The items in order of `key`; Unknown where they cannot be compared, or two that are given `in_any_order` have the
+    same place."""
     key = arguments.keywords.get("key", NONE)
     backwards = machine.truth(given := arguments.keywords.get("reverse", NONE))
     if backwards is None:
-        return machine.unknown("whether the order is reversed is not known", given)
+        return possible.read(machine, machine.unknown("whether the order is reversed is not known", given), items)
     keys = [item if key == NONE else machine.call(key, (item,)) for item in items]
     known = [plain(machine, each) for each in keys]
     order = list(range(len(items)))
@@ -300,10 +305,17 @@ def sort(machine: Machine, items: list[Value], arguments: Arguments) -> list[Val
         else:
             order.sort(key=lambda i: known[i][0], reverse=backwards)  # type: ignore[index]
     except _NoOrder:
-        return machine.unknown("the order of what is not known", *items)
+        return possible.read(machine, machine.unknown("the order of what is not known", *items), items)
     except TypeError as error:
         raise machine.raises("TypeError", str(error)) from None
+    if in_any_order and any(_are_tied(machine, items, keys, i, j) for i, j in itertools.pairwise(order)):
+        return possible.read(machine, machine.unknown(unordered.WHY), items)
     return [items[i] for i in order]
+
+
+def _are_tied(machine: Machine, items: list[Value], keys: list[Value], left: int, right: int) -> bool:
+    """Two items that are not the same have equal keys: which of them comes first is as it was."""
+    return items[left] != items[right] and machine.truth(machine.compare("==", keys[left], keys[right])) is not False
 
 
 class _NoOrder(Exception):  # noqa: N818 - ends a comparison, and is caught beside it
@@ -338,6 +350,7 @@ def _earlier(machine: Machine, left: Value, right: Value) -> int:
 def extreme(arguments: Arguments, machine: Machine) -> Value:
     name = arguments.function.rpartition(".")[2]
     given = arguments.positional
+    in_any_order = len(given) == 1 and unordered.is_one(machine, given[0])
     items = machine.iterate_in_any_order(given[0]) if len(given) == 1 else list(given)
     if isinstance(items, Unknown):
         return number_unknown(machine, f"{name} of something not known", items)
@@ -352,12 +365,17 @@ def extreme(arguments: Arguments, machine: Machine) -> Value:
     pick = min if name == "min" else max
     try:
         if any(found is None for found in known):
-            return items[pick(range(len(items)), key=_by_order(machine, keys))]
-        return items[pick(range(len(items)), key=lambda i: known[i][0])]  # type: ignore[index]
+            best = pick(range(len(items)), key=_by_order(machine, keys))
+        else:
+            best = pick(range(len(items)), key=lambda i: known[i][0])  # type: ignore[index]
     except _NoOrder:
-        return number_unknown(machine, f"{name} of something not known", *items)
+        return possible.read(machine, number_unknown(machine, f"{name} of something not known", *items), items)
     except TypeError as error:
         raise machine.raises("TypeError", str(error)) from None
+    if not in_any_order:
+        return items[best]
+    tied = [item for place, item in enumerate(items) if place == best or _are_tied(machine, items, keys, place, best)]
+    return tied[0] if len(tied) == 1 else possible.read(machine, machine.unknown(unordered.WHY), tied)
 
 
 @models("builtins.sum")

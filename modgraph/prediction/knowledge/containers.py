@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import modgraph.prediction.knowledge.parameter_containers
 import modgraph.prediction.knowledge.stores  # noqa: F401  registers what it knows
-from modgraph.prediction import partial_texts
+from modgraph.prediction import partial_texts, possible
 from modgraph.prediction.knowledge.iteration import (
     certain_children,
     index_of,
@@ -19,8 +19,8 @@ from modgraph.prediction.knowledge.iteration import (
     prefix_of,
     slice_of,
 )
-from modgraph.prediction.knowledge.modules import contents, iterator, module_of
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, models
+from modgraph.prediction.knowledge.walks import contents, module_of
 from modgraph.prediction.objects import DictObject, ListObject, ModuleObject
 from modgraph.prediction.registration import assign, delete, initialise, register_module
 from modgraph.prediction.values import (
@@ -74,10 +74,7 @@ def length(arguments: Arguments, machine: Machine) -> Value:
 @models(f"{SEQUENTIAL}.__iter__", f"{LIST}.__iter__")
 def iterate(arguments: Arguments, machine: Machine) -> Value:
     _, module = module_of(machine, arguments)
-    address = iterator(machine, certain_children(module))
-    if isinstance(address, Address) and (why := openness(module)) is not None:
-        machine.state.write(address).open = why  # type: ignore[attr-defined]
-    return address
+    return contents(machine, module.modules, "__iter__", of_values=True)
 
 
 @models(f"{SEQUENTIAL}.append", f"{LIST}.append")
@@ -86,7 +83,7 @@ def append(arguments: Arguments, machine: Machine) -> Value:
     if (why := openness(module)) is None:
         own(machine, address, "add_module", Constant(str(len(module.modules))), arguments.get(1, "module", NONE))
     else:
-        open_from_here(machine, address, why)
+        open_from_here(machine, address, possible.either_of(why, arguments.positional[1:]))
     return address
 
 
@@ -98,7 +95,7 @@ def extend(arguments: Arguments, machine: Machine) -> Value:
         raise machine.raises("TypeError", f"extend should be called with an iterable, but got {given.value!r}")
     first, why = prefix_of(machine, given)
     if (unsure := openness(module)) is not None:
-        open_from_here(machine, address, unsure)
+        open_from_here(machine, address, possible.either_of(unsure, first if why is None else [*first, why]))
         return address
     is_sequential, size = _is_sequential(machine, address), len(module.modules)
     for index, item in enumerate(first):
@@ -162,7 +159,9 @@ def set_item(arguments: Arguments, machine: Machine) -> Value:
 def _forget(machine: Machine, address: Address, why: Unknown) -> None:
     """Every child may have become another one; their names stay."""
     module = machine.state.change(address, ModuleObject)
-    module.modules = {name: module.modules[name] if name == OPEN else why for name in module.modules}
+    module.modules = {
+        name: held if name == OPEN else possible.either_of(why, (held,)) for name, held in module.modules.items()
+    }
 
 
 @models(f"{SEQUENTIAL}.__delitem__", f"{LIST}.__delitem__")
@@ -176,7 +175,8 @@ def delete_item(arguments: Arguments, machine: Machine) -> Value:
         position = _position(machine, key, len(names))
     if why is not None or (bounds is None and position is None):
         reason = why or machine.unknown("which child is removed is not known", key)
-        machine.state.change(address, ModuleObject).modules = {OPEN: reason}
+        changed = machine.state.change(address, ModuleObject)
+        changed.modules = {OPEN: possible.either_of(reason, module.modules.values())}
         return NONE
     for name in names[bounds] if bounds is not None else [names[position or 0]]:
         delete(machine, address, name)
@@ -417,7 +417,8 @@ def remove_entry(arguments: Arguments, machine: Machine) -> Value:
     elif isinstance(value, Unknown):
         open_from_here(machine, address, value)
     else:
-        machine.state.change(address, ModuleObject).modules = {OPEN: machine.unknown("a key is not known", value)}
+        why = possible.either_of(machine.unknown("a key is not known", value), (value,))
+        machine.state.change(address, ModuleObject).modules = {OPEN: why}
     return value if arguments.function.endswith("pop") else NONE
 
 
@@ -426,8 +427,11 @@ def contains(arguments: Arguments, machine: Machine) -> Value:
     _, module = module_of(machine, arguments)
     key = arguments.get(1, "key", NONE)
     why = _why_missing(module, key) if isinstance(key, Constant) else openness(module)
-    if isinstance(key, Constant) and (key.value in module.modules or why is None):
-        return Constant(key.value in module.modules)
+    held = module.modules.get(key.value) if isinstance(key, Constant) else None
+    if isinstance(held, Unknown) and held.optional:
+        return held
+    if isinstance(key, Constant) and (held is not None or why is None):
+        return Constant(held is not None)
     if why is None and not any(_may_be(key, name) for name in module.modules):
         return FALSE
     return why or machine.unknown("a key is not known", key)

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
+from dataclasses import replace
+
+from modgraph.prediction import possible
 from modgraph.prediction.knowledge.registry import Machine
 from modgraph.prediction.objects import DictObject, IteratorObject, ListObject, ModuleObject
 from modgraph.prediction.partial_texts import plainly
 from modgraph.prediction.producing import drain
-from modgraph.prediction.values import OPEN, Address, Constant, SliceValue, TupleValue, Unknown, Value
+from modgraph.prediction.unordered import MIXED
+from modgraph.prediction.values import OPEN, Address, Constant, SliceValue, TupleValue, Unknown, Value, is_optional
 
 
 def openness(module: ModuleObject) -> Unknown | None:
     """Why further children may stand in it, or some of them may not; None where all are known."""
     why = module.modules.get(OPEN)
-    if isinstance(why, Unknown):
-        return plainly(why)
-    return next((each for each in module.modules.values() if isinstance(each, Unknown) and each.optional), None)
+    if not isinstance(why, Unknown):
+        why = next((each for each in module.modules.values() if isinstance(each, Unknown) and each.optional), None)
+    return None if why is None else possible.either_of(plainly(why), module.modules.values())
 
 
 def own(machine: Machine, address: Value, method: str, *arguments: Value) -> Value:
@@ -38,9 +43,9 @@ def slice_of(value: SliceValue) -> slice | None:
 
 
 def certain_children(module: ModuleObject) -> list[Value]:
-    """Those that certainly stand first, up to where it is open."""
-    names = list(module.modules)
-    return [module.modules[name] for name in (names[: names.index(OPEN)] if OPEN in names else names)]
+    """Those that certainly stand first, up to where it is open or one is there on some paths only."""
+    found = itertools.takewhile(lambda entry: entry[0] != OPEN and not is_optional(entry[1]), module.modules.items())
+    return [child for _, child in found]
 
 
 def prefix_of(machine: Machine, value: Value) -> tuple[list[Value], Unknown | None]:
@@ -58,10 +63,18 @@ def prefix_of(machine: Machine, value: Value) -> tuple[list[Value], Unknown | No
     return ([], items) if isinstance(items, Unknown) else (items, None)
 
 
+def _in_any_place(held: DictObject, why: Unknown) -> list[tuple[Value, Value]]:
+    """Entries whose order is not known, as such that may not be there."""
+    absent = replace(why, optional=True)
+    return [(key, possible.either_of(absent, (value,))) for key, value in held.entries.items()]
+
+
 def pairs_of(machine: Machine, given: Value) -> tuple[list[tuple[Value, Value]], Unknown | None]:
     """(key, value) of a mapping or of an iterable of pairs, and why there may be more."""
     entries = machine.state.find(given, DictObject)
     if entries is not None:
+        if MIXED in entries.attributes and entries.open is not None:
+            return _in_any_place(entries, entries.open), entries.open
         return list(entries.entries.items()), entries.open
     if isinstance(given, Unknown):
         return [], given

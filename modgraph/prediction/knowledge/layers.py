@@ -8,11 +8,11 @@ A layer that is not modelled gives a tensor of unknown shape. Source: "Shape" in
 from __future__ import annotations
 
 from modgraph.prediction.knowledge.elements import Shape
-from modgraph.prediction.knowledge.modules import module_of
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, models
 from modgraph.prediction.knowledge.resampling import windowed
 from modgraph.prediction.knowledge.tensor_names import FUNCTIONAL, SAME_SHAPE
 from modgraph.prediction.knowledge.tensor_values import made, tensor_of
+from modgraph.prediction.knowledge.walks import module_of
 from modgraph.prediction.objects import ListObject, TensorObject
 from modgraph.prediction.values import NONE, Address, Constant, TupleValue, Value
 
@@ -60,6 +60,9 @@ def _convolution(rank: int, transposed: bool) -> Model:
         if wanted and given is not None and wanted != given:
             raise machine.raises("RuntimeError", f"expected input to have {wanted} channels, but got {given} channels")
         channels = _numbers(machine, module, "out_channels", 1)[0]
+        groups = _numbers(machine, module, "groups", 1)[0]
+        if groups and channels is not None and channels % groups:  # a lazy layer was not asked before
+            raise machine.raises("RuntimeError", f"given groups={groups}, expected weight to be divisible by it")
         spatial = source.shape[-rank:]
         names = ("kernel_size", "stride", "padding", "dilation", "output_padding")
         kernel, stride, padding, dilation, extra = (_numbers(machine, module, name, rank) for name in names)

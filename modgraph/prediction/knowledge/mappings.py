@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from modgraph.prediction import items, lookups, partial_texts, weak_updates
+from modgraph.prediction import items, lookups, partial_texts, possible, weak_updates
 from modgraph.prediction.knowledge.iteration import pairs_of, prefix_of
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, known_class, models
 from modgraph.prediction.objects import DictObject, IteratorObject, ListObject, ViewObject
 from modgraph.prediction.producing import VIEWED
+from modgraph.prediction.unordered import MIXED
 from modgraph.prediction.values import (
     NONE,
     TRUE,
@@ -82,8 +83,9 @@ def fill(
     target = machine.state.change(address, DictObject)
     if why is not None or any(isinstance(key, Choice) for key, _ in pairs):
         why = why or machine.unknown("a key is not known", *(key for key, _ in pairs if isinstance(key, Choice)))
-        target.open = target.open or why
-        target.entries = dict.fromkeys(target.entries, why)  # each may be replaced
+        why = possible.either_of(why, [value for key, value in pairs if isinstance(key, Choice)])
+        target.open = possible.with_objects(target.open or why, why.may_be)
+        target.entries = {key: possible.either_of(why, (held,)) for key, held in target.entries.items()}
     for key, value in pairs:
         if isinstance(key, Unknown):
             weak_updates.set_entry(cast("Interpreter", machine), target, partial_texts.named(key, key), value)
@@ -162,13 +164,16 @@ def get(arguments: Arguments, machine: Machine) -> Value:
             return found
         if isinstance(again, Unknown):
             return again
-    return default if held.open is None else held.open
+    return default if held.open is None else possible.either_of(held.open, (default,))
 
 
 def _any_of(machine: Machine, held: DictObject, key: Value, *others: Value) -> Value:
     """The value under a key that is not known: one of those there are."""
     if held.open is not None or isinstance(key, Unknown):
-        return machine.unknown("a key is not known", key)
+        rest = () if held.open is None else (held.open,)
+        return possible.read(
+            machine, machine.unknown("a key is not known", key), [*held.entries.values(), *rest, *others]
+        )
     return machine.choice((*held.entries.values(), *others), "a key is not known")
 
 
@@ -177,14 +182,18 @@ def set_default(arguments: Arguments, machine: Machine) -> Value:
     address, held = _dict(machine, arguments)
     key, default = arguments.get(1, "key", NONE), arguments.get(2, "default", NONE)
     if isinstance(key, (Unknown, Choice)):
-        return _opened(machine, address, "a key is not known", key)
+        why = _opened(machine, address, "a key is not known", key)
+        opened = machine.state.change(address, DictObject)
+        opened.open = possible.either_of(opened.open or why, (default,))
+        return possible.read(machine, why, [*held.entries.values(), opened.open])
     if key in held.entries:
         found = held.entries[key]
         if isinstance(found, Unknown) and found.optional:
             found = machine.state.change(address, DictObject).entries[key] = replace(found, optional=False)
         return found
     if held.open is not None:
-        return held.open
+        machine.state.change(address, DictObject).open = why = possible.either_of(held.open, (default,))
+        return why
     machine.state.change(address, DictObject).entries[key] = default
     return default
 
@@ -203,10 +212,15 @@ def pop(arguments: Arguments, machine: Machine) -> Value:
     default = arguments.positional[2] if len(arguments.positional) > 2 else arguments.keywords.get("default")
     if isinstance(key, (Unknown, Choice)):
         if isinstance(key, Unknown) and key.text is not None:
+            taken = possible.read(machine, partial_texts.named(key, NONE), held.entries.values())
             items.own_delete(cast("Interpreter", machine), address, key)
-            return partial_texts.named(key, NONE)
-        machine.state.change(address, DictObject).entries.clear()
-        return _opened(machine, address, "which key is removed is not known", key)
+            return taken
+        why = _opened(machine, address, "which key is removed is not known", key)
+        why = possible.read(machine, why, held.entries.values())
+        opened = machine.state.change(address, DictObject)
+        opened.entries.clear()
+        opened.open = possible.either_of(opened.open or why, (why,))
+        return opened.open if default is None else possible.either_of(opened.open, (default,))
     if key in held.entries:
         return machine.state.change(address, DictObject).entries.pop(key)
     if held.open is not None:
@@ -255,7 +269,8 @@ def clear(arguments: Arguments, machine: Machine) -> Value:
 def copy(arguments: Arguments, machine: Machine) -> Value:
     _, held = _dict(machine, arguments)
     cls = held.cls if isinstance(held.cls, KnownClass) else KnownClass(DICT)
-    return machine.allocate(DictObject(dict(held.entries), held.open, cls, {}, held.default_factory))
+    mixed: dict[str, Value] = {MIXED: TRUE} if MIXED in held.attributes else {}
+    return machine.allocate(DictObject(dict(held.entries), held.open, cls, mixed, held.default_factory))
 
 
 @models(f"{DICT}.fromkeys", f"{ORDERED}.fromkeys")
@@ -274,14 +289,18 @@ def view(arguments: Arguments, machine: Machine) -> Value:
     """A snapshot; a view of a dict that changes later is not followed."""
     address, held = _dict(machine, arguments)
     method = arguments.function.rpartition(".")[2]
-    pairs = list(itertools.takewhile(lambda pair: not is_optional(pair[1]), held.entries.items()))
+    known = {} if held.open is not None else held.entries  # what is not shown may come first
+    pairs = list(itertools.takewhile(lambda pair: not is_optional(pair[1]), known.items()))
     found: list[Value] = [key for key, _ in pairs]
     if method == "values":
         found = [value for _, value in pairs]
     elif method == "items":
         found = [TupleValue(pair) for pair in pairs]
     shown = KnownClass(f"builtins.dict_{method}")
-    return machine.allocate(ListObject(found, held.unsure, shown, {VIEWED: address}))
+    why = held.unsure
+    if why is not None:
+        why = possible.read(machine, why, [*held.entries, *held.entries.values()])
+    return machine.allocate(ListObject(found, why, shown, {VIEWED: address}))
 
 
 @models(f"{DICT}.__reversed__")

@@ -1,23 +1,22 @@
-"""Methods of nn.Module that a constructor calls: walks over children and parameters, modes, conversions, look-ups.
+"""Methods of nn.Module that a constructor calls: modes, conversions, look-ups, apply.
 
-A child that is not known is yielded as it is: what is done to the others still happens, what is computed from all is
-unknown. Source of all: torch/nn/modules/module.py.
+A child that is not known is left as it is: what is done to the others still happens. Source of all:
+torch/nn/modules/module.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
-from modgraph.prediction.limits import ITEMS_OF_A_FURTHER_PATH, ITEMS_OF_A_PATH, MAX_SUBMODULES
-from modgraph.prediction.objects import DictObject, IteratorObject, ListObject, ModuleObject, SetObject, TensorObject
-from modgraph.prediction.partial_texts import held_in
+from modgraph.prediction.knowledge.walks import children_in, module_of, tensors
+from modgraph.prediction.limits import MAX_SUBMODULES
+from modgraph.prediction.objects import ModuleObject, SetObject, TensorObject
 from modgraph.prediction.registration import class_name, kind_of
 from modgraph.prediction.values import (
     FALSE,
     MODULE,
     NONE,
-    OPEN,
     TRUE,
     Address,
     BoundMethod,
@@ -25,9 +24,7 @@ from modgraph.prediction.values import (
     Constant,
     Device,
     Dtype,
-    KnownClass,
     KnownFunction,
-    TupleValue,
     Unknown,
     Value,
 )
@@ -35,138 +32,6 @@ from modgraph.prediction.values import (
 known_class(MODULE)
 
 _FLOATING = ("float32", "float64", "float16", "bfloat16")
-
-
-def module_of(machine: Machine, arguments: Arguments) -> tuple[Address, ModuleObject]:
-    """The receiver of a method of Module, to look at."""
-    address = arguments.positional[0]
-    assert isinstance(address, Address)
-    module = machine.state.read(address)
-    assert isinstance(module, ModuleObject)
-    return address, module
-
-
-# ---- walks -----------------------------------------------------------------------------------------------------------
-
-
-def walk(machine: Machine, root: Value, prefix: str = "", unique: bool = True) -> Iterator[tuple[str, Value]]:
-    """`named_modules`: (path, module) depth first; a child that is not known, too; None slots left out."""
-    seen: set[Value] = set()
-    pending: list[tuple[str, Value]] = [(prefix, root)]
-    while pending:
-        path, value = pending.pop()
-        if value == NONE or value in seen:
-            continue
-        if unique:
-            seen.add(value)
-        machine.makes(ITEMS_OF_A_PATH if unique else ITEMS_OF_A_FURTHER_PATH)
-        yield path, value
-        module = machine.state.find(value, ModuleObject)
-        if module is not None:
-            children = [(f"{path}.{name}" if path else name, child) for name, child in held_in(module.modules)]
-            pending.extend(reversed(children))
-
-
-def tensors(
-    machine: Machine, root: Address, store: str, prefix: str = "", recurse: bool = True, unique: bool = True
-) -> Iterator[tuple[str, Value]]:
-    """`named_parameters` or `named_buffers` (by the name of the store): (path, tensor), each tensor once."""
-    seen: set[Value] = set()
-    for path, value in walk(machine, root, prefix, unique) if recurse else [(prefix, root)]:
-        module = machine.state.find(value, ModuleObject)
-        if module is None:
-            yield f"{path}.{OPEN}" if path else OPEN, value
-            continue
-        for name, tensor in held_in(getattr(module, store)):
-            if tensor == NONE or tensor in seen:
-                continue
-            if unique:
-                seen.add(tensor)
-            yield f"{path}.{name}" if path else name, tensor
-
-
-def iterator(machine: Machine, items: list[Value]) -> Address:
-    return machine.allocate(IteratorObject(items))
-
-
-def _pairs(machine: Machine, entries: Iterator[tuple[str, Value]]) -> Address:
-    return iterator(machine, [TupleValue((_name(path, value), value)) for path, value in entries])
-
-
-def _name(path: str, value: Value) -> Value:
-    """The path as a constant; of an entry that may not be there, unknown."""
-    if path.rpartition(".")[2] == OPEN and isinstance(value, Unknown):
-        return value
-    return Constant(path)
-
-
-def _text(arguments: Arguments, position: int, name: str) -> str:
-    value = arguments.get(position, name, Constant(""))
-    return str(value.value) if isinstance(value, Constant) else ""
-
-
-def _flag(machine: Machine, arguments: Arguments, position: int, name: str, default: Value = TRUE) -> bool:
-    return machine.truth(arguments.get(position, name, default)) is not False
-
-
-@models(f"{MODULE}.named_modules")
-def named_modules(arguments: Arguments, machine: Machine) -> Value:
-    address, _ = module_of(machine, arguments)
-    prefix, unique = _text(arguments, 2, "prefix"), _flag(machine, arguments, 3, "remove_duplicate")
-    return _pairs(machine, walk(machine, address, prefix, unique))
-
-
-@models(f"{MODULE}.modules")
-def modules(arguments: Arguments, machine: Machine) -> Value:
-    address, _ = module_of(machine, arguments)
-    return iterator(machine, [module for _, module in walk(machine, address)])
-
-
-@models(f"{MODULE}.named_children")
-def named_children(arguments: Arguments, machine: Machine) -> Value:
-    return _pairs(machine, iter(_children(module_of(machine, arguments)[1])))
-
-
-@models(f"{MODULE}.children")
-def children(arguments: Arguments, machine: Machine) -> Value:
-    return iterator(machine, [child for _, child in _children(module_of(machine, arguments)[1])])
-
-
-def _children(module: ModuleObject) -> list[tuple[str, Value]]:
-    """Those that are not None, each once."""
-    seen: set[Value] = set()
-    found: list[tuple[str, Value]] = []
-    for name, child in held_in(module.modules):
-        if child != NONE and child not in seen:
-            found.append((name, child))
-            if isinstance(child, Address):  # two that are not known for one reason are not one
-                seen.add(child)
-    return found
-
-
-@models(f"{MODULE}.named_parameters", f"{MODULE}.named_buffers")
-def named_tensors(arguments: Arguments, machine: Machine) -> Value:
-    address, _ = module_of(machine, arguments)
-    store = "buffers" if arguments.function.endswith("buffers") else "parameters"
-    prefix, recurse = _text(arguments, 1, "prefix"), _flag(machine, arguments, 2, "recurse")
-    unique = _flag(machine, arguments, 3, "remove_duplicate")
-    return _pairs(machine, tensors(machine, address, store, prefix, recurse, unique))
-
-
-@models(f"{MODULE}.parameters")
-def parameters(arguments: Arguments, machine: Machine) -> Value:
-    return _tensor_iterator(arguments, machine, "parameters")
-
-
-@models(f"{MODULE}.buffers")
-def buffers(arguments: Arguments, machine: Machine) -> Value:
-    return _tensor_iterator(arguments, machine, "buffers")
-
-
-def _tensor_iterator(arguments: Arguments, machine: Machine, store: str) -> Value:
-    address, _ = module_of(machine, arguments)
-    recurse = _flag(machine, arguments, 1, "recurse")
-    return iterator(machine, [tensor for _, tensor in tensors(machine, address, store, recurse=recurse)])
 
 
 @models(f"{MODULE}.apply")
@@ -189,7 +54,7 @@ def _children_first(machine: Machine, root: Address) -> list[Value]:
             ordered.append(value)
             continue
         pending.append((value, True))
-        pending.extend((child, False) for _, child in reversed(_children(module)))
+        pending.extend((child, False) for _, child in reversed(children_in(module)))
     return ordered
 
 
@@ -300,7 +165,7 @@ def train(arguments: Arguments, machine: Machine) -> Value:
     while pending:
         module = machine.state.change(pending.pop(), ModuleObject)
         module.attributes["training"] = mode
-        for _, child in _children(module):
+        for _, child in children_in(module):
             inner = machine.state.find(child, ModuleObject)
             if inner is None or not isinstance(child, Address):
                 continue
@@ -322,7 +187,10 @@ def requires_grad(arguments: Arguments, machine: Machine) -> Value:
     address, _ = module_of(machine, arguments)
     flag = machine.truth(arguments.get(1, "requires_grad", TRUE))
     for _, tensor in list(tensors(machine, address, "parameters")):
-        if isinstance(tensor, Address) and machine.state.find(tensor, TensorObject):
+        held = machine.state.find(tensor, TensorObject)
+        if isinstance(tensor, Address) and held is not None:
+            if held.lazy:
+                raise machine.raises("ValueError", "Attempted to use an uninitialized parameter in requires_grad_")
             machine.state.change(tensor, TensorObject).requires_grad = flag
     return address
 
@@ -461,40 +329,3 @@ def non_persistent_names(arguments: Arguments, machine: Machine) -> Value:
 )
 def hooks(arguments: Arguments, machine: Machine) -> Value:
     return Unknown("hooks are not interpreted", machine.where, inert=True)
-
-
-# ---- contents of a store ----
-
-
-def contents(machine: Machine, entries: dict[str, Value], method: str) -> Value:
-    """keys, values, items, a copy, or an iterator over the names of a store."""
-    entries = dict(held_in(entries))
-    if method == "copy":
-        held: dict[Value, Value] = {Constant(name): value for name, value in entries.items() if name != OPEN}
-        why = entries.get(OPEN)
-        return machine.allocate(
-            DictObject(
-                held,
-                open=why if isinstance(why, Unknown) else None,
-                cls=KnownClass("collections.OrderedDict"),
-            )
-        )
-    keys: list[Value] = [value if name == OPEN else Constant(name) for name, value in entries.items()]
-    if method == "items":
-        keys = [TupleValue((key, value)) for key, value in zip(keys, entries.values(), strict=True)]
-    elif method == "values":
-        keys = list(entries.values())
-    elif method == "__reversed__":
-        keys.reverse()
-    if method in ("__iter__", "__reversed__"):
-        return iterator(machine, keys)
-    return machine.allocate(ListObject(keys, open=_openness(entries), cls=KnownClass(f"builtins.dict_{method}")))
-
-
-def _openness(entries: dict[str, Value]) -> Unknown | None:
-    why = entries.get(OPEN)
-    return why if isinstance(why, Unknown) else None
-
-
-for _view_class in ("keys", "values", "items"):
-    known_class(f"builtins.dict_{_view_class}")

@@ -5,14 +5,30 @@ Source: torch/nn/modules/container.py.
 
 from __future__ import annotations
 
-from modgraph.prediction import partial_texts
+import itertools
+from dataclasses import replace
+
+from modgraph.prediction import doubtful, partial_texts, possible
 from modgraph.prediction.knowledge.iteration import index_of, own, pairs_of, prefix_of, slice_of
-from modgraph.prediction.knowledge.modules import iterator, module_of
 from modgraph.prediction.knowledge.parameters import as_parameter
 from modgraph.prediction.knowledge.registry import Arguments, Machine, models
+from modgraph.prediction.knowledge.walks import module_of
 from modgraph.prediction.objects import DictObject, ListObject, ModuleObject, TensorObject
-from modgraph.prediction.registration import assign_unknown_name, initialise
-from modgraph.prediction.values import NONE, OPEN, Address, Constant, KnownClass, SliceValue, TupleValue, Unknown, Value
+from modgraph.prediction.registration import assign_unknown_name, initialise, kind_of
+from modgraph.prediction.values import (
+    FALSE,
+    NONE,
+    OPEN,
+    TRUE,
+    Address,
+    Constant,
+    KnownClass,
+    SliceValue,
+    TupleValue,
+    Unknown,
+    Value,
+    is_optional,
+)
 
 _FILE = "torch.nn.modules.container"
 LIST = f"{_FILE}.ParameterList"
@@ -38,8 +54,24 @@ def _openness(module: ModuleObject) -> Unknown | None:
 
 
 def _size(module: ModuleObject) -> int:
+    """How many there certainly are."""
     size = module.attributes.get("_size")
-    return size.value if isinstance(size, Constant) else 0
+    if isinstance(size, Constant):
+        return int(size.value)
+    return next(place for place in itertools.count() if not _is_held(module, str(place)))
+
+
+def _is_held(module: ModuleObject, name: str) -> bool:
+    held = module.parameters.get(name) or module.attributes.get(name)
+    return held is not None and not is_optional(held)
+
+
+def _unsure_size(machine: Machine, module: ModuleObject) -> Unknown | None:
+    """Why there may be more, or fewer."""
+    size = module.attributes.get("_size")
+    if (why := _openness(module)) is not None or isinstance(size, Constant) or size is None:
+        return why
+    return machine.unknown("how many parameters there are is not known", size)
 
 
 @models(f"{LIST}.__init__")
@@ -58,13 +90,15 @@ def parameter_list(arguments: Arguments, machine: Machine) -> Value:
 @models(f"{LIST}.__len__")
 def list_length(arguments: Arguments, machine: Machine) -> Value:
     _, module = module_of(machine, arguments)
-    return _openness(module) or Constant(_size(module))
+    return _unsure_size(machine, module) or Constant(_size(module))
 
 
 @models(f"{LIST}.append")
 def append(arguments: Arguments, machine: Machine) -> Value:
     address, module = module_of(machine, arguments)
-    if _openness(module) is None:
+    if (why := _unsure_size(machine, module)) is not None:
+        _open(machine, address, why)
+    else:
         size = _size(module)
         machine.state.change(address, ModuleObject).attributes["_size"] = Constant(size + 1)
         value = _value_to_set(machine, arguments.get(1, "value", NONE))
@@ -89,17 +123,18 @@ def extend(arguments: Arguments, machine: Machine) -> Value:
 @models(f"{LIST}.__getitem__")
 def list_item(arguments: Arguments, machine: Machine) -> Value:
     address, module = module_of(machine, arguments)
-    key, size = arguments.get(1, "idx", NONE), _size(module)
+    key, size, unsure = arguments.get(1, "idx", NONE), _size(module), _unsure_size(machine, module)
     if isinstance(key, SliceValue):
         bounds = slice_of(key)
         items = [machine.get_attribute(address, str(i)) for i in range(size)[bounds]] if bounds is not None else []
         new = machine.call(machine.class_of(address), (machine.allocate(ListObject(items)),))
-        if isinstance(new, Address) and (bounds is None or _openness(module) is not None):
-            _open(machine, new, _openness(module) or machine.unknown("the bounds of a slice are not known"))
+        if isinstance(new, Address) and (bounds is None or unsure is not None):
+            _open(machine, new, unsure or machine.unknown("the bounds of a slice are not known"))
         return new
     index = index_of(key)
-    if index is None or (_openness(module) is not None and not 0 <= index < size):
-        return _openness(module) or machine.unknown("which parameter is taken is not known", key)
+    if index is None or (unsure is not None and not 0 <= index < size):
+        why = unsure or machine.unknown("which parameter is taken is not known", key)
+        return possible.read(machine, why, module.parameters.values())
     return machine.get_attribute(address, _checked(machine, index, size))
 
 
@@ -114,19 +149,28 @@ def set_list_item(arguments: Arguments, machine: Machine) -> Value:
     address, module = module_of(machine, arguments)
     index, size = index_of(arguments.get(1, "idx", NONE)), _size(module)
     value = _value_to_set(machine, arguments.get(2, "param", NONE))
-    if index is None:
-        assign_unknown_name(machine, address, value, machine.unknown("which parameter is replaced is not known"))
-    elif _openness(module) is None or 0 <= index < size:
+    if index is None or (_unsure_size(machine, module) is not None and not 0 <= index < size):
+        _may_be_replaced(machine, address, value, machine.unknown("which parameter is replaced is not known"))
+    else:
         machine.set_attribute(address, _checked(machine, index, size), value)
     return NONE
+
+
+def _may_be_replaced(machine: Machine, address: Address, value: Value, why: Unknown) -> None:
+    """Each that may be meant by `why` may be another one now."""
+    module = machine.state.change(address, ModuleObject)
+    for name, held in module.parameters.items():
+        if name != OPEN and not isinstance(held, Unknown) and partial_texts.may_be(why, name):
+            fits = kind_of(machine, value) in ("parameter", "none")
+            module.parameters[name] = machine.choice([held, value], why.reason) if fits else replace(why, text=None)
 
 
 @models(f"{LIST}.__iter__")
 def iterate_list(arguments: Arguments, machine: Machine) -> Value:
     address, module = module_of(machine, arguments)
     items = [machine.get_attribute(address, str(i)) for i in range(_size(module))]
-    why = _openness(module)
-    return iterator(machine, items if why is None else [*items, why])
+    why = _unsure_size(machine, module)
+    return doubtful.iterator(machine, items if why is None else [*items, doubtful.Several(why)])
 
 
 # ---- ParameterDict ---------------------------------------------------------------------------------------------------
@@ -175,7 +219,12 @@ def set_entry(arguments: Arguments, machine: Machine) -> Value:
     key, value = arguments.get(1, "key", NONE), _value_to_set(machine, arguments.get(2, "value", NONE))
     if not isinstance(key, Constant):
         why = partial_texts.named(machine.unknown("a key is not known", key), key)
+        _may_be_replaced(machine, address, value, why)
         assign_unknown_name(machine, address, value, why)
+        keys, _ = _keys(machine, module)
+        machine.state.change(keys, DictObject).open = partial_texts.plainly(why)
+        if kind_of(machine, value) != "parameter":
+            _open(machine, address, why)
         return NONE
     if not isinstance(key.value, str):
         raise machine.raises("TypeError", "a key of a ParameterDict must be a string")
@@ -255,25 +304,44 @@ def clear(arguments: Arguments, machine: Machine) -> Value:
 @models(f"{DICT}.__len__")
 def dict_length(arguments: Arguments, machine: Machine) -> Value:
     _, module = module_of(machine, arguments)
-    return _openness(module) or Constant(len(_keys(machine, module)[1]))
+    return _unsure_keys(machine, module) or Constant(len(_keys(machine, module)[1]))
+
+
+def _unsure_keys(machine: Machine, module: ModuleObject) -> Unknown | None:
+    keys = machine.state.find(module.attributes["_keys"], DictObject)
+    return _openness(module) or (keys.unsure if keys is not None else None)
 
 
 @models(f"{DICT}.__contains__")
 def contains(arguments: Arguments, machine: Machine) -> Value:
     _, key, value = _entry(arguments, machine)
-    return value if key is None and value is not None else Constant(key is not None)
+    if key is not None:
+        _, module = module_of(machine, arguments)
+        keys = machine.state.find(module.attributes["_keys"], DictObject)
+        held = keys.entries[key] if keys is not None else NONE
+        return held if is_optional(held) else TRUE
+    return FALSE if value is None else value
 
 
 @models(f"{DICT}.keys", f"{DICT}.values", f"{DICT}.items", f"{DICT}.__iter__", f"{DICT}.__reversed__")
 def contents(arguments: Arguments, machine: Machine) -> Value:
-    address, module = module_of(machine, arguments)
-    keys, method = _keys(machine, module)[1], arguments.function.rpartition(".")[2]
-    items: list[Value] = list(reversed(keys)) if method == "__reversed__" else keys
+    _, module = module_of(machine, arguments)
+    method = arguments.function.rpartition(".")[2]
+    held = machine.state.find(module.attributes["_keys"], DictObject)
+    assert held is not None
+    items = [_shown(machine, arguments.positional[0], key, there, method) for key, there in held.entries.items()]
+    why = _openness(module) or held.open
+    items += [] if why is None else [doubtful.Several(why)]
+    return doubtful.iterator(machine, reversed(items) if method == "__reversed__" else items)
+
+
+def _shown(machine: Machine, address: Value, key: Value, there: Value, method: str) -> Value:
+    """An entry as `method` gives it; of one that is there on some paths only, why."""
     if method in ("values", "items"):
-        values = [machine.get_attribute(address, str(key.value)) for key in keys if isinstance(key, Constant)]
-        items = values if method == "values" else [TupleValue(pair) for pair in zip(keys, values, strict=True)]
-    why = _openness(module)
-    return iterator(machine, items if why is None else [*items, why])
+        assert isinstance(key, Constant)
+        value = there if is_optional(there) else machine.get_attribute(address, key.value)
+        return value if method == "values" else TupleValue((key, value))
+    return there if is_optional(there) else key
 
 
 @models(f"{DICT}.copy", f"{DICT}.__or__", f"{DICT}.__ror__")

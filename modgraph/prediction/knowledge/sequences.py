@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from modgraph.prediction import hashing, unordered
+from modgraph.prediction import hashing, possible, unordered
 from modgraph.prediction.knowledge.iteration import index_of, prefix_of
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
@@ -31,8 +31,8 @@ def _list(machine: Machine, arguments: Arguments, grows: bool = False) -> tuple[
 def _opened(machine: Machine, address: Address, keep: int, reason: str, *causes: Value) -> None:
     """From item `keep` on, the list is not known."""
     items = machine.state.change(address, ListObject)
+    items.open = possible.read(machine, items.open or machine.unknown(reason, *causes), [*items.items[keep:], *causes])
     del items.items[keep:]
-    items.open = items.open or machine.unknown(reason, *causes)
 
 
 @models("builtins.list.__init__", f"{DEQUE}.__init__")
@@ -59,6 +59,7 @@ def append(arguments: Arguments, machine: Machine) -> Value:
         target.items.append(arguments.positional[1])
     else:
         unordered.grow(target, [arguments.positional[1]])
+        target.open = possible.either_of(target.open, arguments.positional[1:])
     return NONE
 
 
@@ -73,6 +74,7 @@ def extend(arguments: Arguments, machine: Machine) -> Value:
         target.open = why
     else:
         unordered.grow(target, first)
+        target.open = possible.either_of(target.open, first if why is None else [*first, why])
     return address if arguments.function.endswith("__iadd__") else NONE
 
 
@@ -97,6 +99,8 @@ def insert(arguments: Arguments, machine: Machine) -> Value:
         _opened(machine, address, 0, "where an item is inserted is not known", arguments.positional[1])
     elif target.open is None or index <= len(target.items):
         target.items.insert(index, item)
+    else:
+        target.open = possible.either_of(target.open, (item,))
     return NONE
 
 
@@ -107,6 +111,7 @@ def pop(arguments: Arguments, machine: Machine) -> Value:
     index = index_of(key)
     if index is None or (target.open is not None and not 0 <= index < len(target.items)):
         why = target.open or machine.unknown("which item is removed is not known", key)
+        why = possible.read(machine, why, target.items)
         _opened(machine, address, 0 if index is None else len(target.items), why.reason, why)
         return why
     if not -len(target.items) <= index < len(target.items):
@@ -162,7 +167,7 @@ def sort(arguments: Arguments, machine: Machine) -> Value:
     address, target = _list(machine, arguments)
     if known is not None:
         target.items, target.open = known, None
-    ordered = in_order(machine, list(target.items), arguments) if target.open is None else target.open
+    ordered = target.open or in_order(machine, list(target.items), arguments, known is not None)
     if isinstance(ordered, Unknown):
         _opened(machine, address, 0, ordered.reason, ordered)
     else:
@@ -206,7 +211,9 @@ def _set(machine: Machine, arguments: Arguments) -> SetObject:
 def add(arguments: Arguments, machine: Machine) -> Value:
     target, item = _set(machine, arguments), arguments.positional[1]
     if isinstance(item, (Unknown, Choice)):
-        target.open = target.open or machine.unknown("an element of a set is not known", item)
+        target.open = possible.either_of(
+            target.open or machine.unknown("an element of a set is not known", item), (item,)
+        )
     elif item not in target.items:
         held = False if _alike(target, item) else hashing.contains(machine, target.items, item)
         if held is None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from modgraph.prediction.knowledge.modules import module_of
 from modgraph.prediction.knowledge.registry import Arguments, Machine, models
+from modgraph.prediction.knowledge.walks import module_of
 from modgraph.prediction.objects import DictObject, ModuleObject, TensorObject
 from modgraph.prediction.values import (
     FALSE,

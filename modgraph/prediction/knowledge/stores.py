@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from modgraph.prediction import partial_texts
-from modgraph.prediction.knowledge.modules import contents, module_of
 from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
+from modgraph.prediction.knowledge.walks import contents, module_of
 from modgraph.prediction.objects import InstanceObject, ModuleObject
 from modgraph.prediction.registration import STORES, class_name
 from modgraph.prediction.values import (
@@ -22,6 +22,7 @@ from modgraph.prediction.values import (
     TupleValue,
     Unknown,
     Value,
+    is_optional,
 )
 
 STORE = "torch.nn.modules.module._Store"
@@ -140,7 +141,9 @@ def _open(entries: dict[str, Value]) -> Value:
 @_store_method("__len__")
 def store_length(arguments: Arguments, machine: Machine) -> Value:
     _, _, entries = _stored(arguments, machine)
-    return _open(entries) if OPEN in entries else Constant(len(entries))
+    if OPEN in entries:
+        return _open(entries)
+    return next((each for each in entries.values() if is_optional(each)), Constant(len(entries)))
 
 
 @_store_method("__contains__")
@@ -153,7 +156,8 @@ def store_contains(arguments: Arguments, machine: Machine) -> Value:
         return machine.unknown("the name of an entry is not known", key)
     if key.value not in entries and (why := partial_texts.further(entries, str(key.value))) is not None:
         return why
-    return Constant(key.value in entries)
+    held = entries.get(str(key.value)) if key.value in entries else None
+    return held if isinstance(held, Unknown) and held.optional else Constant(held is not None)
 
 
 @_store_method("__iter__", "keys", "values", "items", "copy", "__reversed__")
@@ -189,8 +193,8 @@ def store_clear(arguments: Arguments, machine: Machine) -> Value:
 @_store_method("popitem")
 def store_pop_item(arguments: Arguments, machine: Machine) -> Value:
     address, store, entries = _stored(arguments, machine)
-    if OPEN in entries:
-        return _open(entries)
+    if OPEN in entries or (entries and is_optional(list(entries.values())[-1])):
+        return _opened(machine, address, store, machine.unknown("which entry is the last is not known"))
     if not entries:
         raise machine.raises("KeyError", "dictionary is empty")
     name, value = getattr(machine.state.change(address, ModuleObject), store).popitem()

@@ -1,0 +1,204 @@
+"""Walks over what modules hold: named_modules, children, parameters, buffers, and the contents of one store.
+
+A child that is not known is given as it is: what is done to the others still happens, what is computed from all is
+unknown. Source of all: torch/nn/modules/module.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from modgraph.prediction import doubtful
+from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
+from modgraph.prediction.limits import ITEMS_OF_A_FURTHER_PATH, ITEMS_OF_A_PATH
+from modgraph.prediction.objects import DictObject, ModuleObject
+from modgraph.prediction.partial_texts import held_in
+from modgraph.prediction.values import (
+    MODULE,
+    NONE,
+    OPEN,
+    TRUE,
+    Address,
+    Choice,
+    Constant,
+    KnownClass,
+    TupleValue,
+    Unknown,
+    Value,
+)
+
+for _view_class in ("keys", "values", "items"):
+    known_class(f"builtins.dict_{_view_class}")
+
+
+def module_of(machine: Machine, arguments: Arguments) -> tuple[Address, ModuleObject]:
+    """The receiver of a method of Module, to look at."""
+    address = arguments.positional[0]
+    assert isinstance(address, Address)
+    module = machine.state.read(address)
+    assert isinstance(module, ModuleObject)
+    return address, module
+
+
+def walk(machine: Machine, root: Value, prefix: str = "", unique: bool = True) -> Iterator[tuple[str, Value]]:
+    """`named_modules`: (path, module) depth first; a child that is not known, too; None slots left out."""
+    seen: set[Value] = set()
+    pending: list[tuple[str, Value]] = [(prefix, root)]
+    while pending:
+        path, value = pending.pop()
+        if value == NONE or value in seen:
+            continue
+        if unique:
+            seen.add(value)
+        machine.makes(ITEMS_OF_A_PATH if unique else ITEMS_OF_A_FURTHER_PATH)
+        yield path, value
+        module = machine.state.find(value, ModuleObject)
+        if module is not None:
+            children = [(f"{path}.{name}" if path else name, child) for name, child in held_in(module.modules)]
+            pending.extend(reversed(children))
+
+
+def tensors(
+    machine: Machine, root: Address, store: str, prefix: str = "", recurse: bool = True, unique: bool = True
+) -> Iterator[tuple[str, Value]]:
+    """`named_parameters` or `named_buffers` (by the name of the store): (path, tensor), each tensor once."""
+    seen: set[Value] = set()
+    for path, value in walk(machine, root, prefix, unique) if recurse else [(prefix, root)]:
+        module = machine.state.find(value, ModuleObject)
+        if module is None:
+            yield f"{path}.{OPEN}" if path else OPEN, value
+            continue
+        for name, tensor in held_in(getattr(module, store)):
+            if tensor == NONE or tensor in seen:
+                continue
+            if unique:
+                seen.add(tensor)
+            yield f"{path}.{name}" if path else name, tensor
+
+
+def _iterator(machine: Machine, entries: Iterable[tuple[str, Value]], pairs: bool) -> Address:
+    """Over what was found, by their paths or without: where one is not known, so is all that is below it."""
+    found: list[Value] = []
+    for path, value in entries:
+        item = TupleValue((_name(path, value), value)) if pairs else value
+        found.append(doubtful.Several(item) if isinstance(value, (Unknown, Choice)) else item)
+    return doubtful.iterator(machine, found)
+
+
+def _children_of(machine: Machine, module: ModuleObject, pairs: bool) -> Address:
+    found: list[Value] = []
+    for name, child in children_in(module):
+        each = replace(child, optional=True) if isinstance(child, Unknown) else child
+        item = TupleValue((_name(name, each), each)) if pairs else each
+        may_be_none = isinstance(each, Choice) and any(one == NONE or type(one) is Unknown for one in each.alternatives)
+        found.append(doubtful.Several(item) if name == OPEN or may_be_none else item)
+    return doubtful.iterator(machine, found)
+
+
+def _name(path: str, value: Value) -> Value:
+    """The path as a constant; of an entry that may not be there, unknown."""
+    if path.rpartition(".")[2] == OPEN and isinstance(value, Unknown):
+        return value
+    return Constant(path)
+
+
+def _text(arguments: Arguments, position: int, name: str) -> str:
+    value = arguments.get(position, name, Constant(""))
+    return str(value.value) if isinstance(value, Constant) else ""
+
+
+def _flag(machine: Machine, arguments: Arguments, position: int, name: str, default: Value = TRUE) -> bool:
+    return machine.truth(arguments.get(position, name, default)) is not False
+
+
+@models(f"{MODULE}.named_modules")
+def named_modules(arguments: Arguments, machine: Machine) -> Value:
+    address, _ = module_of(machine, arguments)
+    prefix, unique = _text(arguments, 2, "prefix"), _flag(machine, arguments, 3, "remove_duplicate")
+    return _iterator(machine, walk(machine, address, prefix, unique), pairs=True)
+
+
+@models(f"{MODULE}.modules")
+def modules(arguments: Arguments, machine: Machine) -> Value:
+    address, _ = module_of(machine, arguments)
+    return _iterator(machine, walk(machine, address), pairs=False)
+
+
+@models(f"{MODULE}.named_children")
+def named_children(arguments: Arguments, machine: Machine) -> Value:
+    return _children_of(machine, module_of(machine, arguments)[1], pairs=True)
+
+
+@models(f"{MODULE}.children")
+def children(arguments: Arguments, machine: Machine) -> Value:
+    return _children_of(machine, module_of(machine, arguments)[1], pairs=False)
+
+
+def children_in(module: ModuleObject) -> list[tuple[str, Value]]:
+    """Those that are not None, each once."""
+    seen: set[Value] = set()
+    found: list[tuple[str, Value]] = []
+    for name, child in held_in(module.modules):
+        if child != NONE and child not in seen:
+            found.append((name, child))
+            if isinstance(child, Address):  # two that are not known for one reason are not one
+                seen.add(child)
+    return found
+
+
+@models(f"{MODULE}.named_parameters", f"{MODULE}.named_buffers")
+def named_tensors(arguments: Arguments, machine: Machine) -> Value:
+    address, _ = module_of(machine, arguments)
+    store = "buffers" if arguments.function.endswith("buffers") else "parameters"
+    prefix, recurse = _text(arguments, 1, "prefix"), _flag(machine, arguments, 2, "recurse")
+    unique = _flag(machine, arguments, 3, "remove_duplicate")
+    return _iterator(machine, tensors(machine, address, store, prefix, recurse, unique), pairs=True)
+
+
+@models(f"{MODULE}.parameters")
+def parameters(arguments: Arguments, machine: Machine) -> Value:
+    return _tensor_iterator(arguments, machine, "parameters")
+
+
+@models(f"{MODULE}.buffers")
+def buffers(arguments: Arguments, machine: Machine) -> Value:
+    return _tensor_iterator(arguments, machine, "buffers")
+
+
+def _tensor_iterator(arguments: Arguments, machine: Machine, store: str) -> Value:
+    address, _ = module_of(machine, arguments)
+    recurse = _flag(machine, arguments, 1, "recurse")
+    return _iterator(machine, tensors(machine, address, store, recurse=recurse), pairs=False)
+
+
+def contents(machine: Machine, entries: dict[str, Value], method: str, *, of_values: bool = False) -> Value:
+    """keys, values, items, a copy, or an iterator over the names of a store, or over its values."""
+    entries = dict(held_in(entries))
+    if method == "copy":
+        held: dict[Value, Value] = {Constant(name): value for name, value in entries.items() if name != OPEN}
+        why = entries.get(OPEN)
+        return machine.allocate(
+            DictObject(
+                held,
+                open=why if isinstance(why, Unknown) else None,
+                cls=KnownClass("collections.OrderedDict"),
+            )
+        )
+    keys: list[Value] = [value if name == OPEN else Constant(name) for name, value in entries.items()]
+    if method == "items":
+        keys = [TupleValue((key, value)) for key, value in zip(keys, entries.values(), strict=True)]
+    elif method == "values" or of_values:
+        keys = list(entries.values())
+    found = [
+        key if (why := doubtful.doubt(value)) is None or of_values or method in ("items", "values") else why
+        for key, value in zip(keys, entries.values(), strict=True)
+    ]
+    if OPEN in entries:
+        place = list(entries).index(OPEN)
+        found[place] = doubtful.Several(found[place])
+    if method == "__reversed__":
+        found.reverse()
+    if method in ("__iter__", "__reversed__"):
+        return doubtful.iterator(machine, found)
+    return doubtful.view(machine, found, KnownClass(f"builtins.dict_{method}"))
