@@ -163,6 +163,7 @@ def trace(
     mode: Mode = "eval",
     backward: bool = False,
     stats: bool = False,
+    verify: bool = False,
     timeout: float | None = None,
 ) -> Graph:
     """What really runs: calls in order, shapes, dataflow. The model is left as it was.
@@ -172,6 +173,8 @@ def trace(
         args: positional arguments of `forward`; a lone tensor is taken as a tuple of one. Without `args` and `kwargs`,
             inputs are inferred.
         kwargs: keyword arguments of `forward`.
+        verify: run the recorded graph again from its own edges, and compare what every step gives with what the run
+            gave: `graph.verification` says what came of it.
         timeout: not for a live model, which nothing can stop; `analyze` takes it with a target.
 
     Returns:
@@ -181,7 +184,7 @@ def trace(
         InputError: no inputs were given and none could be inferred, or `forward` does not take those that were given.
         ConfigError: an option has a value that it cannot have, or is of no use here.
     """
-    options = TraceOptions(device=device, mode=mode, backward=backward, stats=stats, timeout=timeout)
+    options = TraceOptions(device=device, mode=mode, backward=backward, stats=stats, verify=verify, timeout=timeout)
     _refuse_for_a_live_model(timeout=timeout)
     return _with_repeats(_trace_live(model, args, kwargs, options))
 

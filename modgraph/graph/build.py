@@ -19,6 +19,7 @@ from modgraph.graph.model import (
     ModuleNode,
     Operation,
     Problem,
+    Verification,
 )
 
 
@@ -42,6 +43,7 @@ class GraphBuilder:
         self.findings: list[Finding] = []
         self.problems: list[Problem] = []
         self.checkpoint: CheckpointComparison | None = None
+        self.verification: Verification | None = None
 
     @classmethod
     def of(cls, graph: Graph) -> GraphBuilder:
@@ -56,6 +58,7 @@ class GraphBuilder:
         builder.findings.extend(graph.findings)
         builder.problems.extend(graph.problems)
         builder.checkpoint = graph.checkpoint
+        builder.verification = graph.verification
         return builder
 
     def build(self) -> Graph:
@@ -86,6 +89,7 @@ class GraphBuilder:
             findings=tuple(self.findings),
             problems=tuple(self.problems),
             checkpoint=self.checkpoint,
+            verification=self.verification,
         )
         check(graph)
         return graph

@@ -32,6 +32,7 @@ from modgraph.graph.model import (
     Problem,
     SourceLocation,
     TensorInfo,
+    Verification,
 )
 
 # Bound before a model is imported, whose code may put something else in the place of these functions.
@@ -170,6 +171,13 @@ class ErrorEvent(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class VerifiedEvent(Event):
+    """The recorded graph was run again from its edges."""
+
+    verification: Verification
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DoneEvent(Event):
     """The recorder has said all it has to say, after a run that ended or failed."""
 
@@ -184,6 +192,7 @@ EVENTS: dict[str, type[Event]] = {
     "output": OutputEvent,
     "grad": GradientEvent,
     "error": ErrorEvent,
+    "verified": VerifiedEvent,
     "done": DoneEvent,
 }
 _NAMES: dict[type[Event], str] = {kind: name for name, kind in EVENTS.items()}
@@ -236,6 +245,7 @@ class _Fold:
         self._gradients: dict[int, _Gradients] = {}
         self._problems: list[Problem] = []
         self._ended = False
+        self._verification: Verification | None = None
 
     def add(self, event: Event) -> None:
         match event:
@@ -257,6 +267,8 @@ class _Fold:
                 self._gradient(event)
             case ErrorEvent():
                 self._error(event)
+            case VerifiedEvent():
+                self._verification = event.verification
             case DoneEvent():
                 self._ended = True
             case _:
@@ -317,7 +329,32 @@ class _Fold:
                 )
             )
         builder.problems.extend(self._problems)
+        if self._verification is not None:
+            builder.verification = self._verification
+            builder.problems.extend(self._unproven(self._verification))
         return builder.build()
+
+    def _unproven(self, verification: Verification) -> list[Problem]:
+        """The first step that gave other values when it was run again."""
+        for found in verification.differences[:1]:
+            kind, _, number = found.node.partition(":")
+            event = self._operations.get(int(number)) if kind == "op" else None
+            call = self._calls[int(number)].enter if kind == "call" else None
+            if event is not None and event.call is not None:
+                call = self._calls[event.call].enter
+            step = event or call
+            source = step.source if step is not None else None
+            named = f"{found.node} ({event.name})" if event is not None else found.node
+            return [
+                Problem(
+                    stage="trace",
+                    message=f"run again from the recorded edges, {named} gives another {found.output}: {found.message}",
+                    module=call.module if call is not None else None,
+                    file=source.file if source else None,
+                    line=source.line if source else None,
+                )
+            ]
+        return []
 
     def _broken_off(self) -> Problem:
         innermost = next((call for call in reversed(self._calls) if call.exit is None), None)

@@ -274,6 +274,45 @@ class CheckpointComparison:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """A step that gave other values when it was run again from the edges."""
+
+    node: str
+    """`op:N`, `call:N` or `output:NAME`."""
+    output: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotRepeated:
+    """A step that could not be run again; those behind it were given what it gave in the run."""
+
+    node: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """What came of running the recorded graph again from its own edges."""
+
+    steps: int
+    """Operations, and calls that show none, from which edges lead to an output."""
+    repeated: int
+    """Those that were run again."""
+    identical: int
+    """Those of them that gave the same values to the last bit."""
+    unused: int = 0
+    """Steps from which no edge leads to an output: they were not run again."""
+    not_repeated: tuple[NotRepeated, ...] = ()
+    differences: tuple[Difference, ...] = ()
+
+    @property
+    def proven(self) -> bool:
+        """Every step was run again and gave what it gave in the run, up to rounding."""
+        return not self.differences and not self.not_repeated
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelInput:
     """One input of `forward` that the run was given."""
 
@@ -324,6 +363,9 @@ class Graph:
     problems: tuple[Problem, ...] = ()
     checkpoint: CheckpointComparison | None = None
     """What was found of the checkpoint that the model was compared with; None where there was none."""
+
+    verification: Verification | None = None
+    """What came of running it again from its edges; None where that was not asked for."""
 
     @property
     def complete(self) -> bool:

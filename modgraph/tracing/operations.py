@@ -22,6 +22,7 @@ from modgraph.tracing.tensors import ATOMS, EXACT, Named, is_plain_slice, quietl
 
 if TYPE_CHECKING:
     from modgraph.tracing.raw_events import Taken
+    from modgraph.tracing.recipes import Step
     from modgraph.tracing.recorder import Recorder
 
 
@@ -145,6 +146,10 @@ _OVERWRITING = frozenset(
         *("kaiming_normal_", "orthogonal_", "sparse_", "eye_", "dirac_"),
     }
 )
+_WITHOUT_VALUES = frozenset(
+    {"empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided", "new", "resize_"}
+)
+"""What they give holds whatever the memory held."""
 _ITERATORS: tuple[type, ...] = (type(iter(())), type(iter([])))
 
 
@@ -156,6 +161,7 @@ class OperationMode(TorchFunctionMode):  # type: ignore[misc]
         self._recorder = recorder
         self._local = recorder.local
         self._functions: dict[Any, Function] = {}
+        self._is_lean = recorder.recipes is None
 
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -165,7 +171,7 @@ class OperationMode(TorchFunctionMode):  # type: ignore[misc]
             function = self._functions[func] = classified(func)
         if function.skipped or self._local.stack is None or _tracing_state() is not None:
             return func(*args, **(kwargs or {}))
-        if function.simple and not kwargs and _n_modes() == 0:
+        if function.simple and not kwargs and self._is_lean and _n_modes() == 0:
             arrived: list[Named] = []
             for name, argument in zip(_ARGUMENT_NAMES, args):  # noqa: B905
                 kind = type(argument)
@@ -209,12 +215,14 @@ class OperationMode(TorchFunctionMode):  # type: ignore[misc]
             arrived = _arguments(args, kwargs)
             flows, versions = self._before(function, arrived, args, kwargs)
             arrived = _each_once(arrived)
+            recipes = self._recorder.recipes
+            step = recipes.prepare(func, args, kwargs) if recipes is not None else None
         if function.kind is Kind.HIGHER_ORDER:
             result = func(*map(self._seeing, args), **{name: self._seeing(value) for name, value in kwargs.items()})
         else:
             result = func(*args, **kwargs)
         with quietly():
-            self._after(function, arrived, flows, versions, args, kwargs, result)
+            self._after(function, arrived, flows, versions, args, kwargs, result, step)
         return result
 
     def _seeing(self, argument: Any) -> Any:
@@ -256,6 +264,7 @@ class OperationMode(TorchFunctionMode):  # type: ignore[misc]
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         result: Any,
+        step: Step | None = None,
     ) -> None:
         if versions is None or function.counts_no_version:
             changed = function.may_write(arrived, args, kwargs)
@@ -269,9 +278,22 @@ class OperationMode(TorchFunctionMode):  # type: ignore[misc]
         ):  # what its functions made has come from their operations already
             made = [tensor for tensor in made if not self._recorder.dataflow.knows(tensor)]
         if made or changed:
-            self._recorder.operation(function.name, flows, made, _regions(function, args, changed))
+            index = self._recorder.operation(function.name, flows, made, _regions(function, args, changed))
+            if step is not None and index is not None:
+                self._keep_step(step, function, index, result, changed)
         elif function.kind is Kind.GAP and arrived:
             self._recorder.gap(_gap_of(function), arrived)
+
+
+    def _keep_step(
+        self, step: Step, function: Function, index: int, result: Any, changed: list[torch.Tensor]
+    ) -> None:
+        recipes = self._recorder.recipes
+        assert recipes is not None
+        if function.kind is Kind.HIGHER_ORDER:
+            step.cannot("it runs functions of the model's own")
+        step.gives_values = function.name.rpartition(".")[2] not in _WITHOUT_VALUES
+        recipes.finish(step, f"op:{index}", result, changed)
 
 
 Versions = list[int] | None

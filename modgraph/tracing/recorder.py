@@ -25,6 +25,7 @@ from modgraph.tracing.dataflow import Dataflow
 from modgraph.tracing.failures import describe, user_line
 from modgraph.tracing.operations import SHARES_MEMORY, OperationMode, version_of
 from modgraph.tracing.raw_events import Raw, Taken, as_event
+from modgraph.tracing.recipes import Recipes, Step
 from modgraph.tracing.sites import Site, location_of, site_of
 from modgraph.tracing.tensors import EXACT, Named, facts_of, quietly, statistics_of, tensors_in
 from modgraph.tracing.tree import Tree
@@ -43,8 +44,8 @@ class Frame:
     """One open call."""
 
     __slots__ = (
-        *("awaits_call", "has_children", "index", "inputs", "module", "parent", "path", "recomputed", "site"),
-        "versions",
+        *("awaits_call", "has_children", "has_operations", "index", "inputs", "module", "parent", "path"),
+        *("recomputed", "site", "step", "versions"),
     )
 
     def __init__(
@@ -59,6 +60,9 @@ class Frame:
         self.versions: list[int] | None = None
         self.has_children = False
         """A call began inside: it is no leaf."""
+        self.has_operations = False
+        """An operation was recorded inside."""
+        self.step: Step | None = None
         self.recomputed = False
         self.awaits_call = False
         """The class has a `__call__` of its own, and that of `Module` was not reached yet."""
@@ -79,10 +83,12 @@ class Recorder:
         statistics: bool = False,
         emit: Callable[[Event], None] | None = None,
         on_exit: Callable[[int, list[Named], list[Named]], None] | None = None,
+        verify: bool = False,
     ) -> None:
         self.tree = tree
         self.local = _ThreadState()
         self.dataflow = Dataflow()
+        self.recipes = Recipes(self.dataflow) if verify else None
         self.mode = OperationMode(self)
         self.on_new_class: Callable[[type], None] = lambda _: None
         self.on_new_module: Callable[[nn.Module], None] = lambda _: None
@@ -99,13 +105,15 @@ class Recorder:
         """The user's `forward` behind each of the wrappers that are set on classes now."""
         self._n_calls = 0
         self._n_operations = 0
-        self.is_lean = emit is None and on_exit is None and not statistics
+        self.is_lean = emit is None and on_exit is None and not statistics and not verify
         """Nobody asks for more than the graph, so that `leaf` does."""
         self._measure = self._statistics_of if statistics else None
         self._measured: dict[int, tuple[Any, int | None, Statistics | None]] = {}
         self.names: dict[type, Names] = {}
         self._quiet_classes: dict[type, Callable[..., Any] | None] = {}
         self._failure: tuple[BaseException, str] | None = None
+        self.has_failed = False
+        """An exception left the model."""
         self.before_write: Callable[[torch.Tensor], None] = lambda _: None
 
     # What is said
@@ -145,6 +153,7 @@ class Recorder:
         self._quiet_classes.clear()
         self._measured.clear()
         self._failure = None
+        self.recipes = None
 
     # Threads
 
@@ -236,6 +245,8 @@ class Recorder:
             frame.index = index = self._n_calls
             self._n_calls = index + 1
             self._say(("enter", index, path, parent_index, taken, site, direct, frame.recomputed))
+        if self.recipes is not None and not frame.recomputed:
+            frame.step = self.recipes.prepare(_forward_again(module, direct), args, kwargs)
         stack.append(frame)
         return frame
 
@@ -298,8 +309,24 @@ class Recorder:
                         self.dataflow.write(tensor, producer)
             left = [(name, bind(tensor, producer), measure and measure(tensor)) for name, tensor in outputs]
         self._say(("exit", frame.index, left, None))
+        if frame.step is not None:
+            self._keep_call(frame, frame.step, result)
         if self._on_exit is not None and not frame.recomputed:
             self._on_exit(frame.index, frame.inputs, outputs)
+
+    def _keep_call(self, frame: Frame, step: Step, result: Any) -> None:
+        """A call that showed no operation is a step to be run again; one that showed some has them as its steps."""
+        assert self.recipes is not None
+        node = f"call:{frame.index}"
+        outputs = tensors_in(result, "output")
+        if frame.has_children:
+            self.recipes.drop(step)
+        elif frame.has_operations or (self.recipes.knows_all(outputs) and not _has_written(frame)):
+            self.recipes.drop(step)
+            self.recipes.passed(node, result)
+        else:
+            changed = [tensor for _, tensor in frame.inputs] if _has_written(frame) else []
+            self.recipes.finish(step, node, result, changed)
 
     def fail(self, frame: Frame, error: BaseException) -> None:
         """A call ends with an exception."""
@@ -320,6 +347,7 @@ class Recorder:
 
     def failed(self, error: BaseException) -> None:
         """An exception left the model: where it came from is the innermost call that it went through."""
+        self.has_failed = True
         module = self._failure[1] if self._failure is not None and self._failure[0] is error else None
         file, line = user_line(error)
         self.say(ErrorEvent(message=describe(error), module=module, file=file, line=line))
@@ -397,12 +425,15 @@ class Recorder:
 
     def operation(
         self, name: str, flows: list[Taken], made: Sequence[torch.Tensor], changed: Sequence[Changed]
-    ) -> None:
-        """A torch function has run: it made and changed these tensors."""
+    ) -> int | None:
+        """A torch function has run: it made and changed these tensors. Gives its number; None where it ran again for
+        backward."""
         stack = self.local.stack
         top = stack[-1] if stack else None
-        if top is not None and top.recomputed:
-            return
+        if top is not None:
+            if top.recomputed:
+                return None
+            top.has_operations = True
         site = site_of(sys._getframe(3), top.site if top else None)
         with self._lock:
             index = self._n_operations
@@ -413,6 +444,7 @@ class Recorder:
             self.dataflow.write(tensor, producer, part, was_read=was_read)
         for tensor in made:
             self.dataflow.bind(tensor, producer)
+        return index
 
     def gap(self, kind: str, read: list[Named]) -> None:
         """The value of a tensor was given to Python."""
@@ -428,10 +460,23 @@ class Recorder:
         for name, tensor in tensors_in(result, "output"):
             end = "0" if name == "output" else output_name(name.removeprefix("output"))
             self._say(("output", end, self.flows([(name, tensor)])))
+            if self.recipes is not None:
+                self.recipes.outputs.append((end, self.recipes.slot_of(tensor)))
 
     def gradient(self, call: int, side: str, name: str, gradient: torch.Tensor) -> None:
         """A gradient passed a call."""
         self._say(("grad", call, side, (name, facts_of(gradient), self._measure and self._measure(gradient))))
+
+
+def _has_written(frame: Frame) -> bool:
+    """Whether a call may have written into one of its inputs."""
+    if frame.versions is None:
+        return True
+    return any(tensor._version != before for (_, tensor), before in zip(frame.inputs, frame.versions, strict=True))
+
+
+def _forward_again(module: nn.Module, direct: bool) -> Callable[..., Any]:
+    return module.forward if direct else module
 
 
 def _torch_forward(kind: Any, originals: dict[Any, Callable[..., Any]]) -> Callable[..., Any] | None:

@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from modgraph.graph.events import DoneEvent, ErrorEvent, Event, StartEvent, replay
-from modgraph.graph.model import Graph, ModelInfo, ModelInput
+from modgraph.graph.events import DoneEvent, ErrorEvent, Event, StartEvent, VerifiedEvent, replay
+from modgraph.graph.model import Graph, ModelInfo, ModelInput, Verification
 from modgraph.options import TraceOptions
 from modgraph.tracing.arguments import Names
 from modgraph.tracing.backward import GradientHooks, leaves_of, loss_of, without_history
@@ -18,11 +18,13 @@ from modgraph.tracing.calls import recorded_calls
 from modgraph.tracing.failures import describe, is_interruption
 from modgraph.tracing.hooks import global_hooks, has_global_forward_hooks
 from modgraph.tracing.patches import one_at_a_time
+from modgraph.tracing.recipes import Recipes
 from modgraph.tracing.recorder import Recorder
 from modgraph.tracing.restore import Snapshot
 from modgraph.tracing.sites import stop_at
 from modgraph.tracing.tensors import described, facts_of, quietly, tensors_in
 from modgraph.tracing.tree import Tree
+from modgraph.tracing.verification import verified
 
 
 def trace(
@@ -62,7 +64,9 @@ def _traced(
         statistics=options.stats,
         emit=None if emit is None else pass_on,
         on_exit=gradients.watch if gradients is not None else None,
+        verify=options.verify,
     )
+    recipes = recorder.recipes
     recorder.observes_hooks = has_global_forward_hooks()
     snapshot = Snapshot((module for module, _ in tree.modules()), (args, kwargs))
     recorder.before_write = snapshot.before_write
@@ -74,13 +78,35 @@ def _traced(
         if gradients is not None:
             gradients.remove()
         lost += snapshot.restore()
+        modules, registered = [module for module, _ in tree.modules()], tree.registered_modules()
         with quietly():
             recorder.close()
     events.extend(recorder.events())
     if lost:
         pass_on(ErrorEvent(message=f"a part of the model could not be put back as it was: {describe(lost[0])}"))
+    if recipes is not None and not recorder.has_failed:
+        pass_on(VerifiedEvent(verification=_verified(model, (args, kwargs), options, (modules, registered), replay(events), recipes)))
     pass_on(DoneEvent())
     return replay(events)
+
+
+def _verified(
+    model: nn.Module,
+    arguments: Any,
+    options: TraceOptions,
+    modules: tuple[list[nn.Module], list[nn.Module]],
+    graph: Graph,
+    recipes: Recipes,
+) -> Verification:
+    """Runs the recorded graph again from its edges; the model is left as it was."""
+    every, registered = modules
+    snapshot = Snapshot(every, arguments)
+    try:
+        with torch.no_grad():
+            _set_mode(model, options, registered)
+            return verified(graph, recipes)
+    finally:
+        snapshot.restore()
 
 
 def _run(
@@ -96,7 +122,7 @@ def _run(
     grad = torch.enable_grad() if options.backward else torch.no_grad()
     try:
         with recorded_calls(recorder), grad:
-            _set_mode(model, options, recorder.tree)
+            _set_mode(model, options, recorder.tree.registered_modules())
             with quietly():
                 if gradients is not None:
                     args, kwargs = without_history((args, kwargs))
@@ -117,10 +143,9 @@ def _run(
 stop_at.add(id(_run.__code__))
 
 
-def _set_mode(model: nn.Module, options: TraceOptions, tree: Tree) -> None:
+def _set_mode(model: nn.Module, options: TraceOptions, registered: list[nn.Module]) -> None:
     """Eval or train by the model's own method, which may keep parts as they are; nothing where it is so already."""
     training = options.mode == "train"
-    registered = tree.registered_modules()
     if all(_is_training(module) is training for module in registered[: 1 if training else None]):
         return
     try:
