@@ -102,12 +102,17 @@ class Recipes:
         self._dataflow = dataflow
         self._known: dict[int, tuple[Any, int]] = {}
         self._by_memory: dict[int, int] = {}
+        self._lies: list[tuple[Layout | None, int]] = []
+        """Of each slot, how and in which memory its tensor lay when it was last seen."""
         self._random_before: dict[int, tuple[Any, ...]] = {}
 
     def prepare(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Step:
         """A step that is about to run."""
         step = Step("", function, autocast=tuple(_casts()), grad=torch.is_grad_enabled())
-        self._random_before[id(step)] = tuple(_random_states())
+        faked = torch._C._len_torch_dispatch_stack() > 0
+        self._random_before[id(step)] = () if faked else tuple(_random_states())
+        if faked:
+            step.cannot("it ran under a mode that takes the place of torch's own kernels")
         try:
             step.args = tuple(self._kept(argument) for argument in args)
             step.kwargs = {name: self._kept(argument) for name, argument in kwargs.items()}
@@ -130,7 +135,9 @@ class Recipes:
         for tensor in changed:
             if _is_wrapped(tensor):
                 continue
-            slot = self.slot_of(tensor)
+            known = self._slot_if_known(tensor)
+            slot = self.slot_of(tensor) if known is None else known
+            self._lies[slot] = (_layout_of(tensor), _memory_of(tensor))
             if slot not in [each for _, each, _ in step.values]:
                 self._note_value(step, "what it wrote into", slot, tensor)
         self.steps.append(step)
@@ -144,6 +151,10 @@ class Recipes:
     def drop(self, step: Step) -> None:
         """It made nothing, and is none."""
         self._random_before.pop(id(step), None)
+
+    def forget(self, tensor: torch.Tensor) -> None:
+        """No longer know this very tensor, and hold no weak reference to it."""
+        self._known.pop(id(tensor), None)
 
     def knows_all(self, named: list[Named]) -> bool:
         """Whether a step has made each of the tensors, or each was seen before."""
@@ -166,10 +177,18 @@ class Recipes:
     def slot_of(self, tensor: torch.Tensor) -> int:
         """The slot of a tensor; one never seen is a source, or a view of memory that a step made."""
         known = self._slot_if_known(tensor)
-        if known is not None:
-            return known
+        if known is not None and self._lies[known] == (_layout_of(tensor), _memory_of(tensor)):
+            return known  # else it was given other memory by means that no mode sees
         producers, _ = self._dataflow.arrival(tensor)
         origin = producers[0] if len(producers) == 1 and not producers[0].startswith(("op:", "call:")) else None
+        return self._foreign(tensor, origin, held=False)
+
+    def source(self, origin: str, tensor: torch.Tensor) -> None:
+        """A tensor of the model, or an input, before anything is done with it: after the run it is as it was."""
+        if not is_lazy(tensor) and self._slot_if_known(tensor) is None:
+            self._foreign(tensor, origin, held=True)
+
+    def _foreign(self, tensor: torch.Tensor, origin: str | None, *, held: bool) -> int:
         memory = _memory_of(tensor)
         base = self._by_memory.get(memory) if memory else None
         slot = self._bind(tensor)
@@ -178,7 +197,6 @@ class Recipes:
             made.base = base
         else:
             made.origin = origin
-            held = origin is not None and origin.startswith(("param:", "input:"))
             made.value = tensor if held else _copied(tensor)
         return slot
 
@@ -187,6 +205,7 @@ class Recipes:
         self.slots.append(Slot(_layout_of(tensor)))
         self._known[id(tensor)] = (ref(tensor), slot)
         memory = _memory_of(tensor)
+        self._lies.append((self.slots[slot].layout, memory))
         if memory:
             self._by_memory.setdefault(memory, slot)
         return slot
@@ -201,6 +220,8 @@ class Recipes:
         if isinstance(value, torch.Tensor):
             if _is_wrapped(value):
                 raise UnrepeatableError("it ran inside a transform of functions, as vmap is")
+            if is_lazy(value):
+                raise UnrepeatableError("it was given a parameter that has no size yet")
             return Place(self.slot_of(value))
         if kind in ATOMS:
             return value
@@ -292,6 +313,11 @@ def _memory_of(tensor: torch.Tensor) -> int:
         return 0
 
 
+def is_lazy(tensor: torch.Tensor) -> bool:
+    """Whether it is a parameter or buffer whose size its layer has yet to learn."""
+    return isinstance(tensor, torch.nn.parameter.UninitializedTensorMixin)
+
+
 def _copied(tensor: torch.Tensor) -> torch.Tensor | None:
     """A tensor of the same values in memory of its own, laid out alike."""
     try:
@@ -301,7 +327,7 @@ def _copied(tensor: torch.Tensor) -> torch.Tensor | None:
                 copy = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
                 return copy.set_(memory, tensor.storage_offset(), tensor.shape, tensor.stride())
             return tensor.detach().clone()
-    except (RuntimeError, NotImplementedError, TypeError):
+    except Exception:  # a subclass of the user's may refuse with whatever it likes
         return None
 
 

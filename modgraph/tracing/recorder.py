@@ -202,6 +202,8 @@ class Recorder:
             self.before_write(tensor)
             self.dataflow.arrival(tensor)
             self._measured.pop(id(tensor), None)
+            if self.recipes is not None:
+                self.recipes.forget(tensor)
         taken = [self.dataflow.forget(tensor) for tensor in tensors]
 
         def put_back(*others: torch.Tensor) -> None:
@@ -366,7 +368,11 @@ class Recorder:
 
     def register_parameters(self) -> None:
         """Make the parameters and buffers of modules not yet seen known as such."""
-        self.dataflow.register(self.tree.new_tensors())
+        tensors = list(self.tree.new_tensors())
+        self.dataflow.register(tensors)
+        if self.recipes is not None:
+            for path, tensor in tensors:
+                self.recipes.source(f"param:{path}", tensor)
 
     def quiet_forward(self, module: nn.Module) -> Callable[..., Any] | None:
         """The `forward` to be called with torch functions off, so that its operations are not recorded; or None.

@@ -43,7 +43,11 @@ class _Rerun:
         self._writers: dict[int, set[str]] = {}
         self._unmade: set[int] = set()
         self._copies_by_memory: dict[int, torch.UntypedStorage] = {}
-        self._written = {slot for step in self._steps for _, slot, _ in step.values}
+        self._makers: dict[int, int] = {}
+        for number, step in enumerate(self._steps):
+            for _, slot in step.outputs:
+                self._makers.setdefault(slot, number)
+        self._written_in = self._written_through()
         self._identical = 0
         self._repeated = 0
         self._differences: list[Difference] = []
@@ -74,12 +78,21 @@ class _Rerun:
         wanted: set[str] = set()
         pending = [end for end in self._brings if end.startswith("output:")]
         while pending:
-            for producer in self._brings.get(pending.pop(), ()):
-                unit = self._unit(producer)
+            end = pending.pop()
+            needed = [self._unit(producer) for producer in self._brings.get(end, ())]
+            needed += [self._unit(self._steps[self._makers[slot]].node) for slot in self._written_in.get(end, ())]
+            for unit in needed:
                 if unit not in wanted:
                     wanted.add(unit)
                     pending.append(unit)
         return wanted
+
+    def _written_through(self) -> dict[str, set[int]]:
+        """By leaf, the views that it writes into: whatever makes them is needed too, though their values are not."""
+        found: dict[str, set[int]] = {}
+        for step in self._steps:
+            found.setdefault(self._unit(step.node), set()).update(_written_arguments(step) & self._makers.keys())
+        return found
 
     # One step
 
@@ -95,11 +108,11 @@ class _Rerun:
             self._not_repeated.append(NotRepeated(node=step.node, reason="it takes what a step gave that was not run"))
             self._give_up(step)
             return
-        versions: dict[int, int] = {}
+        versions: dict[int, int | None] = {}
 
         def tensor_of(slot: int) -> torch.Tensor:
             tensor = self._given(step, slot)
-            versions.setdefault(slot, tensor._version)
+            versions.setdefault(slot, _version(tensor))
             return tensor
 
         try:
@@ -115,7 +128,7 @@ class _Rerun:
             self._repeated += 1
         for slot, version in versions.items():
             tensor = self._made.get(slot)
-            if tensor is not None and tensor._version != version:
+            if tensor is not None and (version is None or _version(tensor) != version):
                 self._writers.setdefault(_memory(tensor), set()).add(step.node)
         self._keep(step, result)
         if not step.passes:
@@ -129,7 +142,7 @@ class _Rerun:
     def _given(self, step: Step, slot: int) -> torch.Tensor:
         """The tensor of a slot as the edges bring it to the step."""
         tensor = self._tensor(slot)
-        if self._is_brought(step.node, slot, tensor):
+        if slot in _written_arguments(step) or self._is_brought(step.node, slot, tensor):
             return tensor
         return _without_values(tensor)
 
@@ -143,14 +156,16 @@ class _Rerun:
         return made
 
     def _source(self, slot: int, source: Slot) -> torch.Tensor:
-        """What no step made: itself, or a copy where a step writes into it."""
+        """What no step made: a copy, as steps may write into it."""
         tensor = source.value
         if tensor is None:
-            raise LookupError("its values were not kept")
-        if slot not in self._written or source.layout is None:
-            return tensor.detach() if not tensor.is_nested else tensor
+            return _of_no_values(source)  # made by a step that no edge leads on from: only its size may matter
+        if source.layout is None:
+            return tensor
         memory = tensor.untyped_storage()
-        copy = self._copies_by_memory.setdefault(memory._cdata, memory.clone())
+        copy = self._copies_by_memory.get(memory._cdata)
+        if copy is None:
+            copy = self._copies_by_memory[memory._cdata] = memory.clone()
         return _laid_out(copy, source)
 
     def _view(self, source: Slot) -> torch.Tensor:
@@ -230,6 +245,11 @@ class _Rerun:
         self._differences.append(Difference(node=node, output=output, message=message))
 
 
+def _written_arguments(step: Step) -> set[int]:
+    written = {slot for _, slot, _ in step.values}
+    return written & {*slots_in(step.args), *slots_in(step.kwargs)} if written else written
+
+
 def _homes(graph: Graph) -> dict[str, str]:
     """Of each operation inside of a leaf: its call."""
     parents = {call.parent for call in graph.calls}
@@ -266,8 +286,24 @@ def _laid_out(memory: torch.UntypedStorage, slot: Slot) -> torch.Tensor:
     return made.set_(memory, layout.offset, layout.shape, layout.stride)
 
 
+def _version(tensor: torch.Tensor) -> int | None:
+    return None if tensor.is_inference() else tensor._version
+
+
 def _without_values(tensor: torch.Tensor) -> torch.Tensor:
     """Another of the same size, with values that spoil whatever reads them."""
-    other = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device=tensor.device)
+    return _spoilt(torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device=tensor.device))
+
+
+def _of_no_values(slot: Slot) -> torch.Tensor:
+    layout = slot.layout
+    if layout is None:
+        raise LookupError("a tensor was not kept that does not lie in memory by strides")
+    return _spoilt(torch.empty_strided(layout.shape, layout.stride, dtype=layout.dtype, device=layout.device))
+
+
+def _spoilt(tensor: torch.Tensor) -> torch.Tensor:
     kind = tensor.dtype
-    return other.fill_(float("nan")) if kind.is_floating_point or kind.is_complex else other.zero_()
+    if 0 in tensor.stride():  # expanded: written as a whole
+        tensor = tensor.clone()
+    return tensor.fill_(float("nan")) if kind.is_floating_point or kind.is_complex else tensor.zero_()
