@@ -43,6 +43,7 @@ def analyze(
     mode: Mode = "eval",
     backward: bool = False,
     stats: bool = False,
+    verify: bool = False,
     timeout: float | None = None,
     memory_limit: int | None = None,
     path: Sequence[str] | None = None,
@@ -73,7 +74,13 @@ def analyze(
         ConfigError: an option has a value that it cannot have, or is of no use here.
     """
     options = TraceOptions(
-        device=device, mode=mode, backward=backward, stats=stats, timeout=timeout, memory_limit=memory_limit
+        device=device,
+        mode=mode,
+        backward=backward,
+        stats=stats,
+        verify=verify,
+        timeout=timeout,
+        memory_limit=memory_limit,
     )
     if static:
         asked = options.changed(reading=against is not None)

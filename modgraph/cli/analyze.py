@@ -64,6 +64,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     run_group.add_argument("--backward", action="store_true", help="also run and record the backward pass")
     run_group.add_argument("--stats", action="store_true", help="mean, std, min, max of every recorded tensor")
     run_group.add_argument(
+        "--verify",
+        action="store_true",
+        help="run the recorded graph again from its own edges, and compare what every step gives",
+    )
+    run_group.add_argument(
         "--timeout",
         type=_seconds,
         metavar="SECONDS",
@@ -163,6 +168,7 @@ def _options(arguments: argparse.Namespace) -> TraceOptions:
         mode=arguments.mode,
         backward=arguments.backward,
         stats=arguments.stats,
+        verify=arguments.verify,
         timeout=arguments.timeout,
         memory_limit=arguments.memory_limit,
     )

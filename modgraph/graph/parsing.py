@@ -17,6 +17,7 @@ from modgraph.graph.model import (
     BufferInfo,
     Call,
     CheckpointComparison,
+    Difference,
     Edge,
     Finding,
     Gap,
@@ -25,6 +26,7 @@ from modgraph.graph.model import (
     ModelInfo,
     ModelInput,
     ModuleNode,
+    NotRepeated,
     Operation,
     ParameterInfo,
     Problem,
@@ -34,6 +36,7 @@ from modgraph.graph.model import (
     SourceLocation,
     Statistics,
     TensorInfo,
+    Verification,
 )
 
 SCHEMA = "modgraph/1"
@@ -60,6 +63,7 @@ def parse_graph(text: str) -> Graph:
     builder.backward.extend(_backward(fields) for fields in document.records("backward"))
     builder.findings.extend(_finding(fields) for fields in document.records("findings"))
     builder.checkpoint = document.record_or_null("checkpoint", _checkpoint, None)
+    builder.verification = document.record_or_null("verification", _verification, None)
     graph = builder.build()
     if document.flag("complete") != graph.complete:
         raise GraphError(
@@ -387,6 +391,22 @@ def _checkpoint(fields: _Fields) -> CheckpointComparison:
 def _mismatch(fields: _Fields) -> ShapeMismatch:
     return ShapeMismatch(
         key=fields.text("key"), model=fields.shape("model") or (), checkpoint=fields.integers("checkpoint")
+    )
+
+
+def _verification(fields: _Fields) -> Verification:
+    return Verification(
+        steps=fields.integer("steps"),
+        repeated=fields.integer("repeated"),
+        identical=fields.integer("identical"),
+        unused=fields.integer("unused"),
+        not_repeated=tuple(
+            NotRepeated(node=one.text("node"), reason=one.text("reason")) for one in fields.records("not_repeated")
+        ),
+        differences=tuple(
+            Difference(node=one.text("node"), output=one.text("output"), message=one.text("message"))
+            for one in fields.records("differences")
+        ),
     )
 
 

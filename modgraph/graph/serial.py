@@ -36,6 +36,7 @@ from modgraph.graph.model import (
     SourceLocation,
     Statistics,
     TensorInfo,
+    Verification,
 )
 from modgraph.graph.parsing import SCHEMA, parse_graph
 
@@ -126,6 +127,8 @@ def _graph_record(graph: Graph) -> Record:
     record["findings"] = [_finding(finding) for finding in graph.findings]
     if graph.checkpoint is not None:
         record["checkpoint"] = _checkpoint(graph.checkpoint)
+    if graph.verification is not None:
+        record["verification"] = _verification(graph.verification)
     return record
 
 
@@ -350,6 +353,18 @@ def _checkpoint(found: CheckpointComparison) -> Record:
     if found.not_tensors:
         record["not_tensors"] = list(found.not_tensors)
     return record
+
+
+def _verification(found: Verification) -> Record:
+    return {
+        "proven": found.proven,
+        "steps": found.steps,
+        "repeated": found.repeated,
+        "identical": found.identical,
+        "unused": found.unused,
+        "not_repeated": [{"node": one.node, "reason": one.reason} for one in found.not_repeated],
+        "differences": [{"node": one.node, "output": one.output, "message": one.message} for one in found.differences],
+    }
 
 
 def _shape(shape: tuple[int | str | None, ...] | None) -> list[int | str | None] | None:

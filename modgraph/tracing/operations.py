@@ -284,10 +284,7 @@ class OperationMode(TorchFunctionMode):  # type: ignore[misc]
         elif function.kind is Kind.GAP and arrived:
             self._recorder.gap(_gap_of(function), arrived)
 
-
-    def _keep_step(
-        self, step: Step, function: Function, index: int, result: Any, changed: list[torch.Tensor]
-    ) -> None:
+    def _keep_step(self, step: Step, function: Function, index: int, result: Any, changed: list[torch.Tensor]) -> None:
         recipes = self._recorder.recipes
         assert recipes is not None
         if function.kind is Kind.HIGHER_ORDER:

@@ -298,7 +298,12 @@ def slots_in(kept: Any) -> Iterator[int]:
 
 
 def _layout_of(tensor: torch.Tensor) -> Layout | None:
-    if tensor.layout is not torch.strided or tensor.is_nested or tensor.is_quantized or type(tensor).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__:
+    if (
+        tensor.layout is not torch.strided
+        or tensor.is_nested
+        or tensor.is_quantized
+        or type(tensor).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__
+    ):
         return None
     try:
         return Layout(tuple(tensor.shape), tensor.stride(), int(tensor.storage_offset()), tensor.dtype, tensor.device)

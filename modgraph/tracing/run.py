@@ -85,7 +85,11 @@ def _traced(
     if lost:
         pass_on(ErrorEvent(message=f"a part of the model could not be put back as it was: {describe(lost[0])}"))
     if recipes is not None and not recorder.has_failed:
-        pass_on(VerifiedEvent(verification=_verified(model, (args, kwargs), options, (modules, registered), replay(events), recipes)))
+        pass_on(
+            VerifiedEvent(
+                verification=_verified(model, (args, kwargs), options, (modules, registered), replay(events), recipes)
+            )
+        )
     pass_on(DoneEvent())
     return replay(events)
 
