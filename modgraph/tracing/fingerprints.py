@@ -1,4 +1,4 @@
-"""What is kept of a tensor's values to tell later whether another has the same: a checksum of all, a sample, a total."""
+"""What is kept of a tensor's values, to tell whether another has the same: checksum of all, sample, total."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the recorded dataflow is the whole of it: the steps are run again from the edges, and what they give compared.
+"""Whether the recorded dataflow is all of it: the steps run again from the edges, and what they give is compared.
 
 Each step is given the tensors that its edges bring, made by the steps that these edges name. For a tensor that no edge
 brings stands another of the same size, full of NaN; a step from which no edge leads on to a result is not run. So an
@@ -151,11 +151,11 @@ class _Rerun:
         if known is not None:
             return known
         source = self._slots[slot]
-        made = self._view(source) if source.base is not None else self._source(slot, source)
+        made = self._view(source) if source.base is not None else self._source(source)
         self._made[slot] = made
         return made
 
-    def _source(self, slot: int, source: Slot) -> torch.Tensor:
+    def _source(self, source: Slot) -> torch.Tensor:
         """What no step made: a copy, as steps may write into it."""
         tensor = source.value
         if tensor is None:
