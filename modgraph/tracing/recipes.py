@@ -255,7 +255,7 @@ class _Rebuilt:
     def made_of(self, items: list[Any]) -> Any:
         if not self.names:
             return self.kind(*items)
-        made = object.__new__(self.kind)
+        made: Any = object.__new__(self.kind)
         for name, item in zip(self.names, items, strict=True):
             object.__setattr__(made, name, item)
         return made

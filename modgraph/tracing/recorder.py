@@ -482,7 +482,8 @@ def _has_written(frame: Frame) -> bool:
 
 
 def _forward_again(module: nn.Module, direct: bool) -> Callable[..., Any]:
-    return module.forward if direct else module
+    forward: Callable[..., Any] = module.forward if direct else module
+    return forward
 
 
 def _torch_forward(kind: Any, originals: dict[Any, Callable[..., Any]]) -> Callable[..., Any] | None:
