@@ -69,6 +69,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="run the recorded graph again from its own edges, and compare what every step gives",
     )
     run_group.add_argument(
+        "--profile",
+        action="store_true",
+        help="run the model again to count the floating point operations and the time of every call",
+    )
+    run_group.add_argument(
         "--timeout",
         type=_seconds,
         metavar="SECONDS",
@@ -169,6 +174,7 @@ def _options(arguments: argparse.Namespace) -> TraceOptions:
         backward=arguments.backward,
         stats=arguments.stats,
         verify=arguments.verify,
+        profile=arguments.profile,
         timeout=arguments.timeout,
         memory_limit=arguments.memory_limit,
     )

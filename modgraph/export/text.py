@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from modgraph.export.labels import shape_text
 from modgraph.export.parts import State
 from modgraph.export.text_checkpoint import checkpoint_text
+from modgraph.export.text_run import cost_text, verification_text
 from modgraph.export.text_table import Cell, Column, Pen, table
 from modgraph.export.text_tree import Count, ModuleTree, Row
 from modgraph.graph.model import Graph, ModelInput, TensorInfo
@@ -59,27 +60,12 @@ def summary(
         _totals(graph, tree.hidden_parameters, rows, width, pen),
         _inputs(graph, width, pen),
         checkpoint_text(graph, width, pen),
-        _verification(graph, width, pen),
+        verification_text(graph, width, pen),
+        cost_text(graph, width, pen),
         _findings(graph, width, pen),
         _problems(graph, width, pen),
     ]
     return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
-
-
-def _verification(graph: Graph, width: int, pen: Pen) -> list[str]:
-    """What came of running the recorded graph again from its edges."""
-    found = graph.verification
-    if found is None:
-        return []
-    again = f"{found.repeated:,} of {_plural(found.steps, 'step')} run again from the recorded edges"
-    if found.differences:
-        same = f"{_plural(len(found.differences), 'other value')}"
-    else:
-        same = "all identical" if found.identical == found.repeated else "all the same up to rounding"
-    text = f"{'verified' if found.proven else 'not verified'}  {again} · {same}"
-    reasons = dict.fromkeys(one.reason for one in found.not_repeated)
-    rows = [text, *(f"  not run again: {reason}" for reason in list(reasons)[:3])]
-    return [pen.plain(line) for row in rows for line in textwrap.wrap(row, max(width, 40), subsequent_indent="  ")]
 
 
 def _header(graph: Graph, cut: str, width: int, pen: Pen) -> list[str]:

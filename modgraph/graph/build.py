@@ -19,6 +19,7 @@ from modgraph.graph.model import (
     ModuleNode,
     Operation,
     Problem,
+    Profile,
     Verification,
 )
 
@@ -44,6 +45,7 @@ class GraphBuilder:
         self.problems: list[Problem] = []
         self.checkpoint: CheckpointComparison | None = None
         self.verification: Verification | None = None
+        self.profile: Profile | None = None
 
     @classmethod
     def of(cls, graph: Graph) -> GraphBuilder:
@@ -59,6 +61,7 @@ class GraphBuilder:
         builder.problems.extend(graph.problems)
         builder.checkpoint = graph.checkpoint
         builder.verification = graph.verification
+        builder.profile = graph.profile
         return builder
 
     def build(self) -> Graph:
@@ -90,6 +93,7 @@ class GraphBuilder:
             problems=tuple(self.problems),
             checkpoint=self.checkpoint,
             verification=self.verification,
+            profile=self.profile,
         )
         check(graph)
         return graph

@@ -30,6 +30,7 @@ from modgraph.graph.model import (
     Operation,
     ParameterInfo,
     Problem,
+    Profile,
     SourceLocation,
     TensorInfo,
     Verification,
@@ -178,6 +179,13 @@ class VerifiedEvent(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProfiledEvent(Event):
+    """The model was run again to be measured."""
+
+    profile: Profile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DoneEvent(Event):
     """The recorder has said all it has to say, after a run that ended or failed."""
 
@@ -193,6 +201,7 @@ EVENTS: dict[str, type[Event]] = {
     "grad": GradientEvent,
     "error": ErrorEvent,
     "verified": VerifiedEvent,
+    "profiled": ProfiledEvent,
     "done": DoneEvent,
 }
 _NAMES: dict[type[Event], str] = {kind: name for name, kind in EVENTS.items()}
@@ -246,6 +255,7 @@ class _Fold:
         self._problems: list[Problem] = []
         self._ended = False
         self._verification: Verification | None = None
+        self._profile: Profile | None = None
 
     def add(self, event: Event) -> None:
         match event:
@@ -269,6 +279,8 @@ class _Fold:
                 self._error(event)
             case VerifiedEvent():
                 self._verification = event.verification
+            case ProfiledEvent():
+                self._profile = event.profile
             case DoneEvent():
                 self._ended = True
             case _:
@@ -329,6 +341,7 @@ class _Fold:
                 )
             )
         builder.problems.extend(self._problems)
+        builder.profile = self._profile
         if self._verification is not None:
             builder.verification = self._verification
             builder.problems.extend(self._unproven(self._verification))

@@ -313,6 +313,33 @@ class Verification:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CallCost:
+    """What one call costs, the calls inside it included."""
+
+    call: int
+    flops: int
+    """Floating point operations, by the formulas that torch has: a multiplication and an addition are two."""
+    seconds: float | None = None
+    """None where it ran without values."""
+    allocated: int | None = None
+    """Bytes that the device holds more of afterwards; None on the CPU, whose allocator does not tell."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """What the model costs, in runs of their own."""
+
+    flops: int
+    seconds: float | None = None
+    calls: tuple[CallCost, ...] = ()
+    """By call; none where these runs made other calls than the recorded one."""
+    not_counted: tuple[tuple[str, int], ...] = ()
+    """Operators that compute something and for which torch has no formula, and how often each ran."""
+    problem: str | None = None
+    """Why the figures are missing or cover a part."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelInput:
     """One input of `forward` that the run was given."""
 
@@ -366,6 +393,8 @@ class Graph:
 
     verification: Verification | None = None
     """What came of running it again from its edges; None where that was not asked for."""
+    profile: Profile | None = None
+    """What it costs; None where that was not asked for."""
 
     @property
     def complete(self) -> bool:

@@ -16,6 +16,7 @@ from modgraph.graph.model import (
     BackwardRecord,
     BufferInfo,
     Call,
+    CallCost,
     CheckpointComparison,
     Difference,
     Edge,
@@ -30,6 +31,7 @@ from modgraph.graph.model import (
     Operation,
     ParameterInfo,
     Problem,
+    Profile,
     Repeat,
     Shape,
     ShapeMismatch,
@@ -64,6 +66,7 @@ def parse_graph(text: str) -> Graph:
     builder.findings.extend(_finding(fields) for fields in document.records("findings"))
     builder.checkpoint = document.record_or_null("checkpoint", _checkpoint, None)
     builder.verification = document.record_or_null("verification", _verification, None)
+    builder.profile = document.record_or_null("profile", _profile, None)
     graph = builder.build()
     if document.flag("complete") != graph.complete:
         raise GraphError(
@@ -406,6 +409,24 @@ def _verification(fields: _Fields) -> Verification:
         differences=tuple(
             Difference(node=one.text("node"), output=one.text("output"), message=one.text("message"))
             for one in fields.records("differences")
+        ),
+    )
+
+
+def _profile(fields: _Fields) -> Profile:
+    return Profile(
+        flops=fields.integer("flops"),
+        seconds=fields.number_or_null("seconds"),
+        not_counted=tuple((one.text("operator"), one.integer("count")) for one in fields.records("not_counted")),
+        problem=fields.text_or_null("problem"),
+        calls=tuple(
+            CallCost(
+                call=one.integer("call"),
+                flops=one.integer("flops"),
+                seconds=one.number_or_null("seconds"),
+                allocated=one.integer_or_null("allocated"),
+            )
+            for one in fields.records("calls")
         ),
     )
 

@@ -32,6 +32,7 @@ from modgraph.graph.model import (
     Operation,
     ParameterInfo,
     Problem,
+    Profile,
     Repeat,
     SourceLocation,
     Statistics,
@@ -129,6 +130,8 @@ def _graph_record(graph: Graph) -> Record:
         record["checkpoint"] = _checkpoint(graph.checkpoint)
     if graph.verification is not None:
         record["verification"] = _verification(graph.verification)
+    if graph.profile is not None:
+        record["profile"] = _profile(graph.profile)
     return record
 
 
@@ -364,6 +367,19 @@ def _verification(found: Verification) -> Record:
         "unused": found.unused,
         "not_repeated": [{"node": one.node, "reason": one.reason} for one in found.not_repeated],
         "differences": [{"node": one.node, "output": one.output, "message": one.message} for one in found.differences],
+    }
+
+
+def _profile(found: Profile) -> Record:
+    return {
+        "flops": found.flops,
+        "seconds": found.seconds,
+        "not_counted": [{"operator": name, "count": count} for name, count in found.not_counted],
+        "problem": found.problem,
+        "calls": [
+            {"call": one.call, "flops": one.flops, "seconds": one.seconds, "allocated": one.allocated}
+            for one in found.calls
+        ],
     }
 
 

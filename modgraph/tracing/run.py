@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
@@ -9,8 +10,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from modgraph.graph.events import DoneEvent, ErrorEvent, Event, StartEvent, VerifiedEvent, replay
-from modgraph.graph.model import Graph, ModelInfo, ModelInput, Verification
+from modgraph.graph.events import DoneEvent, ErrorEvent, Event, ProfiledEvent, StartEvent, VerifiedEvent, replay
+from modgraph.graph.model import Graph, ModelInfo, ModelInput, Profile, Verification
 from modgraph.options import TraceOptions
 from modgraph.tracing.arguments import Names
 from modgraph.tracing.backward import GradientHooks, leaves_of, loss_of, without_history
@@ -18,6 +19,7 @@ from modgraph.tracing.calls import recorded_calls
 from modgraph.tracing.failures import describe, is_interruption
 from modgraph.tracing.hooks import global_hooks, has_global_forward_hooks
 from modgraph.tracing.patches import one_at_a_time
+from modgraph.tracing.profiling import profiled
 from modgraph.tracing.recipes import Recipes
 from modgraph.tracing.recorder import Recorder
 from modgraph.tracing.restore import Snapshot
@@ -79,6 +81,7 @@ def _traced(
             gradients.remove()
         lost += snapshot.restore()
         modules, registered = [module for module, _ in tree.modules()], tree.registered_modules()
+        paths = {id(module): path for module, path in tree.modules()}
         with quietly():
             recorder.close()
     events.extend(recorder.events())
@@ -90,8 +93,36 @@ def _traced(
                 verification=_verified(model, (args, kwargs), options, (modules, registered), replay(events), recipes)
             )
         )
+    if options.profile and not recorder.has_failed:
+        found_cost = _profiled(model, (args, kwargs), options, (modules, registered), replay(events), paths)
+        pass_on(ProfiledEvent(profile=found_cost))
     pass_on(DoneEvent())
     return replay(events)
+
+
+def _profiled(
+    model: nn.Module,
+    arguments: Any,
+    options: TraceOptions,
+    modules: tuple[list[nn.Module], list[nn.Module]],
+    graph: Graph,
+    paths: dict[int, str],
+) -> Profile:
+    """What every call costs; the model is left as it was."""
+    every, registered = modules
+    args, kwargs = arguments
+
+    def run(mode: contextlib.AbstractContextManager[Any]) -> None:
+        snapshot = Snapshot(every, arguments)
+        try:
+            with torch.no_grad():
+                _set_mode(model, options, registered)
+                with mode:
+                    model(*args, **kwargs)
+        finally:
+            snapshot.restore()
+
+    return profiled(graph, run, paths, device=options.device, counts_only=options.device == "fake")
 
 
 def _verified(
