@@ -20,6 +20,7 @@ from modgraph.graph.model import (
     Operation,
     Problem,
     Profile,
+    TensorInfo,
     Verification,
 )
 
@@ -41,6 +42,7 @@ class GraphBuilder:
         self.edges: list[Edge] = []
         self.gaps: list[Gap] = []
         self.backward: list[BackwardRecord] = []
+        self.parameter_gradients: list[TensorInfo] = []
         self.findings: list[Finding] = []
         self.problems: list[Problem] = []
         self.checkpoint: CheckpointComparison | None = None
@@ -57,6 +59,7 @@ class GraphBuilder:
         builder.edges.extend(graph.edges)
         builder.gaps.extend(graph.gaps)
         builder.backward.extend(graph.backward)
+        builder.parameter_gradients.extend(graph.parameter_gradients)
         builder.findings.extend(graph.findings)
         builder.problems.extend(graph.problems)
         builder.checkpoint = graph.checkpoint
@@ -89,6 +92,7 @@ class GraphBuilder:
                 replace(record, module=renamed[record.module]) if record.module in renamed else record
                 for record in self.backward
             ),
+            parameter_gradients=tuple(self.parameter_gradients),
             findings=tuple(self.findings),
             problems=tuple(self.problems),
             checkpoint=self.checkpoint,

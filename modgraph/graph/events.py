@@ -162,6 +162,13 @@ class GradientEvent(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ParameterGradientEvent(Event):
+    """What backward passes left in a parameter's `grad`."""
+
+    tensor: TensorInfo
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorEvent(Event):
     """The run failed: an exception left the model."""
 
@@ -199,6 +206,7 @@ EVENTS: dict[str, type[Event]] = {
     "gap": GapEvent,
     "output": OutputEvent,
     "grad": GradientEvent,
+    "parameter_grad": ParameterGradientEvent,
     "error": ErrorEvent,
     "verified": VerifiedEvent,
     "profiled": ProfiledEvent,
@@ -252,6 +260,7 @@ class _Fold:
         self._consumers: list[EnterEvent | OperationEvent | OutputEvent] = []
         self._gaps: list[Gap] = []
         self._gradients: dict[int, _Gradients] = {}
+        self._parameter_gradients: list[TensorInfo] = []
         self._problems: list[Problem] = []
         self._ended = False
         self._verification: Verification | None = None
@@ -275,6 +284,8 @@ class _Fold:
                     self._modules.setdefault(node.path, node)
             case GradientEvent():
                 self._gradient(event)
+            case ParameterGradientEvent():
+                self._parameter_gradients.append(event.tensor)
             case ErrorEvent():
                 self._error(event)
             case VerifiedEvent():
@@ -340,6 +351,7 @@ class _Fold:
                     call=index,
                 )
             )
+        builder.parameter_gradients.extend(self._parameter_gradients)
         builder.problems.extend(self._problems)
         builder.profile = self._profile
         if self._verification is not None:

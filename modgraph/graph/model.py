@@ -38,13 +38,17 @@ class SourceLocation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statistics:
-    """Summary of a tensor's values; each is None where it has no meaning (an empty or a fake tensor, ...)."""
+    """Summary of a tensor's finite values; each is None where it has no meaning (an empty or a fake tensor, ...)."""
 
     mean: float | None = None
     std: float | None = None
     min: float | None = None
     max: float | None = None
     numel: int | None = None
+    nan: int = 0
+    """Values that are no number."""
+    inf: int = 0
+    """Values that are infinite."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -386,6 +390,9 @@ class Graph:
     edges: tuple[Edge, ...] = ()
     gaps: tuple[Gap, ...] = ()
     backward: tuple[BackwardRecord, ...] = ()
+    parameter_gradients: tuple[TensorInfo, ...] = ()
+    """What the backward pass left in each parameter's `grad`, named by the parameter's first path; a parameter that is
+    not here got none."""
     findings: tuple[Finding, ...] = ()
     problems: tuple[Problem, ...] = ()
     checkpoint: CheckpointComparison | None = None

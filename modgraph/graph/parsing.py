@@ -63,6 +63,9 @@ def parse_graph(text: str) -> Graph:
     builder.edges.extend(_edge(fields) for fields in document.records("edges"))
     builder.gaps.extend(_gap(fields) for fields in document.records("gaps", optional=True))
     builder.backward.extend(_backward(fields) for fields in document.records("backward"))
+    builder.parameter_gradients.extend(
+        _tensor(fields) for fields in document.records("parameter_gradients", optional=True)
+    )
     builder.findings.extend(_finding(fields) for fields in document.records("findings"))
     builder.checkpoint = document.record_or_null("checkpoint", _checkpoint, None)
     builder.verification = document.record_or_null("verification", _verification, None)
@@ -323,6 +326,8 @@ def _statistics(fields: _Fields) -> Statistics:
         min=fields.number_or_null("min"),
         max=fields.number_or_null("max"),
         numel=fields.integer_or_null("numel"),
+        nan=fields.integer_or_null("nan", 0) or 0,
+        inf=fields.integer_or_null("inf", 0) or 0,
     )
 
 

@@ -125,6 +125,8 @@ def _graph_record(graph: Graph) -> Record:
     if graph.gaps:
         record["gaps"] = [_gap(gap) for gap in graph.gaps]
     record["backward"] = [_backward(entry) for entry in graph.backward]
+    if graph.parameter_gradients:
+        record["parameter_gradients"] = [_tensor(tensor) for tensor in graph.parameter_gradients]
     record["findings"] = [_finding(finding) for finding in graph.findings]
     if graph.checkpoint is not None:
         record["checkpoint"] = _checkpoint(graph.checkpoint)
@@ -277,13 +279,17 @@ def _edge(edge: Edge) -> Record:
 
 
 def _statistics(statistics: Statistics) -> Record:
-    return {
+    record: Record = {
         "mean": _number(statistics.mean),
         "std": _number(statistics.std),
         "min": _number(statistics.min),
         "max": _number(statistics.max),
         "numel": statistics.numel,
     }
+    for name, count in (("nan", statistics.nan), ("inf", statistics.inf)):
+        if count:
+            record[name] = count
+    return record
 
 
 def _number(value: float | None) -> float | str | None:

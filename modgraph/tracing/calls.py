@@ -17,8 +17,9 @@ import torch
 from torch import nn
 
 from modgraph.tracing.doors import watch_doors
+from modgraph.tracing.frames import Frame
 from modgraph.tracing.patches import Patches, one_at_a_time
-from modgraph.tracing.recorder import Frame, Recorder
+from modgraph.tracing.recorder import Recorder
 from modgraph.tracing.sites import stop_at
 from modgraph.tracing.tensors import EXACT, quietly
 

@@ -18,16 +18,17 @@ import torch
 from torch import nn
 from torch.utils._python_dispatch import _get_current_dispatch_mode_stack as _dispatch_modes
 
-from modgraph.graph.events import ErrorEvent, Event
+from modgraph.graph.events import ErrorEvent, Event, ParameterGradientEvent
 from modgraph.graph.model import SourceLocation, Statistics
 from modgraph.tracing.arguments import Names, inputs_of, output_name
 from modgraph.tracing.dataflow import Dataflow
 from modgraph.tracing.failures import describe, user_line
+from modgraph.tracing.frames import Frame
 from modgraph.tracing.operations import SHARES_MEMORY, OperationMode, version_of
 from modgraph.tracing.raw_events import Raw, Taken, as_event
 from modgraph.tracing.recipes import Recipes, Step
 from modgraph.tracing.sites import Site, location_of, site_of
-from modgraph.tracing.tensors import EXACT, Named, facts_of, quietly, statistics_of, tensors_in
+from modgraph.tracing.tensors import EXACT, Named, described, facts_of, quietly, statistics_of, tensors_in
 from modgraph.tracing.tree import Tree
 
 _n_modes = torch._C._len_torch_function_stack
@@ -38,34 +39,6 @@ _is_enabled = torch._C._is_torch_function_enabled
 
 Changed = tuple[torch.Tensor, torch.Tensor, bool]
 """A tensor that was written into, the part of it that was, and whether its values were read before."""
-
-
-class Frame:
-    """One open call."""
-
-    __slots__ = (
-        *("awaits_call", "has_children", "has_operations", "index", "inputs", "module", "parent", "path"),
-        *("recomputed", "site", "step", "versions"),
-    )
-
-    def __init__(
-        self, module: nn.Module, path: str, parent: Frame | None, site: Site | None, inputs: list[Named]
-    ) -> None:
-        self.index = -1
-        self.module = module
-        self.path = path
-        self.parent = parent
-        self.site = site
-        self.inputs = inputs
-        self.versions: list[int] | None = None
-        self.has_children = False
-        """A call began inside: it is no leaf."""
-        self.has_operations = False
-        """An operation was recorded inside."""
-        self.step: Step | None = None
-        self.recomputed = False
-        self.awaits_call = False
-        """The class has a `__call__` of its own, and that of `Module` was not reached yet."""
 
 
 class _ThreadState(threading.local):
@@ -323,11 +296,11 @@ class Recorder:
         outputs = tensors_in(result, "output")
         if frame.has_children:
             self.recipes.drop(step)
-        elif frame.has_operations or (self.recipes.knows_all(outputs) and not _has_written(frame)):
+        elif frame.has_operations or (self.recipes.knows_all(outputs) and not frame.has_written()):
             self.recipes.drop(step)
             self.recipes.passed(node, result)
         else:
-            changed = [tensor for _, tensor in frame.inputs] if _has_written(frame) else []
+            changed = [tensor for _, tensor in frame.inputs] if frame.has_written() else []
             self.recipes.finish(step, node, result, changed)
 
     def fail(self, frame: Frame, error: BaseException) -> None:
@@ -469,16 +442,17 @@ class Recorder:
             if self.recipes is not None:
                 self.recipes.outputs.append((end, self.recipes.slot_of(tensor)))
 
+    def parameter_gradients(self) -> None:
+        """What backward passes have left in the parameters."""
+        for path, parameter in self.tree.parameters():
+            gradient = parameter.grad
+            if gradient is not None:
+                measured = self._measure and self._measure(gradient)
+                self.say(ParameterGradientEvent(tensor=described(path, facts_of(gradient), measured)))
+
     def gradient(self, call: int, side: str, name: str, gradient: torch.Tensor) -> None:
         """A gradient passed a call."""
         self._say(("grad", call, side, (name, facts_of(gradient), self._measure and self._measure(gradient))))
-
-
-def _has_written(frame: Frame) -> bool:
-    """Whether a call may have written into one of its inputs."""
-    if frame.versions is None:
-        return True
-    return any(tensor._version != before for (_, tensor), before in zip(frame.inputs, frame.versions, strict=True))
 
 
 def _forward_again(module: nn.Module, direct: bool) -> Callable[..., Any]:

@@ -212,6 +212,8 @@ def _run_backward(result: Any, recorder: Recorder, snapshot: Snapshot, gradients
         loss.backward()
     finally:
         recorder.in_backward = False
+    with quietly():
+        recorder.parameter_gradients()
 
 
 def _name_inputs(model: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], recorder: Recorder) -> None:
