@@ -193,8 +193,9 @@ def _symbolic(size: Any) -> int | str | None:
 def statistics_of(tensor: torch.Tensor) -> Statistics | None:
     """Mean, population standard deviation, minimum and maximum of the finite values, and how many others there are.
 
-    None where there are no values to read. Low precisions are accumulated in float32, others in float64. Complex numbers count by magnitude, sparse ones by
-    their stored values, quantised ones as what they stand for. Of empty tensors only the number of elements is known.
+    None where there are no values to read. Low precisions are accumulated in float32, others in float64. Complex
+    numbers count by magnitude, sparse ones by their stored values, quantised ones as what they stand for. Of empty
+    tensors only the number of elements is known.
     """
     if tensor.device.type == "meta" or is_fake(tensor):
         return None
