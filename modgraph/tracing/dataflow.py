@@ -173,8 +173,8 @@ class Dataflow:
             writes = self._writes.setdefault(key, [])
             if len(writes) >= _MAX_WRITES_KEPT_APART:
                 _compact(writes)
-            whole = _extent(tensor)
-            written = whole if part is None or part is tensor else _extent(part)
+            whole = extent(tensor)
+            written = whole if part is None or part is tensor else extent(part)
             writes.append((writer, self._sequence, *written, whole if was_read else _NOTHING))
             if id(tensor) in self._registered or self._first[key][0].startswith("param:"):
                 self.parameters_changed = True
@@ -183,7 +183,7 @@ class Dataflow:
         writes = self._writes.get(key)
         if not writes or writes[-1][1] <= sequence:
             return []
-        low, high = _extent(tensor)
+        low, high = extent(tensor)
         later: list[Producers] = []
         from_, to = _NOTHING
         for writer, when, first, last, read in reversed(writes):
@@ -248,7 +248,7 @@ def _is_alive(weak: int) -> bool:
     return torch.UntypedStorage._new_with_weak_ptr(weak) is not None
 
 
-def _extent(tensor: torch.Tensor) -> tuple[int, int]:
+def extent(tensor: torch.Tensor) -> tuple[int, int]:
     """First and one past the last byte that `tensor` can touch in its storage."""
     try:
         size = tensor.element_size()

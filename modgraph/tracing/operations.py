@@ -18,6 +18,7 @@ import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
+from modgraph.tracing.recipes import slots_in
 from modgraph.tracing.tensors import ATOMS, EXACT, Named, is_plain_slice, quietly, tensors_in
 
 if TYPE_CHECKING:
@@ -289,6 +290,9 @@ class OperationMode(TorchFunctionMode):  # type: ignore[misc]
         assert recipes is not None
         if function.kind is Kind.HIGHER_ORDER:
             step.cannot("it runs functions of the model's own")
+        first = set(slots_in(step.args[:1])) if function.ignores_first else set()
+        step.overwritten = frozenset(first.union(slots_in(step.kwargs.get("out"))))
+        step.replaces_memory = function.replaces_memory
         step.gives_values = function.name.rpartition(".")[2] not in _WITHOUT_VALUES
         recipes.finish(step, f"op:{index}", result, changed)
 

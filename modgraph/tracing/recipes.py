@@ -79,6 +79,10 @@ class Step:
     grad: bool = False
     gives_values: bool = True
     """Not so of one that gives memory as it was, as `torch.empty` does."""
+    overwritten: frozenset[int] = frozenset()
+    """Slots of arguments whose values it replaces without reading them."""
+    replaces_memory: bool = False
+    """It gives these other memory, and leaves what the old holds."""
     passes: bool = False
     """It computes nothing: a call that ends, and stands from now on for what it returned."""
 

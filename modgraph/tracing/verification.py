@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import torch
 
 from modgraph.graph.model import Difference, Graph, NotRepeated, Verification
+from modgraph.tracing.dataflow import extent
 from modgraph.tracing.failures import describe
 from modgraph.tracing.fingerprints import difference, fingerprint
 from modgraph.tracing.recipes import Recipes, Slot, Step, given_again, slots_in
@@ -40,7 +41,10 @@ class _Rerun:
             self._brings.setdefault(edge.consumer, set()).add(edge.producer)
         self._made: dict[int, torch.Tensor] = {}
         self._made_by: dict[int, str] = {}
-        self._writers: dict[int, set[str]] = {}
+        self._writers: dict[int, list[tuple[str, int, int]]] = {}
+        """By memory: who wrote into it, and the first byte and one past the last that it may have written."""
+        self._undefined: set[int] = set()
+        """Memory given as it was, into which nothing was written yet."""
         self._unmade: set[int] = set()
         self._copies_by_memory: dict[int, torch.UntypedStorage] = {}
         self._makers: dict[int, int] = {}
@@ -129,7 +133,8 @@ class _Rerun:
         for slot, version in versions.items():
             tensor = self._made.get(slot)
             if tensor is not None and (version is None or _version(tensor) != version):
-                self._writers.setdefault(_memory(tensor), set()).add(step.node)
+                self._writers.setdefault(_memory(tensor), []).append((step.node, *extent(tensor)))
+                self._undefined.discard(_memory(tensor))
         self._keep(step, result)
         if not step.passes:
             self._compare(step)
@@ -142,8 +147,10 @@ class _Rerun:
     def _given(self, step: Step, slot: int) -> torch.Tensor:
         """The tensor of a slot as the edges bring it to the step."""
         tensor = self._tensor(slot)
-        if slot in _written_arguments(step) or self._is_brought(step.node, slot, tensor):
+        if self._is_brought(step.node, slot, tensor) or (slot in step.overwritten and step.replaces_memory):
             return tensor
+        if slot in step.overwritten:
+            return _spoilt(tensor)
         return _without_values(tensor)
 
     def _tensor(self, slot: int) -> torch.Tensor:
@@ -184,8 +191,15 @@ class _Rerun:
         if unit.startswith("call:") and maker.startswith("param:"):
             return True  # a leaf reads its own parameters, and those have no edge
         brought = self._brings.get(node, set()) | self._brings.get(unit, set())
-        makers = {maker, self._unit(maker), *map(self._unit, self._writers.get(_memory(tensor), ()))}
-        return not brought.isdisjoint(makers | self._writers.get(_memory(tensor), set()))
+        return not brought.isdisjoint(self._stand_for(maker, tensor))
+
+    def _stand_for(self, maker: str, tensor: torch.Tensor) -> set[str]:
+        """The ends of edges that bring a tensor: what made it, and whoever wrote all of it since."""
+        low, high = extent(tensor)
+        covering = [
+            writer for writer, first, last in self._writers.get(_memory(tensor), ()) if first <= low and high <= last
+        ]
+        return {node for each in (maker, *covering) for node in (each, self._unit(each))}
 
     def _keep(self, step: Step, result: object) -> None:
         found = dict(tensors_in(result, "output"))
@@ -197,6 +211,8 @@ class _Rerun:
             else:
                 self._made[slot] = tensor
                 self._made_by[slot] = step.node
+                if not step.gives_values:
+                    self._undefined.add(_memory(tensor))
 
     def _take_over(self, step: Step) -> None:
         """In place of what the step would give stands what it gave in the run."""
@@ -217,7 +233,9 @@ class _Rerun:
         same = True
         for name, slot, before in step.values:
             tensor = self._made.get(slot)
-            now = fingerprint(tensor) if tensor is not None else None
+            if tensor is None or _memory(tensor) in self._undefined:
+                continue
+            now = fingerprint(tensor)
             if before is None or now is None:  # what has no values, or none that can be read
                 continue
             same = same and before.checksum == now.checksum
@@ -234,11 +252,9 @@ class _Rerun:
         while maker is None and base is not None:
             maker, base = self._made_by.get(base) or self._slots[base].origin, self._slots[base].base
         end = f"output:{name}"
-        brought = self._brings.get(end, set())
-        memory = _memory(self._made[slot]) if slot in self._made else 0
-        makers = {maker, self._unit(maker)} if maker else set()
-        makers |= {self._unit(each) for each in self._writers.get(memory, ())} | self._writers.get(memory, set())
-        if makers and brought.isdisjoint(makers):
+        if maker is None or slot not in self._made:
+            return
+        if self._brings.get(end, set()).isdisjoint(self._stand_for(maker, self._made[slot])):
             self._differ(end, name, f"no edge leads to it from {maker}")
 
     def _differ(self, node: str, output: str, message: str) -> None:
