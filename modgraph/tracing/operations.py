@@ -290,7 +290,7 @@ class OperationMode(TorchFunctionMode):  # type: ignore[misc]
         assert recipes is not None
         if function.kind is Kind.HIGHER_ORDER:
             step.cannot("it runs functions of the model's own")
-        first = set(slots_in(step.args[:1])) if function.ignores_first else set()
+        first = set(slots_in(step.args[:1])) if function.ignores_first and function.in_place else set()
         step.overwritten = frozenset(first.union(slots_in(step.kwargs.get("out"))))
         step.replaces_memory = function.replaces_memory
         step.gives_values = function.name.rpartition(".")[2] not in _WITHOUT_VALUES

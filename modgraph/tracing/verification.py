@@ -135,6 +135,8 @@ class _Rerun:
             if tensor is not None and (version is None or _version(tensor) != version):
                 self._writers.setdefault(_memory(tensor), []).append((step.node, *extent(tensor)))
                 self._undefined.discard(_memory(tensor))
+        if step.replaces_memory:
+            self._made_by.update(dict.fromkeys(step.overwritten, step.node))
         self._keep(step, result)
         if not step.passes:
             self._compare(step)
@@ -150,8 +152,13 @@ class _Rerun:
         if self._is_brought(step.node, slot, tensor) or (slot in step.overwritten and step.replaces_memory):
             return tensor
         if slot in step.overwritten:
-            return _spoilt(tensor)
+            return tensor if self._is_read_too(step, slot, tensor) else _spoilt(tensor)
         return _without_values(tensor)
+
+    def _is_read_too(self, step: Step, slot: int, tensor: torch.Tensor) -> bool:
+        """Whether what a step overwrites shares its memory with what it reads."""
+        others = [other for other in self._read(step) if other != slot and other in self._made]
+        return any(_memory(self._made[other]) == _memory(tensor) for other in others)
 
     def _tensor(self, slot: int) -> torch.Tensor:
         known = self._made.get(slot)
@@ -182,7 +189,7 @@ class _Rerun:
     def _is_brought(self, node: str, slot: int, tensor: torch.Tensor) -> bool:
         """Whether an edge leads from what made the tensor, or last wrote into it, to the step."""
         source = self._slots[slot]
-        while source.base is not None:
+        while source.base is not None and slot not in self._made_by:
             slot, source = source.base, self._slots[source.base]
         maker = self._made_by.get(slot) or source.origin
         unit = self._unit(node)

@@ -92,11 +92,33 @@ def autocast(self, x):
         return F.gelu(self.a(x)) @ self.b(x).T
 
 
+def over_itself(self, x):
+    y = self.a(x)
+    return torch.mul(y, 2, out=y.data) + y
+
+
+def experts(self, x):
+    out, choice = torch.zeros_like(x), self.a(x).argmax(-1) % 2
+    for number, expert in enumerate((self.a, self.b)):
+        chosen = choice == number
+        if chosen.any():
+            out[chosen] = expert(x[chosen])
+    return out
+
+
+def made_in_forward(self, x):
+    made = nn.Linear(4, 4)
+    made.weight.data = self.a(x).mean(0).expand(4, 4).contiguous()
+    return made(x)
+
+
 RIGHT = (rows, a_buffer, out_argument, only_the_shape, containers, by_identity, in_place_layer)
 
 
 @pytest.mark.parametrize("mode", ["eval", "train"])
-@pytest.mark.parametrize("forward", [*RIGHT, through_a_view, by_data, numbers, autocast])
+@pytest.mark.parametrize(
+    "forward", [*RIGHT, through_a_view, by_data, numbers, autocast, over_itself, experts, made_in_forward]
+)
 def test_what_is_recorded_right_is_proven(forward, mode):
     net = Net(forward)
     before = {name: tensor.clone() for name, tensor in net.state_dict().items()}
