@@ -91,16 +91,7 @@ def analyze(
     if not isinstance(model, str | os.PathLike):
         _refuse_for_a_live_model(timeout=timeout, memory_limit=memory_limit, inputs=inputs, path=path)
         return with_checkpoint(_analyze_live(model, args, kwargs, static=static, options=options), checkpoint)
-    model = os.fspath(model)
-    if args != () or kwargs:
-        raise InputError(
-            "a target is run in a process of its own, which tensors of this one do not reach",
-            hint='give the inputs as text, inputs=["1x3x224x224"], or analyze a live model',
-        )
-    from modgraph.source.inputs import parse_input
-
-    specs = tuple(parse_input(text) for text in inputs)
-    graph = analyze_target(_the_target(model, path), specs=specs, options=options, static=static)
+    graph = _analyze_text(os.fspath(model), args, kwargs, inputs, path, static=static, options=options)
     return with_checkpoint(graph, checkpoint)
 
 
@@ -123,6 +114,7 @@ def predict(
     kwargs: Mapping[str, Any] | None = None,
     *,
     path: Sequence[str] | None = None,
+    against: str | os.PathLike[str] | None = None,
 ) -> Graph:
     """What the constructor will register, read from the source: torch is not imported and nothing of it is executed.
 
@@ -132,20 +124,34 @@ def predict(
         args: positional arguments of the constructor: literals, or `Ref("torch.nn.ReLU")`.
         kwargs: keyword arguments of the constructor.
         path: where imports are looked up; by default `sys.path`.
+        against: a checkpoint with which the predicted state dict is compared; see `analyze`.
 
     Raises:
         TargetError: the target does not exist, or names more than one model, or an argument is no literal.
+        InputError: the checkpoint cannot be read.
     """
     from modgraph.prediction import predict_graph
 
-    target = os.fspath(target)
-    found = _the_target(target, path)
+    target = _target_text(target)
+    checkpoint = None if against is None else read_checkpoint(against, TraceOptions())
+    found = _the_target(target, path, bare=not (args or kwargs))
     if args or kwargs:
         _require_literals(args, kwargs or {})
         if found.called:
             raise TargetError(f"{target!r} has arguments already; give them there or as `args` and `kwargs`")
         found = found.named(found.name, tuple(args), tuple((kwargs or {}).items()), called=True)
-    return _with_repeats(predict_graph(found))
+    return with_checkpoint(_with_repeats(predict_graph(found)), checkpoint)
+
+
+def _target_text(target: object) -> str:
+    """The text of a target. Raises TargetError where it is none: a class, a live model."""
+    if isinstance(target, str | os.PathLike):
+        return os.fspath(target)
+    what = f"the {type(target).__name__} {getattr(target, '__name__', '')}".rstrip()
+    raise TargetError(
+        f"a target is a text such as 'model.py:Net', and {what} is none",
+        hint="a class is named by its file or import path; a live model is for modgraph.analyze(model)",
+    )
 
 
 def _require_literals(args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
@@ -213,17 +219,22 @@ def load(path: str | Path) -> Graph:
     return load_graph(Path(path))
 
 
-def find_targets(text: str, *, path: Sequence[str] | None = None) -> tuple[Target, ...]:
+def find_targets(text: str, *, path: Sequence[str] | None = None, bare: bool = True) -> tuple[Target, ...]:
     """The models that a target stands for: itself, or the root models of the file it names.
+
+    Args:
+        bare: there are no arguments but those in the text; so a class that needs some is built as its file does it.
 
     Raises:
         TargetError: there is no such file, or no model in it.
     """
-    from modgraph.source.roots import find_roots
+    from modgraph.source.roots import as_its_file_builds_it, find_roots
     from modgraph.source.targets import parse_target
 
     target = parse_target(text, path=path)
-    return (target,) if target.name else find_roots(target)
+    if not target.name:
+        return find_roots(target)
+    return (as_its_file_builds_it(target) if bare else target,)
 
 
 def analyze_target(
@@ -334,12 +345,33 @@ def _with_repeats(graph: Graph) -> Graph:
     return mark_repeats(graph)
 
 
-def _the_target(text: str, path: Sequence[str] | None) -> Target:
-    targets = find_targets(text, path=path)
+def _the_target(text: str, path: Sequence[str] | None, *, bare: bool = True) -> Target:
+    targets = find_targets(text, path=path, bare=bare)
     if len(targets) > 1:
         names = ", ".join(target.text for target in targets)
         raise TargetError(f"{text} has {len(targets)} models", hint=f"name one of them: {names}")
     return targets[0]
+
+
+def _analyze_text(
+    text: str,
+    args: Any,
+    kwargs: Mapping[str, Any] | None,
+    inputs: Sequence[str],
+    path: Sequence[str] | None,
+    *,
+    static: bool,
+    options: TraceOptions,
+) -> Graph:
+    if args != () or kwargs:
+        raise InputError(
+            "a target is run in a process of its own, which tensors of this one do not reach",
+            hint='give the inputs as text, inputs=["1x3x224x224"], or analyze a live model',
+        )
+    from modgraph.source.inputs import parse_input
+
+    specs = tuple(parse_input(given) for given in inputs)
+    return analyze_target(_the_target(text, path), specs=specs, options=options, static=static)
 
 
 def _analyze_live(

@@ -51,6 +51,8 @@ class ModgraphError(Exception):
         self.column = column
         self.text = text
         self.hint = hint
+        if hint and hasattr(self, "add_note"):  # Python 3.11: shown below a traceback
+            self.add_note(f"help: {hint}")
 
 
 class TargetError(ModgraphError):

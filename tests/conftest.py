@@ -13,6 +13,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+# The tests run on all cores already; threads of torch's would only be in each other's way.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 # A busy machine is no reason to fail, and every run of the suite tries the same examples.
 settings.register_profile(
     "suite",

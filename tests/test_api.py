@@ -167,3 +167,27 @@ class TestNotebook:
         monkeypatch.setattr("modgraph.export.notebook.render", fail)
         monkeypatch.setattr("modgraph.export.text.summary", fail)
         assert graph._repr_mimebundle_() == {"text/plain": "<Graph of Net>"}
+
+
+@pytest.mark.parametrize("target", [3, object, NotImplemented], ids=str)
+def test_a_prediction_of_what_is_no_target_says_what_is_one(target):
+    with pytest.raises(TargetError, match=r"a target is a text such as 'model\.py:Net', and the") as caught:
+        modgraph.predict(target)
+    assert "modgraph.analyze(model)" in caught.value.hint
+
+
+def test_a_class_that_needs_arguments_is_predicted_as_its_file_builds_it_unless_some_are_given(tmp_path: Path):
+    file = tmp_path / "model.py"
+    file.write_text(NET.replace("width=4", "width") + "\n\ndef build():\n    return Net(7)\n")
+    assert modgraph.predict(f"{file}:Net").modules[1].parameters[0].shape == (2, 7)
+    assert modgraph.predict(f"{file}:Net", (9,)).modules[1].parameters[0].shape == (2, 9)
+
+
+def test_a_prediction_is_compared_with_a_checkpoint(model_file: Path, tmp_path: Path):
+    checkpoint = tmp_path / "net.safetensors"
+    header = b'{"fc.weight": {"dtype": "F32", "shape": [2, 4], "data_offsets": [0, 32]}}'
+    checkpoint.write_bytes(len(header).to_bytes(8, "little") + header + bytes(32))
+    found = modgraph.predict(model_file, against=checkpoint).checkpoint
+    assert found is not None
+    assert (found.matching, found.missing) == (1, ("fc.bias",))
+    assert modgraph.analyze(model_file, static=True, against=checkpoint).checkpoint == found

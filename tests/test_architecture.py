@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,7 @@ def python_files() -> list[Path]:
     return sorted(f for f in PACKAGE.rglob("*.py") if "torch_stubs" not in f.parts)
 
 
+@cache
 def imported_packages(file: Path) -> set[str]:
     """First parts of all imports of a file, those for type checking left out."""
     names: set[str] = set()

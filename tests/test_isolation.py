@@ -97,12 +97,12 @@ LOOPS = {
 @pytest.mark.parametrize("kind", LOOPS)
 def test_a_hang_ends_with_the_time_limit(tmp_path: Path, kind: str) -> None:
     began = time.monotonic()
-    result = death(tmp_path, LOOPS[kind], timeout=12)
+    result = death(tmp_path, LOOPS[kind], timeout=20)  # torch may take ten to be imported on a busy machine
 
-    assert 12 <= time.monotonic() - began < 20
+    assert 20 <= time.monotonic() - began < 30
     assert called(result) == ["", "before", "middle", "middle.0"]
     (problem,) = result.graph.problems
-    assert "time limit of 12 s" in problem.message
+    assert "time limit of 20 s" in problem.message
     assert problem.module == "middle.0"
 
 

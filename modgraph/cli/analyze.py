@@ -101,8 +101,7 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     left_out: list[tuple[Target, TargetError]] = []
     stems = file_stems(target.name.rpartition(".")[2] for target in targets)
     for target, stem in zip(targets, stems, strict=True):
-        if target.note and not arguments.static:
-            console.note(f"note: {target.note}")
+        _say_what_is_taken(target, console, static=arguments.static)
         try:
             graph = analyze_target(target, specs=specs, options=options, static=arguments.static, watch=console.stage)
             graph = with_checkpoint(graph, checkpoint)
@@ -125,6 +124,19 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
         _report(graph, where, console)
         status = max(status, written, _status(graph))
     return max(status, _tell_left_out(left_out, console, beside=n_written))
+
+
+def _say_what_is_taken(target: Target, console: Console, *, static: bool) -> None:
+    from modgraph.source.targets import SCRIPT
+
+    if target.note:
+        console.note(f"note: {target.note}")
+    if target.caller is not None and static:
+        caller = "the script itself" if target.caller == SCRIPT else f"{target.caller}()"
+        console.note(f"note: {target.name} needs arguments: taking those with which {caller} calls it")
+    if target.doubtful and not static:
+        what = "nothing in the file says whether it is an nn.Module; it is looked at when the file runs"
+        console.note(f"note: {target.name}: {what}")
 
 
 def _check_against(arguments: argparse.Namespace, targets: Sequence[Target]) -> None:

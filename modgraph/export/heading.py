@@ -6,6 +6,7 @@ from modgraph.export.folding import Arrangement, Cut
 from modgraph.export.labels import cut, cut_end, number_text, shape_text
 from modgraph.export.parts import Card, Frame, Item, Kind, Legend, State
 from modgraph.export.style import KINDS, STATES
+from modgraph.export.text_checkpoint import checkpoint_headline
 from modgraph.graph.model import Graph
 from modgraph.graph.occurrences import Run
 
@@ -74,6 +75,8 @@ def _notes(graph: Graph, cut_at: Cut, levels: int, arrangement: Arrangement) -> 
         number = len(graph.problems)
         text = graph.problems[0].message
         notes.append(f"partial: {cut_end(text, 90)}" + (f" · and {number - 1} more" if number > 1 else ""))
+    if graph.checkpoint is not None:
+        notes.append(cut_end(checkpoint_headline(graph.checkpoint), 120))
     return tuple(notes)
 
 

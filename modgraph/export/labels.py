@@ -95,7 +95,8 @@ def number_text(number: int, digits: int = 3) -> str:
 
 
 def count_text(parameters: list[ParameterInfo], unknown: bool = False) -> str:
-    """Number of elements of `parameters`, tied ones not counted again; "" for none, "≥" where some are unknown.
+    """Number of elements of `parameters`, tied ones not counted again: "tied" where there are no others, "" for none.
+    "≥" where some are unknown.
 
     `unknown`: there may be more parameters than these.
     """
@@ -108,7 +109,9 @@ def count_text(parameters: list[ParameterInfo], unknown: bool = False) -> str:
         total += number or 0
     if unknown:
         return f"≥ {number_text(total)}" if total else "?"
-    return number_text(total) if total else ""
+    if total:
+        return number_text(total)
+    return "tied" if any(parameter.alias_of is not None for parameter in parameters) else ""
 
 
 def shape_text(shape: Shape | None, batch: int | str | None = None) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from modgraph.export.agreement import Remark, remarks_of
+from modgraph.export.labels import class_title
 from modgraph.export.onnx_scopes import Box, BoxKind, Scope, ScopeTree, Value, relative_name
 from modgraph.graph.dataflow import operation_word
 from modgraph.graph.index import name_below
@@ -81,7 +82,7 @@ class Bodies:
         """Find the function that `scope` is, or make one of its body."""
         key = _content(body)
         if key not in self.functions:
-            body.name = self._name_of(("function", key), _short(body.class_name))
+            body.name = self._name_of(("function", key), class_title(body.class_name, "Unknown"))
             self.functions[key] = body
         else:
             known = self.functions[key]
@@ -159,7 +160,7 @@ class Bodies:
         if box.content is not None:
             return self._function_of[box.content].name
         class_name = self._index.modules[box.path].class_name
-        return self._name_of(("leaf", class_name), _short(class_name))
+        return self._name_of(("leaf", class_name), class_title(class_name, "Unknown"))
 
     def _module_facts(self, box: Box) -> tuple[dict[str, Any], Facts]:
         """The attributes of a leaf, and what is said beside them."""
@@ -287,7 +288,3 @@ def _sizes(shape: Shape | None) -> str:
 def json_text(value: Any) -> str:
     """`value` as JSON on one line; what is no JSON value is named by its type, as its own text may hold an address."""
     return json.dumps(value, ensure_ascii=False, default=lambda other: f"<{type(other).__qualname__}>")
-
-
-def _short(class_name: str | None) -> str:
-    return (class_name or "Unknown").rpartition(".")[2] or "Unknown"

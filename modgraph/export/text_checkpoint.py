@@ -22,7 +22,9 @@ def checkpoint_text(graph: Graph, width: int, pen: Pen) -> list[str]:
     if found is None:
         return []
     style = "bold" if found.fits else "bold red"
-    lines = textwrap.wrap(pen.plain(_headline(found)), max(width, 40), subsequent_indent="  ", break_on_hyphens=False)
+    lines = textwrap.wrap(
+        pen.plain(checkpoint_headline(found)), max(width, 40), subsequent_indent="  ", break_on_hyphens=False
+    )
     lines[0] = pen.paint("checkpoint", style) + lines[0][len("checkpoint") :]
     if found.prefix:
         lines.append(shortened(pen.plain(f"{_INDENT}{_LOADING.format(repr(found.prefix))}"), max(width, 40), pen))
@@ -54,7 +56,8 @@ def _sections(found: CheckpointComparison, shapes: Mapping[str, Shape | None]) -
     yield "cannot tell: the graph leaves open what the model has there", grouped(found.undecided)
 
 
-def _headline(found: CheckpointComparison) -> str:
+def checkpoint_headline(found: CheckpointComparison) -> str:
+    """How much of the checkpoint fits, in one line."""
     n_model = sum(map(len, (found.missing, found.mismatched, found.not_tensors, found.tied)), found.matching)
     parts = [f"checkpoint {found.file}" + (f", entry {found.entry!r}" if found.entry else "")]
     if found.prefix:

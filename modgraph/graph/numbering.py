@@ -21,22 +21,45 @@ def numbering_of(index: GraphIndex) -> Numbering:
     found: dict[str, dict[str, tuple[int, int]]] = {}
     for node in index.graph.modules:
         numbers = {key: value for key, value in node.arguments.items() if type(value) is int}
-        if not numbers or node.class_name is None or node.class_name.startswith("torch."):
+        if node.class_name is None or node.class_name.startswith("torch."):
             continue
         is_layer = not index.children[node.path]
         for depth, place, beside in _rows(index, node.path):
             if is_layer and depth == 1:
                 continue
+            for key in _left_at_zero(index, node, depth, place):
+                found.setdefault(node.path, {}).setdefault(key, (depth, 0))
             for key, value in numbers.items():
                 if any(_number(other, key) == value + step for step, other in beside):
                     found.setdefault(node.path, {}).setdefault(key, (depth, value - place))
     return found
 
 
+def _left_at_zero(index: GraphIndex, node: ModuleNode, depth: int, place: int) -> list[str]:
+    """Arguments that the first of a row leaves at their default, which is 0 as the two that follow have 1 and 2."""
+    if place != 0:
+        return []
+    parts = node.path.split(".")
+    following = []
+    for number in (1, 2):
+        parts[-depth] = str(number)
+        following.append(index.modules.get(".".join(parts)))
+    second, third = following
+    if second is None or third is None:
+        return []
+    return [
+        key
+        for key, value in second.arguments.items()
+        if key not in node.arguments and type(value) is int and value == 1 and _number(third, key) == 2
+    ]
+
+
 def numbered_text(first: ModuleNode, last: ModuleNode) -> str:
     """What tells the members of one row apart: "layer_idx 0 – 31"; "" where nothing does."""
-    ends = ((key, value, _number(last, key)) for key, value in first.arguments.items() if type(value) is int)
-    return " · ".join(f"{key} {value} – {end}" for key, value, end in ends if end is not None and end != value)
+    # One that the first leaves out is at its default, which numbers it 0.
+    starts = ((key, _number(first, key) if key in first.arguments else 0) for key in last.arguments)
+    ends = ((key, start, _number(last, key)) for key, start in starts if start is not None)
+    return " · ".join(f"{key} {start} – {end}" for key, start, end in ends if end is not None and end != start)
 
 
 def _rows(index: GraphIndex, path: str) -> Iterator[tuple[int, int, list[tuple[int, ModuleNode]]]]:

@@ -259,8 +259,13 @@ def _module(fields: _Fields) -> ModuleNode:
         own_state_dict=fields.flag("own_state_dict", False),
         calls=fields.integers("calls"),
         repeat=fields.record_or_null("repeat", _repeat),
-        parameters=tuple(_parameter(parameter) for parameter in fields.records("parameters")),
-        buffers=tuple(_buffer(buffer) for buffer in fields.records("buffers")),
+        parameters=tuple(
+            ParameterInfo(**_held(each), trainable=each.flag_or_null("trainable"))
+            for each in fields.records("parameters")
+        ),
+        buffers=tuple(
+            BufferInfo(**_held(each), persistent=each.flag_or_null("persistent")) for each in fields.records("buffers")
+        ),
         hooks=tuple(_hook(hook) for hook in fields.records("hooks")),
         arguments=fields.mapping("arguments"),
         source=fields.record_or_null("source", _source),
@@ -271,24 +276,14 @@ def _repeat(fields: _Fields) -> Repeat:
     return Repeat(group=fields.text("group"), count=fields.integer("count"))
 
 
-def _parameter(fields: _Fields) -> ParameterInfo:
-    return ParameterInfo(
-        name=fields.text("name"),
-        shape=fields.shape("shape"),
-        dtype=fields.text_or_null("dtype"),
-        trainable=fields.flag_or_null("trainable"),
-        alias_of=fields.text_or_null("alias_of", None),
-    )
-
-
-def _buffer(fields: _Fields) -> BufferInfo:
-    return BufferInfo(
-        name=fields.text("name"),
-        shape=fields.shape("shape"),
-        dtype=fields.text_or_null("dtype"),
-        persistent=fields.flag_or_null("persistent"),
-        alias_of=fields.text_or_null("alias_of", None),
-    )
+def _held(fields: _Fields) -> dict[str, Any]:
+    """What parameters and buffers have in common."""
+    return {
+        "name": fields.text("name"),
+        "shape": fields.shape("shape"),
+        "dtype": fields.text_or_null("dtype"),
+        "alias_of": fields.text_or_null("alias_of", None),
+    }
 
 
 def _hook(fields: _Fields) -> HookInfo:

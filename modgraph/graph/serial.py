@@ -178,8 +178,8 @@ def _module(node: ModuleNode) -> Record:
         "alias_of": node.alias_of,
         "calls": list(node.calls),
         "repeat": None if node.repeat is None else _repeat(node.repeat),
-        "parameters": [_parameter(parameter) for parameter in node.parameters],
-        "buffers": [_buffer(buffer) for buffer in node.buffers],
+        "parameters": [_held(parameter, "trainable") for parameter in node.parameters],
+        "buffers": [_held(buffer, "persistent") for buffer in node.buffers],
         "hooks": [_hook(hook) for hook in node.hooks],
         "arguments": {name: _argument(value) for name, value in node.arguments.items()},
         "source": _source(node.source),
@@ -195,27 +195,15 @@ def _repeat(repeat: Repeat) -> Record:
     return {"group": repeat.group, "count": repeat.count}
 
 
-def _parameter(parameter: ParameterInfo) -> Record:
+def _held(held: ParameterInfo | BufferInfo, flag: str) -> Record:
     record: Record = {
-        "name": parameter.name,
-        "shape": _shape(parameter.shape),
-        "dtype": parameter.dtype,
-        "trainable": parameter.trainable,
+        "name": held.name,
+        "shape": _shape(held.shape),
+        "dtype": held.dtype,
+        flag: getattr(held, flag),
     }
-    if parameter.alias_of is not None:
-        record["alias_of"] = parameter.alias_of
-    return record
-
-
-def _buffer(buffer: BufferInfo) -> Record:
-    record: Record = {
-        "name": buffer.name,
-        "shape": _shape(buffer.shape),
-        "dtype": buffer.dtype,
-        "persistent": buffer.persistent,
-    }
-    if buffer.alias_of is not None:
-        record["alias_of"] = buffer.alias_of
+    if held.alias_of is not None:
+        record["alias_of"] = held.alias_of
     return record
 
 

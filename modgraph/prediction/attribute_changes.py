@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeGuard
 
-from modgraph.prediction import attributes, classes, data_classes, items, registration
+from modgraph.prediction import attributes, classes, data_classes, items, optional_names, registration
 from modgraph.prediction.objects import (
     ClassObject,
     DictObject,
@@ -81,7 +81,10 @@ def own_assign(machine: Interpreter, value: Address, name: str, new: Value) -> N
             if not isinstance(attribute.getter, KnownFunction) and not attributes.is_cached_property(attribute):
                 raise machine.raises("AttributeError", f"property '{name}' has no setter")
     if is_module:
-        registration.assign(machine, value, name, new)
+        if isinstance(new, Unknown):
+            registration.assign(machine, value, name, new)
+        else:
+            optional_names.on_paths(machine, value, name, lambda: registration.assign(machine, value, name, new))
         return
     if name == "__dict__" and new == value and isinstance(item, DictObject):
         machine.state.change(value, DictObject).attributes[attributes.ENTRIES] = TRUE
@@ -178,7 +181,7 @@ def own_delete(machine: Interpreter, value: Address, name: str) -> None:
     ):
         machine.call(attribute.deleter, (value,))
     elif isinstance(item, ModuleObject):
-        registration.delete(machine, value, name)
+        optional_names.on_paths(machine, value, name, lambda: registration.delete(machine, value, name))
     elif isinstance(item, attributes.WITH_ATTRIBUTES) and name in item.attributes:
         changed = machine.state.write(value)
         assert isinstance(changed, attributes.WITH_ATTRIBUTES)

@@ -14,6 +14,7 @@ from modgraph.prediction import (
     metaclasses,
     names,
     namespaces,
+    partial_texts,
     registration,
     standard_attributes,
 )
@@ -96,7 +97,7 @@ def find(machine: Interpreter, value: Value, name: str) -> Value | None:
     if finder is not None:
         return finder(machine, value, name)
     if isinstance(value, Unknown):
-        return value
+        return value if value.text is None else _of_partial_text(value, name)
     if isinstance(value, Choice):
         return machine.distribute(value, lambda each: get(machine, each, name))
     return of_plain(machine, value, name)
@@ -138,6 +139,12 @@ def of_plain(machine: Interpreter, value: Value, name: str) -> Value | None:
         return Constant(found) if found is not None else None
     attribute = classes.class_attribute(machine, cls, name)
     return bind(machine, attribute, value, cls) if attribute is not None else None
+
+
+def _of_partial_text(value: Unknown, name: str) -> Value:
+    if name in ("startswith", "endswith"):
+        return BoundMethod(KnownFunction(f"builtins.str.{name}"), value)
+    return partial_texts.plainly(value)
 
 
 def _of_tuple(machine: Interpreter, value: TupleValue, name: str) -> Value | None:
@@ -325,7 +332,7 @@ def raw(machine: Interpreter, value: Address, name: str) -> Value | None:
             return stored
     if attribute is not None:
         return attribute
-    return getattr(item, "open", None) if isinstance(item, (InstanceObject, ModuleObject)) else None
+    return partial_texts.hidden(item.open, name) if isinstance(item, (InstanceObject, ModuleObject)) else None
 
 
 def is_cached_property(attribute: PropertyValue) -> bool:

@@ -20,7 +20,7 @@ from modgraph.prediction import (
     statements,
 )
 from modgraph.prediction.definitions import FunctionDefinition
-from modgraph.prediction.frames import EnoughError, Frame, LimitError, Outcome
+from modgraph.prediction.frames import ClassCalledError, EnoughError, Frame, LimitError, Outcome
 from modgraph.prediction.guards import CALL
 from modgraph.prediction.knowledge import registry
 from modgraph.prediction.knowledge.registry import Arguments, Raised
@@ -347,6 +347,8 @@ def _missing(
 
 
 def _class(machine: Interpreter, cls: ClassValue, arguments: Arguments) -> Value:
+    if machine.awaited == cls:
+        raise ClassCalledError(arguments, machine.state)
     override = metaclasses.call_override(machine, cls)
     if override is not None:
         return call(machine, override, _with(arguments, (cls, *arguments.positional)))

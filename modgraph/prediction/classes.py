@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 
 OBJECT = KnownClass("builtins.object")
 TENSOR = "torch.Tensor"
+UNINITIALIZED = "torch.nn.parameter.UninitializedParameter"
+UNINITIALIZED_BUFFER = "torch.nn.parameter.UninitializedBuffer"
 PARAMETER = "torch.nn.parameter.Parameter"
 
 _OF_VALUES: dict[type[Value], KnownClass] = {
@@ -98,6 +100,8 @@ def class_of_object(item: HeapObject) -> Value:
     if type(item) is InstanceObject or isinstance(item, (ModuleObject, ListObject, DictObject, SetObject)):
         return item.cls
     if isinstance(item, TensorObject):
+        if item.lazy:
+            return item.cls or KnownClass(UNINITIALIZED if item.is_parameter else UNINITIALIZED_BUFFER)
         return item.cls or KnownClass(PARAMETER if item.is_parameter else TENSOR)
     if isinstance(item, IteratorObject):
         return KnownClass("builtins.generator")
@@ -187,6 +191,8 @@ def class_attribute(machine: Interpreter, cls: Value, name: str, after: Value | 
     Unknown."""
     if machine.module_depth or not (not machine.state.classes or _is_settled(machine, cls)):
         return _class_attribute(machine, cls, name, after)
+    if machine.base.floor and type(cls) is ClassValue:
+        machine.base.shared.add(cls.address.index)
     key = (_identity(cls), name, None if after is None else _identity(after))
     found = machine.class_attributes.get(key, OBJECT)
     if found is OBJECT:  # which no namespace holds under a name

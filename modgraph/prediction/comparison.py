@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import libcst as cst
 
-from modgraph.prediction import enumerations, lookups, producing, unordered
+from modgraph.prediction import enumerations, lookups, partial_texts, producing, unordered
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.knowledge.registry import INSTALLED, LOADED_MODULES
 from modgraph.prediction.limits import MAX_COMPARED_DEPTH
@@ -22,6 +22,7 @@ from modgraph.prediction.objects import (
     ModuleObject,
     SetObject,
     TensorObject,
+    ViewObject,
 )
 from modgraph.prediction.values import (
     FALSE,
@@ -74,7 +75,7 @@ def truth(machine: Interpreter, value: Value) -> bool | None:
     if isinstance(value, Constant):
         return bool(value.value)
     if isinstance(value, Unknown):
-        return None
+        return True if value.text is not None and not partial_texts.may_be(value, "") else None
     if isinstance(value, Choice):
         answers = {truth(machine, each) for each in value.alternatives}
         return answers.pop() if len(answers) == 1 else None
@@ -155,7 +156,9 @@ def identical(machine: Interpreter, left: Value, right: Value) -> bool | None:
     if isinstance(right, Choice):
         return _any_alternative([identical(machine, left, each) for each in right.alternatives])
     if isinstance(left, Unknown) or isinstance(right, Unknown):
-        return False if (left == INSTALLED and right == NONE) or (left == NONE and right == INSTALLED) else None
+        if (left == INSTALLED and right == NONE) or (left == NONE and right == INSTALLED):
+            return False
+        return False if partial_texts.differ(left, right) else None
     if isinstance(left, ClassValue) and isinstance(right, ClassValue):
         return left.address == right.address
     return left == right
@@ -168,7 +171,7 @@ def equal(machine: Interpreter, left: Value, right: Value) -> bool | None:
     if isinstance(right, Choice):
         return _any_alternative([equal(machine, left, each) for each in right.alternatives])
     if isinstance(left, Unknown) or isinstance(right, Unknown):
-        return None
+        return False if partial_texts.differ(left, right) else None
     if isinstance(left, Constant) and isinstance(right, Constant):
         return bool(left.value == right.value)
     if isinstance(left, EnumMember) or isinstance(right, EnumMember):
@@ -353,6 +356,11 @@ def _contains(machine: Interpreter, container: Value, item: Value) -> bool | Non
     elif isinstance(target, ListObject):
         known = unordered.elements(machine, container)
         found, open_ = (target.items, target.open is not None) if known is None else (known, False)
+    elif isinstance(target, ViewObject) and type(item) is Constant and type(item.value) is str:
+        held = target.peek(item)
+        if held is None:
+            return None if target.open is not None else False
+        return None if is_optional(held) else True
     elif isinstance(target, DictObject):
         entries, open_ = target.entries, target.open is not None
         if item in entries and not isinstance(entries[item], Unknown):

@@ -181,11 +181,7 @@ def _loop_over_some(
                 targets.assign(machine, frame, node.target, item)
                 return statements.run_block(machine, frame, node.body)
 
-            def both(turn: Callable[[], Outcome] = turn) -> Outcome:
-                paths: list[Path] = [(machine.state, turn), (machine.state.fork(), lambda: "normal")]
-                return run_paths(machine, frame, paths, reason, machine.base.next_index)
-
-            outcome = end_turn(machine, frame, _turn(machine, frame, both), since)
+            outcome = end_turn(machine, frame, _turn(machine, frame, _maybe(machine, frame, turn, reason)), since)
             if outcome != "normal":
                 break
     finally:
@@ -224,9 +220,28 @@ def _known_turns(
             targets.assign(machine, frame, node.target, item)
             return statements.run_block(machine, frame, node.body)
 
-        outcome = end_turn(machine, frame, _turn(machine, frame, turn), since)
+        whole = turn if (why := _doubt(item)) is None else _maybe(machine, frame, turn, why)
+        outcome = end_turn(machine, frame, _turn(machine, frame, whole), since)
         if outcome != "normal":
             return outcome, None
+
+
+def _doubt(item: Value) -> str | None:
+    """Why there may be no such item: it stands for a child that is there on some paths only, or is a pair with one."""
+    for each in item.items if isinstance(item, TupleValue) else (item,):
+        if isinstance(each, Unknown) and each.optional:
+            return each.reason
+    return None
+
+
+def _maybe(machine: Interpreter, frame: Frame, turn: Callable[[], Outcome], reason: str) -> Callable[[], Outcome]:
+    """A turn for an item of which it is not known whether it is there."""
+
+    def both() -> Outcome:
+        paths: list[Path] = [(machine.state, turn), (machine.state.fork(), lambda: "normal")]
+        return run_paths(machine, frame, paths, reason, machine.base.next_index)
+
+    return both
 
 
 def _turn(machine: Interpreter, frame: Frame, turn: Callable[[], Outcome]) -> Outcome:
@@ -327,7 +342,7 @@ def unknown_turns(machine: Interpreter, frame: Frame, turn: Callable[[], Outcome
     """Any number of turns: the body is run until another turn changes nothing any more that is not already open."""
     where = machine.where
     loop = frame.loops[-1]
-    for _ in range(MAX_WIDENINGS):
+    for number in range(MAX_WIDENINGS):
         before = machine.state
         machine.state = before.fork()
         machine.undecided += 1
@@ -346,7 +361,9 @@ def unknown_turns(machine: Interpreter, frame: Frame, turn: Callable[[], Outcome
         machine.state = before
         changed = False
         for state in after:
-            changed = widen(before, state, reason, where, since) or changed
+            parted = before.changed_since(state) if number == MAX_WIDENINGS - 1 else []
+            changed = widen(before, state, reason, where, since, keeps_names=number == 0) or changed
+            machine.expose([Address(index) for index in parted], Unknown(reason, where))
         if not changed:
             return "normal"
     machine.problem(f"a loop of unknown count that {MAX_WIDENINGS} turns do not settle")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from modgraph.prediction.objects import (
     ClassObject,
@@ -24,6 +24,7 @@ from modgraph.prediction.values import (
     BoundMethod,
     Choice,
     ClassValue,
+    Constant,
     FunctionValue,
     PartialValue,
     TupleValue,
@@ -153,8 +154,11 @@ class Relocation:
 
     def mapped(self, value: Value) -> Value:
         """The counterpart of a value."""
-        if isinstance(value, Address):
-            return self.address(value)
+        kind = type(value)
+        if kind is Constant or kind is Unknown:
+            return value
+        if kind is Address:
+            return self.address(cast(Address, value))
         if isinstance(value, TupleValue):
             return TupleValue(tuple(self.mapped(item) for item in value.items), value.cls)
         if isinstance(value, PartialValue):
@@ -190,7 +194,7 @@ class Relocation:
             item.attributes = self.mapping(item.attributes)
 
     def mapping(self, entries: dict[str, Value]) -> dict[str, Value]:
-        return {name: self.mapped(each) for name, each in entries.items()}
+        return {name: each if type(each) is Constant else self.mapped(each) for name, each in entries.items()}
 
     def recorded(self, value: Value) -> Value:
         """The counterpart of a constructor's argument, which may be reachable by its record alone."""

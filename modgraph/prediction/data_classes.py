@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
@@ -252,7 +253,19 @@ def _annotations(machine: Interpreter, item: ClassObject) -> Iterator[tuple[str,
 
 def annotated_names(machine: Interpreter, item: ClassObject) -> list[str]:
     """The names that a class body annotates, in order."""
-    return [name for name, _ in _annotations(machine, item)]
+    definition = item.definition
+    source = machine.finder.source(definition.module) if definition is not None else None
+    if source is None or definition is None or definition.entry is None:
+        return [name for name, _ in _annotations(machine, item)]
+    found: list[str] = []
+    for statement in definition.entry.body:
+        text = "\n".join(source.lines[statement.first_line - 1 : statement.last_line])
+        if statement.kind in ("assign", "other") and ":" in text:  # no tree of libcst is needed, which takes far longer
+            body = ast.walk(ast.parse(f"if 1:\n{text}"))
+            found += [
+                node.target.id for node in body if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+            ]
+    return found
 
 
 def call_generated(machine: Interpreter, function: GeneratedMethod, arguments: Arguments) -> Value:

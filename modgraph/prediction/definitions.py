@@ -176,3 +176,11 @@ def _yields(node: cst.CSTNode) -> bool:
         if _yields(child):
             return True
     return False
+
+
+def dotted(node: cst.BaseExpression) -> str | None:
+    """The text of a dotted name, `package.module.Name`; None of anything else."""
+    if isinstance(node, cst.Attribute):
+        owner = dotted(node.value)
+        return None if owner is None else f"{owner}.{node.attr.value}"
+    return node.value if isinstance(node, cst.Name) else None

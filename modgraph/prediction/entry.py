@@ -15,9 +15,11 @@ from modgraph.errors import TargetError
 from modgraph.graph.model import SourceLocation
 from modgraph.prediction import calls, expressions, metaclasses, text
 from modgraph.prediction.frames import LimitError
+from modgraph.prediction.knowledge.modules import HOOKED, REGISTRATION_HOOKS
 from modgraph.prediction.knowledge.registry import Arguments, Raised
 from modgraph.prediction.machine import Interpreter
 from modgraph.prediction.objects import DictObject, ListObject, ModuleObject, SetObject
+from modgraph.prediction.own_calls import arguments_of_own_call
 from modgraph.prediction.target_arguments import require_fitting
 from modgraph.prediction.values import (
     OPEN,
@@ -128,7 +130,17 @@ def load_target(machine: Interpreter, target: Target) -> SourceModule:
             raise TargetError(f"there is no Python source of module {target.module!r} on the search path")
     machine.roots.append(source.name)
     assert source.index is not None  # reads the file, and says what is wrong with it
+    _tell_hooks(machine, source)
     return source
+
+
+def _tell_hooks(machine: Interpreter, source: SourceModule) -> None:
+    """A hook that the module sets for all registrations is set whether a name of it is asked for or not."""
+    for statement in source.index.body:
+        if statement.kind not in ("class", "function", "import"):
+            lines = source.lines[statement.first_line - 1 : statement.last_line]
+            if any(f"{hook}(" in line for line in lines for hook in REGISTRATION_HOOKS):
+                machine.problem(HOOKED, None, SourceLocation(source.file, statement.first_line))
 
 
 def _predict(machine: Interpreter, source: SourceModule, target: Target) -> Prediction:
@@ -139,12 +151,22 @@ def _predict(machine: Interpreter, source: SourceModule, target: Target) -> Pred
     if target.called:
         _require_fitting(machine, value, target)
     if isinstance(value, (ClassValue, FunctionValue)) or target.called:
+        own = _own_call(machine, source, value, target)
+        if own is not None:
+            return predict_value(machine, value, own.positional, own.keywords, own.open)
         positional = [argument_value(machine, argument) for argument in target.arguments]
         keywords = {name: argument_value(machine, argument) for name, argument in target.keywords}
         if not target.called and isinstance(value, (ClassValue, FunctionValue)):
             keywords.update(not_given(machine, value, len(positional), keywords))
         return predict_value(machine, value, positional, keywords)
     return Prediction(machine, value)
+
+
+def _own_call(machine: Interpreter, source: SourceModule, value: Value, target: Target) -> Arguments | None:
+    """The arguments that the file itself gives a class, where its text does not say them."""
+    if target.caller is None or not isinstance(value, ClassValue):
+        return None
+    return arguments_of_own_call(machine, source, value, target.caller)
 
 
 def _require_fitting(machine: Interpreter, value: Value, target: Target) -> None:

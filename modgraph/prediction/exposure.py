@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from modgraph.prediction import callbacks
+from modgraph.prediction import callbacks, partial_texts
 from modgraph.prediction.objects import (
     DictObject,
     HeapObject,
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 def expose(machine: Interpreter, values: Iterable[Value], why: Unknown) -> None:
     """Forgets whatever can be changed through `values`: what containers, objects and modules hold, and what names of
     functions lead to."""
+    why = partial_texts.plainly(why)
     pending = list(values)
     seen: set[Value] = set()
     while pending:
@@ -87,11 +88,11 @@ def _forget_instance(item: InstanceObject, why: Unknown) -> None:
 
 
 def _forget_module(item: ModuleObject, why: Unknown) -> None:
-    item.open = item.open or why
+    item.open = partial_texts.opened(item.open, why)
     item.initialised = True
     for store in (item.modules, item.parameters, item.buffers):
         _forget_entries(store, replace(why, optional=True))
-        store.setdefault(OPEN, why)
+        partial_texts.open_store(store, why)
     _forget_entries(item.attributes, why)
     item.non_persistent.update(dict.fromkeys(item.non_persistent))
 
@@ -103,7 +104,9 @@ def _forget_tensor(item: TensorObject, why: Unknown) -> None:
 
 def _forget_entries(entries: dict[str, Value], why: Unknown) -> None:
     for name, value in entries.items():
-        if not isinstance(value, Unknown) or (why.optional and not value.optional and name != OPEN):
+        if name == OPEN:
+            continue
+        if not isinstance(value, Unknown) or value.text is not None or (why.optional and not value.optional):
             entries[name] = why
 
 

@@ -96,19 +96,21 @@ def _list(machine: Interpreter, frame: Frame, node: cst.List) -> Value:
 
 
 def _set(machine: Interpreter, frame: Frame, node: cst.Set) -> Value:
-    found, unknown = _elements(machine, frame, node.elements)
+    found, unknown = _elements(machine, frame, node.elements, in_any_order=True)
     elements, why = hashing.unique(machine, found)
     return machine.allocate(SetObject(elements, unknown or why))
 
 
-def _elements(machine: Interpreter, frame: Frame, elements: Any) -> tuple[list[Value], Unknown | None]:
+def _elements(
+    machine: Interpreter, frame: Frame, elements: Any, in_any_order: bool = False
+) -> tuple[list[Value], Unknown | None]:
     """The items of a display, `*parts` unpacked; with the reason where from some place on they are not known."""
     found: list[Value] = []
     unknown: Unknown | None = None
     for element in elements:
         value = evaluate(machine, frame, element.value)
         if type(element) is cst.StarredElement:
-            parts = machine.iterate(value)
+            parts = machine.iterate_in_any_order(value) if in_any_order else machine.iterate(value)
             if isinstance(parts, Unknown):
                 unknown = unknown or parts
             elif unknown is None:

@@ -9,7 +9,7 @@ from typing import Literal
 import libcst as cst
 
 from modgraph.graph.model import SourceLocation
-from modgraph.prediction.knowledge.registry import Raised
+from modgraph.prediction.knowledge.registry import Arguments, Raised
 from modgraph.prediction.state import State
 from modgraph.prediction.values import NONE, Address, ClassValue, FunctionValue, Value
 from modgraph.source.modules import Parsed
@@ -20,6 +20,15 @@ Outcome = Literal["normal", "return", "break", "continue", "dead"]
 
 class EnoughError(Exception):
     """A generator has yielded as many items as it is asked for."""
+
+
+class ClassCalledError(BaseException):
+    """A class that is waited for is called; not an Exception, as no fault is to be made of it."""
+
+    def __init__(self, arguments: Arguments, state: State) -> None:
+        super().__init__()
+        self.arguments = arguments
+        self.state = state
 
 
 class LimitError(Exception):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from modgraph.prediction.frames import Frame, Outcome
-from modgraph.prediction.joining import join
+from modgraph.prediction.joining import join_later
 from modgraph.prediction.knowledge.registry import Raised
 from modgraph.prediction.objects import EnvironmentObject
 from modgraph.prediction.state import State
@@ -22,6 +23,16 @@ CALL = "a call"
 """The same of a call of something unknown, which may raise anything."""
 
 
+@dataclass(slots=True)
+class _Doubt:
+    """What is to be handled if one kind of exception is raised somewhere between its first place and its latest."""
+
+    state: State
+    """What holds at some of these places: each of them is between what stands here."""
+    latest: State
+    """As it was at the latest of them; never changed."""
+
+
 class Guard(list[tuple[Raised, State]]):
     """Of an interpreted `try` or `with` that runs: paths that raised while others went on."""
 
@@ -31,32 +42,39 @@ class Guard(list[tuple[Raised, State]]):
         """What only may be raised is of interest too."""
         self.expects = expects
         """It is there because something may be raised: a `try`, no `with`."""
-        self.places: dict[tuple[int, str], tuple[int, int]] = {}
-        """By statement and name: which entry has what may be raised there, and the first address made after that."""
+        self.doubtful: dict[str, _Doubt] = {}
+        """By what may be raised."""
 
 
 def may_fail(machine: Interpreter, name: str) -> None:
-    """What is done here may raise: the `try` around it has to go both ways."""
+    """What is done here may raise: the `try` around it has to go both ways.
+
+    All places at which the same may be raised are one path, on which it is raised at one of them. To add a place costs
+    what was changed since the one before.
+    """
     machine.doubts += 1
     guard = next((each for each in reversed(machine.guards) if isinstance(each, Guard) and each.doubts), None)
     if guard is None or not machine.frames:
         return
-    place = (id(machine.frames[-1].statement), name)
-    state = machine.state.fork()
-    reason = "depends on whether an exception is raised"
-    if place in guard.places:
-        number, since = guard.places[place]
-        raised, before = guard[number]
-        guard[number] = (raised, join(before, state, reason, machine.where, since))
-        return
-    guard.places[place] = (len(guard), machine.base.next_index)
+    here = machine.state
+    doubt = guard.doubtful.get(name)
+    if doubt is None:
+        state = here.fork()
+        guard.doubtful[name] = _Doubt(state, state.fork())
+        guard.append((_raised(machine, state, name), state))
+    elif not here.is_as(doubt.latest):
+        reason = "depends on whether an exception is raised"
+        join_later(doubt.state, here, here.changed_since(doubt.latest), reason, machine.where, machine.base.next_index)
+        doubt.latest = here.fork()
+
+
+def _raised(machine: Interpreter, state: State, name: str) -> Raised:
     if name in (OPERATION, CALL):
-        raised = Raised(Unknown(f"what {name} on something unknown raises", machine.where), name, "...", machine.where)
-    else:
-        here, machine.state = machine.state, state
-        raised = machine.raises(name, "...")
-        machine.state = here
-    guard.append((raised, state))
+        return Raised(Unknown(f"what {name} on something unknown raises", machine.where), name, "...", machine.where)
+    here, machine.state = machine.state, state
+    raised = machine.raises(name, "...")
+    machine.state = here
+    return raised
 
 
 def bound(machine: Interpreter, environment: EnvironmentObject, name: str, value: Value) -> Value:

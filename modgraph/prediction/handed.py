@@ -1,12 +1,14 @@
-"""Statements of a module that hand an object to a function which changes it: `freeze(net)`, `weight_norm(net.fc)`.
+"""Statements of a module that hand an object to a function which changes it: `freeze(net)`, `weight_norm(net.fc)`; and
+those that change it under another name, `other = net`.
 
-Only in modules that are asked for by the user, and only where the function, by its syntax, changes what a module
-registers: a training loop that is given the model leaves that as it is, and is not run.
+The former only in modules that are asked for by the user, and only where the function, by its syntax, changes what a
+module registers: a training loop that is given the model leaves that as it is, and is not run.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -14,7 +16,8 @@ from weakref import WeakKeyDictionary
 
 from modgraph.prediction import names
 from modgraph.prediction.limits import MAX_HANDED_DEPTH
-from modgraph.prediction.values import FunctionValue, Value
+from modgraph.prediction.objects import DictObject, EnvironmentObject, ListObject, ModuleObject, SetObject
+from modgraph.prediction.values import Address, FunctionValue, Value
 from modgraph.source.index import Definition, Statement
 from modgraph.source.modules import SourceModule
 
@@ -40,19 +43,58 @@ _OF_TORCH = frozenset(
 _SAME_ITEMS = frozenset({"list", "tuple", "reversed", "iter", "next", "enumerate", "zip", "sorted", "dict", "getattr"})
 """What they give is, or holds, what they are given."""
 
+_ALIAS = re.compile(r"(\w+)\s*=\s*(\w+)\s*(?:#.*)?")
+
+_same: WeakKeyDictionary[SourceModule, dict[str, list[str]]] = WeakKeyDictionary()
 _handed: WeakKeyDictionary[SourceModule, dict[str, list[Statement]]] = WeakKeyDictionary()
 
 
 def including(machine: Interpreter, source: SourceModule, name: str, statements: list[Statement]) -> list[Statement]:
     """The statements that make up a name, with those between and after them that hand its object on."""
-    if source.name not in machine.roots or not statements:
+    if not statements:
         return statements
-    further = [
-        each
-        for each in _table(source).get(name, ())
-        if each not in statements and each.first_line > statements[0].first_line
-    ]
-    return sorted([*statements, *further], key=lambda each: each.first_line) if further else statements
+    given = _table(source).get(name, []) if source.name in machine.roots else []
+    others = _other_names(source).get(name, ())
+    given = [*given, *(each for other in others for each in source.index.statements[other] if other in each.touched)]
+    first = statements[0].first_line
+    further = {each.first_line: each for each in given if each not in statements and each.first_line > first}
+    return sorted([*statements, *further.values()], key=lambda each: each.first_line) if further else statements
+
+
+def concerns(
+    machine: Interpreter, source: SourceModule, statement: Statement, name: str, environment: EnvironmentObject
+) -> bool:
+    """The statement changes the object of the name: by this name, by another that stands for it and is bound in
+    `environment` then, or as an argument."""
+    value = environment.names[name]
+    item = machine.state.read(value) if isinstance(value, Address) else None
+    is_container = isinstance(item, (ListObject, DictObject, SetObject))  # whose changes `registries.py` follows
+    others = {} if is_container else _other_names(source)
+    if any(name in found for found in others.values()):
+        return False  # done already by the name that it stands for
+    if name in statement.touched:
+        return True
+    touched = [other for other in others.get(name, ()) if other in statement.touched]
+    environment.names.update(dict.fromkeys(touched, value))
+    return bool(touched) or (isinstance(item, ModuleObject) and changes(machine, source, statement, name))
+
+
+def _other_names(source: SourceModule) -> dict[str, list[str]]:
+    """By name: the names that a statement `other = name` makes stand for the same object throughout."""
+    if source not in _same:
+        found: dict[str, list[str]] = {}
+        once = {
+            name for name, bound in source.index.statements.items() if sum(name in each.names for each in bound) == 1
+        }
+        for statement in source.index.body:
+            match = _ALIAS.fullmatch(source.lines[statement.first_line - 1]) if statement.kind == "assign" else None
+            if match is not None and {match[1], match[2]} <= once:
+                for others in found.values():
+                    if match[2] in others:
+                        others.append(match[1])
+                found.setdefault(match[2], []).append(match[1])
+        _same[source] = found
+    return _same[source]
 
 
 def changes(machine: Interpreter, source: SourceModule, statement: Statement, name: str) -> bool:

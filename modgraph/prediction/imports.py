@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from modgraph.prediction import names, registries, targets
+from modgraph.prediction.definitions import dotted
 from modgraph.prediction.frames import Frame, Outcome
 from modgraph.prediction.guards import Guard
 from modgraph.prediction.knowledge.registry import Raised
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 def import_modules(machine: Interpreter, frame: Frame, node: cst.Import) -> Outcome:
     for alias in node.names:
-        module = _dotted(alias.name)
+        module = dotted(alias.name) or ""
         bound = alias.asname.name if alias.asname is not None else None
         top = module.partition(".")[0]
         name = bound.value if isinstance(bound, cst.Name) else top
@@ -30,7 +31,7 @@ def import_modules(machine: Interpreter, frame: Frame, node: cst.Import) -> Outc
 
 
 def import_names(machine: Interpreter, frame: Frame, node: cst.ImportFrom) -> Outcome:
-    module = _dotted(node.module) if node.module is not None else ""
+    module = (dotted(node.module) if node.module is not None else None) or ""
     source = machine.finder.source(frame.module)
     absolute = source.absolute(module, len(node.relative)) if source is not None else module
     if frame.function is not None:
@@ -70,10 +71,3 @@ def _import_all(machine: Interpreter, frame: Frame, module: str) -> None:
         value = names.module_attribute(machine, module, name)
         if value is not None:
             names.bind(machine, frame, name, value)
-
-
-def _dotted(node: cst.BaseExpression) -> str:
-    if isinstance(node, cst.Attribute):
-        return f"{_dotted(node.value)}.{node.attr.value}"
-    assert isinstance(node, cst.Name)
-    return node.value

@@ -6,7 +6,16 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from modgraph.prediction import classes, enumerations, hashing, lookups, metaclasses, unordered
+from modgraph.prediction import (
+    classes,
+    enumerations,
+    hashing,
+    lookups,
+    metaclasses,
+    partial_texts,
+    unordered,
+    weak_updates,
+)
 from modgraph.prediction.knowledge.registry import LOADED_MODULES
 from modgraph.prediction.objects import DictObject, InstanceObject, ListObject, ViewObject
 from modgraph.prediction.state import room_of
@@ -46,7 +55,7 @@ def get(machine: Interpreter, value: Value, key: Value) -> Value:
             return _loaded_module(machine, key)
         if not value.inert:
             machine.may_fail()
-        return value
+        return partial_texts.plainly(value)
     if isinstance(key, Unknown):
         machine.may_fail()
     if isinstance(value, Choice):
@@ -150,9 +159,14 @@ def _from_sequence(machine: Interpreter, found: list[Value], open_: Unknown | No
     if index is None:
         if isinstance(key, Constant):
             raise machine.raises("TypeError", f"{kind} indices must be integers or slices")
-        return machine.unknown("the index is not known", key)
+        why = machine.unknown("the index is not known", key)
+        return machine.choice(found, why.reason) if found and open_ is None else why
     if open_ is not None and not 0 <= index < len(found):
         return open_
+    if index < 0 and (
+        unsure := next((each for each in found[index:] if type(each) is Unknown and each.optional), None)
+    ):
+        return unsure
     try:
         return found[index]
     except IndexError:
@@ -231,10 +245,10 @@ def _loaded_module(machine: Interpreter, key: Value) -> Value:
 
 def _from_dict(machine: Interpreter, address: Value, mapping: DictObject, key: Value) -> Value:
     if isinstance(key, Unknown):
-        values = list(mapping.entries.values())
+        values = [held for each, held in mapping.entries.items() if partial_texts.may_be_key(key, each)]
         if mapping.open is None and values and mapping.default_factory is None:
             return machine.choice(values, key.reason)
-        return key
+        return partial_texts.named(key, NONE)
     found = find_entry(machine, mapping, key)
     if found is not None:
         if is_optional(found):
@@ -288,10 +302,16 @@ def assign(machine: Interpreter, value: Value, key: Value, new: Value) -> None:
 def own_assign(machine: Interpreter, value: Value, key: Value, new: Value) -> None:
     """list.__setitem__ and dict.__setitem__ themselves."""
     assert isinstance(value, Address)
+    if isinstance(key, Choice):
+        machine.on_each(key, lambda each: own_assign(machine, value, each, new))
+        return
     item = machine.state.write(value)
     if isinstance(item, DictObject):
-        if isinstance(key, (Unknown, Choice)):
-            item.open = item.open or machine.unknown("a key is not known", key)
+        if isinstance(key, Unknown):
+            why = partial_texts.named(machine.unknown("a key is not known", key), key)
+            weak_updates.set_entry(machine, item, why, new)
+            if isinstance(owner := item.attributes.get(VIEW_OF), Address):
+                weak_updates.set_in_dict(machine, owner, why, new)
         else:
             item.entries[key_in(machine, item, key)] = new
             _write_through(machine, item, key, new)
@@ -310,9 +330,7 @@ def own_assign(machine: Interpreter, value: Value, key: Value, new: Value) -> No
         return
     index = index_of(machine, key)
     if index is None or (item.open is not None and not 0 <= index < len(item.items)):
-        if item.open is None:
-            unknown = machine.unknown("an index is not known", key)
-            item.items = [unknown for _ in item.items]
+        weak_updates.set_item(machine, item, machine.unknown("an index is not known", key), new)
         return
     try:
         item.items[index] = new
@@ -349,12 +367,8 @@ def write_back(machine: Machine, mapping: DictObject, before: dict[Value, Value]
         if before.get(key) is not new:
             _write_through(machine, mapping, key, new)
     owner = mapping.attributes[VIEW_OF]
-    if (
-        mapping.open is not None
-        and isinstance(owner, Address)
-        and getattr(machine.state.read(owner), "open", 0) is None
-    ):
-        setattr(machine.state.write(owner), "open", mapping.open)  # noqa: B010 - not every heap object has it
+    if mapping.open is not None and isinstance(owner, Address):
+        weak_updates.set_in_dict(machine, owner, mapping.open, mapping.open)
 
 
 VIEW_OF = "<view of>"
@@ -368,6 +382,7 @@ def view(machine: Interpreter, owner: Address, store: str = "attributes") -> Add
     item = machine.state.read(owner)
     shown: dict[str, Value] = getattr(item, store)
     open_ = getattr(item, "open", None) if store == "attributes" else None
+    open_ = partial_texts.plainly(open_) if open_ is not None else None
     return machine.allocate(ViewObject(shown, open_, {VIEW_OF: owner, VIEW_STORE: Constant(store)}))
 
 
@@ -397,6 +412,9 @@ def delete(machine: Interpreter, value: Value, key: Value) -> None:
 def own_delete(machine: Interpreter, value: Value, key: Value) -> None:
     """list.__delitem__ and dict.__delitem__ themselves."""
     assert isinstance(value, Address)
+    if isinstance(key, Choice):
+        machine.on_each(key, lambda each: own_delete(machine, value, each))
+        return
     item = machine.state.write(value)
     if isinstance(item, DictObject):
         key = key_in(machine, item, key)
@@ -405,6 +423,10 @@ def own_delete(machine: Interpreter, value: Value, key: Value) -> None:
                 machine.may_fail("KeyError")
             del item.entries[key]
             _delete_through(machine, item, key)
+        elif isinstance(key, Unknown) and key.text is not None:
+            machine.may_fail("KeyError")
+            absent = replace(partial_texts.named(key, NONE), optional=True)
+            item.entries.update({each: absent for each in item.entries if partial_texts.may_be_key(key, each)})
         elif isinstance(key, Unknown):
             item.open, item.entries = item.open or key, {}
         elif item.open is None:

@@ -141,6 +141,11 @@ def _by_method(machine: Interpreter, value: Value) -> list[Value] | Unknown:
     raise machine.raises("TypeError", f"'{classes.short_name(cls)}' object is not iterable")
 
 
+def _length_of(machine: Interpreter, value: Value) -> Value:
+    size = length(machine, value)
+    return size if isinstance(size, Unknown) else Constant(size)
+
+
 def length(machine: Interpreter, value: Value) -> int | Unknown:
     """len(value).
 
@@ -150,9 +155,8 @@ def length(machine: Interpreter, value: Value) -> int | Unknown:
     if isinstance(value, TupleValue):
         return len(value.items)
     if isinstance(value, Choice):
-        sizes = {length(machine, each) for each in value.alternatives}
-        only = sizes.pop()
-        return only if not sizes else machine.unknown("", value)
+        size = machine.distribute(value, lambda each: _length_of(machine, each))
+        return size.value if isinstance(size, Constant) else machine.unknown("", size)
     if isinstance(value, Unknown):
         return value
     if isinstance(value, Constant):

@@ -7,13 +7,14 @@ may have changed, so what grew is open.
 
 from __future__ import annotations
 
-import bisect
 import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from operator import is_not
 from typing import TypeVar
 
 from modgraph.graph.model import SourceLocation
+from modgraph.prediction import partial_texts
 from modgraph.prediction.limits import MAX_ALTERNATIVES, MAX_COMPARED_OBJECTS
 from modgraph.prediction.objects import (
     STALE,
@@ -28,6 +29,7 @@ from modgraph.prediction.objects import (
     SetObject,
     TensorObject,
 )
+from modgraph.prediction.orders import common_start, contradicting, merged_order
 from modgraph.prediction.state import State
 from modgraph.prediction.values import OPEN, Address, Choice, TupleValue, Unknown, Value
 
@@ -37,10 +39,11 @@ KeyType = TypeVar("KeyType")
 def choice_of(values: Iterable[Value], reason: str, where: SourceLocation | None) -> Value:
     """One of `values`: itself where they are all the same, a Choice where they are few, else an Unknown."""
     found: dict[Value, None] = {}
+    values = tuple(values)
     for value in values:
         for alternative in value.alternatives if isinstance(value, Choice) else (value,):
             if isinstance(alternative, Unknown):
-                return alternative
+                return partial_texts.any_of(alternative, values)
             found[alternative] = None
     alternatives = tuple(found)
     if len(alternatives) == 1:
@@ -56,10 +59,22 @@ def join(first: State, second: State, reason: str, where: SourceLocation | None,
     return first
 
 
-def widen(before: State, after: State, reason: str, where: SourceLocation | None, since: int) -> bool:
+def join_later(
+    first: State, later: State, changed: Iterable[int], reason: str, where: SourceLocation | None, since: int
+) -> None:
+    """Changes `first` into what holds there or in `later`, where only these objects may be others than in a state that
+    `first` already allows for."""
+    _Joiner(first, later, reason, where, since).run(changed)
+
+
+def widen(
+    before: State, after: State, reason: str, where: SourceLocation | None, since: int, keeps_names: bool = False
+) -> bool:
     """Changes `before` into what holds after any number of passes, one of which leads to `after`; False if nothing
-    had to change."""
-    return _Widener(before, after, reason, where, since).run()
+    had to change. With `keeps_names`, what a module has registered since may be there, but nothing else of its kind."""
+    widener = _Widener(before, after, reason, where, since)
+    widener.keeps_names = keeps_names
+    return widener.run()
 
 
 class _Joiner:
@@ -78,10 +93,13 @@ class _Joiner:
         """The other way round: one object of the first state stands for one of the second."""
         self.changed = False
 
-    def run(self) -> bool:
+    def run(self, parted: Iterable[int] | None = None) -> bool:
         base = self.first.base.objects
         first, second = self.first, self.second
-        for index in first.parted(second):
+        if parted is None:
+            parted = first.parted(second)
+        first.counts_changes_of(second)
+        for index in parted:
             mine, other = first.get(index), second.get(index)
             if mine is other:
                 continue
@@ -103,8 +121,9 @@ class _Joiner:
             self.changed = self.changed or before
         if self.first.globals != self.second.globals:
             self.first.globals = self.names_of_modules(self.first.globals, self.second.globals)
-        known = set(self.first.problems)
-        self.first.problems.extend(problem for problem in self.second.problems if problem not in known)
+        common = common_start(self.first.problems, self.second.problems)
+        known = set(self.first.problems[common:])
+        self.first.problems.extend(problem for problem in self.second.problems[common:] if problem not in known)
         return self.changed
 
     def unknown(self, optional: bool = False) -> Unknown:
@@ -116,11 +135,11 @@ class _Joiner:
             return mine
         if isinstance(mine, Address) and isinstance(other, Address) and self.alike(mine, other):
             return mine
+        if isinstance(mine, Unknown) and (mine.optional or not isinstance(other, Unknown) or not other.optional):
+            return self.text(mine, other)
         self.changed = True
-        if isinstance(mine, Unknown):
-            return mine
         if isinstance(other, Unknown):
-            return other
+            return partial_texts.either(other, mine, settle=self.growth_is_open)
         if isinstance(mine, TupleValue) and isinstance(other, TupleValue) and len(mine.items) == len(other.items):
             items = tuple(self.value(a, b) for a, b in zip(mine.items, other.items, strict=True))
             return TupleValue(items, mine.cls)
@@ -128,6 +147,12 @@ class _Joiner:
 
     def differing(self, mine: Value, other: Value) -> Value:
         return choice_of((mine, other), self.reason, self.where)
+
+    def text(self, mine: Unknown, other: Value) -> Unknown:
+        """Of a text that is partly known: what is known of either."""
+        both = partial_texts.either(mine, other, settle=self.growth_is_open)
+        self.changed = self.changed or both is not mine
+        return both
 
     def alike(self, mine: Address, other: Address) -> bool:
         """Both were made after the paths parted, and hold the same: then either stands for both."""
@@ -145,10 +170,15 @@ class _Joiner:
         self, mine: dict[KeyType, Value], other: dict[KeyType, Value], optional: bool = True
     ) -> dict[KeyType, Value]:
         """Entry by entry, in an order that keeps each one's predecessors before it."""
-        if mine.keys() == other.keys() and list(mine) == list(other):
-            return {key: self.value(value, other[key]) for key, value in mine.items()}
-        merged: dict[KeyType, Value] = {}
-        for key in _merged_order(list(mine), list(other)):
+        common = common_start(mine, other)
+        first = mine if common == len(mine) else dict(itertools.islice(mine.items(), common))
+        parted = list(itertools.compress(first, map(is_not, first.values(), other.values())))
+        if common == len(mine) == len(other) and not parted:
+            return mine
+        merged = dict(first)
+        for key in parted:
+            merged[key] = self.value(mine[key], other[key])
+        for key in merged_order(list(mine)[common:], list(other)[common:]):
             if key in mine and key in other:
                 merged[key] = self.value(mine[key], other[key])
             else:
@@ -185,17 +215,20 @@ class _Joiner:
         return self.unknown(optional=True)
 
     def open(self, mine: Unknown | None, other: Unknown | None) -> Unknown | None:
-        if mine is None and other is not None:
-            self.changed = True
-        return mine or other
+        if mine is not None:
+            return mine if other is None else self.text(mine, other)
+        self.changed = self.changed or other is not None
+        return other
 
     def sequence(self, mine: list[Value], other: list[Value]) -> tuple[list[Value], Unknown | None]:
         """Items by position, as long as they correspond; why there may be others after them."""
+        alike = common_start(mine, other)
+        common = mine[:alike]
+        rest = zip(mine[alike:], other[alike:], strict=False)
         if len(mine) == len(other):
-            return [self.value(a, b) for a, b in zip(mine, other, strict=True)], None
+            return [*common, *(self.value(a, b) for a, b in rest)], None
         self.changed = True
-        common: list[Value] = []
-        for a, b in zip(mine, other, strict=False):
+        for a, b in rest:
             if a != b and not (isinstance(a, Address) and isinstance(b, Address) and self.alike(a, b)):
                 break
             common.append(a)
@@ -231,6 +264,7 @@ class _Joiner:
 
 class _Widener(_Joiner):
     growth_is_open = True
+    keeps_names = False
 
     def differing(self, mine: Value, other: Value) -> Value:  # noqa: ARG002 - neither says what a later turn makes of it
         return self.unknown()
@@ -246,49 +280,20 @@ class _Widener(_Joiner):
         merged = {
             key: self.value(value, other[key]) if key in other else self.gone(value) for key, value in mine.items()
         }
-        if any(key not in mine for key in other):
-            self.changed = self.changed or OPEN not in merged
-            merged.setdefault(OPEN, self.unknown())
+        if other.keys() <= mine.keys():
+            pass
+        elif self.keeps_names:
+            self.changed = True
+            order = merged_order(list(mine), list(other))
+            merged = {key: merged[key] if key in merged else self.single(other[key]) for key in order}
+        elif not isinstance(further := merged.get(OPEN), Unknown) or further.text is not None:
+            self.changed = True
+            kept = self.unknown(optional=True)
+            merged = {OPEN if value == kept else key: value for key, value in merged.items()}
+            merged[OPEN] = self.unknown()
         for key in contradicting(list(mine), list(other)):
             merged[key] = self.gone(merged[key])
         return merged
-
-
-def contradicting(first: list[KeyType], second: list[KeyType]) -> list[KeyType]:
-    """The keys of both that have to be left out for the others to stand in the same order in both; few of them."""
-    place = {key: position for position, key in enumerate(second)}
-    common = [key for key in first if key in place]
-    places = [place[key] for key in common]
-    if all(a < b for a, b in itertools.pairwise(places)):
-        return []
-    ends: list[int] = []  # of the longest rising rows so far, by length: the least place at which one ends
-    lengths: list[int] = []
-    for position in places:
-        length = bisect.bisect_left(ends, position)
-        ends[length : length + 1] = [position]
-        lengths.append(length)
-    wanted = len(ends) - 1
-    left_out: list[KeyType] = []
-    for key, length in zip(reversed(common), reversed(lengths), strict=True):
-        if length == wanted:
-            wanted -= 1
-        else:
-            left_out.append(key)
-    return left_out[::-1]
-
-
-def _merged_order(first: list[KeyType], second: list[KeyType]) -> list[KeyType]:
-    """Both orders in one, where they do not contradict each other; keys of `second` alone follow what precedes them."""
-    ordered = list(first)
-    known = set(first)
-    position = 0
-    for key in second:
-        if key in known:
-            position = max(position, ordered.index(key) + 1)
-        else:
-            ordered.insert(position, key)
-            position += 1
-    return ordered
 
 
 def _merge_list(joiner: _Joiner, mine: ListObject, other: ListObject) -> None:
@@ -349,7 +354,7 @@ def _merge_module(joiner: _Joiner, mine: ModuleObject, other: ModuleObject) -> N
     mine.modules = store(mine.modules, other.modules)
     mine.parameters = store(mine.parameters, other.parameters)
     mine.buffers = store(mine.buffers, other.buffers)
-    for name in {**mine.non_persistent, **other.non_persistent}:
+    for name in {**mine.non_persistent, **other.non_persistent} if mine.non_persistent != other.non_persistent else ():
         if mine.non_persistent.get(name, False) != other.non_persistent.get(name, False):
             mine.non_persistent[name] = None
     mine.open = joiner.open(mine.open, other.open)

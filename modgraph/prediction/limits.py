@@ -69,6 +69,12 @@ MAX_VALUE_SIZE = 100_000
 MAX_ALTERNATIVES = 4
 """Values of one `Choice`; more are an Unknown."""
 
+MAX_KNOWN_TEXTS = 8
+"""Beginnings and ends of one text that is partly known; of more, what they share."""
+
+MAX_KNOWN_ENDS = 200
+"""Characters of such a beginning or end."""
+
 MAX_WIDENINGS = 24
 """Passes through the body of a loop whose number of turns is not known; each makes something open, or is the last."""
 

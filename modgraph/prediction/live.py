@@ -13,11 +13,12 @@ from pathlib import Path
 from modgraph.errors import TargetError
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.model import Graph, ModelInfo, ModuleNode, Problem
+from modgraph.prediction import partial_texts
 from modgraph.prediction.entry import Prediction, find_name, interpreter, load_target, predict_value, with_deep_stack
 from modgraph.prediction.machine import Interpreter
 from modgraph.prediction.objects import ModuleObject
 from modgraph.prediction.tree import build_graph
-from modgraph.prediction.values import OPEN, Address, ClassValue, FunctionValue, Unknown, Value
+from modgraph.prediction.values import Address, ClassValue, FunctionValue, Unknown, Value
 from modgraph.source.targets import Target, import_name
 
 _REASON = "the arguments that the live model was built with are not known"
@@ -64,7 +65,7 @@ def _predict(target: Target) -> Prediction:
     prediction = predict_value(machine, cls, (), keywords, Unknown(_REASON) if takes_more else None)
     root = prediction.root
     if takes_more and isinstance(root, Address) and machine.state.find(root, ModuleObject) is not None:
-        machine.state.change(root, ModuleObject).modules.setdefault(OPEN, Unknown(_REASON))
+        partial_texts.open_store(machine.state.change(root, ModuleObject).modules, Unknown(_REASON))
         machine.problem(_REASON, root, None)
     return prediction
 

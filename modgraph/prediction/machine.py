@@ -26,6 +26,7 @@ from modgraph.prediction import (
     memo,
     names,
     operators,
+    partial_texts,
     registries,
     statements,
     text,
@@ -122,6 +123,8 @@ class Interpreter:
         self.module_depth = 0
         self.making: list[ClassValue] = []
         """Classes whose metaclasses are running."""
+        self.awaited: ClassValue | None = None
+        """A call of this class ends the interpretation; see `own_calls.py`."""
         self.on_yield: Callable[[Value], None] | None = None
         """The block of a `with`, to be run where the next generator that is called yields."""
         self.strict = False
@@ -165,7 +168,8 @@ class Interpreter:
             raise LimitError(f"more than {MAX_STEPS} steps")
         if self.base.copied > MAX_COPIED_OBJECTS:
             raise LimitError(f"more than {MAX_COPIED_OBJECTS} objects copied for undecided branches")
-        self.makes(0)
+        if self.base.made > MAX_MADE_ITEMS:
+            raise LimitError(f"more than {MAX_MADE_ITEMS} items of values")
         if self.steps & 63 == 0 and time.monotonic() > self.deadline:
             raise LimitError(f"more than {MAX_SECONDS:g} seconds")
 
@@ -459,7 +463,7 @@ class Interpreter:
     def unknown(self, reason: str, *causes: Value) -> Unknown:
         for cause in causes:
             if isinstance(cause, Unknown):
-                return cause
+                return cause if cause.text is None else partial_texts.plainly(cause)
             if isinstance(cause, Choice):
                 return Unknown(cause.reason, cause.where)
         return Unknown(reason, self.where)

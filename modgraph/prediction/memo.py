@@ -80,8 +80,8 @@ class Fragment:
     closure: tuple[Address, ...]
     doubtful: bool
     """What was done may raise."""
-    epoch: object
-    """That of the state: what was read of the base is as it was then while the epoch is the same."""
+    shared: tuple[int, ...]
+    """Objects of the base that it looked at: it holds in every state that has not changed them."""
 
 
 @dataclass(frozen=True)
@@ -181,9 +181,13 @@ def _immutable(value: Value) -> bool:
 def recall(machine: Interpreter, key: Key, where: SourceLocation | None) -> Value | None:
     """What was remembered under that key, made anew."""
     fragment = machine.fragments.get(key.parts)
-    if fragment is None or machine.state.globals or fragment.epoch is not machine.state.epoch:
+    state, base = machine.state, machine.base
+    if fragment is None or state.globals:
         return None
-    base = machine.base
+    if not state.is_pristine and any(state.get(index) is not None for index in fragment.shared):
+        return None
+    if base.floor:
+        base.shared.update(fragment.shared)
     base.older.update(address.index for address in key.closure if address.index < base.floor)
     if not fragment.doubtful and not fragment.objects and type(fragment.result) is Constant:
         return fragment.result
@@ -205,10 +209,10 @@ def watch(machine: Interpreter, key: Key, make: Callable[[], Value]) -> Value:
     """What `make` gives; kept for the next time, where it has touched nothing that the key does not speak of."""
     base = machine.base
     epoch = machine.state.epoch
-    floor, older, changed = base.floor, base.older, base.older_changed
+    floor, older, changed, shared = base.floor, base.older, base.older_changed, base.shared
     since, problems, before = base.next_index, machine.told, machine.steps
     doubts = machine.doubts
-    base.floor, base.older, base.older_changed = since, set(), set()
+    base.floor, base.older, base.older_changed, base.shared = since, set(), set(), set()
     try:
         result = make()
         apart = not base.older_changed and base.older <= key.watched and machine.state.epoch is epoch
@@ -217,7 +221,8 @@ def watch(machine: Interpreter, key: Key, make: Callable[[], Value]) -> Value:
     finally:
         older.update(index for index in base.older if index < floor)
         changed.update(index for index in base.older_changed if index < floor)
-        base.floor, base.older, base.older_changed = floor, older, changed
+        shared |= base.shared
+        base.floor, base.older, base.older_changed, base.shared = floor, older, changed, shared
     return result
 
 
@@ -235,7 +240,17 @@ def _remember(machine: Interpreter, key: Key, result: Value, since: int, steps: 
         machine.fragments.clear()
         machine.remembered = 0
     ordered = sorted(found.items(), key=lambda entry: entry[0].index)
-    machine.fragments[key.parts] = Fragment(result, tuple(ordered), key.closure, doubtful, machine.state.epoch)
+    machine.fragments[key.parts] = Fragment(result, tuple(ordered), key.closure, doubtful, _with_bases(machine))
+
+
+def _with_bases(machine: Interpreter) -> tuple[int, ...]:
+    """Objects of the base that were looked at; with a class, what it inherits from."""
+    found = set(machine.base.shared)
+    for index in machine.base.shared:
+        item = machine.base.objects.get(index)
+        if isinstance(item, ClassObject):
+            found.update(cls.address.index for cls in item.mro if isinstance(cls, ClassValue))
+    return tuple(sorted(found))
 
 
 def _made(machine: Interpreter, key: Key, result: Value, since: int) -> dict[Address, HeapObject] | None:

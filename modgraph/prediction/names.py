@@ -16,7 +16,7 @@ from modgraph.prediction import guards, handed, namespaces, registries
 from modgraph.prediction.frames import Frame, LimitError
 from modgraph.prediction.knowledge import registry
 from modgraph.prediction.knowledge.registry import INSTALLED, Raised
-from modgraph.prediction.objects import EnvironmentObject, ModuleObject
+from modgraph.prediction.objects import EnvironmentObject
 from modgraph.prediction.values import (
     Address,
     ClassValue,
@@ -352,10 +352,9 @@ def _run_statement(
 
 def _change(machine: Interpreter, source: SourceModule, name: str, statement: Statement, environment: Address) -> None:
     """Executes a statement that changes the object of a name; what takes too long leaves the object open."""
-    value = machine.state.change(environment, EnvironmentObject).names[name]
-    if name not in statement.touched and (
-        machine.state.find(value, ModuleObject) is None or not handed.changes(machine, source, statement, name)
-    ):
+    bound = machine.state.change(environment, EnvironmentObject)
+    value = bound.names[name]
+    if not handed.concerns(machine, source, statement, name, bound):
         return
     try:
         machine.module_statement(source, statement, environment)
@@ -395,6 +394,8 @@ def import_name(machine: Interpreter, module: str, attribute: str | None, bound:
             return known
         if registry.is_inert(module) or registry.has_package(module):
             return ModuleReference(module) if attribute is None else machine.unknown(f"{module} is not on the path")
+        if namespaces.is_left_out(machine, module):
+            return machine.unknown(f"{module} is not in the bundled source of torch, and torch is not installed")
         raise machine.raises("ModuleNotFoundError", f"No module named '{module}'")
     if attribute is None:
         top, _, rest = module.partition(".")

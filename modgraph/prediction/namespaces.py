@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from modgraph.prediction import classes, names, standard_attributes
 from modgraph.prediction.limits import MAX_NAMESPACE
-from modgraph.prediction.objects import ClassObject, DictObject, ListObject
+from modgraph.prediction.objects import ClassObject, DictObject, ListObject, ViewObject
 from modgraph.prediction.values import ClassValue, Constant, ModuleReference, Unknown, Value
 from modgraph.source.modules import BUNDLED, SourceError, SourceModule
 
@@ -70,24 +71,56 @@ def is_bundled(machine: Interpreter, cls: ClassValue) -> bool:
     return False
 
 
+def is_left_out(machine: Interpreter, module: str) -> bool:
+    """The module is below torch, for which the bundled source stands in: it may be there where the model is run."""
+    source = machine.finder.source("torch") if module.startswith("torch.") else None
+    return source is not None and source.path.is_relative_to(BUNDLED)
+
+
 def class_dict(machine: Interpreter, cls: Value) -> Value:
     """`cls.__dict__`, for looking at; without what every class has."""
     if not isinstance(cls, ClassValue):  # of `object`, names with two underscores
         name = classes.short_name(cls)
         why = None if cls == classes.OBJECT else machine.unknown(f"the namespace of {name} is not known")
         return machine.allocate(DictObject({}, why))
-    item = machine.state.read(cls.address)
-    assert isinstance(item, ClassObject)
-    statements = item.definition.statements if item.definition is not None else {}
-    entries: dict[Value, Value] = {}
-    for name in dict.fromkeys([*statements, *item.namespace]):
-        value = classes.own_attribute(machine, cls, name)
-        if value is not None:
-            entries[Constant(name)] = value
-    annotations = standard_attributes.annotations_of(machine, cls)
-    if annotations.entries:
-        entries.setdefault(Constant("__annotations__"), machine.allocate(annotations))
-    return machine.allocate(DictObject(entries))
+    return machine.allocate(ViewObject(_ClassNamespace(machine, cls), None, {}))
+
+
+class _ClassNamespace(Mapping[str, Value]):
+    """What a class's own namespace holds: a method is parsed when it is asked for."""
+
+    def __init__(self, machine: Interpreter, cls: ClassValue) -> None:
+        self.machine = machine
+        self.cls = cls
+        item = machine.state.read(cls.address)
+        assert isinstance(item, ClassObject)
+        statements = item.definition.statements if item.definition is not None else {}
+        self.names = dict.fromkeys([*statements, *item.namespace])
+        if _ANNOTATIONS not in self.names and standard_attributes.annotations_of(machine, cls).entries:
+            self.names[_ANNOTATIONS] = None
+
+    def get(self, name: str, default: Any = None) -> Any:
+        if name not in self.names:
+            return default
+        found = classes.own_attribute(self.machine, self.cls, name)
+        if found is None and name == _ANNOTATIONS:
+            found = self.machine.allocate(standard_attributes.annotations_of(self.machine, self.cls))
+        return default if found is None else found
+
+    def __getitem__(self, name: str) -> Value:
+        found: Value | None = self.get(name)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self.names if self.get(name) is not None)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+_ANNOTATIONS = "__annotations__"
 
 
 def _submodule(machine: Interpreter, module: str, name: str) -> Value | None:

@@ -6,7 +6,7 @@ still sees.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -90,11 +90,11 @@ class DictObject(HeapObject):
 
 
 class ViewObject(DictObject):
-    """`__dict__` of an instance: `shown` holds the names, which become `entries` when these are asked for."""
+    """`__dict__` of an instance or a class: `shown` holds names, which become `entries` when these are asked for."""
 
     __slots__ = ("_entries", "shown")
 
-    def __init__(self, shown: dict[str, Value], open_: Unknown | None, attributes: dict[str, Value]) -> None:
+    def __init__(self, shown: Mapping[str, Value], open_: Unknown | None, attributes: dict[str, Value]) -> None:
         self._entries: dict[Value, Value] | None = None
         self.shown = shown
         self.open = open_

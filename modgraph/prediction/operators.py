@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from modgraph.prediction import enumerations, hashing, text
+from modgraph.prediction import enumerations, hashing, partial_texts, text, unordered
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.limits import MAX_VALUE_SIZE
 from modgraph.prediction.objects import DictObject, ListObject, SetObject
@@ -128,6 +128,8 @@ def binary(machine: Interpreter, symbol: str, left: Value, right: Value) -> Valu
             if result != Constant(NotImplemented):
                 return result
     if isinstance(left, Unknown) or isinstance(right, Unknown):
+        if symbol == "+" and (partial_texts.ends_of(left) or partial_texts.ends_of(right)):
+            return text.put_together(machine, (left, right))
         return _unknown_result(machine, symbol, left, right)
     if (symbol == "|" and machine.is_class(left)) or isinstance(left, GenericAlias):
         return GenericAlias(left)
@@ -154,10 +156,13 @@ def in_place(machine: Interpreter, symbol: str, left: Value, right: Value) -> Va
             found = machine.iterate(right)
             target = machine.state.change(left, ListObject)
             if isinstance(found, Unknown):
+                unordered.forget(target)
                 target.open = target.open or found
+            elif target.open is not None:
+                unordered.grow(target, found)
             elif len(target.items) + len(found) > MAX_VALUE_SIZE:
-                target.open = target.open or machine.unknown(TOO_LONG)
-            elif target.open is None:
+                target.open = machine.unknown(TOO_LONG)
+            else:
                 target.items.extend(found)
             return left
         mapping = machine.state.find(left, DictObject)

@@ -141,16 +141,12 @@ def _finish(
     if node.finalbody is not None:
         last = node.finalbody.body
         leaving.run(machine, lambda: statements.run_block(machine, frame, last))
-    if node.finalbody is not None and outcome != "dead":
+    if node.finalbody is not None and (outcome != "dead" or failure is not None):
         value = frame.value
         final = statements.run_block(machine, frame, node.finalbody.body)
         if final != "normal":
             return final
         frame.value = value
-    elif node.finalbody is not None and failure is not None:
-        final = statements.run_block(machine, frame, node.finalbody.body)
-        if final != "normal":
-            return final
     if failure is not None:
         try:
             raise failure

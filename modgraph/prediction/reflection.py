@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from modgraph.prediction import (
@@ -14,24 +13,21 @@ from modgraph.prediction import (
     items,
     names,
     namespaces,
+    partial_texts,
     producing,
-    registration,
     registries,
     standard_attributes,
+    weak_updates,
 )
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Raised, known_class, models
 from modgraph.prediction.objects import (
     DictObject,
     EnvironmentObject,
-    InstanceObject,
     IteratorObject,
-    ModuleObject,
-    TensorObject,
 )
 from modgraph.prediction.values import (
     FALSE,
     NONE,
-    OPEN,
     TRUE,
     Address,
     Choice,
@@ -90,7 +86,7 @@ def callable_(arguments: Arguments, machine: Machine) -> Value:
 def _name(machine: Machine, value: Value) -> str | Unknown:
     if isinstance(value, Constant) and isinstance(value.value, str):
         return value.value
-    return machine.unknown("the name of the attribute is not known", value)
+    return partial_texts.named(machine.unknown("the name of the attribute is not known", value), NONE)
 
 
 @models("builtins.hasattr")
@@ -164,47 +160,10 @@ def setattr_(arguments: Arguments, machine: Machine) -> Value:
         return machine.distribute(given, lambda each: setattr_(Arguments("setattr", (value, each, new)), machine))
     name = _name(machine, given)
     if isinstance(name, Unknown):
-        for each in value.alternatives if isinstance(value, Choice) else (value,):
-            _open_names(machine, each, name, new)
-            _forget_attributes(machine, each, name)
-            _may_replace(machine, each, name, new)
+        weak_updates.set_name(_interpreter(machine), value, partial_texts.named(name, given), new)
     else:
         machine.set_attribute(value, name, new)
     return NONE
-
-
-def _open_names(machine: Machine, value: Value, why: Unknown, new: Value) -> None:
-    """An attribute of a name that is not known was set: there may be another one, and it may be registered. A parameter
-    takes its name away from the modules."""
-    item = machine.state.read(value) if isinstance(value, Address) else None
-    if isinstance(item, ModuleObject) and isinstance(value, Address):
-        registration.assign_unknown_name(machine, value, new, why)
-        if registration.kind_of(machine, new) in ("parameter", "unknown"):
-            changed = machine.state.change(value, ModuleObject)
-            for store in (changed.modules, changed.parameters):
-                store.update({name: replace(why, optional=True) for name in store if name != OPEN})
-    elif isinstance(item, TensorObject):
-        machine.expose([value], why)
-    elif isinstance(item, InstanceObject) and isinstance(value, Address):
-        instance = machine.state.change(value, InstanceObject)
-        instance.open = instance.open or why
-
-
-def _may_replace(machine: Machine, value: Value, why: Unknown, new: Value) -> None:
-    """A module was assigned under a name that is not known: each child may be the new one."""
-    held = machine.state.find(value, ModuleObject)
-    is_module = machine.state.find(new, ModuleObject) is not None or isinstance(new, (Unknown, Choice))
-    if held is None or not isinstance(value, Address) or not is_module:
-        return
-    modules = {name: machine.choice([child, new], why.reason) for name, child in held.modules.items() if name != OPEN}
-    machine.state.change(value, ModuleObject).modules.update(modules)
-
-
-def _forget_attributes(machine: Machine, value: Value, why: Unknown) -> None:
-    """An attribute of a name that is not known was set: each of the plain ones may be another now."""
-    item = machine.state.read(value) if isinstance(value, Address) else None
-    if isinstance(value, Address) and isinstance(item, (InstanceObject, ModuleObject)):
-        machine.state.change(value, type(item)).attributes = dict.fromkeys(item.attributes, why)
 
 
 @models("builtins.delattr")
@@ -212,7 +171,7 @@ def delattr_(arguments: Arguments, machine: Machine) -> Value:
     value, given = arguments.positional
     name = _name(machine, given)
     if isinstance(name, Unknown):
-        machine.expose([value], name)
+        weak_updates.delete_name(_interpreter(machine), value, partial_texts.named(name, given))
     else:
         machine.delete_attribute(value, name)
     return NONE

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal
 
+from modgraph.prediction import partial_texts
 from modgraph.prediction.knowledge.registry import Arguments, Machine, models
 from modgraph.prediction.objects import DictObject, InstanceObject, ModuleObject, TensorObject
 from modgraph.prediction.values import (
@@ -35,6 +36,10 @@ from modgraph.prediction.values import (
 
 Kind = Literal["module", "parameter", "buffer", "tensor", "none", "plain", "unknown"]
 """What torch asks of a value; "buffer" is one made by nn.Buffer, "unknown" may be any of them."""
+
+GIVEN_MODULES = ("norm", "encoder", "decoder", "activation", "distance_function")
+"""Attributes of torch's own layers that keep a module, or a function, that the constructor was given. All others that
+keep an argument keep a number, a flag or a text."""
 
 STORES = {"_modules": "modules", "_parameters": "parameters", "_buffers": "buffers"}
 """torch's names of the stores, and those of `ModuleObject`."""
@@ -74,8 +79,6 @@ def assign(machine: Machine, address: Address, name: str, value: Value) -> None:
     kind = kind_of(machine, value)
     if isinstance(value, Unknown) and lookup(machine, address, name) is not None:
         kind = "unknown"
-    elif kind in ("plain", "tensor", "buffer"):
-        _drop_optional(module, name)
     if kind == "parameter" or (name in module.parameters and kind in ("none", "unknown")):
         if not module.initialised:
             raise machine.raises("AttributeError", "cannot assign parameters before Module.__init__() call")
@@ -147,11 +150,11 @@ def _assign_plain(machine: Machine, address: Address, name: str, value: Value, k
 
 
 def _is_size_of_a_layer(machine: Machine, name: str) -> bool:
-    """A statement of torch's own layers keeps an option there: these few names alone may be modules."""
+    """A statement of torch's own layers keeps an option there."""
     where = machine.where
     if where is None or not where.file.startswith("torch/nn/modules/"):
         return False
-    return name not in ("norm", "encoder", "decoder", "activation", "distance_function")
+    return name not in GIVEN_MODULES
 
 
 def _replace_store(machine: Machine, module: ModuleObject, name: str, value: Value) -> None:
@@ -164,7 +167,7 @@ def _replace_store(machine: Machine, module: ModuleObject, name: str, value: Val
         for key, item in entries.entries.items():
             new[str(key.value) if isinstance(key, Constant) else OPEN] = item
         if entries.open is not None:
-            new[OPEN] = entries.open
+            new[OPEN] = partial_texts.plainly(entries.open)
     if name == "_modules":
         module.modules = new
     elif name == "_parameters":
@@ -178,13 +181,12 @@ def assign_unknown_name(machine: Machine, address: Address, value: Value, why: U
     module = machine.state.change(address, ModuleObject)
     kind = kind_of(machine, value)
     if kind in ("module", "unknown"):
-        module.modules.setdefault(OPEN, why)
+        partial_texts.open_store(module.modules, why)
     if kind in ("parameter", "unknown"):
-        module.parameters.setdefault(OPEN, why)
+        partial_texts.open_store(module.parameters, why)
     if kind == "buffer":
-        module.buffers.setdefault(OPEN, why)
-    if module.open is None:
-        module.open = why
+        partial_texts.open_store(module.buffers, why)
+    module.open = partial_texts.opened(module.open, why)
 
 
 def delete(machine: Machine, address: Address, name: str) -> None:
@@ -202,8 +204,8 @@ def delete(machine: Machine, address: Address, name: str) -> None:
     held = machine.class_attribute(module.cls, name)
     if isinstance(held, PropertyValue) and held.deleter is not None:
         machine.call(held.deleter, (address,))
-    elif module.open is None and not any(
-        OPEN in store for store in (module.parameters, module.buffers, module.modules)
+    elif partial_texts.hidden(module.open, name) is None and not any(
+        partial_texts.further(store, name) for store in (module.parameters, module.buffers, module.modules)
     ):
         raise machine.raises("AttributeError", f"'{class_name(module.cls)}' object has no attribute '{name}'")
 
@@ -219,21 +221,13 @@ def lookup(machine: Machine, address: Address, name: str) -> Value | None:
             return store[name]
     if name.startswith("__"):
         return None
-    return next((store[OPEN] for store in stores if OPEN in store), None)
+    return next((why for store in stores if OPEN in store and (why := partial_texts.further(store, name))), None)
 
 
 def class_name(cls: Value) -> str:
     """`cls.__name__`, for messages."""
     name = getattr(cls, "name", "object")
     return str(name).rpartition(".")[2]
-
-
-def _drop_optional(module: ModuleObject, name: str) -> None:
-    """An entry that may not have been there gives way to a value that it would have refused."""
-    for store in (module.parameters, module.modules):
-        held = store.get(name)
-        if isinstance(held, Unknown) and held.optional:
-            del store[name]
 
 
 def _remove(module: ModuleObject, name: str, *, keep: str) -> None:
@@ -298,7 +292,8 @@ def set_attribute(arguments: Arguments, machine: Machine) -> Value:
     if isinstance(name, Constant):
         assign(machine, address, str(name.value), value)
     else:
-        assign_unknown_name(machine, address, value, machine.unknown("the name of an attribute is not known", name))
+        why = partial_texts.named(machine.unknown("the name of an attribute is not known", name), name)
+        assign_unknown_name(machine, address, value, why)
     return NONE
 
 
@@ -318,7 +313,7 @@ def past_the_module(arguments: Arguments, machine: Machine) -> Value:
     if attributes is not None and isinstance(name, Constant):
         attributes[name.value] = arguments.get(2, "value", NONE)
     elif isinstance(item, (ModuleObject, InstanceObject)):
-        item.open = item.open or machine.unknown("the name of an attribute is not known", name)
+        item.open = partial_texts.opened(item.open, machine.unknown("the name of an attribute is not known", name))
     return NONE
 
 
@@ -378,7 +373,7 @@ def register_module(machine: Machine, address: Address, name: Value, value: Valu
     text = _checked_name(machine, address, name, "module", "modules")
     module = machine.state.change(address, ModuleObject)
     if text is None:
-        module.modules.setdefault(OPEN, machine.unknown("the name of a child is not known", name))
+        _register_unnamed(machine, module.modules, "child", name, value)
     else:
         module.modules[text] = value
 
@@ -394,7 +389,7 @@ def register_parameter(arguments: Arguments, machine: Machine) -> Value:
         raise _misfit(machine, value, f"parameter '{text}' (torch.nn.Parameter or None required)")
     module = machine.state.change(address, ModuleObject)
     if text is None:
-        module.parameters.setdefault(OPEN, machine.unknown("the name of a parameter is not known", name))
+        _register_unnamed(machine, module.parameters, "parameter", name, value)
     else:
         module.parameters[text] = value
         _note_place(machine, value)
@@ -413,7 +408,7 @@ def register_buffer(arguments: Arguments, machine: Machine) -> Value:
         raise _misfit(machine, value, f"buffer '{text}' (torch Tensor or None required)")
     module = machine.state.change(address, ModuleObject)
     if text is None:
-        module.buffers.setdefault(OPEN, machine.unknown("the name of a buffer is not known", name))
+        _register_unnamed(machine, module.buffers, "buffer", name, value)
         return NONE
     module.buffers[text] = value
     _note_place(machine, value)
@@ -421,6 +416,15 @@ def register_buffer(arguments: Arguments, machine: Machine) -> Value:
     if persistent is not True:
         module.non_persistent[text] = True if persistent is False else None
     return NONE
+
+
+def _register_unnamed(machine: Machine, store: dict[str, Value], what: str, name: Value, value: Value) -> None:
+    """A store got an entry under a name that is not known: one that has that name gave way to it."""
+    why = partial_texts.named(machine.unknown(f"the name of a {what} is not known", name), name)
+    for held, entry in store.items():
+        if held != OPEN and not isinstance(entry, Unknown) and partial_texts.may_be(why, held):
+            store[held] = machine.choice([entry, value], why.reason)
+    partial_texts.open_store(store, why)
 
 
 def _note_place(machine: Machine, value: Value) -> None:
@@ -480,4 +484,4 @@ def _is_taken(machine: Machine, address: Address, name: str) -> bool:
 def _open_all(machine: Machine, address: Address, why: Unknown) -> None:
     module = machine.state.change(address, ModuleObject)
     for store in (module.modules, module.parameters, module.buffers):
-        store.setdefault(OPEN, why)
+        partial_texts.open_store(store, why)

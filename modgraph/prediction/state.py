@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from modgraph.prediction.registries import Registry
 
 ObjectType = TypeVar("ObjectType", bound=HeapObject)
+Layers = tuple[dict[int, HeapObject], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,8 @@ class Base:
     """Older objects of states' own layers that were read while watched."""
     older_changed: set[int] = field(default_factory=set)
     """Older objects that were changed while watched."""
+    shared: set[int] = field(default_factory=set)
+    """Objects of the base that were looked at while watched, as the base has them."""
     keyed: set[int] = field(default_factory=set)
     """Objects whose contents are part of a key that `contents` holds."""
     contents: dict[tuple[int, ...], object] = field(default_factory=dict)
@@ -102,7 +105,7 @@ class State:
         self.base = base
         self.objects: dict[int, HeapObject] = {}
         """Those made or changed since the last fork."""
-        self.below: tuple[dict[int, HeapObject], ...] = ()
+        self.below: Layers = ()
         """Those of before, the latest layer first; never changed. A layer that two states share lies before they
         parted."""
         self.globals: dict[tuple[str, str], Value] = {}
@@ -140,20 +143,39 @@ class State:
 
     def parted(self, other: State) -> list[int]:
         """Objects that either state made or changed since the two parted, oldest first; they count as changed here."""
-        common = 0
-        for mine, theirs in zip(reversed(self.below), reversed(other.below), strict=False):
-            if mine is not theirs:
-                break
-            common += 1
+        common = _shared(self.below, other.below)
         own = self.below[: len(self.below) - common]
         theirs_alone = other.below[: len(other.below) - common]
         if own:
             self.objects = _flat((self.objects, *own))
             self.below = self.below[len(own) :]
+        return sorted(set(self.objects).union(other.objects, *theirs_alone))
+
+    def counts_changes_of(self, other: State) -> None:
+        """What the other has changed may be changed here."""
         self.classes |= other.classes
         if self.epoch is not other.epoch:
             self.epoch = object()
-        return sorted(set(self.objects).union(other.objects, *theirs_alone))
+
+    def is_as(self, other: State) -> bool:
+        """Nothing was changed since the one was forked from the other, and nothing in it."""
+        return (
+            self.below is other.below
+            and not self.objects
+            and self.globals == other.globals
+            and len(self.problems) == len(other.problems)
+        )
+
+    def changed_since(self, other: State) -> list[int]:
+        """Objects that may differ from those of a state that was forked earlier and not changed, oldest first."""
+        common = _shared(self.below, other.below)
+        own, theirs = self.below[: len(self.below) - common], other.below[: len(other.below) - common]
+        return sorted(set(self.objects).union(*own, *theirs))
+
+    @property
+    def is_pristine(self) -> bool:
+        """It has changed nothing of the base."""
+        return self.epoch is _PRISTINE
 
     def get(self, index: int) -> HeapObject | None:
         """The object at that address in this state's own layers."""
@@ -169,7 +191,7 @@ class State:
         """What `get` finds, by address."""
         return _flat((self.objects, *self.below))
 
-    def above(self, layers: tuple[dict[int, HeapObject], ...]) -> dict[int, HeapObject]:
+    def above(self, layers: Layers) -> dict[int, HeapObject]:
         """What it has besides these layers, by address."""
         known = {id(layer) for layer in layers}
         return _flat((self.objects, *(layer for layer in self.below if id(layer) not in known)))
@@ -205,6 +227,8 @@ class State:
         if found is None:
             outer = (state.get(index) for state in reversed(self.base.outer))
             return next(item for item in outer if item is not None)
+        if self.base.floor:
+            self.base.shared.add(index)
         if index in self.base.unsettled:
             self.base.settle(index)
             return self.get(index) or self.base.objects[index]
@@ -273,7 +297,17 @@ def _room(item: HeapObject) -> int:
     return ITEMS_OF_AN_OBJECT
 
 
-def _flat(layers: tuple[dict[int, HeapObject], ...]) -> dict[int, HeapObject]:
+def _shared(first: Layers, second: Layers) -> int:
+    """How many layers, the oldest ones, are those of both."""
+    common = 0
+    for mine, theirs in zip(reversed(first), reversed(second), strict=False):
+        if mine is not theirs:
+            break
+        common += 1
+    return common
+
+
+def _flat(layers: Layers) -> dict[int, HeapObject]:
     """Layers in one, where the first has the last word."""
     flat: dict[int, HeapObject] = {}
     for layer in reversed(layers):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from modgraph.prediction import expressions
+from modgraph.prediction import expressions, partial_texts
 from modgraph.prediction.frames import Frame
 from modgraph.prediction.knowledge.bounds import format_size, template_size
 from modgraph.prediction.knowledge.plain import number_unknown, plain
@@ -18,6 +21,7 @@ from modgraph.prediction.values import (
     Constant,
     Device,
     Dtype,
+    Ends,
     EnumMember,
     KnownClass,
     TupleValue,
@@ -26,6 +30,7 @@ from modgraph.prediction.values import (
 )
 
 if TYPE_CHECKING:
+    from modgraph.prediction.knowledge.registry import Machine
     from modgraph.prediction.machine import Interpreter
 
 
@@ -128,24 +133,37 @@ def unread(machine: Interpreter, frame: Frame, node: cst.FormattedString) -> Val
 
 
 def _parts(machine: Interpreter, frame: Frame, parts: Any, raw: bool) -> Value:
-    texts: list[str] = []
-    unknown: Value | None = None
+    found: list[Value] = []
     for part in parts:
         if isinstance(part, cst.FormattedStringText):
             text = part.value.replace("{{", "{").replace("}}", "}")
-            texts.append(text if raw or "\\" not in text else _unescaped(text))
-            continue
-        value = _replacement(machine, frame, part)
-        if isinstance(value, Constant):
-            texts.append(str(value.value))
+            found.append(Constant(text if raw or "\\" not in text else _unescaped(text)))
         else:
-            unknown = unknown or value
-    if unknown is not None:
-        return number_unknown(machine, "a part of the string is not known", unknown)
+            found.append(_replacement(machine, frame, part))
+    if not all(type(each) is Constant for each in found):
+        return put_together(machine, found)
+    texts = [str(each.value) for each in found if type(each) is Constant]
     if sum(map(len, texts)) > MAX_VALUE_SIZE:
         return machine.unknown(f"a string of more than {MAX_VALUE_SIZE} characters")
     machine.makes(sum(map(len, texts)) // 8)
     return Constant("".join(texts))
+
+
+def put_together(machine: Machine, pieces: Sequence[Value]) -> Value:
+    """The text that these give one after the other, some of which are not known."""
+    ends = [_piece(each) for each in pieces]
+    if sum(len(each) for each in ends if isinstance(each, str)) > MAX_VALUE_SIZE:
+        return number_unknown(machine, f"a string of more than {MAX_VALUE_SIZE} characters")
+    made = partial_texts.concatenated(ends)
+    if isinstance(made, str):
+        return Constant(made)
+    return replace(number_unknown(machine, "a part of the string is not known", *pieces), text=made)
+
+
+def _piece(value: Value) -> str | Ends:
+    if isinstance(value, Constant):
+        return str(value.value)
+    return partial_texts.ends_of(value) or partial_texts.ANY
 
 
 def _unescaped(text: str) -> str:
@@ -162,15 +180,17 @@ def _replacement(machine: Interpreter, frame: Frame, part: cst.FormattedStringEx
         spec = _parts(machine, frame, part.format_spec, False)
     prefix = f"{expressions.source_of(part.expression)}=" if part.equal is not None else ""
     rendered = format_value(machine, value, part.conversion or ("r" if prefix and not part.format_spec else None), spec)
-    if prefix and isinstance(rendered, Constant):
-        return Constant(prefix + rendered.value)
+    if prefix:
+        return put_together(machine, (Constant(prefix), rendered))
     return rendered
 
 
 def format_value(machine: Interpreter, value: Value, conversion: str | None, spec: Value) -> Value:
     """format(value, spec), after str or repr where asked for."""
     if not isinstance(spec, Constant):
-        return spec
+        return machine.unknown("how it is formatted is not known", spec)
+    if isinstance(value, Unknown) and value.text is not None and conversion in (None, "s") and not spec.value:
+        return value
     if format_size(spec.value) > MAX_VALUE_SIZE:
         return number_unknown(machine, f"a string of more than {MAX_VALUE_SIZE} characters")
     if isinstance(value, Constant):
@@ -185,12 +205,28 @@ def format_value(machine: Interpreter, value: Value, conversion: str | None, spe
     return Constant(format(text, spec.value))
 
 
+_CONVERSION = re.compile(r"%(%)|%(?:\([^)]*\))?[#0\- +]*(?:\*|\d+)?(?:\.(?:\*|\d+))?[hlL]?[a-zA-Z]")
+
+
+def _literals(template: str) -> list[str]:
+    """What stands literally in a template of %, and "" for each of its places."""
+    found: list[str] = []
+    position = 0
+    for match in _CONVERSION.finditer(template):
+        found += [template[position : match.start()], "%"] if match[1] else [template[position : match.start()], ""]
+        position = match.end()
+        if not found[-2]:
+            del found[-2]
+    return [*found, template[position:]] if template[position:] else found
+
+
 def percent(machine: Interpreter, template: str, value: Value) -> Value:
     """template % value."""
     try:
         python = to_python(machine, value)
     except NotPlainError:
-        return number_unknown(machine, "a part of the string is not known", value)
+        why = number_unknown(machine, "a part of the string is not known", value)
+        return put_together(machine, [Constant(each) if each else why for each in _literals(template)])
     if template_size(template, python if isinstance(python, tuple) else [python]) > MAX_VALUE_SIZE:
         return number_unknown(machine, f"a string of more than {MAX_VALUE_SIZE} characters")
     try:

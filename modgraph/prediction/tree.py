@@ -40,7 +40,10 @@ def build_graph(prediction: Prediction, target: Target) -> Graph:
     root = prediction.root
     if prediction.failure is None and not _may_be_module(prediction, root):
         kind = getattr(prediction.machine.class_of(root), "name", "a plain value")
-        raise TargetError(f"{target.text} gives {kind.removeprefix('builtins.')}, not an nn.Module")
+        raise TargetError(
+            f"{target.text} gives {kind.removeprefix('builtins.')}, not an nn.Module",
+            hint="name a class, an instance, or a function that returns the model",
+        )
     tree = _Tree(prediction)
     tree.grow(root)
     tree.add_troubles()
@@ -243,7 +246,10 @@ class _Tree:
                     registered=True,
                 )
             )
-        if name == OPEN:
+        failure = self.prediction.failure
+        if name == OPEN and not parent and entry.value == failure and failure.reason.startswith("raises "):
+            self._problem(f"the model cannot be built: {failure.reason}", parent, entry.value)
+        elif name == OPEN:
             self._problem(f"{_shown(parent)} may have further children: {entry.value.reason}", parent, entry.value)
         else:
             self._problem(f"{_shown(parent)} may have a child {name!r}: {entry.value.reason}", parent, entry.value)

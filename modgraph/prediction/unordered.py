@@ -68,6 +68,36 @@ def iterator(machine: Machine, found: Callable[[Machine], list[Value] | None], o
     return machine.allocate(IteratorObject(source=_Elements(found, otherwise)))
 
 
+def is_one(machine: Machine, value: Value) -> bool:
+    """Whether `elements` may give something for it; nothing is used up."""
+    item = machine.state.read(value) if isinstance(value, Address) else None
+    if isinstance(item, SetObject):
+        return item.open is None and isinstance(in_order(machine, item), Unknown)
+    if isinstance(item, ListObject):
+        return item.open is not None and _ELEMENTS in item.attributes
+    return isinstance(item, IteratorObject) and isinstance(item.source, _Elements)
+
+
+def apart(machine: Machine, run: Callable[[], list[Value] | None]) -> list[Value] | None:
+    """What `run` gives, which takes the elements in one order; None, and nothing has happened, where it gives None or
+    changes something older: then it may be another in another order."""
+    before, since = machine.state, machine.state.base.next_index
+    machine.state = before.fork()
+    found = run()
+    changed = machine.state.above(before.below)
+    if found is not None and all(each >= since for each in changed) and machine.state.globals == before.globals:
+        return found
+    machine.state = before
+    return None
+
+
+def grow(item: ListObject, new: list[Value]) -> None:
+    """Items were put at the end of a list: it has these too, in whatever order."""
+    held = item.attributes.get(_ELEMENTS)
+    if isinstance(held, TupleValue):
+        item.attributes[_ELEMENTS] = TupleValue((*held.items, *new))
+
+
 def forget(item: ListObject) -> None:
     """The list is about to change."""
     item.attributes.pop(_ELEMENTS, None)

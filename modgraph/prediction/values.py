@@ -25,13 +25,17 @@ MODULE = "torch.nn.modules.module.Module"
 """Definition site of `nn.Module`: whatever has it in its MRO is a `ModuleObject`."""
 
 
+Ends = tuple[tuple[str, str], ...]
+"""How a text that is not known as a whole may begin and end; in between stands anything, or nothing."""
+
+
 class Value:
     """Base of everything an expression evaluates to."""
 
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Unknown(Value):
     """Not knowable without running the code. Wrong is worse: when in doubt, this."""
 
@@ -44,6 +48,8 @@ class Unknown(Value):
     attribute of it, with a module or list as argument does not open that argument."""
     optional: bool = False
     """Of an entry (an attribute, a registered name): it exists on some paths only."""
+    text: Ends | None = None
+    """It is a text that begins and ends in one of these ways; see `partial_texts.py`."""
 
 
 @dataclass(frozen=True, slots=True)

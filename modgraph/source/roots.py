@@ -30,13 +30,14 @@ from modgraph.source.syntax import (
     is_constant,
     is_own_attribute,
     keeps_subclasses,
+    main_test,
     names_in,
     raises_not_implemented,
     receiver,
     returned_calls,
     top_level,
 )
-from modgraph.source.targets import Ref, Target, shortened
+from modgraph.source.targets import SCRIPT, Ref, Target, shortened
 
 
 def find_roots(target: Target) -> tuple[Target, ...]:
@@ -47,11 +48,8 @@ def find_roots(target: Target) -> tuple[Target, ...]:
     """
     finder = finder_for(target.search_path)
     module = _source_of(target, finder)
-    try:
-        tree = ast.parse(module.text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        tree = ast.Module([], [])  # the index, asked next, raises the error with its place
-    module.index  # noqa: B018
+    tree = _tree_of(module)
+    module.index  # noqa: B018  # raises the error with its place
     file = _File(tree, module, BaseResolver(finder))
     instances = file.instances()
     stood_for = file.built_by(instances)
@@ -63,25 +61,49 @@ def find_roots(target: Target) -> tuple[Target, ...]:
         roots = [target.named(name) for name, function in file.functions.items() if callable_bare(function)
                  and file.returns_module(function)]  # fmt: skip
     if not any(file.is_buildable(root) for root in roots):
-        note = "nothing in the file says whether it is an nn.Module; it is looked at when the file runs"
-        roots += [replace(target.named(name), note=f"{name}: {note}") for name in file.open_instances()]
+        roots += [replace(target.named(name), doubtful=True) for name in file.open_instances()]
     if not roots:
-        raise TargetError(f"{target.place} has no nn.Module", file=target.place, hint=_what_is_there(file))
+        raise TargetError(f"{target.place} has no nn.Module", file=target.place, hint=_what_is_there(file, finder))
     return tuple(replace(root, discovered=True) for root in roots)
 
 
+def as_its_file_builds_it(target: Target) -> Target:
+    """The target; of a class that needs arguments, named without any, the way in which its file builds it."""
+    if target.called:
+        return target
+    finder = finder_for(target.search_path)
+    module = _find_source(target, finder)
+    definition = module.index.definitions.get(target.name) if module is not None else None
+    if module is None or definition is None or definition.kind != "class":
+        return target
+    file = _File(_tree_of(module), module, BaseResolver(finder))
+    return _buildable(target, target.name, file) if target.name in file.classes else target
+
+
 def _source_of(target: Target, finder: ModuleFinder) -> SourceModule:
-    if target.file is not None:
-        module = SourceModule(target.module, target.file, target.relative_file, target.file.stem == "__init__")
-        finder.add(module)
-        return module
-    source = finder.source(target.module)
+    source = _find_source(target, finder)
     if source is None:
         raise TargetError(
             f"there is no module {shortened(target.module)!r} with Python source on the search path",
             hint="a file is named with its ending: model.py" if "." not in target.module else None,
         )
     return source
+
+
+def _tree_of(module: SourceModule) -> ast.Module:
+    """The file's tree; an empty one of a file that cannot be parsed here."""
+    try:
+        return ast.parse(module.text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ast.Module([], [])
+
+
+def _find_source(target: Target, finder: ModuleFinder) -> SourceModule | None:
+    if target.file is None:
+        return finder.source(target.module)
+    module = SourceModule(target.module, target.file, target.relative_file, target.file.stem == "__init__")
+    finder.add(module)
+    return module
 
 
 class _File:
@@ -332,6 +354,19 @@ class _File:
         near = [one for one in self.module.index.imports if one.level > 0 and one.attribute not in (None, "*")]
         return [one.name for one in near if self._resolver.is_module_class(self.module, one.name)]
 
+    def files_beside(self, finder: ModuleFinder) -> list[str]:
+        """Files that it imports from beside it and that have module classes."""
+        found: dict[str, None] = {}
+        for one in self.module.index.imports:
+            home = self.module.absolute(one.module, one.level)
+            source = (finder.source(f"{home}.{one.attribute}") or finder.source(home)) if one.level > 0 else None
+            if source is not None and source.name != self.module.name:
+                names = [name for name, each in source.index.definitions.items() if each.kind == "class"]
+                names += [imported.name for imported in source.index.imports if imported.level > 0]
+                if any(self._resolver.is_module_class(source, name) for name in names):
+                    found[source.file] = None
+        return list(found)
+
     def _may_make_module(self, node: ast.expr) -> bool:
         """Whether an expression is a call that may give a module, for all that can be found."""
         if not isinstance(node, ast.Call):
@@ -389,6 +424,19 @@ class _File:
         """Arguments of the first call of the class in the file, outside its classes, of which all are known."""
         return next(calls_with_values(self.tree, self.module, name), None)
 
+    def caller_of(self, name: str) -> str | None:
+        """What of the file comes to a call of the class when it is run: its script part, or a function that needs no
+        arguments and has the call in its body."""
+        for statement in self.tree.body:
+            if main_test(statement) and isinstance(statement, ast.If):
+                used = names_in(statement.body)
+                if name in used or any(name in self._reach(other) for other in used):
+                    return SCRIPT
+        for function, node in self.functions.items():
+            if callable_bare(node) and name in self._references[function]:
+                return function
+        return None
+
 
 def _buildable(target: Target, name: str, file: _File) -> Target:
     """The class itself, or the way in which the file builds it where it needs arguments."""
@@ -402,7 +450,7 @@ def _buildable(target: Target, name: str, file: _File) -> Target:
     if known is not None:
         found = target.named(name, *known, called=True)
         return replace(found, note=f"{name} needs arguments: taking those of a call in the file, {found.text}")
-    return target.named(name)
+    return replace(target.named(name), caller=file.caller_of(name))
 
 
 def _references_in(value: object) -> Iterator[str]:
@@ -417,7 +465,7 @@ def _references_in(value: object) -> Iterator[str]:
             yield from _references_in(item)
 
 
-def _what_is_there(file: _File) -> str:
+def _what_is_there(file: _File, finder: ModuleFinder) -> str:
     for name, bases in file.unknown_bases().items():
         return (
             f"nothing is known of {bases[0]}, a base of class {name}: if it is installed beside modgraph and is an"
@@ -427,6 +475,9 @@ def _what_is_there(file: _File) -> str:
     if handed_on:
         shown = ", ".join(handed_on[:6]) + (f" and {len(handed_on) - 6} more" if len(handed_on) > 6 else "")
         return f"it hands on {shown} from another file: name one of them, as in {file.module.file}:{handed_on[0]}"
+    beside = file.files_beside(finder)
+    if beside and not file.classes:
+        return f"it imports files that have some: {', '.join(beside[:6])}"
     classes = [f"class {name}" for name in file.classes]
     functions = [f"function {name}" for name in file.functions]
     things = classes + functions

@@ -26,6 +26,10 @@ class Ref:
         return self.name
 
 
+SCRIPT = "__main__"
+"""What stands below `if __name__ == "__main__":`, as a `Target.caller`."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
     """A class, a factory function or a module-level instance, and the arguments to call it with."""
@@ -50,7 +54,12 @@ class Target:
     discovered: bool = False
     """Found by looking through its file, not named by the user: it may turn out not to exist at run time."""
     note: str | None = None
-    """Why a file alone was taken to mean this, where that is not plain."""
+    """Why this is what was taken, where that is not plain."""
+    caller: str | None = None
+    """The part of its file that calls the class with arguments which only the prediction finds out: the name of a
+    function that needs none, or SCRIPT."""
+    doubtful: bool = False
+    """The text of its file does not say whether it is an `nn.Module`."""
 
     @property
     def place(self) -> str:
@@ -119,7 +128,12 @@ def parse_target(text: str, *, path: Sequence[str] | None = None, cwd: Path | No
     elif text and _is(Path.is_dir, cwd / text):
         raise TargetError(f"{text} is a directory, not a Python file", hint=_files_in(cwd / text, text))
     elif text and _is(Path.is_file, cwd / text.partition(":")[0]):
-        raise TargetError(f"{text} is not a Python file (its name does not end in .py)", hint=_FORMS)
+        name = text.partition(":")[0]
+        notebook = f"a notebook's code as a Python file: jupyter nbconvert --to script {name}"
+        raise TargetError(
+            f"{name} is not a Python file (its name does not end in .py)",
+            hint=notebook if name.endswith(".ipynb") else _FORMS,
+        )
     elif match := _MODULE_TARGET.match(text):
         base = Target(text=match["module"], module=match["module"], name="", search_path=search)
     else:

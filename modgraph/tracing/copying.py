@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
 from typing import Any
 
 import torch
 from torch import nn
 from torch.nn.parameter import UninitializedBuffer
+
+from modgraph.tracing.members import every_module
 
 
 def copied(model: nn.Module, memo: dict[int, Any] | None = None) -> nn.Module:
@@ -48,19 +49,3 @@ def _attribute(value: Any, memo: dict[int, Any]) -> Any:
         if isinstance(value, torch.Tensor):
             return value.detach().clone()
         return value
-
-
-def every_module(model: nn.Module) -> Iterator[nn.Module]:
-    """The modules of the tree, and those held in lists, tuples, dicts and attributes beside it; depth first."""
-    seen: set[int] = set()
-    waiting: list[Any] = [model]
-    while waiting:
-        value = waiting.pop()
-        if not isinstance(value, nn.Module | list | tuple | dict | set) or id(value) in seen:
-            continue
-        seen.add(id(value))
-        if isinstance(value, nn.Module):
-            yield value
-            waiting.extend(reversed([*value._modules.values(), *vars(value).values()]))
-        else:
-            waiting.extend(reversed(list(value.values()) if isinstance(value, dict) else list(value)))

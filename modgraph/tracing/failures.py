@@ -5,17 +5,14 @@ from __future__ import annotations
 import os
 import re
 import signal
-import site
 import sys
-import sysconfig
 import traceback
 from functools import partial
-from pathlib import Path
 
 from modgraph.errors import TraceError
+from modgraph.tracing.origins import is_installed, is_own
 from modgraph.tracing.sites import relative_file
 
-_OWN = str(Path(__file__).resolve().parent.parent) + os.sep
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+|\b0x[0-9a-fA-F]{8,}")
 MAX_MESSAGE = 2000
 """Characters kept of a foreign exception's text."""
@@ -99,7 +96,7 @@ def user_line(error: BaseException) -> tuple[str | None, int | None]:
     if isinstance(error, SyntaxError) and error.filename and error.lineno and not is_installed(error.filename):
         return relative_file(error.filename), error.lineno
     places = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
-    places = [(file, line) for file, line in places if not file.startswith("<") and not _is_own(file)]
+    places = [(file, line) for file, line in places if not file.startswith("<") and not is_own(file)]
     own = [place for place in places if not is_installed(place[0])]
     # A model of an installed package is not torch's fault either.
     outside_torch = [place for place in places if not relative_file(place[0]).startswith("torch/")]
@@ -114,21 +111,4 @@ def raised_by_user(error: BaseException | None) -> bool:
         return False
     frame, _ = list(traceback.walk_tb(error.__traceback__))[-1]
     file = frame.f_code.co_filename
-    return not (file.startswith("<") or is_installed(file) or _is_own(file))
-
-
-def _is_own(file: str) -> bool:
-    return os.path.realpath(file).startswith(_OWN)
-
-
-def is_installed(file: str) -> bool:
-    """The file belongs to the standard library or to an installed package."""
-    path = os.path.realpath(file)
-    return any(path.startswith(root) for root in _installed_roots())
-
-
-def _installed_roots() -> tuple[str, ...]:
-    paths = sysconfig.get_paths()
-    roots = {paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-    roots.update(site.getsitepackages() if hasattr(site, "getsitepackages") else ())
-    return tuple(sorted(os.path.realpath(root) + os.sep for root in roots if root))
+    return not (file.startswith("<") or is_installed(file) or is_own(file))

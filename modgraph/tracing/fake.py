@@ -13,7 +13,8 @@ from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils import _pytree as pytree
 
 from modgraph.errors import TargetError
-from modgraph.tracing.copying import copied, every_module
+from modgraph.tracing.copying import copied
+from modgraph.tracing.members import every_module
 
 
 def new_mode(*, symbolic: bool = True) -> Any:

@@ -15,11 +15,10 @@ from torch import nn
 from torch.nn.modules.lazy import LazyModuleMixin
 from torch.nn.parameter import is_lazy
 
-from modgraph.tracing.copying import every_module
 from modgraph.tracing.forward_signature import ForwardSignature
 from modgraph.tracing.input_specs import Candidate, GroupSpec, LiteralSpec, Spec, TensorSpec
 from modgraph.tracing.input_wishes import Wish, is_transposed, wish_of
-from modgraph.tracing.members import parameters, registered_modules
+from modgraph.tracing.members import every_module, parameters, registered_modules
 
 STEPS = 8
 """Length of a sequence, number of nodes of a graph."""

@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from modgraph.tracing.failures import is_installed, said
+from modgraph.tracing.failures import said
 from modgraph.tracing.input_probe import JOINS, Failure, Origin, Outcome, Seen
 from modgraph.tracing.input_specs import Place, Spec, TensorSpec
 from modgraph.tracing.input_wishes import wish_of
+from modgraph.tracing.origins import is_installed
 
 _PRODUCTS = frozenset({"matmul", "mm", "bmm", "__matmul__", "__rmatmul__", "addmm", "baddbmm", "mv", "dot"})
 _MAX_SIZE = 1 << 20

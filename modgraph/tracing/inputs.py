@@ -6,14 +6,14 @@ import contextlib
 import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import nn
 from torch.utils import _pytree as pytree
 
 from modgraph.errors import InputError
-from modgraph.graph.model import ModelInput, TensorInfo
+from modgraph.graph.model import ModelInput
 from modgraph.options import TraceOptions
 from modgraph.source.inputs import InputSpec
 from modgraph.tracing import fake
@@ -36,8 +36,7 @@ from modgraph.tracing.input_specs import (
 from modgraph.tracing.loading import Example
 from modgraph.tracing.patches import one_at_a_time
 from modgraph.tracing.restore import random_states
-
-Origin = Literal["given", "example_inputs", "inferred"]
+from modgraph.tracing.tensors import Origin, model_input
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +94,7 @@ def describe_arguments(
     extra = len(args) - len(names)
     names = [*names, *(f"args[{index}]" for index in range(max(0, extra)))]
     values = [*zip(names, args, strict=False), *kwargs.items()]
-    return tuple(_model_input(name, value, origin, ()) for name, value in values)
+    return tuple(model_input(name, value, origin, ()) for name, value in values)
 
 
 def bind_specs(specs: Sequence[InputSpec], signature: ForwardSignature) -> dict[str, InputSpec]:
@@ -238,7 +237,7 @@ def _made(found: Found, signature: ForwardSignature, given: set[str], prober: Pr
     for name, value in values.items():
         rules = tuple(r for r in candidate.rules if r.startswith((f"{name}:", f"{name}[")) or not _names_one(r, values))
         origin: Origin = "given" if name in given else "inferred"
-        infos.append(_model_input(name, value, origin, rules if origin == "inferred" else ()))
+        infos.append(model_input(name, value, origin, rules if origin == "inferred" else ()))
     args, kwargs = signature.split(values)
     return Inputs(
         args,
@@ -281,30 +280,6 @@ def _advice(candidate: Candidate, given: set[str]) -> str:
         f"give them, changed as needed, as in {pattern}; where it goes by values, write a function example_inputs()"
         " beside the model, which returns the arguments of forward"
     )
-
-
-def _model_input(name: str, value: Any, origin: Origin, rules: tuple[str, ...]) -> ModelInput:
-    tensors = [
-        TensorInfo(
-            name=name + _key_text(path),
-            shape=tuple(int(size) for size in leaf.shape),
-            dtype=str(leaf.dtype).removeprefix("torch."),
-            device=str(leaf.device.type),
-        )
-        for path, leaf in _paths(value)
-    ]
-    literal = None if tensors else repr(value)[:200]
-    return ModelInput(name=name, tensors=tuple(tensors), literal=literal, origin=origin, rules=rules)
-
-
-def _paths(value: Any) -> list[tuple[tuple[Any, ...], torch.Tensor]]:
-    inside = vars(value) if type(value).__name__ == "Bag" else value
-    leaves, _ = pytree.tree_flatten_with_path(inside)
-    return [(path, leaf) for path, leaf in leaves if isinstance(leaf, torch.Tensor)]
-
-
-def _key_text(path: tuple[Any, ...]) -> str:
-    return "".join(f"[{getattr(key, 'key', getattr(key, 'idx', getattr(key, 'name', '')))!r}]" for key in path)
 
 
 def _moved(leaf: Any, device: torch.device) -> Any:

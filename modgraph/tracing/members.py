@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 from torch import nn
@@ -20,6 +21,22 @@ def registered_modules(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:
         yield path, module
         children = [(name, child) for name, child in module._modules.items() if child is not None]
         waiting.extend((f"{path}.{name}" if path else name, child) for name, child in reversed(children))
+
+
+def every_module(model: nn.Module) -> Iterator[nn.Module]:
+    """The modules of the tree, and those held in lists, tuples, dicts and attributes beside it; depth first."""
+    seen: set[int] = set()
+    waiting: list[Any] = [model]
+    while waiting:
+        value = waiting.pop()
+        if not isinstance(value, nn.Module | list | tuple | dict | set) or id(value) in seen:
+            continue
+        seen.add(id(value))
+        if isinstance(value, nn.Module):
+            yield value
+            waiting.extend(reversed([*value._modules.values(), *vars(value).values()]))
+        else:
+            waiting.extend(reversed(list(value.values()) if isinstance(value, dict) else list(value)))
 
 
 def parameters(model: nn.Module) -> Iterator[nn.Parameter]:

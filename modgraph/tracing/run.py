@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from modgraph.graph.events import DoneEvent, ErrorEvent, Event, ProfiledEvent, StartEvent, VerifiedEvent, replay
-from modgraph.graph.model import Graph, ModelInfo, ModelInput, Profile, Verification
+from modgraph.graph.model import Graph, ModelInfo, Profile, Verification
 from modgraph.options import TraceOptions
 from modgraph.tracing.arguments import Names
 from modgraph.tracing.backward import GradientHooks, leaves_of, loss_of, without_history
@@ -24,7 +24,7 @@ from modgraph.tracing.recipes import Recipes
 from modgraph.tracing.recorder import Recorder
 from modgraph.tracing.restore import Snapshot
 from modgraph.tracing.sites import stop_at
-from modgraph.tracing.tensors import described, facts_of, quietly, tensors_in
+from modgraph.tracing.tensors import model_input, quietly, tensors_in
 from modgraph.tracing.tree import Tree
 from modgraph.tracing.verification import verified
 
@@ -243,7 +243,7 @@ def _model_info(
 ) -> ModelInfo:
     kind = type(model)
     with quietly():
-        inputs = tuple(_model_input(name, value) for name, value in _named_arguments(model, args, kwargs))
+        inputs = tuple(model_input(name, value) for name, value in _named_arguments(model, args, kwargs))
         totals = tree.totals()
     if info is None:
         info = ModelInfo(name=kind.__name__, class_name=f"{kind.__module__}.{kind.__qualname__}", target=None)
@@ -258,9 +258,3 @@ def _model_info(
         mode=options.mode,
         device=options.device,
     )
-
-
-def _model_input(name: str, value: Any) -> ModelInput:
-    tensors = tuple(described(place, facts_of(tensor)) for place, tensor in tensors_in(value, name))
-    literal = repr(value) if value is None or isinstance(value, bool | int | float | str) else None
-    return ModelInput(name=name, tensors=tensors, literal=literal)

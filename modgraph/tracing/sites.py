@@ -5,51 +5,23 @@ from __future__ import annotations
 import os
 import re
 import sys
-import sysconfig
 from functools import lru_cache
 from types import CodeType, FrameType
 from typing import Any
 
-import torch
-
 from modgraph.graph.model import SourceLocation
+from modgraph.tracing.origins import internal_files, is_below, is_internal
 
 Site = tuple[CodeType, int]
 """Code and offset of its instruction; the line is looked up later, as that costs more than the walk."""
-
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_TORCH = os.path.dirname(os.path.abspath(torch.__file__))
-_LIBRARY = os.path.abspath(sysconfig.get_path("stdlib"))
-_internal: dict[str, bool] = {}
 
 stop_at: set[int] = set()
 """`id` of code objects at which a call of a module was made: what called them is known already."""
 
 
-def is_internal(filename: str) -> bool:
-    """Whether a file is torch's, Python's own or modgraph's, or no file at all."""
-    known = _internal.get(filename)
-    if known is None:
-        known = _internal[filename] = _classify(filename)
-    return known
-
-
-def _classify(filename: str) -> bool:
-    if filename.startswith("<"):
-        return True
-    path = os.path.abspath(filename)
-    if _below(path, _PACKAGE) or _below(path, _TORCH):
-        return True
-    return _below(path, _LIBRARY) and "site-packages" not in path and "dist-packages" not in path
-
-
-def _below(path: str, directory: str) -> bool:
-    return path.startswith(directory + os.sep)
-
-
 def site_of(frame: FrameType | None, otherwise: Site | None) -> Site | None:
     """The innermost of the user's lines from `frame` outwards; `otherwise` if a call of a module comes first."""
-    internal = _internal
+    internal = internal_files
     while frame is not None:
         code = frame.f_code
         if id(code) in stop_at:
@@ -87,7 +59,7 @@ def _relative_to(filename: str, roots: tuple[str, ...], directory: str) -> str:
     best = ""
     for entry in roots:
         root = os.path.abspath(entry or directory)
-        if len(root) > len(best) and _below(path, root.rstrip(os.sep)):
+        if len(root) > len(best) and is_below(path, root.rstrip(os.sep)):
             best = root
     relative = os.path.relpath(path, best) if best else os.path.basename(path)
     return relative.replace(os.sep, "/")

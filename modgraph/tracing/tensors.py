@@ -11,12 +11,12 @@ import math
 from collections import UserDict, deque
 from dataclasses import fields, is_dataclass
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
-from modgraph.graph.model import Shape, Statistics, TensorInfo
+from modgraph.graph.model import ModelInput, Shape, Statistics, TensorInfo
 
 MAX_NESTING = 16
 """Levels of containers in arguments and results that are looked into."""
@@ -25,6 +25,11 @@ MAX_OBJECT_NESTING = 3
 MAX_VISITED = 20_000
 """Values looked at in one walk; what lies beyond is attributed through its operations."""
 
+MAX_LITERAL = 200
+"""Characters kept of a literal argument."""
+
+Origin = Literal["given", "example_inputs", "inferred"]
+"""Where an argument of `forward` comes from."""
 Named = tuple[str, "torch.Tensor"]
 Facts = tuple["torch.Size | None", "torch.dtype", "torch.device"]
 """Shape, dtype and device of a tensor when it passed: cheap to take; `described` makes a `TensorInfo` of them."""
@@ -166,6 +171,21 @@ def described(name: str, facts: Facts, statistics: Statistics | None = None) -> 
         device=_devices.get(device) or _devices.setdefault(device, str(device)),
         statistics=statistics,
     )
+
+
+def model_input(name: str, value: Any, origin: Origin = "given", rules: tuple[str, ...] = ()) -> ModelInput:
+    """One argument of `forward`: the tensors inside, or its text where it is a literal."""
+    tensors = tuple(described(place, facts_of(tensor)) for place, tensor in tensors_in(value, name))
+    literal = None if tensors or not _is_literal(value) else repr(value)[:MAX_LITERAL]
+    return ModelInput(name=name, tensors=tensors, literal=literal, origin=origin, rules=rules)
+
+
+def _is_literal(value: Any) -> bool:
+    if type(value) in (list, tuple):
+        return all(map(_is_literal, value))
+    if type(value) is dict:
+        return all(map(_is_literal, (*value, *value.values())))
+    return value is None or isinstance(value, bool | int | float | str)
 
 
 def dtype_name(dtype: torch.dtype) -> str:

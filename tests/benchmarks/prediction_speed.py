@@ -3,9 +3,10 @@
 Predicts the constructors of a fixed sample of module classes of installed packages (by default torch.nn's own), with
 unknown arguments where they have none by default; with `--cases`, the recorded calls of such files (those that
 `tests/oracle/record_cases.py` makes) instead. Each set runs in one fresh process, on one core. Prints the time of all
-and how many are predicted per second; the time as a multiple of `ast.parse` of the files reached; peak memory; and for
-one small file the time from the start of the interpreter to the graph, with and without the cache of indexes on disk.
-Times are of CPU, so that other work on the machine counts little. Imports no package that it predicts.
+and of each, and how many are predicted per second; the time as a multiple of `ast.parse` of the files reached; peak
+memory; and for one small file the time from the start of the interpreter to the graph, with and without the cache of
+indexes on disk. Times are of CPU, so that other work on the machine counts little. Imports no package that it
+predicts.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ import ast
 import json
 import os
 import random
-import resource
 import subprocess
 import sys
 import tempfile
@@ -104,6 +104,14 @@ def reached(machine: Interpreter) -> list[SourceModule]:
     return [each for each in found if isinstance(each, SourceModule) and "index" in vars(each)]
 
 
+def peak_memory() -> float:
+    """MB that this process held at most; `ru_maxrss` would begin with what its parent held."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) / 1024
+    raise SystemExit("there is no VmHWM in /proc/self/status")
+
+
 def measure(file: Path, kind: str) -> None:
     """Predicts what stands in the lines of a file, in this process, and prints the figures."""
     machine = interpreter(sys.path)
@@ -115,13 +123,14 @@ def measure(file: Path, kind: str) -> None:
             machine.start()
             count += predict(machine, json.loads(line))
     seconds = time.process_time() - before
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    memory = peak_memory()
     modules = reached(machine)
     before = time.process_time()
     for source in modules:
         ast.parse(source.text)
     parsing = time.process_time() - before
-    print(f"  {seconds:.1f} s of CPU for {count} {kind}, {count / seconds:.0f} per second")
+    each = 1000 * seconds / count
+    print(f"  {seconds:.1f} s of CPU for {count} {kind}: {each:.1f} ms each, {count / seconds:.0f} per second")
     print(f"  {seconds / parsing:.1f} times ast.parse of the {len(modules)} files reached ({parsing:.1f} s)")
     print(f"  peak memory {memory:.0f} MB", flush=True)
 

@@ -314,3 +314,23 @@ def test_arguments_that_a_target_does_not_take(modgraph, tmp_path, call, words):
     message = said(run)
     assert all(word in message for word in words)
     assert not (tmp_path / "modgraph-out" / "Net.json").exists()
+
+
+def test_a_note_says_how_a_class_that_needs_arguments_is_foretold(modgraph, tmp_path):
+    (tmp_path / "train.py").write_text(
+        "import argparse\nfrom torch import nn\n"
+        "class Net(nn.Module):\n"
+        "    def __init__(self, options):\n"
+        "        super().__init__()\n"
+        "        self.fc = nn.Linear(options.width, 2)\n"
+        "def main():\n"
+        "    parser = argparse.ArgumentParser()\n"
+        "    parser.add_argument('--width', type=int, default=7)\n"
+        "    net = Net(parser.parse_args())\n"
+        "if __name__ == '__main__':\n"
+        "    main()\n"
+    )
+    run = modgraph("analyze", "train.py", "--static", "--format", "json")
+    assert run.returncode == 0, run.stderr
+    assert "note: Net needs arguments: taking those with which the script itself calls it" in run.stderr
+    assert "16 · all trainable" in run.stdout

@@ -25,7 +25,10 @@ def analyzed(file: str) -> tuple[CompletedProcess, dict[str, Path]]:
     """The command's result, and what it wrote by name; each sample is run once for all tests."""
     folder = TemporaryDirectory()
     _folders.append(folder)
-    run = run_modgraph("analyze", str(ROOT / "samples" / file), "--format", "svg,json,dot,onnx", cwd=Path(folder.name))
+    run = run_modgraph(
+        "analyze", str(ROOT / "samples" / file), "--format", "svg,json,dot,onnx", cwd=Path(folder.name),
+        environment={"PYTHONHASHSEED": "1"},
+    )  # fmt: skip
     return run, {path.name: path for path in (Path(folder.name) / "modgraph-out").iterdir()}
 
 
@@ -161,6 +164,25 @@ def test_static_needs_no_torch_and_executes_nothing(sample, tmp_path):
         static, full = json.loads(path.read_text()), graphs(sample.file)[path.stem]
         expected = [(m["path"], m["class"]) for m in full["modules"] if m["predicted"]]
         assert [(m["path"], m["class"]) for m in static["modules"]] == expected
+
+
+REPEATED = ("resnet.py", "moe.py", "raises.py", "plain_list.py", "two_files/model.py")
+
+
+@pytest.mark.parametrize("sample", file_cases(lambda sample: sample.file in REPEATED))
+def test_another_run_with_another_hash_seed_and_working_directory_writes_the_same_bytes(sample, tmp_path):
+    file = ROOT / "samples" / sample.file
+    run_modgraph(
+        "analyze", file.name, "--format", "json,dot,svg,onnx", "-o", f"{tmp_path}/", cwd=file.parent,
+        environment={"PYTHONHASHSEED": "2", "PYTHONDONTWRITEBYTECODE": "1"},
+    )  # fmt: skip
+    first = {name: path.read_bytes() for name, path in analyzed(sample.file)[1].items()}
+    assert len(first) == 4
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == first
+    folder = next(iter(analyzed(sample.file)[1].values())).parent
+    for name, content in first.items():
+        assert str(ROOT).encode() not in content, name
+        assert str(folder.parent).encode() not in content, name
 
 
 def test_the_side_effect_of_the_sample_is_real(tmp_path):

@@ -15,7 +15,7 @@ from modgraph.export.metrics import text_width
 from modgraph.export.parts import Card, Frame, Join, Pill, Tag
 from modgraph.export.picture import FEW_CARDS, MOST_CARDS, MOST_EDGES, PictureOptions, count_cards, picture_of
 from modgraph.export.widths import card_width, mark_width, title_width
-from modgraph.graph.model import ModuleNode, ParameterInfo
+from modgraph.graph.model import CheckpointComparison, ModuleNode, ParameterInfo
 
 
 def everything(items):
@@ -186,6 +186,21 @@ def test_when_only_one_half_ran_its_state_is_ordinary_and_the_title_says_which(n
     traced = picture_of(net.graph())
     assert traced.subtitle.endswith("traced")
     assert traced.legend.states == ()
+
+
+def test_how_a_checkpoint_fits_stands_below_the_title(nets):
+    compared = CheckpointComparison(file="net.pt", matching=3, missing=("a.weight",))
+    graph = dataclasses.replace(nets["foretold"]().graph(), checkpoint=compared)
+    assert picture_of(graph).notes[-1] == "checkpoint net.pt · 3 of 4 keys match · 1 missing"
+
+
+def test_a_layer_whose_parameters_are_all_of_another_says_so(sketch):
+    net = sketch(ran=False)
+    net.module("a", "Linear", (4, 4))
+    tied = ParameterInfo(name="weight", shape=(4, 4), dtype="float32", alias_of="a.weight")
+    net.module("b", "Linear", parameters=(tied,))
+    assert [row.count for row in rows(picture_of(net.graph()))] == ["16", "tied"]
+    assert count_text([tied, dataclasses.replace(tied, alias_of=None)]) == "16"
 
 
 def test_a_tree_without_a_run_has_no_invented_arrows(nets):

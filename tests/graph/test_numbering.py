@@ -64,3 +64,16 @@ def test_single_layers_in_a_row_and_those_of_torch_stay_apart():
     numbered = [{"dilation": place + 1} for place in range(4)]
     assert folded(graph_of(numbered, inner="")) == {}
     assert folded(graph_of(numbered, block="torch.nn.modules.conv.Conv1d")) == {}
+
+
+def test_a_first_block_that_leaves_its_number_at_the_default_is_one_of_the_row():
+    graph = graph_of([{"width": 8}, *({"width": 8, "layer_idx": place} for place in (1, 2, 3))])
+    assert folded(graph) == {f"h.{place}": 4 for place in range(4)}
+    first, last = (GraphIndex(graph).modules[path] for path in ("h.0", "h.3"))
+    assert numbered_text(first, last) == "layer_idx 0 – 3"
+
+
+@pytest.mark.parametrize("values", [[None, 1], [None, 2, 3], [None, 1, 1], [None, 1, 3]], ids=str)
+def test_an_argument_that_the_first_block_leaves_out_and_that_numbers_none_keeps_it_apart(values):
+    graph = graph_of([{"width": 8} if value is None else {"width": 8, "i": value} for value in values])
+    assert "h.0" not in folded(graph)

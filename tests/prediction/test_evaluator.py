@@ -237,6 +237,21 @@ SAME_AS_PYTHON = {
             result = m
         """,
     "deep_nesting": "result = " + "(" * 60 + "1" + ")" * 60 + " + 1" * 400,
+    "namespace_of_a_class": """
+        class Base:
+            size = 1
+            def method(self): return 2
+        class Derived(Base):
+            depth: int = 3
+            width: int
+            def __init__(self): self.own = 4
+            @staticmethod
+            def made(): return 5
+        names = Derived.__dict__
+        result = ["__init__" in names, "method" in names, "depth" in names, "width" in names, "own" in names]
+        result += [names.get("size", 6), names["depth"], Derived.made(), list(names["__annotations__"])]
+        result += [key for key in names if not key.startswith("_")]
+    """,
 }
 
 
@@ -417,3 +432,21 @@ def test_a_construction_that_counts_is_not_remembered(tmp_path):
         """
     program = run(tmp_path, source)
     assert to_python(program.machine, called(program)) == [0, 1, 2, 3]
+
+
+def test_looking_into_the_namespace_of_a_class_parses_no_other_method(tmp_path):
+    program = run(
+        tmp_path,
+        """
+        class Spec:
+            def first(self):
+                return 1
+            def second(self):
+                return 2
+        result = [Spec.__dict__.get("first") is None, "third" in Spec.__dict__]
+        """,
+    )
+    assert program.python() == [False, False]
+    parsed = program.machine.finder.source("program")._parsed.values()
+    assert any(each.mentions("return 1") for each in parsed)
+    assert not any(each.mentions("return 2") for each in parsed)

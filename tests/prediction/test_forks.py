@@ -6,11 +6,14 @@ import gc
 import random
 from pathlib import Path
 
+import pytest
+
+from modgraph.prediction import joining
 from modgraph.prediction.entry import Prediction, predict_target
 from modgraph.prediction.knowledge.elements import kept, single
 from modgraph.prediction.objects import ListObject, ModuleObject
 from modgraph.prediction.state import Base, State
-from modgraph.prediction.values import Address, Constant
+from modgraph.prediction.values import Address, Constant, Value
 from modgraph.source.targets import parse_target
 
 HEADER = "import os\nfrom torch import nn\n\n"
@@ -61,6 +64,66 @@ class Net(nn.Module):
     assert module is not None
     assert list(module.modules) == ["last"]
     assert machine.base.copied < 40_000, "each of the branches would copy 2,000 lists"
+
+
+@pytest.mark.parametrize(
+    ("before", "each"),
+    [
+        ("n = os.environ.get('n')", "if n: self.add_module('x{}', nn.ReLU())"),
+        ("n = os.environ.get('n')", "if n: k{} = {}"),
+        ("l = []", "try: l.append(os.environ.get('x{}')[0])\n        except KeyError: pass"),
+    ],
+)
+def test_what_meets_again_is_compared_where_it_parted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: str, each: str
+) -> None:
+    """The number of values that are joined grows with that of the branches, not with its square."""
+    count = 0
+    join = joining._Joiner.value
+
+    def counted(self: joining._Joiner, mine: Value, other: Value) -> Value:
+        nonlocal count
+        count += 1
+        return join(self, mine, other)
+
+    monkeypatch.setattr(joining._Joiner, "value", counted)
+    lines = "\n        ".join([before, *(each.format(number, number) for number in range(300))])
+    prediction = predicted(
+        tmp_path, f"class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        {lines}\n"
+    )
+    assert prediction.failure is None
+    assert count < 10 * 300
+
+
+def test_places_that_may_raise_cost_what_was_changed_between_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[int] = []
+    changed_since = State.changed_since
+
+    def counted(self: State, other: State) -> list[int]:
+        found = changed_since(self, other)
+        seen.append(len(found))
+        return found
+
+    monkeypatch.setattr(State, "changed_since", counted)
+    prediction = predicted(
+        tmp_path,
+        """
+class Net(nn.Module):
+    def __init__(self, given):
+        super().__init__()
+        kept = []
+        try:
+            for i in range(400):
+                kept.append([given(i)])
+        except KeyError:
+            self.missing = nn.ReLU()
+""",
+    )
+    assert prediction.failure is None
+    assert len(seen) >= 399
+    assert sum(seen) < 20 * len(seen)
 
 
 def test_paths_that_raise_leave_no_states_behind(tmp_path: Path) -> None:

@@ -126,3 +126,32 @@ class Net(nn.Module):
 """
     )
     assert shapes(graph) == [("inner", (2, 3))]
+
+
+def test_what_looked_at_something_shared_is_not_repeated_after_that_has_changed(
+    agrees: Callable[[str], Graph],
+) -> None:
+    agrees("""
+        SIZES = {"width": 4}
+        OTHER = {"used": 0}
+        class Shared:
+            depth = 2
+        def width():
+            total = 0
+            for _ in range(8):
+                total = total + 0
+            return total + SIZES["width"] + Shared.depth
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layers = nn.ModuleList()
+                for turn in range(3):
+                    OTHER["used"] = turn
+                    self.layers.append(nn.Linear(width(), width()))
+                SIZES["width"] = 5
+                self.after = nn.Linear(width(), width())
+                Shared.depth = 7
+                self.last = nn.Linear(width(), width())
+                SIZES["width"] = 4
+                Shared.depth = 2
+    """)

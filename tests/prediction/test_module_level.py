@@ -136,3 +136,24 @@ def test_what_is_set_at_a_path_that_is_not_known_may_stand_anywhere(predict_sour
         """
     known = {node.path: node.class_name for node in predict_source(text).modules if node.class_name}
     assert known == {"": "net.Net", "last": "torch.nn.modules.activation.Tanh"}
+
+
+def test_a_module_of_torch_that_the_bundled_source_leaves_out_is_not_missing(predict_source):
+    """Where torch is not installed, the model is run elsewhere."""
+    graph = predict_source(
+        """
+        try:
+            from torch.optim.swa_utils import AveragedModel
+        except ImportError:
+            AveragedModel = None
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                if AveragedModel is None:
+                    self.old = nn.Linear(1, 1)
+        """,
+        with_torch=False,
+    )
+    assert not graph.complete
+    assert "torch is not installed" in graph.problems[0].message

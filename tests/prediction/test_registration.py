@@ -579,3 +579,20 @@ def test_unknown_option_of_a_layer_opens_nothing(predict_source: Predict, with_t
     graph = predict_source(text, with_torch=with_torch)
     assert [node.path for node in graph.modules] == ["", "a", "b", "c", "d", "e"]
     assert graph.modules[1].parameters[0].shape == (8, None, 3, 3)
+
+
+def test_without_torch_a_plain_module_saves_what_it_registers(predict_source: Callable[..., Graph]) -> None:
+    text = """
+    class Own(nn.Module):
+        def _save_to_state_dict(self, destination, prefix, keep_vars):
+            pass
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a = nn.Linear(1, 2)
+            self.own = Own()
+    """
+    for with_torch in (True, False):
+        graph = predict_source(text, with_torch=with_torch)
+        assert [node.path for node in graph.modules if node.own_state_dict] == ["own"]

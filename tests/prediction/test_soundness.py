@@ -99,6 +99,130 @@ CASES: dict[str, tuple[tuple[Any, ...], str]] = {
         B.N = 3
         """,
     ),
+    "the length of one of two, of which one has none": (
+        TRUTHS,
+        """
+        self.l = nn.ModuleList([nn.ReLU()])
+        if n:
+            self.l = nn.Linear(1, 1)
+        try:
+            self.a = nn.Linear(len(self.l), 2)
+        except TypeError:
+            self.b = nn.ReLU()
+        """,
+    ),
+    "a name that one path alone has, assigned again": (
+        TRUTHS,
+        """
+        if n:
+            self.a = nn.ReLU()
+        self.b = nn.ReLU()
+        self.a = nn.Linear(1, 1)
+        """,
+    ),
+    "a child that one path alone has refuses a tensor": (
+        TRUTHS,
+        """
+        if n:
+            self.a = nn.ReLU()
+        try:
+            self.a = torch.zeros(1)
+        except TypeError:
+            self.b = nn.ReLU()
+        self.c = nn.ReLU()
+        self.a = nn.Linear(1, 1)
+        """,
+    ),
+    "a parameter that one path alone has refuses a module": (
+        TRUTHS,
+        """
+        if n:
+            self.a = nn.Parameter(torch.zeros(1))
+        try:
+            self.a = nn.Linear(1, 1)
+        except TypeError:
+            self.b = nn.ReLU()
+        """,
+    ),
+    "a child that one path alone has, deleted": (
+        TRUTHS,
+        """
+        if n:
+            self.a = nn.ReLU()
+        try:
+            del self.a
+        except AttributeError:
+            self.b = nn.ReLU()
+        """,
+    ),
+    "a list to which one path alone has added": (
+        TRUTHS,
+        """
+        self.l = nn.ModuleList([nn.ReLU()])
+        self.m = nn.ModuleList()
+        if n:
+            self.l.append(nn.ReLU())
+            self.m.append(nn.ReLU())
+        self.l.append(nn.Linear(1, 1))
+        self.m.extend([nn.Linear(1, 1), nn.Linear(2, 2)])
+        """,
+    ),
+    "a name registered in a loop and after it": (
+        NUMBERS,
+        """
+        for _ in range(n):
+            self.a = nn.ReLU()
+        self.b = nn.ReLU()
+        self.a = nn.Linear(1, 1)
+        """,
+    ),
+    "two children that one path alone has": (
+        TRUTHS,
+        """
+        self.a = nn.ReLU()
+        if n:
+            self.b, self.c = nn.ReLU(), nn.Linear(1, 1)
+        self.d = nn.Tanh()
+        self.e = list(self.children())[-3] if n else nn.ReLU()
+        """,
+    ),
+    "a turn for a child that one path alone has": (
+        TRUTHS,
+        """
+        self.a = nn.ReLU()
+        if n:
+            self.b = nn.ReLU()
+        for name, child in list(self.named_children()):
+            self._modules[name] = nn.Sequential(child)
+        self.c = list(self.children())[-1]
+        """,
+    ),
+    "a value set and set back where each time something may be raised": (
+        (lambda _: None, lambda given: given if given is None else len(given), lambda given: len(given or ())),
+        """
+        self.size = 1
+        try:
+            n(None)
+            self.size = 2
+            n(self)
+            self.size = 1
+            n(None)
+            self.a = nn.Linear(1, 1)
+        except TypeError:
+            self.b = nn.Linear(self.size, 1)
+        """,
+    ),
+    "the second of two things that may be raised, inside what is called": (
+        (lambda given: given, lambda given: given - 2, lambda given: 1 / (given - 2)),
+        """
+        try:
+            for size in (1, 2, 3):
+                self.add_module(f"a{size}", nn.Linear(size, 1))
+                n(size)
+        except ZeroDivisionError:
+            self.b = nn.ReLU()
+        """,
+    ),
     "a name that one path binds": (
         TRUTHS,
         """

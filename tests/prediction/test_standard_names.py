@@ -77,6 +77,8 @@ def lacking(machine: Interpreter, value: Value, real: Any) -> list[str]:
     """The names of a real value that the interpreter says are not there."""
     found = []
     for name in dir(real):
+        if name.startswith("___"):
+            continue  # what torch's compiler leaves on classes once it is loaded
         try:
             getattr(real, name)
         except Exception:

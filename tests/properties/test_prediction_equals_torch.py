@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 
 from modgraph.graph.model import Graph
+from modgraph.graph.state_dict import state_dict_of
 from modgraph.prediction import predict_graph
 from modgraph.source.targets import Target
 
@@ -61,7 +62,8 @@ def described(root: Any) -> Described:
             own = f"{path}.{name}" if path else name
             before = first_tensors.setdefault(id(tensor), own)
             last = tensor.requires_grad if store == "_parameters" else name not in module._non_persistent_buffers_set
-            rows.append((name, tuple(tensor.shape), last, None if alias or before == own else before))
+            dtype = str(tensor.dtype).removeprefix("torch.")
+            rows.append((name, tuple(tensor.shape), last, None if alias or before == own else before, dtype))
         return rows
 
     def walk(module: Any, path: str) -> None:
@@ -89,8 +91,8 @@ def claimed(graph: Graph) -> Described:
             node.path,
             node.class_name,
             node.alias_of,
-            [(p.name, p.shape, p.trainable, None if node.alias_of else p.alias_of) for p in node.parameters],
-            [(b.name, b.shape, b.persistent, None if node.alias_of else b.alias_of) for b in node.buffers],
+            [(p.name, p.shape, p.trainable, None if node.alias_of else p.alias_of, p.dtype) for p in node.parameters],
+            [(b.name, b.shape, b.persistent, None if node.alias_of else b.alias_of, b.dtype) for b in node.buffers],
         )
         for node in graph.modules
         if node.path not in hidden and not node.path.startswith(tuple(f"{path}." for path in hidden))
@@ -112,6 +114,7 @@ def check(text: str, folder: Path) -> None:
     else:
         assert messages == []
         assert claimed(graph) == truth
+        assert [entry.key for entry in state_dict_of(graph).entries] == list(real.state_dict())
 
 
 def _real(text: str) -> Described:
@@ -132,6 +135,13 @@ def _is_open(path: str, graph: Graph) -> bool:
     return any(place in ("", path) or path.startswith(f"{place}.") for place in above)
 
 
+def _may_be_absent(path: str, graph: Graph) -> bool:
+    """A problem of the module above says that the child is there on some paths only."""
+    above, _, name = path.rpartition(".")
+    told = f"may have a child {name!r}: "
+    return any(problem.module == above and told in problem.message for problem in graph.problems)
+
+
 def sound(text: str, folder: Path) -> None:
     """Fails where something is claimed that is not there, or something there is neither claimed nor left open."""
     truth = _real(text)
@@ -140,7 +150,7 @@ def sound(text: str, folder: Path) -> None:
     assert [path for path in there if path not in claims and not _is_open(path, graph)] == []
     for path, (_, name, alias, parameters, buffers) in claims.items():
         if name is None:
-            assert path.endswith("?") or path in there, path
+            assert path.endswith("?") or path in there or _may_be_absent(path, graph), path
             continue
         assert path in there, path
         real = there[path][2]
@@ -149,20 +159,21 @@ def sound(text: str, folder: Path) -> None:
         told = any(p.module == path for p in graph.problems)
         for ours, theirs in ((parameters, there[path][3]), (buffers, there[path][4])):
             _compare_tensors(ours, theirs, told)
-    order = [path for path in claims if path in there]
-    assert order == [path for path in there if path in claims]
+    placed = [path for path in claims if path in there and not _may_be_absent(path, graph)]  # these have no place yet
+    assert placed == [path for path in there if path in placed]
 
 
 def _compare_tensors(ours: list[Any], theirs: list[Any], told: bool) -> None:
     """What is known of each is right; only where a problem is told of the module may some be left out."""
     assert told or [row[0] for row in ours] == [row[0] for row in theirs]
     known = {row[0]: row for row in theirs}
-    for name, shape, last, _ in ours:
+    for name, shape, last, _, dtype in ours:
         if told and name not in known:
             continue
         assert shape is None or len(shape) == len(known[name][1]), name
         assert shape is None or all(a in (None, b) for a, b in zip(shape, known[name][1], strict=True)), name
         assert last in (None, known[name][2]), name
+        assert dtype in (None, known[name][4]), name
 
 
 def justified(text: str, folder: Path) -> None:
@@ -189,16 +200,12 @@ def test_the_prediction_is_what_torch_builds(text: str, tmp_path: Path) -> None:
     check(text, tmp_path)
 
 
-@pytest.mark.skip(
-    reason="known gap: some examples run into the time limit of a prediction since paths out of guarded blocks are joined"
-)
 @settings(_often, max_examples=40)
 @given(text=unknowable_sources())
 def test_nothing_false_is_claimed_of_what_only_a_run_can_tell(text: str, tmp_path: Path) -> None:
     sound(text, tmp_path)
 
 
-@pytest.mark.skip(reason="known gap: what an unknown call was given is opened wider than it must be")
 @settings(_often, max_examples=40)
 @given(text=partly_unknowable_sources())
 def test_only_what_cannot_be_told_is_unknown(text: str, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from textwrap import dedent
 import pytest
 
 from modgraph.errors import TargetError
-from modgraph.source.roots import find_roots
+from modgraph.source.roots import as_its_file_builds_it, find_roots
 from modgraph.source.targets import parse_target
 
 
@@ -421,3 +421,34 @@ def test_what_is_made_through_a_registry_is_a_part(roots, registry):
                 self.head = make(kind)
     """
     assert roots(text + dedent(user)) == ["Net"]
+
+
+@pytest.mark.parametrize(
+    ("below", "taken"),
+    [
+        ("def build(): return Net(4)\n", "build"),
+        ("net = Net(4, act=nn.ReLU) if 0 else None\n", "Net(4, act=torch.nn.ReLU)"),
+        ("def build(width): return Net(width)\n", "Net"),
+    ],
+)
+def test_a_class_that_is_named_and_needs_arguments_is_built_as_its_file_does_it(tmp_path, below, taken):
+    (tmp_path / "model.py").write_text(
+        "from torch import nn\nclass Net(nn.Module):\n    def __init__(self, width, act=None): pass\n" + below
+    )
+    found = as_its_file_builds_it(parse_target("model.py:Net", cwd=tmp_path))
+    assert found.text == f"model.py:{taken}"
+    assert (found.note is None) == (taken == "Net")
+    given = parse_target("model.py:Net(1)", cwd=tmp_path)
+    assert as_its_file_builds_it(given) is given
+
+
+def test_a_package_without_classes_names_the_files_beside_it_that_have_some(tmp_path):
+    package = tmp_path / "pkg"
+    (package / "models").mkdir(parents=True)
+    (package / "__init__.py").write_text("from .registry import build\nfrom . import models\n")
+    (package / "registry.py").write_text("from torch.nn import Module\ndef build(): pass\n")
+    (package / "models" / "__init__.py").write_text("from .net import Net\n")
+    (package / "models" / "net.py").write_text("from torch import nn\nclass Net(nn.Module): pass\n")
+    with pytest.raises(TargetError) as caught:
+        find_roots(parse_target("pkg/__init__.py", cwd=tmp_path))
+    assert caught.value.hint == "it imports files that have some: pkg/models/__init__.py"

@@ -18,6 +18,7 @@ def project(tmp_path: Path) -> Path:
     (tmp_path / "model.py").write_text("")
     (tmp_path / "my-model.py").write_text("")
     (tmp_path / "notes.txt").write_text("")
+    (tmp_path / "notes.ipynb").write_text("{}")
     package = tmp_path / "package" / "models"
     package.mkdir(parents=True)
     (tmp_path / "package" / "__init__.py").write_text("")
@@ -79,6 +80,7 @@ def test_file_whose_name_is_no_identifier(project: Path):
         ("no/where.py", "no/where.py does not exist", "directory no does not exist"),
         ("package", "package is a directory", "name a file"),
         ("notes.txt", "notes.txt is not a Python file", "a target is model.py"),
+        ("notes.ipynb:Net", "notes.ipynb is not a Python file", "jupyter nbconvert --to script notes.ipynb"),
         ("model.py:Net(", "'Net(' in target", "model.py:Net"),
         ("model.py:Net(depth=x)", "'x' in target", "numbers, strings"),
         ("model.py:Net(*a)", "* and ** are not possible", None),

@@ -126,7 +126,7 @@ def copied(arguments: Arguments, machine: Machine) -> Value:
     dtype, elements = array.dtype, array.elements
     if len(arguments.positional) > 1 or arguments.keywords:
         wanted = arguments.get(1, "dtype", NONE)
-        dtype = _dtype(wanted)
+        dtype = dtype_named(wanted)
         whole = _python_type(dtype)
         elements = None if whole is None or elements is None else tuple(whole(element) for element in elements)
     result = made(machine, array.shape, dtype, elements)
@@ -134,7 +134,7 @@ def copied(arguments: Arguments, machine: Machine) -> Value:
     return result
 
 
-def _dtype(value: Value) -> str | None:
+def dtype_named(value: Value) -> str | None:
     """float32 of np.float32, "float32" or float; None where it is not known."""
     if isinstance(value, Constant) and isinstance(value.value, str):
         return value.value
@@ -158,7 +158,7 @@ def filled(arguments: Arguments, machine: Machine) -> Value:
     shape = shape_argument(machine, (arguments.get(0, "shape", NONE),))
     name = arguments.function.rpartition(".")[2]
     given = arguments.keywords.get("dtype", arguments.positional[1] if len(arguments.positional) == 2 else NONE)
-    dtype = "float64" if given == NONE or name == "full" else _dtype(given)
+    dtype = "float64" if given == NONE or name == "full" else dtype_named(given)
     number, wanted = _FILLED[name], count(shape)
     elements = (number,) * wanted if number is not None and wanted is not None and wanted <= 64 else None
     if elements is not None and _python_type(dtype) is int:

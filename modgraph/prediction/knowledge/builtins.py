@@ -288,7 +288,9 @@ def in_order(arguments: Arguments, machine: Machine) -> Value:
 def sort(machine: Machine, items: list[Value], arguments: Arguments) -> list[Value] | Unknown:
     """The items in order of `key`; Unknown where they cannot be compared."""
     key = arguments.keywords.get("key", NONE)
-    backwards = machine.truth(arguments.keywords.get("reverse", NONE)) is True
+    backwards = machine.truth(given := arguments.keywords.get("reverse", NONE))
+    if backwards is None:
+        return machine.unknown("whether the order is reversed is not known", given)
     keys = [item if key == NONE else machine.call(key, (item,)) for item in items]
     known = [plain(machine, each) for each in keys]
     order = list(range(len(items)))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import modgraph.prediction.knowledge.parameter_containers
 import modgraph.prediction.knowledge.stores  # noqa: F401  registers what it knows
+from modgraph.prediction import partial_texts
 from modgraph.prediction.knowledge.iteration import (
     certain_children,
     index_of,
@@ -22,7 +23,18 @@ from modgraph.prediction.knowledge.modules import contents, iterator, module_of
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, models
 from modgraph.prediction.objects import DictObject, ListObject, ModuleObject
 from modgraph.prediction.registration import assign, delete, initialise, register_module
-from modgraph.prediction.values import MODULE, NONE, OPEN, Address, Constant, KnownClass, SliceValue, Unknown, Value
+from modgraph.prediction.values import (
+    FALSE,
+    MODULE,
+    NONE,
+    OPEN,
+    Address,
+    Constant,
+    KnownClass,
+    SliceValue,
+    Unknown,
+    Value,
+)
 
 _FILE = "torch.nn.modules.container"
 SEQUENTIAL = f"{_FILE}.Sequential"
@@ -32,7 +44,7 @@ DICT = f"{_FILE}.ModuleDict"
 
 def open_from_here(machine: Machine, address: Address, why: Unknown) -> None:
     """Further children may follow."""
-    machine.state.change(address, ModuleObject).modules.setdefault(OPEN, why)
+    partial_texts.open_store(machine.state.change(address, ModuleObject).modules, partial_texts.plainly(why))
 
 
 def _position(machine: Machine, value: Value, size: int) -> int | None:
@@ -71,8 +83,10 @@ def iterate(arguments: Arguments, machine: Machine) -> Value:
 @models(f"{SEQUENTIAL}.append", f"{LIST}.append")
 def append(arguments: Arguments, machine: Machine) -> Value:
     address, module = module_of(machine, arguments)
-    if openness(module) is None:
+    if (why := openness(module)) is None:
         own(machine, address, "add_module", Constant(str(len(module.modules))), arguments.get(1, "module", NONE))
+    else:
+        open_from_here(machine, address, why)
     return address
 
 
@@ -83,7 +97,8 @@ def extend(arguments: Arguments, machine: Machine) -> Value:
     if isinstance(given, Constant) and not isinstance(given.value, (str, range)):
         raise machine.raises("TypeError", f"extend should be called with an iterable, but got {given.value!r}")
     first, why = prefix_of(machine, given)
-    if openness(module) is not None:
+    if (unsure := openness(module)) is not None:
+        open_from_here(machine, address, unsure)
         return address
     is_sequential, size = _is_sequential(machine, address), len(module.modules)
     for index, item in enumerate(first):
@@ -370,14 +385,23 @@ def _entry(arguments: Arguments, machine: Machine) -> tuple[Address, str | None,
     address, module = module_of(machine, arguments)
     key = arguments.get(1, "key", NONE)
     if not isinstance(key, Constant):
-        values = [value for name, value in module.modules.items() if name != OPEN]
+        values = [value for name, value in module.modules.items() if name != OPEN and _may_be(key, name)]
         chosen = machine.choice(values, "which child is taken is not known") if values else None
         return address, None, openness(module) or chosen or machine.unknown("a key is not known", key)
     if key.value in module.modules and key.value != OPEN:
         return address, key.value, module.modules[key.value]
-    if (why := openness(module)) is not None:
+    if (why := _why_missing(module, key)) is not None:
         return address, None, why
     raise machine.raises("KeyError", repr(key.value))
+
+
+def _may_be(key: Value, name: str) -> bool:
+    return not isinstance(key, Unknown) or partial_texts.may_be(key, name)
+
+
+def _why_missing(module: ModuleObject, key: Constant) -> Unknown | None:
+    """Why there may be a child of that name, which is not among those known."""
+    return partial_texts.further(module.modules, str(key.value)) if OPEN in module.modules else openness(module)
 
 
 @models(f"{DICT}.__getitem__")
@@ -400,9 +424,12 @@ def remove_entry(arguments: Arguments, machine: Machine) -> Value:
 @models(f"{DICT}.__contains__")
 def contains(arguments: Arguments, machine: Machine) -> Value:
     _, module = module_of(machine, arguments)
-    key, why = arguments.get(1, "key", NONE), openness(module)
+    key = arguments.get(1, "key", NONE)
+    why = _why_missing(module, key) if isinstance(key, Constant) else openness(module)
     if isinstance(key, Constant) and (key.value in module.modules or why is None):
         return Constant(key.value in module.modules)
+    if why is None and not any(_may_be(key, name) for name in module.modules):
+        return FALSE
     return why or machine.unknown("a key is not known", key)
 
 

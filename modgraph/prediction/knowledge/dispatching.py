@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-import libcst as cst
-
+from modgraph.prediction.definitions import dotted
 from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
 from modgraph.prediction.objects import DictObject, InstanceObject
 from modgraph.prediction.values import (
@@ -61,18 +60,12 @@ def _annotated(machine: Machine, function: FunctionValue) -> Value:
     node = function.definition.node
     parameters = [*node.params.posonly_params, *node.params.params]
     annotation = parameters[0].annotation if parameters else None
-    name = _dotted(annotation.annotation) if annotation is not None else None
+    written = annotation.annotation if annotation is not None else None
+    name = dotted(written) if written is not None else None
     if name is None:
         return machine.unknown("the class of a dispatch is not known")
     found = machine.resolve(f"{function.definition.module}.{name}")
     return machine.resolve(f"builtins.{name}") if isinstance(found, Unknown) else found
-
-
-def _dotted(node: cst.BaseExpression) -> str | None:
-    if isinstance(node, cst.Attribute):
-        owner = _dotted(node.value)
-        return None if owner is None else f"{owner}.{node.attr.value}"
-    return node.value if isinstance(node, cst.Name) else None
 
 
 @models(f"{_DISPATCHER}.dispatch")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from modgraph.prediction.knowledge.registry import Machine
 from modgraph.prediction.objects import DictObject, IteratorObject, ListObject, ModuleObject
+from modgraph.prediction.partial_texts import plainly
 from modgraph.prediction.producing import drain
 from modgraph.prediction.values import OPEN, Address, Constant, SliceValue, TupleValue, Unknown, Value
 
@@ -12,7 +13,7 @@ def openness(module: ModuleObject) -> Unknown | None:
     """Why further children may stand in it, or some of them may not; None where all are known."""
     why = module.modules.get(OPEN)
     if isinstance(why, Unknown):
-        return why
+        return plainly(why)
     return next((each for each in module.modules.values() if isinstance(each, Unknown) and each.optional), None)
 
 

@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from modgraph.prediction import unordered
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.knowledge.registry import Arguments, Machine, models
 from modgraph.prediction.objects import IteratorObject
-from modgraph.prediction.producing import Lost, Steps, close, drain_maybe, ended, made_by, rows, take
+from modgraph.prediction.producing import (
+    Lost,
+    Steps,
+    Suspended,
+    close,
+    drain,
+    drain_maybe,
+    ended,
+    iterator_of,
+    made_by,
+    rows,
+    take,
+)
 from modgraph.prediction.values import NONE, Address, Constant, TupleValue, Unknown, Value
 
 
@@ -34,14 +48,7 @@ def zipped(arguments: Arguments, machine: Machine) -> Value:
     strict = machine.truth(arguments.keywords.get("strict", NONE)) is True
 
     def steps(columns: list[Address]) -> Steps:
-        found = rows(machine, columns)
-        while True:
-            try:
-                row = next(found)
-            except StopIteration as stop:
-                why: Unknown | None = stop.value
-                break
-            yield TupleValue(row)
+        why = yield from _of_each_row(machine, columns, TupleValue)
         if strict and why is None and any(take(machine, column) is not None for column in columns):
             raise machine.raises("ValueError", "zip() arguments have different lengths")
         return why
@@ -49,25 +56,52 @@ def zipped(arguments: Arguments, machine: Machine) -> Value:
     return made_by(machine, steps, arguments.positional)
 
 
+def _of_each_row(machine: Machine, columns: list[Address], make: Callable[[tuple[Value, ...]], Value]) -> Steps:
+    """What is made of each row, one item of every column; then why there may be more."""
+    found = rows(machine, columns)
+    while True:
+        try:
+            row = next(found)
+        except StopIteration as stop:
+            why: Unknown | None = stop.value
+            return why
+        yield make(row)
+
+
 @models("builtins.map")
 def mapped(arguments: Arguments, machine: Machine) -> Value:
     function, *iterables = arguments.positional
 
     def steps(columns: list[Address]) -> Steps:
-        found = rows(machine, columns)
-        while True:
-            try:
-                row = next(found)
-            except StopIteration as stop:
-                why: Unknown | None = stop.value
-                break
-            yield machine.call(function, row)
+        why = yield from _of_each_row(machine, columns, lambda row: machine.call(function, row))
         if why is not None:  # what it does to others, it may do for the items that are not known
             yield Lost(why)
             machine.call(function, (why,) * len(columns))
         return None
 
-    return made_by(machine, steps, iterables, function)
+    return _over(machine, steps, iterables, function)
+
+
+def _over(
+    machine: Machine, steps: Callable[[list[Address]], Steps], iterables: Sequence[Value], function: Value
+) -> Address:
+    """What `steps` makes of the iterables; of a set that has no known order, in whatever order."""
+    if len(iterables) != 1 or not unordered.is_one(machine, iterables[0]):
+        return made_by(machine, steps, iterables, function)
+
+    def found(machine: Machine) -> list[Value] | None:
+        elements = unordered.elements(machine, iterables[0])
+
+        def run() -> list[Value] | None:
+            made, why = drain(machine, made_by(machine, steps, [TupleValue(tuple(elements or ()))], function))
+            return made if why is None else None
+
+        return unordered.apart(machine, run) if elements is not None else None
+
+    def start() -> tuple[Steps, None]:
+        return steps([iterator_of(machine, iterables[0])]), None
+
+    return unordered.iterator(machine, found, Suspended(start, (*iterables, function)))
 
 
 @models("builtins.filter")
@@ -84,7 +118,7 @@ def filtered(arguments: Arguments, machine: Machine) -> Value:
                 yield item
         return ended(machine, columns[0])
 
-    return made_by(machine, steps, [iterable], function)
+    return _over(machine, steps, [iterable], function)
 
 
 @models("builtins.generator.send", "builtins.generator.throw")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from modgraph.prediction import items, lookups
+from modgraph.prediction import items, lookups, partial_texts, weak_updates
 from modgraph.prediction.knowledge.iteration import pairs_of, prefix_of
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, known_class, models
@@ -80,16 +80,16 @@ def fill(
         why = why or found
     pairs = [*pairs, *((Constant(name), value) for name, value in keywords.items())]
     target = machine.state.change(address, DictObject)
-    for key, _ in pairs:
-        if isinstance(key, (Unknown, Choice)):
-            why = why or machine.unknown("a key is not known", key)
-    if why is not None:
+    if why is not None or any(isinstance(key, Choice) for key, _ in pairs):
+        why = why or machine.unknown("a key is not known", *(key for key, _ in pairs if isinstance(key, Choice)))
         target.open = target.open or why
         target.entries = dict.fromkeys(target.entries, why)  # each may be replaced
     for key, value in pairs:
-        if isinstance(value, Unknown) and value.optional and key in target.entries:
+        if isinstance(key, Unknown):
+            weak_updates.set_entry(cast("Interpreter", machine), target, partial_texts.named(key, key), value)
+        elif isinstance(value, Unknown) and value.optional and key in target.entries:
             target.entries[key] = replace(value, optional=False)
-        elif not isinstance(key, (Unknown, Choice)):
+        elif not isinstance(key, Choice):
             target.entries[key] = value
 
 
@@ -202,6 +202,9 @@ def pop(arguments: Arguments, machine: Machine) -> Value:
     key = arguments.get(1, "key", NONE)
     default = arguments.positional[2] if len(arguments.positional) > 2 else arguments.keywords.get("default")
     if isinstance(key, (Unknown, Choice)):
+        if isinstance(key, Unknown) and key.text is not None:
+            items.own_delete(cast("Interpreter", machine), address, key)
+            return partial_texts.named(key, NONE)
         machine.state.change(address, DictObject).entries.clear()
         return _opened(machine, address, "which key is removed is not known", key)
     if key in held.entries:

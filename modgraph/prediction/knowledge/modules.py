@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
 from modgraph.prediction.limits import ITEMS_OF_A_FURTHER_PATH, ITEMS_OF_A_PATH, MAX_SUBMODULES
 from modgraph.prediction.objects import DictObject, IteratorObject, ListObject, ModuleObject, SetObject, TensorObject
+from modgraph.prediction.partial_texts import held_in
 from modgraph.prediction.registration import class_name, kind_of
 from modgraph.prediction.values import (
     FALSE,
@@ -62,7 +63,7 @@ def walk(machine: Machine, root: Value, prefix: str = "", unique: bool = True) -
         yield path, value
         module = machine.state.find(value, ModuleObject)
         if module is not None:
-            children = [(f"{path}.{name}" if path else name, child) for name, child in module.modules.items()]
+            children = [(f"{path}.{name}" if path else name, child) for name, child in held_in(module.modules)]
             pending.extend(reversed(children))
 
 
@@ -76,7 +77,7 @@ def tensors(
         if module is None:
             yield f"{path}.{OPEN}" if path else OPEN, value
             continue
-        for name, tensor in list(getattr(module, store).items()):
+        for name, tensor in held_in(getattr(module, store)):
             if tensor == NONE or tensor in seen:
                 continue
             if unique:
@@ -133,11 +134,14 @@ def children(arguments: Arguments, machine: Machine) -> Value:
 
 def _children(module: ModuleObject) -> list[tuple[str, Value]]:
     """Those that are not None, each once."""
-    seen: dict[Value, str] = {}
-    for name, child in module.modules.items():
-        if child != NONE:
-            seen.setdefault(child, name)
-    return [(name, child) for child, name in seen.items()]
+    seen: set[Value] = set()
+    found: list[tuple[str, Value]] = []
+    for name, child in held_in(module.modules):
+        if child != NONE and child not in seen:
+            found.append((name, child))
+            if isinstance(child, Address):  # two that are not known for one reason are not one
+                seen.add(child)
+    return found
 
 
 @models(f"{MODULE}.named_parameters", f"{MODULE}.named_buffers")
@@ -258,6 +262,8 @@ def extra_repr(arguments: Arguments, machine: Machine) -> Value:
 
 @models(f"{MODULE}.__repr__", f"{MODULE}.__str__", f"{MODULE}.load_state_dict")
 def text_or_state(arguments: Arguments, machine: Machine) -> Value:
+    if machine.truth(arguments.get(3, "assign", FALSE)) is not False:
+        machine.expose(arguments.positional[:1], machine.unknown("load_state_dict puts other tensors in their place"))
     return Unknown(f"Module.{arguments.function.rpartition('.')[2]} is not interpreted", machine.where, inert=True)
 
 
@@ -417,6 +423,17 @@ def no_effect(arguments: Arguments, machine: Machine) -> Value:
     return Unknown("the handle of a hook", machine.where, inert=True) if "hook" in name else NONE
 
 
+REGISTRATION_HOOKS = tuple(f"register_module_{kind}_registration_hook" for kind in ("module", "parameter", "buffer"))
+"""torch's functions that set a hook for all modules."""
+HOOKED = "a hook on all registrations may have replaced what is registered"
+
+
+@models(*(f"{MODULE.rpartition('.')[0]}.{name}" for name in REGISTRATION_HOOKS))
+def hook_on_all(arguments: Arguments, machine: Machine) -> Value:
+    machine.problem(HOOKED)
+    return Unknown("the handle of a hook", machine.where, inert=True)
+
+
 @models(f"{MODULE}.@_non_persistent_buffers_set")
 def non_persistent_names(arguments: Arguments, machine: Machine) -> Value:
     _, module = module_of(machine, arguments)
@@ -451,6 +468,7 @@ def hooks(arguments: Arguments, machine: Machine) -> Value:
 
 def contents(machine: Machine, entries: dict[str, Value], method: str) -> Value:
     """keys, values, items, a copy, or an iterator over the names of a store."""
+    entries = dict(held_in(entries))
     if method == "copy":
         held: dict[Value, Value] = {Constant(name): value for name, value in entries.items() if name != OPEN}
         why = entries.get(OPEN)

@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from modgraph.prediction.knowledge.arrays import as_array
+from modgraph.prediction.knowledge.arrays import as_array, dtype_named
 from modgraph.prediction.knowledge.plain import lifted, number_unknown, plain
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, constant, known_class, models
 from modgraph.prediction.limits import MAX_VALUE_SIZE
@@ -158,10 +158,11 @@ def _given(machine: Machine, value: Value) -> tuple[Any] | None:
     return (nested[0] if array_.shape == () else nested,)
 
 
-def _array(machine: Machine, numbers: list[Any]) -> Value:
-    """An array computes, and is taken apart, like a tensor."""
+def _array(machine: Machine, numbers: list[Any], wanted: Value = NONE) -> Value:
+    """An array computes, and is taken apart, like a tensor; `wanted` is the `dtype` that was asked for."""
     exact = all(isinstance(number, int) for number in _flat(numbers))
-    dtype = Dtype("int64" if exact else "float64")
+    named = ("int64" if exact else "float64") if wanted == NONE else dtype_named(wanted)
+    dtype = Dtype(named) if named is not None else number_unknown(machine, "the dtype of an array is not known", wanted)
     return as_array(machine, machine.call(KnownFunction("torch.tensor"), (lifted(machine, numbers), dtype)))
 
 
@@ -180,7 +181,8 @@ def _folded(name: str, function: Callable[..., Any]) -> Model:
             return number_unknown(machine, f"numpy.{name} with these arguments is not interpreted")
         if isinstance(result, tuple):
             return TupleValue(tuple(_array(machine, part) for part in result))
-        return _array(machine, result) if isinstance(result, list) else lifted(machine, result)
+        wanted = arguments.keywords.get("dtype", NONE)
+        return _array(machine, result, wanted) if isinstance(result, list) else lifted(machine, result)
 
     return fold
 

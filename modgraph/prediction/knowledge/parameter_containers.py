@@ -5,6 +5,7 @@ Source: torch/nn/modules/container.py.
 
 from __future__ import annotations
 
+from modgraph.prediction import partial_texts
 from modgraph.prediction.knowledge.iteration import index_of, own, pairs_of, prefix_of, slice_of
 from modgraph.prediction.knowledge.modules import iterator, module_of
 from modgraph.prediction.knowledge.parameters import as_parameter
@@ -25,12 +26,12 @@ def _value_to_set(machine: Machine, value: Value) -> Value:
 
 
 def _open(machine: Machine, address: Address, why: Unknown) -> None:
-    machine.state.change(address, ModuleObject).parameters.setdefault(OPEN, why)
+    partial_texts.open_store(machine.state.change(address, ModuleObject).parameters, partial_texts.plainly(why))
 
 
 def _openness(module: ModuleObject) -> Unknown | None:
     why = module.parameters.get(OPEN)
-    return why if isinstance(why, Unknown) else None
+    return partial_texts.plainly(why) if isinstance(why, Unknown) else None
 
 
 # ---- ParameterList ---------------------------------------------------------------------------------------------------
@@ -173,7 +174,8 @@ def set_entry(arguments: Arguments, machine: Machine) -> Value:
     address, module = module_of(machine, arguments)
     key, value = arguments.get(1, "key", NONE), _value_to_set(machine, arguments.get(2, "value", NONE))
     if not isinstance(key, Constant):
-        assign_unknown_name(machine, address, value, machine.unknown("a key is not known", key))
+        why = partial_texts.named(machine.unknown("a key is not known", key), key)
+        assign_unknown_name(machine, address, value, why)
         return NONE
     if not isinstance(key.value, str):
         raise machine.raises("TypeError", "a key of a ParameterDict must be a string")

@@ -8,7 +8,7 @@ from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
 from modgraph.prediction.limits import MAX_VALUE_SIZE
 from modgraph.prediction.objects import IteratorObject, ListObject, SetObject
-from modgraph.prediction.values import NONE, Address, Choice, Constant, KnownClass, TupleValue, Unknown, Value
+from modgraph.prediction.values import FALSE, NONE, Address, Choice, Constant, KnownClass, TupleValue, Unknown, Value
 
 DEQUE = "collections.deque"
 known_class(DEQUE)
@@ -18,12 +18,12 @@ def _names(*methods: str, of: tuple[str, ...] = ("builtins.list", DEQUE)) -> tup
     return tuple(f"{cls}.{method}" for cls in of for method in methods)
 
 
-def _list(machine: Machine, arguments: Arguments) -> tuple[Address, ListObject]:
-    """The receiver, and its object to change."""
+def _list(machine: Machine, arguments: Arguments, grows: bool = False) -> tuple[Address, ListObject]:
+    """The receiver, and its object to change; `grows` where it changes at its end alone."""
     address = arguments.positional[0]
     assert isinstance(address, Address)
     item = machine.state.change(address, ListObject)
-    if item.open is not None:
+    if item.open is not None and not grows:
         unordered.forget(item)
     return address, item
 
@@ -54,21 +54,25 @@ def deque(arguments: Arguments, machine: Machine) -> Value:
 
 @models(*_names("append"))
 def append(arguments: Arguments, machine: Machine) -> Value:
-    _, target = _list(machine, arguments)
+    _, target = _list(machine, arguments, grows=True)
     if target.open is None:
         target.items.append(arguments.positional[1])
+    else:
+        unordered.grow(target, [arguments.positional[1]])
     return NONE
 
 
 @models(*_names("extend", "__iadd__"))
 def extend(arguments: Arguments, machine: Machine) -> Value:
     first, why = prefix_of(machine, arguments.positional[1])
-    address, target = _list(machine, arguments)
+    address, target = _list(machine, arguments, grows=why is None)
     if len(target.items) + len(first) > MAX_VALUE_SIZE:
         target.open = target.open or machine.unknown(f"a list of more than {MAX_VALUE_SIZE} items")
     elif target.open is None:
         target.items.extend(first)
         target.open = why
+    else:
+        unordered.grow(target, first)
     return address if arguments.function.endswith("__iadd__") else NONE
 
 
@@ -250,7 +254,8 @@ def _members(machine: Machine, value: Value) -> tuple[dict[Value, None], Unknown
     held = machine.state.find(value, SetObject)
     if held is not None:
         return dict(held.items), held.open
-    first, why = prefix_of(machine, value)
+    known = unordered.elements(machine, value)
+    first, why = prefix_of(machine, value) if known is None else (known, None)
     return dict.fromkeys(first), why
 
 
@@ -258,10 +263,11 @@ _BINARY = {"union": "|", "intersection": "&", "difference": "-", "symmetric_diff
 _OPERATORS = {"__or__": "union", "__and__": "intersection", "__sub__": "difference", "__xor__": "symmetric_difference"}
 
 
-def _combined(machine: Machine, kind: str, left: Value, rights: tuple[Value, ...]) -> SetObject:
+def _combined(machine: Machine, kind: str, arguments: Arguments) -> SetObject:
     """The result of a set operation; open where an operand is."""
-    items, why = _members(machine, left)
-    for right in rights:
+    items, why = _members(machine, arguments.positional[0])
+    why = why or arguments.open
+    for right in arguments.positional[1:]:
         others, other_why = _members(machine, right)
         why = why or other_why
         items, doubt = hashing.combined(machine, kind, items, others)
@@ -274,7 +280,7 @@ def combine(arguments: Arguments, machine: Machine) -> Value:
     name = arguments.function.rpartition(".")[2]
     kind = _OPERATORS.get(name, name)
     held = machine.state.find(arguments.positional[0], SetObject)
-    result = _combined(machine, "union" if kind == "copy" else kind, arguments.positional[0], arguments.positional[1:])
+    result = _combined(machine, "union" if kind == "copy" else kind, arguments)
     if held is not None:
         result.cls = held.cls
     return machine.allocate(result)
@@ -294,19 +300,25 @@ _UPDATES = {
 @models(*_names(*_UPDATES, of=("builtins.set",)), "builtins.set.__init__")
 def update(arguments: Arguments, machine: Machine) -> Value:
     name = arguments.function.rpartition(".")[2]
-    result = _combined(machine, _UPDATES.get(name, "union"), arguments.positional[0], arguments.positional[1:])
+    result = _combined(machine, _UPDATES.get(name, "union"), arguments)
     target = _set(machine, arguments)
     target.items, target.open = result.items, result.open
     return arguments.positional[0] if name.startswith("__i") and name != "__init__" else NONE
 
 
-@models(*_names("issubset", "issuperset", "isdisjoint", of=_SETS))
+_SUBSETS = {"__le__": "issubset", "__ge__": "issuperset", "__lt__": "issubset", "__gt__": "issuperset"}
+
+
+@models(*_names("issubset", "issuperset", "isdisjoint", *_SUBSETS, of=_SETS))
 def compare(arguments: Arguments, machine: Machine) -> Value:
     left, why = _members(machine, arguments.positional[0])
     right, other_why = _members(machine, arguments.positional[1])
     if why or other_why:
         return number_unknown(machine, "a set is not known", why or other_why or NONE)
-    name = arguments.function.rpartition(".")[2]
+    method = arguments.function.rpartition(".")[2]
+    name = _SUBSETS.get(method, method)
+    if method in ("__lt__", "__gt__") and len(left) == len(right):
+        return FALSE
     if name == "issubset":
         return Constant(all(item in right for item in left))
     if name == "issuperset":

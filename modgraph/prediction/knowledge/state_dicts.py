@@ -81,8 +81,12 @@ def saves_its_own(machine: Machine, module: ModuleObject) -> bool:
     """
     if any(name in module.attributes for name in (*_OWN, _HOOKS)):
         return True
-    found = [machine.class_attribute(module.cls, name) for name in _OWN]
-    return any(each is not None and not _is_of_torch(each) for each in found)
+    of_all = KnownClass(MODULE)
+    for name in _OWN:
+        found = machine.class_attribute(module.cls, name)
+        if found is not None and not _is_of_torch(found) and found != machine.class_attribute(of_all, name):
+            return True
+    return False
 
 
 def _is_of_torch(method: Value) -> bool:

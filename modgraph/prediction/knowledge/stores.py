@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
+from modgraph.prediction import partial_texts
 from modgraph.prediction.knowledge.modules import contents, module_of
 from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
 from modgraph.prediction.objects import InstanceObject, ModuleObject
 from modgraph.prediction.registration import STORES, class_name
-from modgraph.prediction.values import MODULE, NONE, OPEN, Address, Constant, KnownClass, TupleValue, Unknown, Value
+from modgraph.prediction.values import (
+    FALSE,
+    MODULE,
+    NONE,
+    OPEN,
+    Address,
+    Choice,
+    Constant,
+    KnownClass,
+    TupleValue,
+    Unknown,
+    Value,
+)
 
 STORE = "torch.nn.modules.module._Store"
 """Class of what `self._modules` gives: a view that writes through to the module's store."""
@@ -41,11 +55,19 @@ def _stored(arguments: Arguments, machine: Machine) -> tuple[Address, str, dict[
 
 
 def _set(machine: Machine, address: Address, store: str, key: Value, value: Value) -> None:
+    if isinstance(key, Choice):
+
+        def on_path(each: Value) -> Value:
+            _set(machine, address, store, each, value)
+            return NONE
+
+        machine.distribute(key, on_path)
+        return
     entries = getattr(machine.state.change(address, ModuleObject), store)
     if isinstance(key, Constant):
         entries[str(key.value)] = value
     else:
-        entries.setdefault(OPEN, machine.unknown("the name of an entry is not known", key))
+        _opened(machine, address, store, key)
 
 
 def _store_method(
@@ -66,21 +88,30 @@ def store_delete(arguments: Arguments, machine: Machine) -> Value:
     address, store, entries = _stored(arguments, machine)
     key = arguments.get(1, "key", NONE)
     default = arguments.get(2, "default", Unknown("")) if arguments.function.endswith("pop") else Unknown("")
+    if isinstance(key, Choice):
+        receiver, *rest = arguments.positional
+        return machine.distribute(
+            key, lambda each: store_delete(Arguments(arguments.function, (receiver, each, *rest[1:])), machine)
+        )
     if not isinstance(key, Constant):
         return _opened(machine, address, store, key)
     if str(key.value) in entries:
         return getattr(machine.state.change(address, ModuleObject), store).pop(str(key.value))  # type: ignore[no-any-return]
-    if OPEN in entries:
-        return entries[OPEN]
+    if (why := partial_texts.further(entries, str(key.value))) is not None:
+        return why
     if default == Unknown(""):
         raise machine.raises("KeyError", repr(key.value))
     return default
 
 
 def _opened(machine: Machine, address: Address, store: str, key: Value) -> Value:
-    why = machine.unknown("the name of an entry is not known", key)
-    getattr(machine.state.change(address, ModuleObject), store).setdefault(OPEN, why)
-    return why
+    """An entry was set or taken out under a name that is not known: it may have been any of them."""
+    why = partial_texts.named(machine.unknown("the name of an entry is not known", key), key)
+    entries = getattr(machine.state.change(address, ModuleObject), store)
+    absent = replace(why, optional=True, text=None)
+    entries.update({name: absent for name in entries if name != OPEN and partial_texts.may_be(why, name)})
+    partial_texts.open_store(entries, why)
+    return partial_texts.plainly(why)
 
 
 @_store_method("__getitem__", "get", "setdefault")
@@ -91,8 +122,8 @@ def store_get(arguments: Arguments, machine: Machine) -> Value:
         return machine.unknown("the name of an entry is not known", key)
     if str(key.value) in entries:
         return entries[str(key.value)]
-    if OPEN in entries:
-        return entries[OPEN]
+    if (why := partial_texts.further(entries, str(key.value))) is not None:
+        return why
     if method == "__getitem__":
         raise machine.raises("KeyError", repr(key.value))
     default = arguments.get(2, "default", NONE)
@@ -101,20 +132,27 @@ def store_get(arguments: Arguments, machine: Machine) -> Value:
     return default
 
 
+def _open(entries: dict[str, Value]) -> Value:
+    why = entries[OPEN]
+    return partial_texts.plainly(why) if isinstance(why, Unknown) else why
+
+
 @_store_method("__len__")
 def store_length(arguments: Arguments, machine: Machine) -> Value:
     _, _, entries = _stored(arguments, machine)
-    return entries[OPEN] if OPEN in entries else Constant(len(entries))
+    return _open(entries) if OPEN in entries else Constant(len(entries))
 
 
 @_store_method("__contains__")
 def store_contains(arguments: Arguments, machine: Machine) -> Value:
     _, _, entries = _stored(arguments, machine)
     key = arguments.get(1, "key", NONE)
+    if isinstance(key, Unknown) and not any(name == OPEN or partial_texts.may_be(key, name) for name in entries):
+        return FALSE
     if not isinstance(key, Constant):
         return machine.unknown("the name of an entry is not known", key)
-    if key.value not in entries and OPEN in entries:
-        return entries[OPEN]
+    if key.value not in entries and (why := partial_texts.further(entries, str(key.value))) is not None:
+        return why
     return Constant(key.value in entries)
 
 
@@ -152,7 +190,7 @@ def store_clear(arguments: Arguments, machine: Machine) -> Value:
 def store_pop_item(arguments: Arguments, machine: Machine) -> Value:
     address, store, entries = _stored(arguments, machine)
     if OPEN in entries:
-        return entries[OPEN]
+        return _open(entries)
     if not entries:
         raise machine.raises("KeyError", "dictionary is empty")
     name, value = getattr(machine.state.change(address, ModuleObject), store).popitem()

@@ -2,22 +2,55 @@
 
 from __future__ import annotations
 
+from string import Formatter
+
 from modgraph.prediction.knowledge.bounds import template_size, too_much
 from modgraph.prediction.knowledge.plain import folded, number_unknown, plain
-from modgraph.prediction.knowledge.registry import Arguments, Machine, models
+from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, models
 from modgraph.prediction.limits import MAX_VALUE_SIZE
+from modgraph.prediction.text import put_together
 from modgraph.prediction.values import Constant, Unknown, Value
 
 _METHODS = """
-    capitalize casefold center count encode endswith expandtabs find index isalnum isalpha isascii isdecimal isdigit
+    capitalize casefold center count encode expandtabs find index isalnum isalpha isascii isdecimal isdigit
     isidentifier islower isnumeric isprintable isspace istitle isupper ljust lower lstrip maketrans partition
-    removeprefix removesuffix replace rfind rindex rjust rpartition rsplit rstrip split splitlines startswith strip
+    removeprefix removesuffix replace rfind rindex rjust rpartition rsplit rstrip split splitlines strip
     swapcase title translate upper zfill
-""".split()  # noqa: SIM905  a table of 38 names reads better as text
+""".split()  # noqa: SIM905  a table of 36 names reads better as text
+
+
+def _asks_for_an_end(method: str) -> Model:
+    """`startswith` or `endswith`, which the known ends of a text may decide."""
+    asked = folded(getattr(str, method), f"str.{method}")
+
+    def answer(arguments: Arguments, machine: Machine) -> Value:
+        receiver, *rest = arguments.positional
+        wanted = plain(machine, rest[0]) if len(rest) == 1 else None
+        if not isinstance(receiver, Unknown) or receiver.text is None or wanted is None:
+            return asked(arguments, machine)
+        some = wanted[0] if isinstance(wanted[0], tuple) else (wanted[0],)
+        ends = [start if method == "startswith" else end[::-1] for start, end in receiver.text]
+        answers = {_begins(end, each if method == "startswith" else each[::-1]) for end in ends for each in some}
+        if answers == {False} or (answers == {True} or (True in answers and len(ends) == 1)):
+            return Constant(True in answers)
+        return asked(arguments, machine)
+
+    return answer
+
+
+def _begins(known: str, wanted: str) -> bool | None:
+    """Whether a text that begins so has that beginning; None where it depends on what follows."""
+    if known.startswith(wanted):
+        return True
+    return None if wanted.startswith(known) else False
 
 
 for _name in _METHODS:
     models(f"builtins.str.{_name}")(folded(getattr(str, _name), f"str.{_name}"))
+
+
+for _name in ("startswith", "endswith"):
+    models(f"builtins.str.{_name}")(_asks_for_an_end(_name))
 
 
 @models("builtins.str.join")
@@ -25,8 +58,11 @@ def join(arguments: Arguments, machine: Machine) -> Value:
     separator, items = arguments.positional[0], machine.iterate(arguments.positional[1])
     if isinstance(items, Unknown):
         return number_unknown(machine, "text of something not known", items)
-    if not isinstance(separator, Constant) or not all(isinstance(item, Constant) for item in items):
-        return number_unknown(machine, "text of something not known", *items)
+    if not isinstance(separator, Constant) or not isinstance(separator.value, str):
+        return number_unknown(machine, "text of something not known", separator, *items)
+    if not all(isinstance(item, Constant) for item in items):
+        pieces = [piece for item in items for piece in (separator, item)][1:]
+        return put_together(machine, pieces)
     texts = [item.value for item in items if isinstance(item, Constant)]
     refusal = too_much("str.join", (separator.value, texts))
     if refusal is not None:
@@ -37,14 +73,27 @@ def join(arguments: Arguments, machine: Machine) -> Value:
         raise machine.raises("TypeError", str(error)) from None
 
 
+def _partly(machine: Machine, template: str, given: tuple[Value, ...]) -> Value:
+    """The literal parts of a template; what stands in its places is taken as not known."""
+    why = number_unknown(machine, "text of something not known", *given)
+    try:
+        fields = list(Formatter().parse(template))
+    except ValueError as error:
+        raise machine.raises("ValueError", str(error)) from None
+    pieces = [piece for text, field, *_ in fields for piece in (Constant(text), *([why] if field is not None else ()))]
+    return put_together(machine, pieces)
+
+
 @models("builtins.str.format", "builtins.str.format_map")
 def formatted(arguments: Arguments, machine: Machine) -> Value:
     """Every argument as Python would print it; unknown where one is not known, or is an object with attributes."""
     receiver, *rest = arguments.positional
     values = [plain(machine, value) for value in rest]
     keywords = {key: plain(machine, value) for key, value in arguments.keywords.items()}
-    if not isinstance(receiver, Constant) or arguments.open or any(v is None for v in (*values, *keywords.values())):
+    if not isinstance(receiver, Constant) or arguments.open:
         return number_unknown(machine, "text of something not known", *rest, *arguments.keywords.values())
+    if any(v is None for v in (*values, *keywords.values())):
+        return _partly(machine, receiver.value, (*rest, *arguments.keywords.values()))
     given = [found[0] for found in values if found is not None]
     named = {key: found[0] for key, found in keywords.items() if found is not None}
     if template_size(receiver.value, [*given, *named.values()]) > MAX_VALUE_SIZE:

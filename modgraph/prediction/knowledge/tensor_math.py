@@ -24,7 +24,7 @@ from modgraph.prediction.knowledge.elements import (
 from modgraph.prediction.knowledge.parameters import TENSOR
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, models
-from modgraph.prediction.knowledge.tensor_values import PAIR, dimension, made, size_of, tensor_of
+from modgraph.prediction.knowledge.tensor_values import PAIR, default_float, dimension, made, size_of, tensor_of
 from modgraph.prediction.objects import TensorObject
 from modgraph.prediction.values import NONE, Address, Choice, Constant, Dtype, TupleValue, Unknown, Value
 
@@ -67,7 +67,9 @@ def _joined_dtype(left: Value, right: Value, machine: Machine) -> str | None:
         return promoted(first, second)
     strong, weak = (second, first) if first_weak else (first, second)
     return (
-        strong if category(strong) >= category(weak) else promoted("float32" if category(weak) == 2 else weak, strong)
+        strong
+        if category(strong) >= category(weak)
+        else promoted(default_float(machine) or "float32" if category(weak) == 2 else weak, strong)
     )
 
 
@@ -131,7 +133,7 @@ def _arithmetic(name: str, reflected: bool, compares: bool) -> Model:
         if not compares:
             dtype = _joined_dtype(left, right, machine)
             if name == "truediv" and dtype is not None and category(dtype) < 2:
-                dtype = "float32"
+                dtype = default_float(machine)
         return elementwise(machine, left, right, operation, dtype)
 
     return apply
@@ -237,7 +239,8 @@ def _unary(function: Callable[[Any], Any] | None, to_float: bool) -> Model:
         source = tensor_of(machine, arguments.positional[0])
         if source is None:
             return made(machine, None, None)
-        dtype = "float32" if to_float and source.dtype is not None and category(source.dtype) < 2 else source.dtype
+        is_exact = to_float and source.dtype is not None and category(source.dtype) < 2
+        dtype = default_float(machine) if is_exact else source.dtype
         elements = None
         if function is not None and source.elements is not None and len(arguments.positional) == 1:
             try:

@@ -8,7 +8,17 @@ from modgraph.prediction.knowledge.elements import Number, Shape
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
 from modgraph.prediction.objects import TensorObject
-from modgraph.prediction.values import Address, Choice, Constant, EnumMember, KnownClass, TupleValue, Unknown, Value
+from modgraph.prediction.values import (
+    Address,
+    Choice,
+    Constant,
+    Dtype,
+    EnumMember,
+    KnownClass,
+    TupleValue,
+    Unknown,
+    Value,
+)
 
 SIZE = KnownClass("torch.Size")
 PAIR = KnownClass("torch.return_types._Pair")
@@ -26,6 +36,16 @@ def part_of_pair(arguments: Arguments, machine: Machine) -> Value:
 def tensor_of(machine: Machine, value: Value) -> TensorObject | None:
     """The tensor behind a value, to look at; None where it is none."""
     return machine.state.find(value, TensorObject)
+
+
+DEFAULT_DTYPE = ("torch", "<default dtype>")
+"""Where a state keeps what torch.set_default_dtype was given."""
+
+
+def default_float(machine: Machine) -> str | None:
+    """torch.get_default_dtype(); None where it is not known."""
+    found = machine.state.globals.get(DEFAULT_DTYPE, Dtype("float32"))
+    return found.name if isinstance(found, Dtype) else None
 
 
 def made(

@@ -10,6 +10,7 @@ from typing import Any
 
 import modgraph.prediction.knowledge.compiled
 import modgraph.prediction.knowledge.layers
+import modgraph.prediction.knowledge.lazy_layers
 import modgraph.prediction.knowledge.parametrizations
 import modgraph.prediction.knowledge.resampling
 import modgraph.prediction.knowledge.sequence_layers
@@ -24,7 +25,15 @@ from modgraph.prediction.knowledge.elements import MAX_ELEMENTS, Number, Shape, 
 from modgraph.prediction.knowledge.parameters import PARAMETER, TENSOR, device_of
 from modgraph.prediction.knowledge.plain import number_unknown, plain
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, alias, known_class, models
-from modgraph.prediction.knowledge.tensor_values import SIZE, made, shape_argument, shape_value, tensor_of
+from modgraph.prediction.knowledge.tensor_values import (
+    DEFAULT_DTYPE,
+    SIZE,
+    default_float,
+    made,
+    shape_argument,
+    shape_value,
+    tensor_of,
+)
 from modgraph.prediction.objects import ListObject, TensorObject
 from modgraph.prediction.values import FALSE, NONE, Address, Constant, Dtype, TupleValue, Unknown, Value
 
@@ -49,34 +58,36 @@ def options(machine: Machine, arguments: Arguments) -> dict[str, Any]:
     }
 
 
-_DEFAULT_DTYPE = ("torch", "<default dtype>")
-"""Where a state keeps what torch.set_default_dtype was given."""
-
-
-def _default(machine: Machine) -> str | None:
-    """torch.get_default_dtype(); None where it is not known."""
-    found = machine.state.globals.get(_DEFAULT_DTYPE, Dtype("float32"))
-    return found.name if isinstance(found, Dtype) else None
-
-
 @models("torch.get_default_dtype")
 def default_dtype(arguments: Arguments, machine: Machine) -> Value:
-    return machine.state.globals.get(_DEFAULT_DTYPE, Dtype("float32"))
+    return machine.state.globals.get(DEFAULT_DTYPE, Dtype("float32"))
 
 
 @models("torch.set_default_dtype")
 def set_default_dtype(arguments: Arguments, machine: Machine) -> Value:
-    machine.state.globals[_DEFAULT_DTYPE] = arguments.get(0, "d", NONE)
+    machine.state.globals[DEFAULT_DTYPE] = arguments.get(0, "d", NONE)
     return NONE
 
 
 # ---- filled with something -------------------------------------------------------------------------------------------
 
 
+def _new_shape(machine: Machine, sizes: Sequence[Value]) -> Shape | None:
+    """The shape of a tensor that is made.
+
+    Raises:
+        Raised: RuntimeError, where a size is negative.
+    """
+    shape = shape_argument(machine, sizes)
+    if any(size is not None and size < 0 for size in shape or ()):
+        raise machine.raises("RuntimeError", f"Trying to create tensor with negative dimension: {list(shape or ())}")
+    return shape
+
+
 def _filled(value: Number | None) -> Model:
     def make(arguments: Arguments, machine: Machine) -> Value:
-        shape = shape_argument(machine, _sizes(arguments))
-        dtype = dtype_argument(arguments, _default(machine))
+        shape = _new_shape(machine, _sizes(arguments))
+        dtype = dtype_argument(arguments, default_float(machine))
         return made(machine, shape, dtype, _repeated(value, shape, dtype), **options(machine, arguments))
 
     return make
@@ -102,17 +113,17 @@ for _name in ("empty", "rand", "randn", "empty_strided"):
 
 @models("torch.full")
 def full(arguments: Arguments, machine: Machine) -> Value:
-    shape = shape_argument(machine, (arguments.get(0, "size", NONE),))
+    shape = _new_shape(machine, (arguments.get(0, "size", NONE),))
     value = arguments.get(1, "fill_value", NONE)
     number = value.value if isinstance(value, Constant) else None
-    default = None if number is None else _dtype_of(number)
+    default = None if number is None else _dtype_of(machine, number)
     dtype = dtype_argument(arguments, default)
     return made(machine, shape, dtype, _repeated(number, shape, dtype), **options(machine, arguments))
 
 
-def _dtype_of(number: Any) -> str | None:
+def _dtype_of(machine: Machine, number: Any) -> str | None:
     """What torch infers from a Python number."""
-    kinds = {bool: "bool", int: "int64", float: "float32", complex: "complex64"}
+    kinds = {bool: "bool", int: "int64", float: default_float(machine), complex: "complex64"}
     return kinds.get(type(number))
 
 
@@ -203,7 +214,7 @@ def arange(arguments: Arguments, machine: Machine) -> Value:
         return made(machine, (None,), dtype, **options(machine, arguments))
     numbers = [bound for bound in bounds if bound is not None]
     if "dtype" not in arguments.keywords or arguments.keywords["dtype"] == NONE:
-        dtype = "float32" if any(isinstance(number, float) for number in numbers) else "int64"
+        dtype = default_float(machine) if any(isinstance(number, float) for number in numbers) else "int64"
     start, stop, step = (0, numbers[0], 1) if len(numbers) == 1 else (*numbers, 1)[:3]
     if step == 0:
         raise machine.raises("RuntimeError", "step must be nonzero")
@@ -229,7 +240,7 @@ def _scalar(machine: Machine, value: Value) -> Any:
 def linspace(arguments: Arguments, machine: Machine) -> Value:
     """From both ends towards the middle, in single precision, as torch computes it."""
     start, stop = arguments.get(0, "start", NONE), arguments.get(1, "end", NONE)
-    steps, dtype = arguments.get(2, "steps", NONE), dtype_argument(arguments)
+    steps, dtype = arguments.get(2, "steps", NONE), dtype_argument(arguments, default_float(machine))
     ends = (_scalar(machine, start), _scalar(machine, stop))
     shape = shape_argument(machine, (steps,))
     size = count(shape)
@@ -276,7 +287,7 @@ def _from_data(
     shape, flat = _nested(found[0])
     if shape is None:
         return None, dtype, None
-    inferred = dtype or _common(flat)
+    inferred = dtype or _common(machine, flat)
     return shape, inferred, kept(flat, inferred) if len(flat) <= MAX_ELEMENTS else None
 
 
@@ -306,12 +317,12 @@ def _nested(data: Any) -> tuple[Shape | None, list[Any]]:
     return None, []
 
 
-def _common(numbers: Sequence[Any]) -> str:
+def _common(machine: Machine, numbers: Sequence[Any]) -> str | None:
     if not numbers:
-        return "float32"
+        return default_float(machine)
     order = (bool, int, float, complex)
     highest = max(order.index(type(number)) for number in numbers)
-    return ("bool", "int64", "float32", "complex64")[highest]
+    return ("bool", "int64", default_float(machine), "complex64")[highest]
 
 
 _LEGACY = {

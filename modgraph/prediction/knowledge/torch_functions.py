@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import modgraph.prediction.knowledge.versions  # noqa: F401  registers what it knows
+from modgraph.prediction import partial_texts
 from modgraph.prediction.knowledge.elements import Shape
 from modgraph.prediction.knowledge.parameters import as_parameter
 from modgraph.prediction.knowledge.plain import number_unknown
@@ -13,7 +14,6 @@ from modgraph.prediction.registration import assign, delete
 from modgraph.prediction.values import (
     FALSE,
     NONE,
-    OPEN,
     TRUE,
     Address,
     Constant,
@@ -277,7 +277,7 @@ def _opened(arguments: Arguments, machine: Machine, reason: str) -> Value:
     if machine.state.find(module, ModuleObject) is not None and isinstance(module, Address):
         why = machine.unknown(reason)
         changed = machine.state.change(module, ModuleObject)
-        changed.parameters.setdefault(OPEN, why)
+        partial_texts.open_store(changed.parameters, why)
     return module
 
 
@@ -374,8 +374,8 @@ def open_module(arguments: Arguments, machine: Machine) -> Value:
     why = machine.unknown("a parametrised module has a class made at run time, and torch's source is not there")
     changed = machine.state.change(module, ModuleObject)
     changed.cls = why
-    changed.modules.setdefault(OPEN, why)
-    changed.parameters.setdefault(OPEN, why)
+    partial_texts.open_store(changed.modules, why)
+    partial_texts.open_store(changed.parameters, why)
     return module
 
 

@@ -1,0 +1,60 @@
+"""The first run of a lazy layer, in a constructor: its parameters get their sizes, and it becomes what it stood for.
+
+Source: `torch.nn.modules.lazy.LazyModuleMixin`; the sizes follow from the layers' own `initialize_parameters`.
+"""
+
+from __future__ import annotations
+
+from modgraph.prediction.knowledge.parameters import PARAMETER
+from modgraph.prediction.knowledge.registry import Arguments, Machine, models
+from modgraph.prediction.knowledge.tensor_values import shape_argument
+from modgraph.prediction.objects import ModuleObject, TensorObject
+from modgraph.prediction.values import MODULE, NONE, Address, ClassValue, Constant, KnownClass, KnownFunction, Value
+
+_MIXIN = "torch.nn.modules.lazy.LazyModuleMixin"
+_SIZES = ("in_features", "in_channels", "num_features")
+"""Attributes that say what the layer was given."""
+
+
+def _lazy(machine: Machine, module: ModuleObject) -> list[Address]:
+    """Its own parameters and buffers that have no size yet."""
+    held = [*module.parameters.values(), *module.buffers.values()]
+    tensors = {each: machine.state.find(each, TensorObject) for each in held if isinstance(each, Address)}
+    return [each for each, tensor in tensors.items() if tensor is not None and tensor.lazy]
+
+
+@models(f"{_MIXIN}.has_uninitialized_params")
+def is_uninitialized(arguments: Arguments, machine: Machine) -> Value:
+    module = machine.state.find(arguments.positional[0], ModuleObject)
+    return Constant(module is not None and bool(_lazy(machine, module)))
+
+
+@models(f"{PARAMETER}.materialize", "torch.Tensor.materialize")
+def materialize(arguments: Arguments, machine: Machine) -> Value:
+    address = arguments.positional[0]
+    assert isinstance(address, Address)
+    shape = shape_argument(machine, (arguments.get(1, "shape", NONE),))
+    tensor = machine.state.change(address, TensorObject)
+    tensor.lazy, tensor.shape = False, shape
+    return NONE
+
+
+@models(f"{_MIXIN}.__call__")
+def first_run(arguments: Arguments, machine: Machine) -> Value:
+    address = arguments.positional[0]
+    assert isinstance(address, Address)
+    module = machine.state.change(address, ModuleObject)
+    becomes = machine.class_attribute(module.cls, "cls_to_become")
+    if _lazy(machine, module):
+        begin = machine.get_attribute(address, "initialize_parameters")
+        machine.call(begin, arguments.positional[1:], arguments.keywords)
+        module = machine.state.change(address, ModuleObject)
+        rest = _lazy(machine, module)
+        for each in rest:  # sizes that no source at hand shows
+            machine.state.change(each, TensorObject).lazy = False
+        if rest:
+            why = machine.unknown("what a lazy layer becomes is not in the source at hand")
+            module.attributes.update({name: why for name in _SIZES if name in module.attributes})
+        if isinstance(becomes, (ClassValue, KnownClass)):
+            module.cls = becomes
+    return machine.call(KnownFunction(f"{MODULE}.__call__"), arguments.positional, arguments.keywords)

@@ -1,0 +1,61 @@
+"""The arguments that a file itself gives a class: its main function, or its script part, is interpreted up to there.
+
+So a script's `args = parser.parse_args(); model = Net(args)` says what `args` is: every option at its default.
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from modgraph.prediction import statements
+from modgraph.prediction.frames import ClassCalledError, Frame, LimitError
+from modgraph.prediction.knowledge.registry import Arguments, Raised
+from modgraph.prediction.machine import Interpreter
+from modgraph.prediction.objects import EnvironmentObject
+from modgraph.prediction.values import ClassValue, ModuleReference
+from modgraph.source.index import Statement
+from modgraph.source.modules import SourceModule
+from modgraph.source.targets import SCRIPT
+
+
+def arguments_of_own_call(machine: Interpreter, source: SourceModule, cls: ClassValue, caller: str) -> Arguments | None:
+    """The arguments of the first call of the class, on the state in which it is made; None where none is reached.
+
+    Args:
+        caller: a function of the file that needs no arguments; or SCRIPT, for what runs where the file is the script.
+    """
+    machine.awaited = cls
+    try:
+        if caller == SCRIPT:
+            _run_script_part(machine, source)
+        else:
+            machine.call(machine.get_attribute(ModuleReference(source.name), caller))
+    except ClassCalledError as called:
+        machine.start()
+        machine.state = called.state
+        machine.state.problems = []  # of what the caller does besides
+        return called.arguments
+    except (Raised, LimitError):
+        pass  # the caller does not come to the call; what it left is dropped with the state
+    finally:
+        machine.awaited = None
+    machine.start()
+    return None
+
+
+def _run_script_part(machine: Interpreter, source: SourceModule) -> None:
+    environment = machine.allocate(EnvironmentObject())
+    for statement in source.index.body:
+        node = _script_part(source, statement)
+        if node is not None:
+            frame = Frame(source.name, source.statement(statement), environment)
+            machine.frames.append(frame)
+            statements.run_block(machine, frame, node.body)
+            machine.frames.pop()
+
+
+def _script_part(source: SourceModule, statement: Statement) -> cst.If | None:
+    if statement.kind != "compound" or "__main__" not in source.lines[statement.first_line - 1]:
+        return None
+    node = source.statement(statement).statements[0]
+    return node if isinstance(node, cst.If) else None

@@ -1,0 +1,93 @@
+"""Sets of text have another order in every run: what does not depend on it is foretold, what does is not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from modgraph.graph.model import Graph
+
+_SETTLED = [
+    'len(sorted(filter(lambda name: "a" in name, names)))',
+    "len(sorted(map(str.upper, names))[-1])",
+    "len(sorted(x for x in filter(None, names))[0])",
+    "len({*names, 'x'})",
+    "len(set(map(len, names)))",
+    "1 if {'alpha'} <= names else 2",
+    "1 if names < names else 2",
+    "len(sorted(names.union(['q'], {'r'}))[0])",
+    "max(len(name) for name in names - {'alpha'})",
+]
+
+
+@pytest.mark.needs_torch
+@pytest.mark.parametrize("size", _SETTLED)
+def test_what_no_order_changes_is_foretold(agrees: Callable[[str], Graph], size: str) -> None:
+    agrees(f"""
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        names = {{"alpha", "beta", "gamma"}}
+        self.a = nn.Linear({size}, 1)
+""")
+
+
+@pytest.mark.needs_torch
+def test_a_list_made_of_a_set_may_grow(agrees: Callable[[str], Graph]) -> None:
+    agrees(
+        """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                names = {"alpha", "beta", "gamma"}
+                found = [name for name in names]
+                found += ["z"]
+                found.append("y")
+                found.extend(["x"])
+                self.a = nn.Linear(len(sorted(found)), 1)
+        """
+    )
+
+
+@pytest.mark.parametrize("walk", ["filter(None, names)", "map(str.upper, names)"])
+def test_the_first_of_them_is_not_known(predict_source: Callable[..., Graph], walk: str) -> None:
+    graph = predict_source(
+        f"""
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                names = {{"alpha", "beta"}}
+                self.a = nn.Linear(len(list({walk})[0]), 1)
+        """
+    )
+    assert graph.modules[1].parameters[0].shape == (1, None)
+
+
+def test_what_counts_its_calls_is_not_taken_for_settled(predict_source: Callable[..., Graph]) -> None:
+    graph = predict_source(
+        """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                seen = []
+                def number(name):
+                    seen.append(name)
+                    return f"{name}{len(seen)}"
+                self.a = nn.Linear(len(sorted(map(number, {"alpha", "be"}))[0]), 1)
+                self.b = nn.Linear(len(seen[0]), 1)
+        """
+    )
+    assert graph.modules[2].parameters[0].shape == (1, None)
+
+
+def test_what_is_unpacked_from_an_unknown_list_is_in_no_union(predict_source: Callable[..., Graph]) -> None:
+    graph = predict_source(
+        """
+        class Net(nn.Module):
+            def __init__(self, groups):
+                super().__init__()
+                self.a = nn.Linear(len(set().union(*groups)), 1)
+        """
+    )
+    assert graph.modules[1].parameters[0].shape == (1, None)
