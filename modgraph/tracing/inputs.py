@@ -36,6 +36,7 @@ from modgraph.tracing.input_specs import (
 from modgraph.tracing.loading import Example
 from modgraph.tracing.patches import one_at_a_time
 from modgraph.tracing.restore import random_states
+from modgraph.tracing.tensors import facts_of, shape_of
 
 Origin = Literal["given", "example_inputs", "inferred"]
 
@@ -287,7 +288,7 @@ def _model_input(name: str, value: Any, origin: Origin, rules: tuple[str, ...]) 
     tensors = [
         TensorInfo(
             name=name + _key_text(path),
-            shape=tuple(int(size) for size in leaf.shape),
+            shape=shape_of(facts_of(leaf)[0]),
             dtype=str(leaf.dtype).removeprefix("torch."),
             device=str(leaf.device.type),
         )
