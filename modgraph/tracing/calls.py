@@ -86,6 +86,7 @@ def _patch_module(recorder: Recorder, patches: Patches) -> None:
     quiet_forward, leaf, run = recorder.quiet_forward, recorder.leaf, _in_frame(recorder)
     tracing_state, graph_task = torch._C._get_tracing_state, torch._C._current_graph_task_id
     known, names = recorder.tree.known, recorder.names
+    n_dispatch_modes = torch._C._len_torch_dispatch_stack
 
     @functools.wraps(original_call)
     def __call__(self: nn.Module, *args: Any, **kwargs: Any) -> Any:  # noqa: N807
@@ -121,6 +122,8 @@ def _patch_module(recorder: Recorder, patches: Patches) -> None:
         implementation = type(self)._call_impl
         if implementation is _call_impl:
             implementation = original_impl
+        if n_dispatch_modes() and isinstance(self, torch.jit.ScriptModule):
+            implementation = recorder.unseen(implementation)  # the Python that fakes its kernels is not the model's
         return run(frame, implementation, self, args, kwargs)
 
     @functools.wraps(original_impl)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import torch
 
-from modgraph.tracing.tensors import quietly
+from modgraph.graph.model import Shape
+from modgraph.tracing.tensors import facts_of, quietly, shape_of
 
 SAMPLED = 65_536
 """Values kept of a tensor, evenly spread; of a smaller one all of them."""
@@ -21,7 +22,8 @@ are taken in another order where memory lies otherwise."""
 class Fingerprint:
     """The values of one tensor at one moment."""
 
-    shape: torch.Size
+    shape: Shape | None
+    """None among the sizes for one that differs along the tensor, as of a nested one."""
     dtype: torch.dtype
     checksum: int
     """CRC-32 of all bytes: equal for identical values."""
@@ -29,6 +31,8 @@ class Fingerprint:
     """One dimension, on the CPU."""
     total: float
     """Sum of the finite values, in float64."""
+    count: int
+    """Number of values."""
 
 
 def fingerprint(tensor: torch.Tensor) -> Fingerprint | None:
@@ -38,7 +42,12 @@ def fingerprint(tensor: torch.Tensor) -> Fingerprint | None:
             values = _plain(tensor.detach()).cpu().contiguous().reshape(-1)
             step = max(1, values.numel() // SAMPLED)
             return Fingerprint(
-                tensor.shape, tensor.dtype, _checksum(values), values[::step][:SAMPLED].clone(), _total(values)
+                shape=shape_of(facts_of(tensor)[0]),
+                dtype=tensor.dtype,
+                checksum=_checksum(values),
+                sample=values[::step][:SAMPLED].clone(),
+                total=_total(values),
+                count=values.numel(),
             )
         except Exception:  # a subclass of the user's may refuse with whatever it likes
             return None
@@ -47,7 +56,7 @@ def fingerprint(tensor: torch.Tensor) -> Fingerprint | None:
 def difference(before: Fingerprint, now: Fingerprint) -> str | None:
     """In what the two differ, in words; None where they are the same up to rounding."""
     if before.shape != now.shape:
-        return f"shape {tuple(now.shape)} in place of {tuple(before.shape)}"
+        return f"shape {now.shape} in place of {before.shape}"
     if before.dtype != now.dtype:
         return f"{now.dtype} in place of {before.dtype}"
     if before.checksum == now.checksum:
@@ -65,8 +74,7 @@ def difference(before: Fingerprint, now: Fingerprint) -> str | None:
     apart = float((old[finite] - new[finite]).abs().max()) if finite.any() else 0.0
     if apart > tolerance * scale:
         return f"up to {apart:.3g} apart, of {scale:.3g}"
-    count = before.shape.numel()
-    if abs(before.total - now.total) > tolerance * scale * max(1, count):
+    if abs(before.total - now.total) > tolerance * scale * max(1, before.count):
         return f"the sum is {now.total:.6g} in place of {before.total:.6g}"
     return None
 

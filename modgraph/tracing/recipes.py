@@ -147,7 +147,11 @@ class Recipes:
         self.steps.append(step)
 
     def passed(self, node: str, result: Any) -> None:
-        """A leaf call has ended whose operations are steps, or that returned what it was given."""
+        """A leaf call has ended whose operations are steps, or that returned what it was given.
+
+        Args:
+            result: what it returned, and what it was given and has written into: the call now stands for both.
+        """
         slots = [self.slot_of(tensor) for _, tensor in tensors_in(result, "") if not _is_wrapped(tensor)]
         outputs = [(f"output[{position}]", slot) for position, slot in enumerate(slots)]
         self.steps.append(Step(node, _same, (tuple(map(Place, slots)),), outputs=outputs, passes=True))

@@ -7,6 +7,7 @@ else after the run.
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -164,6 +165,19 @@ class Recorder:
         """Whether this thread's work is none of the traced call's, or another tracer of torch is at work."""
         return self.local.stack is None or _tracing_state() is not None
 
+    def unseen(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """`function`, with nothing recorded of what it does inside."""
+
+        @functools.wraps(function)
+        def run(*args: Any, **kwargs: Any) -> Any:
+            stack, self.local.stack = self.local.stack, None
+            try:
+                return function(*args, **kwargs)
+            finally:
+                self.local.stack = stack
+
+        return run
+
     @staticmethod
     def is_quiet() -> bool:
         """Whether no operation is to be recorded here: inside of one, or with torch functions switched off."""
@@ -298,15 +312,18 @@ class Recorder:
             self.recipes.drop(step)
         elif frame.has_operations or (self.recipes.knows_all(outputs) and not frame.has_written()):
             self.recipes.drop(step)
-            self.recipes.passed(node, result)
+            self.recipes.passed(node, (result, [tensor for _, tensor in frame.inputs] if frame.has_written() else []))
         else:
             changed = [tensor for _, tensor in frame.inputs] if frame.has_written() else []
             self.recipes.finish(step, node, result, changed)
 
     def fail(self, frame: Frame, error: BaseException) -> None:
         """A call ends with an exception."""
-        self._note_failure(error, frame.path)
         self._close(frame)
+        if frame.recomputed and type(error).__name__ == "_StopRecomputationError":  # all that backward needs is there
+            self._say(("exit", frame.index, [], None))
+            return
+        self._note_failure(error, frame.path)
         self._say(("exit", frame.index, [], describe(error)))
 
     def _note_failure(self, error: BaseException, path: str) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import torch
 
 from modgraph.graph.model import Difference, Graph, NotRepeated, Verification
-from modgraph.tracing.dataflow import extent
+from modgraph.tracing.dataflow import extent, place
 from modgraph.tracing.failures import describe
 from modgraph.tracing.fingerprints import difference, fingerprint
 from modgraph.tracing.recipes import Recipes, Slot, Step, given_again, slots_in
@@ -42,7 +42,7 @@ class _Rerun:
         self._made: dict[int, torch.Tensor] = {}
         self._made_by: dict[int, str] = {}
         self._writers: dict[int, list[tuple[str, int, int]]] = {}
-        """By memory: who wrote into it, and the first byte and one past the last that it may have written."""
+        """By memory: who wrote all of a stretch of it, and its first byte and one past the last."""
         self._undefined: set[int] = set()
         """Memory given as it was, into which nothing was written yet."""
         self._unmade: set[int] = set()
@@ -133,7 +133,9 @@ class _Rerun:
         for slot, version in versions.items():
             tensor = self._made.get(slot)
             if tensor is not None and (version is None or _version(tensor) != version):
-                self._writers.setdefault(_memory(tensor), []).append((step.node, *extent(tensor)))
+                low, high, gaps = place(tensor)
+                if gaps is None:
+                    self._writers.setdefault(_memory(tensor), []).append((step.node, low, high))
                 self._undefined.discard(_memory(tensor))
         if step.replaces_memory:
             self._made_by.update(dict.fromkeys(step.overwritten, step.node))
