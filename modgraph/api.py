@@ -43,6 +43,8 @@ def analyze(
     mode: Mode = "eval",
     backward: bool = False,
     stats: bool = False,
+    verify: bool = False,
+    profile: bool = False,
     timeout: float | None = None,
     memory_limit: int | None = None,
     path: Sequence[str] | None = None,
@@ -73,7 +75,14 @@ def analyze(
         ConfigError: an option has a value that it cannot have, or is of no use here.
     """
     options = TraceOptions(
-        device=device, mode=mode, backward=backward, stats=stats, timeout=timeout, memory_limit=memory_limit
+        device=device,
+        mode=mode,
+        backward=backward,
+        stats=stats,
+        verify=verify,
+        profile=profile,
+        timeout=timeout,
+        memory_limit=memory_limit,
     )
     if static:
         asked = options.changed(reading=against is not None)
@@ -169,6 +178,8 @@ def trace(
     mode: Mode = "eval",
     backward: bool = False,
     stats: bool = False,
+    verify: bool = False,
+    profile: bool = False,
     timeout: float | None = None,
 ) -> Graph:
     """What really runs: calls in order, shapes, dataflow. The model is left as it was.
@@ -178,6 +189,9 @@ def trace(
         args: positional arguments of `forward`; a lone tensor is taken as a tuple of one. Without `args` and `kwargs`,
             inputs are inferred.
         kwargs: keyword arguments of `forward`.
+        verify: run the recorded graph again from its own edges, and compare what every step gives with what the run
+            gave: `graph.verification` says what came of it.
+        profile: run the model again to count the operations, seconds and bytes of every call: `graph.profile`.
         timeout: not for a live model, which nothing can stop; `analyze` takes it with a target.
 
     Returns:
@@ -187,7 +201,9 @@ def trace(
         InputError: no inputs were given and none could be inferred, or `forward` does not take those that were given.
         ConfigError: an option has a value that it cannot have, or is of no use here.
     """
-    options = TraceOptions(device=device, mode=mode, backward=backward, stats=stats, timeout=timeout)
+    options = TraceOptions(
+        device=device, mode=mode, backward=backward, stats=stats, verify=verify, profile=profile, timeout=timeout
+    )
     _refuse_for_a_live_model(timeout=timeout)
     return _with_repeats(_trace_live(model, args, kwargs, options))
 

@@ -27,6 +27,10 @@ class TraceOptions:
     """Also run and record the backward pass."""
     stats: bool = False
     """Mean, standard deviation, minimum and maximum of every recorded tensor (and gradient, with `backward`)."""
+    verify: bool = False
+    """Run the recorded graph again from its own edges, and compare what every step gives."""
+    profile: bool = False
+    """Run the model again to count the operations, seconds and bytes of every call."""
     timeout: float | None = None
     """Seconds that the user's code may take, in a process of its own; None is no limit."""
     memory_limit: int | None = None
@@ -37,6 +41,10 @@ class TraceOptions:
         _require_one_of("mode", self.mode, get_args(Mode))
         _require_one_of("backward", self.backward, (True, False))
         _require_one_of("stats", self.stats, (True, False))
+        _require_one_of("verify", self.verify, (True, False))
+        _require_one_of("profile", self.profile, (True, False))
+        if self.verify and self.device == "fake":
+            raise ConfigError("verify compares values, and fake tensors have none", hint="leave out one of the two")
         _require_above_zero("timeout", self.timeout, "seconds", (int, float))
         _require_above_zero("memory_limit", self.memory_limit, "bytes", (int,))
 

@@ -64,6 +64,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     run_group.add_argument("--backward", action="store_true", help="also run and record the backward pass")
     run_group.add_argument("--stats", action="store_true", help="mean, std, min, max of every recorded tensor")
     run_group.add_argument(
+        "--verify",
+        action="store_true",
+        help="run the recorded graph again from its own edges, and compare what every step gives",
+    )
+    run_group.add_argument(
+        "--profile",
+        action="store_true",
+        help="run the model again to count the floating point operations and the time of every call",
+    )
+    run_group.add_argument(
         "--timeout",
         type=_seconds,
         metavar="SECONDS",
@@ -175,6 +185,8 @@ def _options(arguments: argparse.Namespace) -> TraceOptions:
         mode=arguments.mode,
         backward=arguments.backward,
         stats=arguments.stats,
+        verify=arguments.verify,
+        profile=arguments.profile,
         timeout=arguments.timeout,
         memory_limit=arguments.memory_limit,
     )

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from modgraph.export.labels import shape_text
 from modgraph.export.parts import State
 from modgraph.export.text_checkpoint import checkpoint_text
+from modgraph.export.text_run import cost_text, verification_text
 from modgraph.export.text_table import Cell, Column, Pen, table
 from modgraph.export.text_tree import Count, ModuleTree, Row
 from modgraph.graph.model import Graph, ModelInput, TensorInfo
@@ -59,6 +60,8 @@ def summary(
         _totals(graph, tree.hidden_parameters, rows, width, pen),
         _inputs(graph, width, pen),
         checkpoint_text(graph, width, pen),
+        verification_text(graph, width, pen),
+        cost_text(graph, width, pen),
         _findings(graph, width, pen),
         _problems(graph, width, pen),
     ]

@@ -19,6 +19,9 @@ from modgraph.graph.model import (
     ModuleNode,
     Operation,
     Problem,
+    Profile,
+    TensorInfo,
+    Verification,
 )
 
 
@@ -39,9 +42,12 @@ class GraphBuilder:
         self.edges: list[Edge] = []
         self.gaps: list[Gap] = []
         self.backward: list[BackwardRecord] = []
+        self.parameter_gradients: list[TensorInfo] = []
         self.findings: list[Finding] = []
         self.problems: list[Problem] = []
         self.checkpoint: CheckpointComparison | None = None
+        self.verification: Verification | None = None
+        self.profile: Profile | None = None
 
     @classmethod
     def of(cls, graph: Graph) -> GraphBuilder:
@@ -53,9 +59,12 @@ class GraphBuilder:
         builder.edges.extend(graph.edges)
         builder.gaps.extend(graph.gaps)
         builder.backward.extend(graph.backward)
+        builder.parameter_gradients.extend(graph.parameter_gradients)
         builder.findings.extend(graph.findings)
         builder.problems.extend(graph.problems)
         builder.checkpoint = graph.checkpoint
+        builder.verification = graph.verification
+        builder.profile = graph.profile
         return builder
 
     def build(self) -> Graph:
@@ -83,9 +92,12 @@ class GraphBuilder:
                 replace(record, module=renamed[record.module]) if record.module in renamed else record
                 for record in self.backward
             ),
+            parameter_gradients=tuple(self.parameter_gradients),
             findings=tuple(self.findings),
             problems=tuple(self.problems),
             checkpoint=self.checkpoint,
+            verification=self.verification,
+            profile=self.profile,
         )
         check(graph)
         return graph

@@ -30,8 +30,10 @@ from modgraph.graph.model import (
     Operation,
     ParameterInfo,
     Problem,
+    Profile,
     SourceLocation,
     TensorInfo,
+    Verification,
 )
 
 # Bound before a model is imported, whose code may put something else in the place of these functions.
@@ -160,6 +162,13 @@ class GradientEvent(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ParameterGradientEvent(Event):
+    """What backward passes left in a parameter's `grad`."""
+
+    tensor: TensorInfo
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorEvent(Event):
     """The run failed: an exception left the model."""
 
@@ -167,6 +176,20 @@ class ErrorEvent(Event):
     module: str | None = None
     file: str | None = None
     line: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifiedEvent(Event):
+    """The recorded graph was run again from its edges."""
+
+    verification: Verification
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfiledEvent(Event):
+    """The model was run again to be measured."""
+
+    profile: Profile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,7 +206,10 @@ EVENTS: dict[str, type[Event]] = {
     "gap": GapEvent,
     "output": OutputEvent,
     "grad": GradientEvent,
+    "parameter_grad": ParameterGradientEvent,
     "error": ErrorEvent,
+    "verified": VerifiedEvent,
+    "profiled": ProfiledEvent,
     "done": DoneEvent,
 }
 _NAMES: dict[type[Event], str] = {kind: name for name, kind in EVENTS.items()}
@@ -234,8 +260,11 @@ class _Fold:
         self._consumers: list[EnterEvent | OperationEvent | OutputEvent] = []
         self._gaps: list[Gap] = []
         self._gradients: dict[int, _Gradients] = {}
+        self._parameter_gradients: list[TensorInfo] = []
         self._problems: list[Problem] = []
         self._ended = False
+        self._verification: Verification | None = None
+        self._profile: Profile | None = None
 
     def add(self, event: Event) -> None:
         match event:
@@ -255,8 +284,14 @@ class _Fold:
                     self._modules.setdefault(node.path, node)
             case GradientEvent():
                 self._gradient(event)
+            case ParameterGradientEvent():
+                self._parameter_gradients.append(event.tensor)
             case ErrorEvent():
                 self._error(event)
+            case VerifiedEvent():
+                self._verification = event.verification
+            case ProfiledEvent():
+                self._profile = event.profile
             case DoneEvent():
                 self._ended = True
             case _:
@@ -316,8 +351,35 @@ class _Fold:
                     call=index,
                 )
             )
+        builder.parameter_gradients.extend(self._parameter_gradients)
         builder.problems.extend(self._problems)
+        builder.profile = self._profile
+        if self._verification is not None:
+            builder.verification = self._verification
+            builder.problems.extend(self._unproven(self._verification))
         return builder.build()
+
+    def _unproven(self, verification: Verification) -> list[Problem]:
+        """The first step that gave other values when it was run again."""
+        for found in verification.differences[:1]:
+            kind, _, number = found.node.partition(":")
+            event = self._operations.get(int(number)) if kind == "op" else None
+            call = self._calls[int(number)].enter if kind == "call" else None
+            if event is not None and event.call is not None:
+                call = self._calls[event.call].enter
+            step = event or call
+            source = step.source if step is not None else None
+            named = f"{found.node} ({event.name})" if event is not None else found.node
+            return [
+                Problem(
+                    stage="trace",
+                    message=f"run again from the recorded edges, {named} gives another {found.output}: {found.message}",
+                    module=call.module if call is not None else None,
+                    file=source.file if source else None,
+                    line=source.line if source else None,
+                )
+            ]
+        return []
 
     def _broken_off(self) -> Problem:
         innermost = next((call for call in reversed(self._calls) if call.exit is None), None)

@@ -38,13 +38,17 @@ class SourceLocation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statistics:
-    """Summary of a tensor's values; each is None where it has no meaning (an empty or a fake tensor, ...)."""
+    """Summary of a tensor's finite values; each is None where it has no meaning (an empty or a fake tensor, ...)."""
 
     mean: float | None = None
     std: float | None = None
     min: float | None = None
     max: float | None = None
     numel: int | None = None
+    nan: int = 0
+    """Values that are no number."""
+    inf: int = 0
+    """Values that are infinite."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -274,6 +278,72 @@ class CheckpointComparison:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """A step that gave other values when it was run again from the edges."""
+
+    node: str
+    """`op:N`, `call:N` or `output:NAME`."""
+    output: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotRepeated:
+    """A step that could not be run again; those behind it were given what it gave in the run."""
+
+    node: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """What came of running the recorded graph again from its own edges."""
+
+    steps: int
+    """Operations, and calls that show none, from which edges lead to an output."""
+    repeated: int
+    """Those that were run again."""
+    identical: int
+    """Those of them that gave the same values to the last bit."""
+    unused: int = 0
+    """Steps from which no edge leads to an output: they were not run again."""
+    not_repeated: tuple[NotRepeated, ...] = ()
+    differences: tuple[Difference, ...] = ()
+
+    @property
+    def proven(self) -> bool:
+        """Every step was run again and gave what it gave in the run, up to rounding."""
+        return not self.differences and not self.not_repeated
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallCost:
+    """What one call costs, the calls inside it included."""
+
+    call: int
+    flops: int
+    """Floating point operations, by the formulas that torch has: a multiplication and an addition are two."""
+    seconds: float | None = None
+    """None where it ran without values."""
+    allocated: int | None = None
+    """Bytes that the device holds more of afterwards; None on the CPU, whose allocator does not tell."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """What the model costs, in runs of their own."""
+
+    flops: int
+    seconds: float | None = None
+    calls: tuple[CallCost, ...] = ()
+    """By call; none where these runs made other calls than the recorded one."""
+    not_counted: tuple[tuple[str, int], ...] = ()
+    """Operators that compute something and for which torch has no formula, and how often each ran."""
+    problem: str | None = None
+    """Why the figures are missing or cover a part."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelInput:
     """One input of `forward` that the run was given."""
 
@@ -320,10 +390,18 @@ class Graph:
     edges: tuple[Edge, ...] = ()
     gaps: tuple[Gap, ...] = ()
     backward: tuple[BackwardRecord, ...] = ()
+    parameter_gradients: tuple[TensorInfo, ...] = ()
+    """What the backward pass left in each parameter's `grad`, named by the parameter's first path; a parameter that is
+    not here got none."""
     findings: tuple[Finding, ...] = ()
     problems: tuple[Problem, ...] = ()
     checkpoint: CheckpointComparison | None = None
     """What was found of the checkpoint that the model was compared with; None where there was none."""
+
+    verification: Verification | None = None
+    """What came of running it again from its edges; None where that was not asked for."""
+    profile: Profile | None = None
+    """What it costs; None where that was not asked for."""
 
     @property
     def complete(self) -> bool:

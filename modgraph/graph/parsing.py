@@ -16,7 +16,9 @@ from modgraph.graph.model import (
     BackwardRecord,
     BufferInfo,
     Call,
+    CallCost,
     CheckpointComparison,
+    Difference,
     Edge,
     Finding,
     Gap,
@@ -25,15 +27,18 @@ from modgraph.graph.model import (
     ModelInfo,
     ModelInput,
     ModuleNode,
+    NotRepeated,
     Operation,
     ParameterInfo,
     Problem,
+    Profile,
     Repeat,
     Shape,
     ShapeMismatch,
     SourceLocation,
     Statistics,
     TensorInfo,
+    Verification,
 )
 
 SCHEMA = "modgraph/1"
@@ -58,8 +63,13 @@ def parse_graph(text: str) -> Graph:
     builder.edges.extend(_edge(fields) for fields in document.records("edges"))
     builder.gaps.extend(_gap(fields) for fields in document.records("gaps", optional=True))
     builder.backward.extend(_backward(fields) for fields in document.records("backward"))
+    builder.parameter_gradients.extend(
+        _tensor(fields) for fields in document.records("parameter_gradients", optional=True)
+    )
     builder.findings.extend(_finding(fields) for fields in document.records("findings"))
     builder.checkpoint = document.record_or_null("checkpoint", _checkpoint, None)
+    builder.verification = document.record_or_null("verification", _verification, None)
+    builder.profile = document.record_or_null("profile", _profile, None)
     graph = builder.build()
     if document.flag("complete") != graph.complete:
         raise GraphError(
@@ -311,6 +321,8 @@ def _statistics(fields: _Fields) -> Statistics:
         min=fields.number_or_null("min"),
         max=fields.number_or_null("max"),
         numel=fields.integer_or_null("numel"),
+        nan=fields.integer_or_null("nan", 0) or 0,
+        inf=fields.integer_or_null("inf", 0) or 0,
     )
 
 
@@ -382,6 +394,40 @@ def _checkpoint(fields: _Fields) -> CheckpointComparison:
 def _mismatch(fields: _Fields) -> ShapeMismatch:
     return ShapeMismatch(
         key=fields.text("key"), model=fields.shape("model") or (), checkpoint=fields.integers("checkpoint")
+    )
+
+
+def _verification(fields: _Fields) -> Verification:
+    return Verification(
+        steps=fields.integer("steps"),
+        repeated=fields.integer("repeated"),
+        identical=fields.integer("identical"),
+        unused=fields.integer("unused"),
+        not_repeated=tuple(
+            NotRepeated(node=one.text("node"), reason=one.text("reason")) for one in fields.records("not_repeated")
+        ),
+        differences=tuple(
+            Difference(node=one.text("node"), output=one.text("output"), message=one.text("message"))
+            for one in fields.records("differences")
+        ),
+    )
+
+
+def _profile(fields: _Fields) -> Profile:
+    return Profile(
+        flops=fields.integer("flops"),
+        seconds=fields.number_or_null("seconds"),
+        not_counted=tuple((one.text("operator"), one.integer("count")) for one in fields.records("not_counted")),
+        problem=fields.text_or_null("problem"),
+        calls=tuple(
+            CallCost(
+                call=one.integer("call"),
+                flops=one.integer("flops"),
+                seconds=one.number_or_null("seconds"),
+                allocated=one.integer_or_null("allocated"),
+            )
+            for one in fields.records("calls")
+        ),
     )
 
 

@@ -32,10 +32,12 @@ from modgraph.graph.model import (
     Operation,
     ParameterInfo,
     Problem,
+    Profile,
     Repeat,
     SourceLocation,
     Statistics,
     TensorInfo,
+    Verification,
 )
 from modgraph.graph.parsing import SCHEMA, parse_graph
 
@@ -123,9 +125,15 @@ def _graph_record(graph: Graph) -> Record:
     if graph.gaps:
         record["gaps"] = [_gap(gap) for gap in graph.gaps]
     record["backward"] = [_backward(entry) for entry in graph.backward]
+    if graph.parameter_gradients:
+        record["parameter_gradients"] = [_tensor(tensor) for tensor in graph.parameter_gradients]
     record["findings"] = [_finding(finding) for finding in graph.findings]
     if graph.checkpoint is not None:
         record["checkpoint"] = _checkpoint(graph.checkpoint)
+    if graph.verification is not None:
+        record["verification"] = _verification(graph.verification)
+    if graph.profile is not None:
+        record["profile"] = _profile(graph.profile)
     return record
 
 
@@ -259,13 +267,17 @@ def _edge(edge: Edge) -> Record:
 
 
 def _statistics(statistics: Statistics) -> Record:
-    return {
+    record: Record = {
         "mean": _number(statistics.mean),
         "std": _number(statistics.std),
         "min": _number(statistics.min),
         "max": _number(statistics.max),
         "numel": statistics.numel,
     }
+    for name, count in (("nan", statistics.nan), ("inf", statistics.inf)):
+        if count:
+            record[name] = count
+    return record
 
 
 def _number(value: float | None) -> float | str | None:
@@ -338,6 +350,31 @@ def _checkpoint(found: CheckpointComparison) -> Record:
     if found.not_tensors:
         record["not_tensors"] = list(found.not_tensors)
     return record
+
+
+def _verification(found: Verification) -> Record:
+    return {
+        "proven": found.proven,
+        "steps": found.steps,
+        "repeated": found.repeated,
+        "identical": found.identical,
+        "unused": found.unused,
+        "not_repeated": [{"node": one.node, "reason": one.reason} for one in found.not_repeated],
+        "differences": [{"node": one.node, "output": one.output, "message": one.message} for one in found.differences],
+    }
+
+
+def _profile(found: Profile) -> Record:
+    return {
+        "flops": found.flops,
+        "seconds": found.seconds,
+        "not_counted": [{"operator": name, "count": count} for name, count in found.not_counted],
+        "problem": found.problem,
+        "calls": [
+            {"call": one.call, "flops": one.flops, "seconds": one.seconds, "allocated": one.allocated}
+            for one in found.calls
+        ],
+    }
 
 
 def _shape(shape: tuple[int | str | None, ...] | None) -> list[int | str | None] | None:

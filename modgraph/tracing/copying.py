@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import types
 from typing import Any
 
 import torch
@@ -30,6 +31,8 @@ def copied(model: nn.Module, memo: dict[int, Any] | None = None) -> nn.Module:
         made = memo[id(module)]
         for name, value in vars(module).items():
             made.__dict__[name] = _attribute(value, memo)
+    for module in plain:
+        _rebind(module, memo[id(module)], memo)
     return memo[id(model)] if id(model) in memo else copy.deepcopy(model, memo)
 
 
@@ -49,3 +52,37 @@ def _attribute(value: Any, memo: dict[int, Any]) -> Any:
         if isinstance(value, torch.Tensor):
             return value.detach().clone()
         return value
+
+
+def _rebind(module: nn.Module, made: nn.Module, memo: dict[int, Any]) -> None:
+    """Have functions set on a copy (hooks, a replaced forward) reach the copies of the modules in their closures."""
+    before, now = vars(module), vars(made)
+    if "_torchdynamo_orig_callable" in now and "_orig_mod" in now.get("_modules", ()):
+        now["forward"] = now["_modules"]["_orig_mod"].__call__  # else the compiled one of the original
+    stores = [value for name, value in now.items() if isinstance(value, dict) and value is not before[name]]
+    for store in (now, *stores):
+        for name, value in list(store.items()):
+            if type(value) is types.FunctionType:
+                store[name] = _rebound(value, memo)
+
+
+def _rebound(function: types.FunctionType, memo: dict[int, Any]) -> types.FunctionType:
+    cells = function.__closure__ or ()
+    copies = [memo.get(id(_content(cell)), cell) if isinstance(_content(cell), nn.Module) else cell for cell in cells]
+    if all(made is cell for made, cell in zip(copies, cells, strict=True)):
+        return function
+    closure = tuple(c if isinstance(c, types.CellType) else types.CellType(c) for c in copies)
+    made = types.FunctionType(
+        function.__code__, function.__globals__, function.__name__, function.__defaults__, closure
+    )
+    made.__kwdefaults__, made.__qualname__ = function.__kwdefaults__, function.__qualname__
+    made.__module__ = function.__module__
+    made.__dict__.update(function.__dict__)
+    return made
+
+
+def _content(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # not filled yet
+        return None

@@ -6,6 +6,7 @@ again), storages by weak counts that keep the address from being used again.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from typing import Any
 from weakref import ref
@@ -22,8 +23,12 @@ _MAX_WRITES_KEPT_APART = 1024
 """Writes remembered per storage; older ones are then one write of everything."""
 
 
-_Write = tuple[Producers, int, int, int, tuple[int, int]]
-"""Writer, sequence, first byte and one past the last, and the extent that the writer had read of the storage."""
+_Lattice = tuple[int, tuple[tuple[int, int], ...], int]
+"""Of elements that leave gaps between them: the first, strides with lengths from the longest on, bytes per element."""
+_Place = tuple[int, int, "_Lattice | None"]
+"""First byte and one past the last, and how the elements lie if they do not fill that."""
+_Write = tuple[Producers, int, _Place, tuple[int, int]]
+"""Writer, sequence, what it wrote of the storage, and the extent that it had read, all of it."""
 _NOTHING = (0, 0)
 _Entity = tuple[Any, Producers, int, int, Facts]
 """Weak reference to a tensor, who made it, when, the key of its storage, what it looks like."""
@@ -146,7 +151,12 @@ class Dataflow:
         for path, tensor in parameters:
             self._known_before[id(tensor)] = (tensor, path)
             self._registered.add(id(tensor))
-            self.parameters_changed = self.parameters_changed or self.knows(tensor)
+            self.parameters_changed = self.parameters_changed or self.knows(tensor) or self._was_filled(tensor)
+
+    def _was_filled(self, tensor: torch.Tensor) -> bool:
+        """Whether the run itself made the memory of a tensor, as it does of a module that it copies."""
+        first = self._first.get(_storage_key(tensor)[0]) if self._first else None
+        return first is not None and not first[0].startswith("param:")
 
     def _bind_all_known_before(self) -> None:
         """Bind what was registered, so that its memory is known too: only for a run that meets a foreign tensor."""
@@ -173,9 +183,10 @@ class Dataflow:
             writes = self._writes.setdefault(key, [])
             if len(writes) >= _MAX_WRITES_KEPT_APART:
                 _compact(writes)
-            whole = _extent(tensor)
-            written = whole if part is None or part is tensor else _extent(part)
-            writes.append((writer, self._sequence, *written, whole if was_read else _NOTHING))
+            whole = place(tensor)
+            written = whole if part is None or part is tensor else place(part)
+            was_read = was_read and whole[2] is None
+            writes.append((writer, self._sequence, written, whole[:2] if was_read else _NOTHING))
             if id(tensor) in self._registered or self._first[key][0].startswith("param:"):
                 self.parameters_changed = True
 
@@ -183,13 +194,15 @@ class Dataflow:
         writes = self._writes.get(key)
         if not writes or writes[-1][1] <= sequence:
             return []
-        low, high = _extent(tensor)
+        low, high, lattice = place(tensor)
         later: list[Producers] = []
         from_, to = _NOTHING
-        for writer, when, first, last, read in reversed(writes):
+        for writer, when, (first, last, written), read in reversed(writes):
             if when <= sequence:
                 break
             if first < high and low < last and not (from_ <= first and last <= to):
+                if (lattice or written) and _lie_apart(lattice or (low, high), written or (first, last)):
+                    continue
                 later.append(writer)
                 if read[1] - read[0] > to - from_:  # who read all that was there stands for those that wrote it
                     from_, to = read
@@ -248,18 +261,68 @@ def _is_alive(weak: int) -> bool:
     return torch.UntypedStorage._new_with_weak_ptr(weak) is not None
 
 
-def _extent(tensor: torch.Tensor) -> tuple[int, int]:
+def extent(tensor: torch.Tensor) -> tuple[int, int]:
     """First and one past the last byte that `tensor` can touch in its storage."""
+    return place(tensor)[:2]
+
+
+def place(tensor: torch.Tensor) -> _Place:
+    """What of its storage `tensor` can touch."""
     try:
         size = tensor.element_size()
         low = high = int(tensor.storage_offset())
-        for length, stride in zip(tensor.shape, tensor.stride(), strict=True):
+        n_elements = 1
+        strides = tensor.stride()
+        for length, stride in zip(tensor.shape, strides, strict=True):
             if length == 0:
-                return (0, 0)
-            high += (int(length) - 1) * int(stride)
-        return (low * size, (high + 1) * size)
+                return (0, 0, None)
+            if stride:
+                high += (int(length) - 1) * int(stride)
+                n_elements *= int(length)
+        if n_elements > high - low:
+            return (low * size, (high + 1) * size, None)
+        steps = sorted(
+            ((int(s), int(n)) for n, s in zip(tensor.shape, strides, strict=True) if s and n > 1), reverse=True
+        )
+        return (low * size, (high + 1) * size, (low, tuple(steps), size))
     except Exception:  # a symbolic size refuses to become a number, with an error of its own kind: take it for all
-        return (0, 1 << 62)
+        return (0, 1 << 62, None)
+
+
+def _lie_apart(a: _Lattice | tuple[int, int], b: _Lattice | tuple[int, int]) -> bool:
+    """Whether two places with a common extent, one of them at least with gaps, have certainly no element in common.
+
+    Both are boxes on one grid, as slices of one tensor are, or it is not known.
+    """
+    size = next(lattice[2] for lattice in (a, b) if len(lattice) == 3)
+    boxes = [lattice if len(lattice) == 3 else _run(lattice, size) for lattice in (a, b)]
+    strides = sorted({stride for _, steps, _ in boxes for stride, _ in steps}, reverse=True)
+    if any(box[2] != size for box in boxes) or any(s % t for s, t in itertools.pairwise(strides)):
+        return False
+    found = [_on_grid(start, dict(steps), strides) for start, steps, _ in boxes]
+    if found[0] is None or found[1] is None or any(len(dict(steps)) < len(steps) for _, steps, _ in boxes):
+        return False
+    return any(first + n <= second or second + m <= first for (first, n), (second, m) in zip(*found, strict=True))
+
+
+def _run(extent: tuple[int, int], size: int) -> _Lattice:
+    """Elements one beside the other."""
+    start, end = extent[0] // size, extent[1] // size
+    return (start, ((1, end - start),), size)
+
+
+def _on_grid(start: int, lengths: dict[int, int], strides: list[int]) -> list[tuple[int, int]] | None:
+    """By stride: the first index and how many; None where an index goes beyond that of the stride before."""
+    found = []
+    room = None
+    for stride in strides:
+        index, start = divmod(start, stride)
+        length = lengths.get(stride, 1)
+        if room is not None and index + length > room // stride:
+            return None
+        found.append((index, length))
+        room = stride
+    return [*found, (start, 1)]
 
 
 def _merged(first: Producers, others: Iterable[Producers]) -> Producers:
@@ -274,6 +337,6 @@ def _compact(writes: list[_Write]) -> None:
     half = len(writes) // 2
     older = writes[:half]
     writer = _merged((), (write[0] for write in older))
-    low, high = min(write[2] for write in older), max(write[3] for write in older)
-    covering = (writer, older[-1][1], low, high, _NOTHING)
+    low, high = min(write[2][0] for write in older), max(write[2][1] for write in older)
+    covering = (writer, older[-1][1], (low, high, None), _NOTHING)
     writes[:half] = [covering]

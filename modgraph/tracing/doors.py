@@ -79,7 +79,8 @@ def _patch_scripted_functions(recorder: Recorder, patches: Patches) -> None:
         if recorder.is_outside():
             return original(self, *args, **kwargs)
         name = str(getattr(self, "qualified_name", self.name)).removeprefix("__torch__.")
-        return recorder.mode.recorded(Function(Kind.OPERATION, name), functools.partial(original, self), args, kwargs)
+        bound = recorder.unseen(functools.partial(original, self))
+        return recorder.mode.recorded(Function(Kind.OPERATION, name), bound, args, kwargs)
 
     patches.replace(kind, "__call__", call)
 
@@ -120,9 +121,10 @@ def _patch_setters(recorder: Recorder, patches: Patches) -> None:
 
     @functools.wraps(set_memory)
     def set_(self: Any, *args: Any, **kwargs: Any) -> Any:
-        result = set_memory(self, *args, **kwargs)
-        if not recorder.is_outside():
-            recorder.dataflow.forget(self)
+        if recorder.is_outside():
+            return set_memory(self, *args, **kwargs)
+        result = recorder.unseen(set_memory)(self, *args, **kwargs)
+        recorder.dataflow.forget(self)
         return result
 
     patches.replace(torch.Tensor, "set_", set_)
@@ -146,7 +148,7 @@ def _patch_unseen_functions(recorder: Recorder, patches: Patches) -> None:
         def call(*args: Any, original: Any = original, function: Function = function, **kwargs: Any) -> Any:
             if recorder.is_outside() or recorder.is_quiet():
                 return original(*args, **kwargs)
-            return recorder.mode.recorded(function, original, args, kwargs)
+            return recorder.mode.recorded(function, recorder.unseen(original), args, kwargs)
 
         patches.replace(owner, name, functools.wraps(original)(call))
 

@@ -18,10 +18,12 @@ import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
+from modgraph.tracing.recipes import slots_in
 from modgraph.tracing.tensors import ATOMS, EXACT, Named, is_plain_slice, quietly, tensors_in
 
 if TYPE_CHECKING:
     from modgraph.tracing.raw_events import Taken
+    from modgraph.tracing.recipes import Step
     from modgraph.tracing.recorder import Recorder
 
 
@@ -55,7 +57,7 @@ class Function:
     may_change_any: bool = False
     """It changes arguments that its name does not tell: an operator with a mutable schema."""
     counts_no_version: bool = False
-    """It changes its first argument and no version counter tells."""
+    """It changes its first argument and no version counter tells (of fake tensors: the `_foreach_` functions)."""
     gives_known: bool = False
     """What it gives may be a tensor that was seen before, which stays what it was."""
     inplace_at: int = 1000
@@ -68,6 +70,11 @@ class Function:
     @cached_property
     def skipped(self) -> bool:
         return self.kind is Kind.SKIP
+
+    @cached_property
+    def decides_by_value(self) -> bool:
+        """It reads a value, and runs one or another function of the user's."""
+        return self.kind is Kind.HIGHER_ORDER and self.name.rpartition(".")[2] in _GAPS
 
     @cached_property
     def simple(self) -> bool:
@@ -113,6 +120,8 @@ _GAPS = {
     "__repr__": "repr",
     "__str__": "repr",
     "__format__": "repr",
+    "cond": "bool",
+    "while_loop": "bool",
 }
 SHARES_MEMORY = frozenset({"numpy", "dlpack", "data_ptr", "storage"})
 """Gaps through which others can read and write the memory itself."""
@@ -136,7 +145,9 @@ _SHAPE_ONLY_FIRST = frozenset(
         *("new", "new_zeros", "new_ones", "new_empty", "new_empty_strided", "new_full", "new_tensor"),
     }
 )
-_SHAPE_ONLY_SECOND = frozenset({"reshape_as", "view_as", "expand_as", "type_as", "to", "resize_as_", "resize_as"})
+_SHAPE_ONLY_SECOND = frozenset(
+    {"reshape_as", "view_as", "expand_as", "type_as", "to", "resize_as_", "resize_as", "__deepcopy__"}
+)
 _OVERWRITING = frozenset(
     {
         *("copy_", "zero_", "fill_", "uniform_", "normal_", "bernoulli_", "random_", "exponential_", "cauchy_"),
@@ -145,6 +156,10 @@ _OVERWRITING = frozenset(
         *("kaiming_normal_", "orthogonal_", "sparse_", "eye_", "dirac_"),
     }
 )
+_WITHOUT_VALUES = frozenset(
+    {"empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided", "new", "resize_"}
+)
+"""What they give holds whatever the memory held."""
 _ITERATORS: tuple[type, ...] = (type(iter(())), type(iter([])))
 
 
@@ -156,6 +171,7 @@ class OperationMode(TorchFunctionMode):  # type: ignore[misc]
         self._recorder = recorder
         self._local = recorder.local
         self._functions: dict[Any, Function] = {}
+        self._is_lean = recorder.recipes is None
 
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -165,7 +181,7 @@ class OperationMode(TorchFunctionMode):  # type: ignore[misc]
             function = self._functions[func] = classified(func)
         if function.skipped or self._local.stack is None or _tracing_state() is not None:
             return func(*args, **(kwargs or {}))
-        if function.simple and not kwargs and _n_modes() == 0:
+        if function.simple and not kwargs and self._is_lean and _n_modes() == 0:
             arrived: list[Named] = []
             for name, argument in zip(_ARGUMENT_NAMES, args):  # noqa: B905
                 kind = type(argument)
@@ -209,12 +225,14 @@ class OperationMode(TorchFunctionMode):  # type: ignore[misc]
             arrived = _arguments(args, kwargs)
             flows, versions = self._before(function, arrived, args, kwargs)
             arrived = _each_once(arrived)
+            recipes = self._recorder.recipes
+            step = recipes.prepare(func, args, kwargs) if recipes is not None else None
         if function.kind is Kind.HIGHER_ORDER:
             result = func(*map(self._seeing, args), **{name: self._seeing(value) for name, value in kwargs.items()})
         else:
             result = func(*args, **kwargs)
         with quietly():
-            self._after(function, arrived, flows, versions, args, kwargs, result)
+            self._after(function, arrived, flows, versions, args, kwargs, result, step)
         return result
 
     def _seeing(self, argument: Any) -> Any:
@@ -256,6 +274,7 @@ class OperationMode(TorchFunctionMode):  # type: ignore[misc]
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         result: Any,
+        step: Step | None = None,
     ) -> None:
         if versions is None or function.counts_no_version:
             changed = function.may_write(arrived, args, kwargs)
@@ -269,9 +288,27 @@ class OperationMode(TorchFunctionMode):  # type: ignore[misc]
         ):  # what its functions made has come from their operations already
             made = [tensor for tensor in made if not self._recorder.dataflow.knows(tensor)]
         if made or changed:
-            self._recorder.operation(function.name, flows, made, _regions(function, args, changed))
-        elif function.kind is Kind.GAP and arrived:
+            index = self._recorder.operation(function.name, flows, made, _regions(function, args, changed))
+            if step is not None and index is not None:
+                self._keep_step(step, function, index, result, changed)
+        elif function.decides_by_value or (function.kind is Kind.GAP and arrived):
             self._recorder.gap(_gap_of(function), arrived)
+
+    def _keep_step(self, step: Step, function: Function, index: int, result: Any, changed: list[torch.Tensor]) -> None:
+        recipes = self._recorder.recipes
+        assert recipes is not None
+        if function.kind is Kind.HIGHER_ORDER:
+            step.cannot("it runs functions of the model's own")
+        elif function.name == "torch.autograd.grad":
+            step.cannot("it goes back through what autograd remembers of the run")
+        first: set[int] = set()
+        if function.ignores_first and function.in_place:
+            named = [value for name, value in step.kwargs.items() if name in _FIRST_BY_NAME]
+            first.update(slots_in((*step.args[:1], *named)))
+        step.overwritten = frozenset(first.union(slots_in(step.kwargs.get("out"))))
+        step.replaces_memory = function.replaces_memory
+        step.gives_values = function.name.rpartition(".")[2] not in _WITHOUT_VALUES
+        recipes.finish(step, f"op:{index}", result, changed)
 
 
 Versions = list[int] | None
@@ -305,11 +342,15 @@ def _each_once(named: list[Named]) -> list[Named]:
 
 
 def _is_read(function: Function, place: str) -> bool:
-    if place.startswith("args[0]"):
+    if place.startswith("args[0]") or place in _FIRST_BY_NAME:
         return not function.ignores_first
     if place.startswith("args[1]") or place == "other":
         return not function.ignores_second
     return not _is_out(place)
+
+
+_FIRST_BY_NAME = frozenset({"input", "self", "tensor"})
+"""Names of the first parameter, where it is given by keyword: `torch.nn.init` does so."""
 
 
 def _is_out(place: str) -> bool:
@@ -368,7 +409,10 @@ def classified(func: Any) -> Function:
     if isinstance(func, torch._ops.HigherOrderOperator):
         return Function(Kind.HIGHER_ORDER, name)
     if last in ("__get__", "__set__", "__delete__"):
-        attribute = getattr(getattr(func, "__self__", None), "__name__", "")
+        owner = getattr(func, "__self__", None)
+        if isinstance(owner, property):  # one that a watch has been put on
+            owner = getattr(owner.fget, "__self__", None)
+        attribute = getattr(owner, "__name__", "")
         name = f"torch.Tensor.{attribute}"
         if last == "__get__" and attribute in _TENSOR_GETTERS:
             return Function(Kind.OPERATION, name, gives_known=attribute == "grad")
@@ -394,7 +438,7 @@ def classified(func: Any) -> Function:
         in_place=in_place,
         reads_all=not (first or second),
         may_change_any=_changes_by_schema(func),
-        counts_no_version=last in _COUNTS_NO_VERSION,
+        counts_no_version=last in _COUNTS_NO_VERSION or (in_place and last.startswith("_foreach_")),
         inplace_at=_position_of_inplace(func),
     )
 

@@ -7,6 +7,7 @@ else after the run.
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -18,15 +19,17 @@ import torch
 from torch import nn
 from torch.utils._python_dispatch import _get_current_dispatch_mode_stack as _dispatch_modes
 
-from modgraph.graph.events import ErrorEvent, Event
+from modgraph.graph.events import ErrorEvent, Event, ParameterGradientEvent
 from modgraph.graph.model import SourceLocation, Statistics
 from modgraph.tracing.arguments import Names, inputs_of, output_name
 from modgraph.tracing.dataflow import Dataflow
 from modgraph.tracing.failures import describe, user_line
+from modgraph.tracing.frames import Frame
 from modgraph.tracing.operations import SHARES_MEMORY, OperationMode, version_of
 from modgraph.tracing.raw_events import Raw, Taken, as_event
+from modgraph.tracing.recipes import Recipes, Step
 from modgraph.tracing.sites import Site, location_of, site_of
-from modgraph.tracing.tensors import EXACT, Named, facts_of, quietly, statistics_of, tensors_in
+from modgraph.tracing.tensors import EXACT, Named, described, facts_of, quietly, statistics_of, tensors_in
 from modgraph.tracing.tree import Tree
 
 _n_modes = torch._C._len_torch_function_stack
@@ -37,31 +40,6 @@ _is_enabled = torch._C._is_torch_function_enabled
 
 Changed = tuple[torch.Tensor, torch.Tensor, bool]
 """A tensor that was written into, the part of it that was, and whether its values were read before."""
-
-
-class Frame:
-    """One open call."""
-
-    __slots__ = (
-        *("awaits_call", "has_children", "index", "inputs", "module", "parent", "path", "recomputed", "site"),
-        "versions",
-    )
-
-    def __init__(
-        self, module: nn.Module, path: str, parent: Frame | None, site: Site | None, inputs: list[Named]
-    ) -> None:
-        self.index = -1
-        self.module = module
-        self.path = path
-        self.parent = parent
-        self.site = site
-        self.inputs = inputs
-        self.versions: list[int] | None = None
-        self.has_children = False
-        """A call began inside: it is no leaf."""
-        self.recomputed = False
-        self.awaits_call = False
-        """The class has a `__call__` of its own, and that of `Module` was not reached yet."""
 
 
 class _ThreadState(threading.local):
@@ -79,10 +57,12 @@ class Recorder:
         statistics: bool = False,
         emit: Callable[[Event], None] | None = None,
         on_exit: Callable[[int, list[Named], list[Named]], None] | None = None,
+        verify: bool = False,
     ) -> None:
         self.tree = tree
         self.local = _ThreadState()
         self.dataflow = Dataflow()
+        self.recipes = Recipes(self.dataflow) if verify else None
         self.mode = OperationMode(self)
         self.on_new_class: Callable[[type], None] = lambda _: None
         self.on_new_module: Callable[[nn.Module], None] = lambda _: None
@@ -99,13 +79,15 @@ class Recorder:
         """The user's `forward` behind each of the wrappers that are set on classes now."""
         self._n_calls = 0
         self._n_operations = 0
-        self.is_lean = emit is None and on_exit is None and not statistics
+        self.is_lean = emit is None and on_exit is None and not statistics and not verify
         """Nobody asks for more than the graph, so that `leaf` does."""
         self._measure = self._statistics_of if statistics else None
         self._measured: dict[int, tuple[Any, int | None, Statistics | None]] = {}
         self.names: dict[type, Names] = {}
         self._quiet_classes: dict[type, Callable[..., Any] | None] = {}
         self._failure: tuple[BaseException, str] | None = None
+        self.has_failed = False
+        """An exception left the model."""
         self.before_write: Callable[[torch.Tensor], None] = lambda _: None
 
     # What is said
@@ -145,6 +127,7 @@ class Recorder:
         self._quiet_classes.clear()
         self._measured.clear()
         self._failure = None
+        self.recipes = None
 
     # Threads
 
@@ -182,6 +165,19 @@ class Recorder:
         """Whether this thread's work is none of the traced call's, or another tracer of torch is at work."""
         return self.local.stack is None or _tracing_state() is not None
 
+    def unseen(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """`function`, with nothing recorded of what it does inside."""
+
+        @functools.wraps(function)
+        def run(*args: Any, **kwargs: Any) -> Any:
+            stack, self.local.stack = self.local.stack, None
+            try:
+                return function(*args, **kwargs)
+            finally:
+                self.local.stack = stack
+
+        return run
+
     @staticmethod
     def is_quiet() -> bool:
         """Whether no operation is to be recorded here: inside of one, or with torch functions switched off."""
@@ -193,6 +189,8 @@ class Recorder:
             self.before_write(tensor)
             self.dataflow.arrival(tensor)
             self._measured.pop(id(tensor), None)
+            if self.recipes is not None:
+                self.recipes.forget(tensor)
         taken = [self.dataflow.forget(tensor) for tensor in tensors]
 
         def put_back(*others: torch.Tensor) -> None:
@@ -236,6 +234,8 @@ class Recorder:
             frame.index = index = self._n_calls
             self._n_calls = index + 1
             self._say(("enter", index, path, parent_index, taken, site, direct, frame.recomputed))
+        if self.recipes is not None and not frame.recomputed:
+            frame.step = self.recipes.prepare(_forward_again(module, direct), args, kwargs)
         stack.append(frame)
         return frame
 
@@ -298,13 +298,32 @@ class Recorder:
                         self.dataflow.write(tensor, producer)
             left = [(name, bind(tensor, producer), measure and measure(tensor)) for name, tensor in outputs]
         self._say(("exit", frame.index, left, None))
+        if frame.step is not None:
+            self._keep_call(frame, frame.step, result)
         if self._on_exit is not None and not frame.recomputed:
             self._on_exit(frame.index, frame.inputs, outputs)
 
+    def _keep_call(self, frame: Frame, step: Step, result: Any) -> None:
+        """A call that showed no operation is a step to be run again; one that showed some has them as its steps."""
+        assert self.recipes is not None
+        node = f"call:{frame.index}"
+        outputs = tensors_in(result, "output")
+        if frame.has_children:
+            self.recipes.drop(step)
+        elif frame.has_operations or (self.recipes.knows_all(outputs) and not frame.has_written()):
+            self.recipes.drop(step)
+            self.recipes.passed(node, (result, [tensor for _, tensor in frame.inputs] if frame.has_written() else []))
+        else:
+            changed = [tensor for _, tensor in frame.inputs] if frame.has_written() else []
+            self.recipes.finish(step, node, result, changed)
+
     def fail(self, frame: Frame, error: BaseException) -> None:
         """A call ends with an exception."""
-        self._note_failure(error, frame.path)
         self._close(frame)
+        if frame.recomputed and type(error).__name__ == "_StopRecomputationError":  # all that backward needs is there
+            self._say(("exit", frame.index, [], None))
+            return
+        self._note_failure(error, frame.path)
         self._say(("exit", frame.index, [], describe(error)))
 
     def _note_failure(self, error: BaseException, path: str) -> None:
@@ -320,6 +339,7 @@ class Recorder:
 
     def failed(self, error: BaseException) -> None:
         """An exception left the model: where it came from is the innermost call that it went through."""
+        self.has_failed = True
         module = self._failure[1] if self._failure is not None and self._failure[0] is error else None
         file, line = user_line(error)
         self.say(ErrorEvent(message=describe(error), module=module, file=file, line=line))
@@ -338,7 +358,11 @@ class Recorder:
 
     def register_parameters(self) -> None:
         """Make the parameters and buffers of modules not yet seen known as such."""
-        self.dataflow.register(self.tree.new_tensors())
+        tensors = list(self.tree.new_tensors())
+        self.dataflow.register(tensors)
+        if self.recipes is not None:
+            for path, tensor in tensors:
+                self.recipes.source(f"param:{path}", tensor)
 
     def quiet_forward(self, module: nn.Module) -> Callable[..., Any] | None:
         """The `forward` to be called with torch functions off, so that its operations are not recorded; or None.
@@ -397,12 +421,15 @@ class Recorder:
 
     def operation(
         self, name: str, flows: list[Taken], made: Sequence[torch.Tensor], changed: Sequence[Changed]
-    ) -> None:
-        """A torch function has run: it made and changed these tensors."""
+    ) -> int | None:
+        """A torch function has run: it made and changed these tensors. Gives its number; None where it ran again for
+        backward."""
         stack = self.local.stack
         top = stack[-1] if stack else None
-        if top is not None and top.recomputed:
-            return
+        if top is not None:
+            if top.recomputed:
+                return None
+            top.has_operations = True
         site = site_of(sys._getframe(3), top.site if top else None)
         with self._lock:
             index = self._n_operations
@@ -413,6 +440,7 @@ class Recorder:
             self.dataflow.write(tensor, producer, part, was_read=was_read)
         for tensor in made:
             self.dataflow.bind(tensor, producer)
+        return index
 
     def gap(self, kind: str, read: list[Named]) -> None:
         """The value of a tensor was given to Python."""
@@ -428,10 +456,25 @@ class Recorder:
         for name, tensor in tensors_in(result, "output"):
             end = "0" if name == "output" else output_name(name.removeprefix("output"))
             self._say(("output", end, self.flows([(name, tensor)])))
+            if self.recipes is not None:
+                self.recipes.outputs.append((end, self.recipes.slot_of(tensor)))
+
+    def parameter_gradients(self) -> None:
+        """What backward passes have left in the parameters."""
+        for path, parameter in self.tree.parameters():
+            gradient = parameter.grad
+            if gradient is not None:
+                measured = self._measure and self._measure(gradient)
+                self.say(ParameterGradientEvent(tensor=described(path, facts_of(gradient), measured)))
 
     def gradient(self, call: int, side: str, name: str, gradient: torch.Tensor) -> None:
         """A gradient passed a call."""
         self._say(("grad", call, side, (name, facts_of(gradient), self._measure and self._measure(gradient))))
+
+
+def _forward_again(module: nn.Module, direct: bool) -> Callable[..., Any]:
+    forward: Callable[..., Any] = module.forward if direct else module
+    return forward
 
 
 def _torch_forward(kind: Any, originals: dict[Any, Callable[..., Any]]) -> Callable[..., Any] | None:

@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch._subclasses.fake_tensor import unset_fake_temporarily
 
 from modgraph.tracing.kept_tensor import KeptTensor, storage_of, unwrapped
 from modgraph.tracing.tensors import ATOMS, instance_slots, quietly
@@ -31,7 +32,10 @@ _NOT_LOOKED_INTO = frozenset({*sys.stdlib_module_names, "torch", "numpy"})
 
 
 class Snapshot:
-    """The state of some modules and arguments at one moment. `restore` may be called once."""
+    """The state of some modules and arguments at one moment. `restore` may be called once.
+
+    Tensors are read and written with any fake mode off: under it, what is real would be put back as something fake.
+    """
 
     def __init__(self, modules: Iterable[nn.Module], arguments: Any) -> None:
         self._undo: list[tuple[Any, ...]] = []
@@ -40,9 +44,9 @@ class Snapshot:
         self._looked_into: dict[int, Any] = {}
         for put_back in random_states():
             self._later(put_back)
-        with quietly(), torch.no_grad():
+        with unset_fake_temporarily(), quietly(), torch.no_grad():
             for module in modules:
-                self.keep(module)
+                self._keep_module(module)
             self._keep_contents(arguments)
 
     def _later(self, *action: Any) -> None:
@@ -51,6 +55,10 @@ class Snapshot:
 
     def keep(self, module: nn.Module) -> None:
         """Keep the state of one module (not of those below it)."""
+        with unset_fake_temporarily():
+            self._keep_module(module)
+
+    def _keep_module(self, module: nn.Module) -> None:
         state = object.__getattribute__(module, "__dict__")
         self._later(_restore_class, module, type(module))
         self._later(_restore_mapping, dict, state, dict(state))
@@ -62,7 +70,7 @@ class Snapshot:
             if name == "_parameters":
                 for parameter in dict(value).values() if isinstance(value, dict) else ():
                     if parameter is not None:
-                        self.keep_tensor(parameter, with_values=renormalises)
+                        self._keep_tensor(parameter, with_values=renormalises)
             if type(value) not in ATOMS:
                 self._keep_contents(value)
 
@@ -74,7 +82,7 @@ class Snapshot:
             if type(item) in ATOMS or isinstance(item, nn.Module):
                 continue
             if isinstance(item, torch.Tensor):
-                self.keep_tensor(item, with_values=not isinstance(item, nn.Parameter))
+                self._keep_tensor(item, with_values=not isinstance(item, nn.Parameter))
             elif id(item) not in self._looked_into and len(self._looked_into) < MAX_KEPT:
                 self._looked_into[id(item)] = item
                 contents = self._keep_one(item)
@@ -123,8 +131,12 @@ class Snapshot:
         self._later(_restore_mapping, dict, state, dict(state))
         return [*slots.values(), *state.values()]
 
-    def keep_tensor(self, tensor: torch.Tensor, *, with_values: bool = False) -> None:
+    def keep_tensor(self, tensor: torch.Tensor) -> None:
         """Keep the memory, flags and gradient of one tensor."""
+        with unset_fake_temporarily():
+            self._keep_tensor(tensor, with_values=False)
+
+    def _keep_tensor(self, tensor: torch.Tensor, *, with_values: bool) -> None:
         kept = self._tensors.get(id(tensor))
         if kept is None:
             try:
@@ -143,9 +155,12 @@ class Snapshot:
         """
         kept = self._tensors.get(id(tensor))
         storage = storage_of(unwrapped(tensor))
-        for sharing in self._sharing.get(storage, ()) if storage else (kept,):
-            if sharing is not None:
-                sharing.keep_values()
+        sharing = self._sharing.get(storage, ()) if storage else (kept,)
+        if sharing:
+            with unset_fake_temporarily():
+                for each in sharing:
+                    if each is not None:
+                        each.keep_values()
 
     def set_gradients_aside(self) -> None:
         """Let the tensors begin without gradients; `restore` gives them back, untouched."""
@@ -155,7 +170,7 @@ class Snapshot:
     def restore(self) -> list[Exception]:
         """Put everything back; gives what could not be. Every part is tried, whatever another raises."""
         failures: list[Exception] = []
-        with quietly(), torch.no_grad():
+        with unset_fake_temporarily(), quietly(), torch.no_grad():
             while self._undo:
                 function, *arguments = self._undo.pop()
                 try:

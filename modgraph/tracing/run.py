@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
@@ -9,8 +10,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from modgraph.graph.events import DoneEvent, ErrorEvent, Event, StartEvent, replay
-from modgraph.graph.model import Graph, ModelInfo
+from modgraph.graph.events import DoneEvent, ErrorEvent, Event, ProfiledEvent, StartEvent, VerifiedEvent, replay
+from modgraph.graph.model import Graph, ModelInfo, Profile, Verification
 from modgraph.options import TraceOptions
 from modgraph.tracing.arguments import Names
 from modgraph.tracing.backward import GradientHooks, leaves_of, loss_of, without_history
@@ -18,11 +19,14 @@ from modgraph.tracing.calls import recorded_calls
 from modgraph.tracing.failures import describe, is_interruption
 from modgraph.tracing.hooks import global_hooks, has_global_forward_hooks
 from modgraph.tracing.patches import one_at_a_time
+from modgraph.tracing.profiling import profiled
+from modgraph.tracing.recipes import Recipes
 from modgraph.tracing.recorder import Recorder
 from modgraph.tracing.restore import Snapshot
 from modgraph.tracing.sites import stop_at
 from modgraph.tracing.tensors import model_input, quietly, tensors_in
 from modgraph.tracing.tree import Tree
+from modgraph.tracing.verification import verified
 
 
 def trace(
@@ -62,7 +66,9 @@ def _traced(
         statistics=options.stats,
         emit=None if emit is None else pass_on,
         on_exit=gradients.watch if gradients is not None else None,
+        verify=options.verify,
     )
+    recipes = recorder.recipes
     recorder.observes_hooks = has_global_forward_hooks()
     snapshot = Snapshot((module for module, _ in tree.modules()), (args, kwargs))
     recorder.before_write = snapshot.before_write
@@ -74,13 +80,68 @@ def _traced(
         if gradients is not None:
             gradients.remove()
         lost += snapshot.restore()
+        modules, registered = [module for module, _ in tree.modules()], tree.registered_modules()
+        paths = {id(module): path for module, path in tree.modules()}
         with quietly():
             recorder.close()
     events.extend(recorder.events())
     if lost:
         pass_on(ErrorEvent(message=f"a part of the model could not be put back as it was: {describe(lost[0])}"))
+    if recipes is not None and not recorder.has_failed:
+        pass_on(
+            VerifiedEvent(
+                verification=_verified(model, (args, kwargs), options, (modules, registered), replay(events), recipes)
+            )
+        )
+    if options.profile and not recorder.has_failed:
+        found_cost = _profiled(model, (args, kwargs), options, (modules, registered), replay(events), paths)
+        pass_on(ProfiledEvent(profile=found_cost))
     pass_on(DoneEvent())
     return replay(events)
+
+
+def _profiled(
+    model: nn.Module,
+    arguments: Any,
+    options: TraceOptions,
+    modules: tuple[list[nn.Module], list[nn.Module]],
+    graph: Graph,
+    paths: dict[int, str],
+) -> Profile:
+    """What every call costs; the model is left as it was."""
+    every, registered = modules
+    args, kwargs = arguments
+
+    def run(mode: contextlib.AbstractContextManager[Any]) -> None:
+        snapshot = Snapshot(every, arguments)
+        try:
+            with torch.no_grad():
+                _set_mode(model, options, registered)
+                with mode:
+                    model(*args, **kwargs)
+        finally:
+            snapshot.restore()
+
+    return profiled(graph, run, paths, device=options.device, counts_only=options.device == "fake")
+
+
+def _verified(
+    model: nn.Module,
+    arguments: Any,
+    options: TraceOptions,
+    modules: tuple[list[nn.Module], list[nn.Module]],
+    graph: Graph,
+    recipes: Recipes,
+) -> Verification:
+    """Runs the recorded graph again from its edges; the model is left as it was."""
+    every, registered = modules
+    snapshot = Snapshot(every, arguments)
+    try:
+        with torch.no_grad():
+            _set_mode(model, options, registered)
+            return verified(graph, recipes)
+    finally:
+        snapshot.restore()
 
 
 def _run(
@@ -96,7 +157,7 @@ def _run(
     grad = torch.enable_grad() if options.backward else torch.no_grad()
     try:
         with recorded_calls(recorder), grad:
-            _set_mode(model, options, recorder.tree)
+            _set_mode(model, options, recorder.tree.registered_modules())
             with quietly():
                 if gradients is not None:
                     args, kwargs = without_history((args, kwargs))
@@ -117,10 +178,9 @@ def _run(
 stop_at.add(id(_run.__code__))
 
 
-def _set_mode(model: nn.Module, options: TraceOptions, tree: Tree) -> None:
+def _set_mode(model: nn.Module, options: TraceOptions, registered: list[nn.Module]) -> None:
     """Eval or train by the model's own method, which may keep parts as they are; nothing where it is so already."""
     training = options.mode == "train"
-    registered = tree.registered_modules()
     if all(_is_training(module) is training for module in registered[: 1 if training else None]):
         return
     try:
@@ -152,6 +212,8 @@ def _run_backward(result: Any, recorder: Recorder, snapshot: Snapshot, gradients
         loss.backward()
     finally:
         recorder.in_backward = False
+    with quietly():
+        recorder.parameter_gradients()
 
 
 def _name_inputs(model: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], recorder: Recorder) -> None:
@@ -161,6 +223,8 @@ def _name_inputs(model: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
             named.setdefault(id(tensor), (tensor, place))
     for tensor, place in named.values():
         recorder.dataflow.bind(tensor, (f"input:{place}",))
+        if recorder.recipes is not None:
+            recorder.recipes.source(f"input:{place}", tensor)
 
 
 def _named_arguments(model: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterable[tuple[str, Any]]:

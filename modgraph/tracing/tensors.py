@@ -211,10 +211,11 @@ def _symbolic(size: Any) -> int | str | None:
 
 
 def statistics_of(tensor: torch.Tensor) -> Statistics | None:
-    """Mean, population standard deviation, minimum and maximum of the values; None where there are none to read.
+    """Mean, population standard deviation, minimum and maximum of the finite values, and how many others there are.
 
-    Low precisions are accumulated in float32, others in float64. Complex numbers count by magnitude, sparse ones by
-    their stored values, quantised ones as what they stand for. Of empty tensors only the number of elements is known.
+    None where there are no values to read. Low precisions are accumulated in float32, others in float64. Complex
+    numbers count by magnitude, sparse ones by their stored values, quantised ones as what they stand for. Of empty
+    tensors only the number of elements is known.
     """
     if tensor.device.type == "meta" or is_fake(tensor):
         return None
@@ -243,14 +244,22 @@ def _statistics(tensor: torch.Tensor) -> Statistics:
     if tensor.device.type == "mps":
         wide = torch.float32
     values = tensor.to(wide)
+    numbers = _moments(values)
+    nan = inf = 0
+    if not all(map(math.isfinite, numbers)):
+        nan, inf = int(values.isnan().sum()), int(values.isinf().sum())
+        values = values[values.isfinite()]
+        numbers = _moments(values) if values.numel() else []
+    mean, std, low, high = (value if math.isfinite(value) else None for value in numbers or [math.nan] * 4)
+    return Statistics(mean=mean, std=std, min=low, max=high, numel=numel, nan=nan, inf=inf)
+
+
+def _moments(values: torch.Tensor) -> list[float]:
+    """Mean, standard deviation, minimum and maximum, read in one step."""
     std, mean = torch.std_mean(values, correction=0)
     low, high = torch.aminmax(values)
-    numbers = [_number(value) for value in torch.stack([mean, std, low, high]).tolist()]
-    return Statistics(mean=numbers[0], std=numbers[1], min=numbers[2], max=numbers[3], numel=numel)
-
-
-def _number(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+    numbers: list[float] = torch.stack([mean, std, low, high]).tolist()
+    return numbers
 
 
 def is_fake(tensor: torch.Tensor) -> bool:

@@ -142,6 +142,10 @@ class Tree:
         fresh, self._fresh_tensors = self._fresh_tensors, []
         return fresh
 
+    def parameters(self) -> list[tuple[str, torch.Tensor]]:
+        """Every parameter by its first path."""
+        return [(path, tensor) for tensor, path in self._tensor_paths.values() if isinstance(tensor, nn.Parameter)]
+
     def release(self) -> None:
         """Let go of the modules and tensors; `nodes` stay."""
         self.known.clear()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import sys
 import threading
@@ -19,8 +20,14 @@ class State:
         import torch
         from torch import nn
 
-        self.modules = list(model.modules())
+        from modgraph.tracing.tree import Tree
+
+        registered = list(model.modules())
+        known = set(map(id, registered))
+        hidden = [module for module, _ in Tree(model).modules() if id(module) not in known]
+        self.modules = [*registered, *hidden]
         self.tensors = [*model.parameters(), *model.buffers(), *tensors]
+        self.tensors += [t for module in hidden for t in (*module.parameters(False), *module.buffers(False))]
         self.values = [None if torch.nn.parameter.is_lazy(t) else t.detach().clone() for t in self.tensors]
         self.facts = [self.of_tensor(t) for t in self.tensors]
         self.attributes = [dict(m.__dict__) for m in self.modules]
@@ -106,6 +113,19 @@ def traced():
         return graph
 
     return run
+
+
+@pytest.fixture
+def unchanged():
+    """`with unchanged(model, tensors)`: afterwards everything is as it was before."""
+
+    @contextlib.contextmanager
+    def check(model, tensors):
+        state = State(model, tensors)
+        yield
+        state.check()
+
+    return check
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ import torch
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensor
 
+import modgraph
 from modgraph.options import TraceOptions
 from modgraph.source.targets import parse_target
 from modgraph.tracing import fake, trace_graph
@@ -109,6 +110,30 @@ def test_a_fake_copy_leaves_the_model_alone() -> None:
     assert not any(isinstance(tensor, FakeTensor) for tensor in [*tensors_of(model), model.plain])
     assert copied.head.weight is copied.embed.weight
     assert copied.hidden[0] is not model.hidden[0]
+
+
+BESIDE = nn.Linear(4, 4)
+
+
+def test_real_modules_that_a_fake_copy_still_reaches_keep_their_memory() -> None:
+    hidden, met = nn.Linear(4, 4), nn.BatchNorm1d(4)
+
+    class Net(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.function = lambda x: hidden(x)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return met(BESIDE(self.function(x)))
+
+    before = {id(tensor): tensor.detach().clone() for layer in (hidden, met, BESIDE) for tensor in tensors_of(layer)}
+    graph = modgraph.trace(Net(), (torch.rand(2, 4),), device="fake", backward=True, mode="train")
+    assert graph.complete
+    for layer in (hidden, met, BESIDE):
+        for tensor in tensors_of(layer):
+            assert tensor.device.type == "cpu"
+            assert torch.equal(tensor, before[id(tensor)])
+            assert tensor.grad is None
 
 
 def test_a_model_larger_than_memory_is_built_and_traced(tmp_path: Path) -> None:

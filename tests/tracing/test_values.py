@@ -269,7 +269,13 @@ def test_statistics_of_every_kind_of_tensor():
     assert numbers(torch.ones(3, device="meta")) is None
     assert numbers(torch.full((100_000,), 300.0, dtype=torch.float16)) == (300.0, 0.0, 300.0, 300.0, 100_000)
     assert numbers(torch.full((9,), 3.0, dtype=torch.bfloat16))[:2] == (3.0, 0.0)
-    assert numbers(torch.tensor([float("nan"), 1.0])) == (None, None, None, None, 2)
+    assert numbers(torch.tensor([float("nan"), 1.0])) == (1.0, 0.0, 1.0, 1.0, 2)
+    odd = statistics_of(torch.tensor([float("nan"), float("inf"), -float("inf"), 2.0, 4.0]))
+    assert odd is not None
+    assert (odd.mean, odd.std, odd.min, odd.max, odd.numel, odd.nan, odd.inf) == (3.0, 1.0, 2.0, 4.0, 5, 1, 2)
+    none = statistics_of(torch.tensor([float("nan")]))
+    assert none is not None
+    assert (none.mean, none.numel, none.nan) == (None, 1, 1)
     assert numbers(torch.tensor(2.0, requires_grad=True)) == (2.0, 0.0, 2.0, 2.0, 1)
     nested = torch.nested.nested_tensor([torch.ones(2), torch.full((2,), 3.0)])
     assert numbers(nested) == (2.0, 1.0, 1.0, 3.0, 4)

@@ -278,6 +278,36 @@ def test_a_cache_filled_step_by_step_under_kept_views_has_linear_edges(traced):
     assert steps(60) < 2.2 * steps(30)
 
 
+def test_places_that_lie_apart_have_no_element_in_common():
+    import itertools
+
+    from modgraph.tracing.dataflow import _lie_apart, place
+
+    base = torch.arange(48).view(4, 3, 4)
+    rows = [
+        base[i:j, k:m, n:o]
+        for i, j in ((0, 2), (1, 4))
+        for k, m in ((0, 1), (1, 3))
+        for n, o in ((0, 2), (1, 2), (2, 4))
+    ]
+    rows += [base[1], base[:, 1], base[:, :, 3], base[2, 1:], base.view(-1)[5:30], base.view(-1)[::2], base.mT[1:2]]
+    rows += [
+        base.flatten(1)[:, 6:],
+        base.diagonal(0, 0, 1),
+        base.as_strided((3, 3), (1, 1)),
+        base.expand(2, 4, 3, 4)[:, :2],
+    ]
+    n_apart = 0
+    for a, b in itertools.product(rows, rows):
+        share = not set(a.flatten().tolist()).isdisjoint(b.flatten().tolist())
+        (low, high, lattice), (first, last, other) = place(a), place(b)
+        if lattice or other:
+            apart = _lie_apart(lattice or (low, high), other or (first, last))
+            assert not (apart and share)
+            n_apart += apart
+    assert n_apart > 100
+
+
 def test_writes_through_separate_views_all_reach_the_base(traced, flows):
     def forward(self, x):
         out = torch.zeros(3, 2, 4)

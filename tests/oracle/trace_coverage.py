@@ -1,0 +1,266 @@
+"""How many models of real libraries are traced without a word from the user, and whether what is recorded is true.
+
+    python tests/oracle/trace_coverage.py torchvision:80 timm:100 transformers:80 --path FOLDER -o docs/coverage.md
+
+Each model is built without weights (fake) first, in a process of its own; inputs are inferred. One below the limit of
+parameters is then built for real, with random weights, and run: its calls are compared with what hooks set by this
+script saw, and the recorded graph is run again from its edges (`verify`). `--path` is where libraries lie that are
+installed without their dependencies.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import resource
+import runpy
+import subprocess
+import sys
+import time
+import traceback
+import warnings
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+MOST_PARAMETERS = 100_000_000
+MOST_MEMORY = 8 * 2**30
+"""Bytes of data in the process of one model."""
+SECONDS = 300
+"""That one model may take, built and run twice."""
+HERE = Path(__file__).resolve()
+
+
+# ---- which models ----------------------------------------------------------------------------------------------------
+
+
+def evenly(names: list[str], count: int) -> list[str]:
+    """`count` of the names, spread over the whole list."""
+    return [names[position * len(names) // count] for position in range(min(count, len(names)))]
+
+
+def names_of(library: str, count: int) -> list[str]:
+    """The models of one library: all that it can name, in order, evenly thinned."""
+    if library == "torchvision":
+        models = importlib.import_module("torchvision.models")
+        return evenly(sorted(models.list_models(module=models)), count)
+    if library == "timm":
+        return evenly(sorted(importlib.import_module("timm").list_models()), count)
+    mapping = importlib.import_module("transformers.models.auto.modeling_auto").MODEL_MAPPING_NAMES
+    flat = [name for value in mapping.values() for name in ([value] if isinstance(value, str) else value)]
+    return evenly(sorted(dict.fromkeys(flat)), count)
+
+
+def built(library: str, name: str) -> Any:
+    """The model, from its defaults."""
+    if library == "torchvision":
+        options = {"init_weights": False} if name in ("googlenet", "inception_v3") else {}
+        return importlib.import_module("torchvision.models").get_model(name, weights=None, **options)
+    if library == "timm":
+        return importlib.import_module("timm").create_model(name, pretrained=False)
+    kind = getattr(importlib.import_module("transformers"), name)
+    return kind(kind.config_class())
+
+
+# ---- one model -------------------------------------------------------------------------------------------------------
+
+
+def seen_by_hooks(model: Any, args: Any, kwargs: Any) -> list[str]:
+    """The modules in the order in which they are called, by hooks on each."""
+    import torch
+
+    calls: list[str] = []
+    handles = [
+        module.register_forward_pre_hook(lambda *_, path=path: calls.append(path))
+        for path, module in model.named_modules()
+        if not isinstance(module, torch.jit.ScriptModule)
+    ]
+    try:
+        with torch.no_grad():
+            model(*args, **kwargs)
+    finally:
+        for handle in handles:
+            handle.remove()
+    return calls
+
+
+def traced_fake(library: str, name: str) -> dict[str, Any]:
+    """Built and traced without weights: whether it is complete, and its calls against hooks."""
+    import torch
+
+    from modgraph.options import TraceOptions
+    from modgraph.tracing import fake, trace_graph
+    from modgraph.tracing.inputs import make_inputs
+
+    mode = fake.new_mode()
+    model = fake.build(lambda: built(library, name), mode).eval()
+    row: dict[str, Any] = {"parameters": sum(p.numel() for p in model.parameters())}
+    inputs = make_inputs(model, [], None, TraceOptions(device="fake"), fake_mode=mode)
+    row["tries"] = inputs.tries
+    with fake.running(mode), torch.no_grad():
+        graph = trace_graph(model, inputs.args, inputs.kwargs, TraceOptions(device="fake"))
+        row["complete"] = graph.complete
+        row["problem"] = graph.problems[0].message if graph.problems else None
+        if graph.complete:
+            row["calls_agree"] = calls_of(graph) == seen_by_hooks(model, inputs.args, inputs.kwargs)
+    return row
+
+
+def calls_of(graph: Any) -> list[str]:
+    registered = {node.path for node in graph.modules if node.registered}
+    return [call.module for call in graph.calls if not call.direct and call.module in registered]
+
+
+def traced_real(library: str, name: str) -> dict[str, Any]:
+    """Built with weights and run: complete, calls against hooks, and run again from its edges."""
+    import torch
+
+    from modgraph.options import TraceOptions
+    from modgraph.tracing import trace_graph
+    from modgraph.tracing.inputs import make_inputs
+
+    torch.manual_seed(0)
+    model = built(library, name).eval()
+    inputs = make_inputs(model, [], None, TraceOptions())
+    began = time.process_time()
+    graph = trace_graph(model, inputs.args, inputs.kwargs, TraceOptions(verify=True))
+    row: dict[str, Any] = {
+        "complete": graph.complete or (inputs.warning is None and graph.verification is not None),
+        "problem": inputs.warning or (graph.problems[0].message if graph.problems else None),
+        "seconds": round(time.process_time() - began, 2),
+    }
+    found = graph.verification
+    if found is not None:
+        row["calls_agree"] = calls_of(graph) == seen_by_hooks(model, inputs.args, inputs.kwargs)
+        row["proven"] = found.proven
+        row["verification"] = [found.steps, found.repeated, found.identical, found.unused]
+        row["why"] = [one.reason for one in found.not_repeated[:1]] + [one.message for one in found.differences[:1]]
+    return row
+
+
+def one(library: str, name: str, path: list[str]) -> dict[str, Any]:
+    """What came of one model."""
+    resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
+    sys.path.extend(path)
+    warnings.simplefilter("ignore")
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    prepare()
+    row: dict[str, Any] = {"library": library, "name": name}
+    for kind, traced in (("fake", traced_fake), ("real", traced_real)):
+        if kind == "real" and row.get("fake", {}).get("parameters", 0) > MOST_PARAMETERS:
+            continue
+        try:
+            row[kind] = traced(library, name)
+        except BaseException as error:
+            row[kind] = {"complete": False, "problem": f"{type(error).__name__}: {error}"[:300]}
+            if os.environ.get("MODGRAPH_TRACEBACKS"):
+                traceback.print_exc()
+    return row
+
+
+_kept: list[Any] = []
+
+
+def prepare() -> None:
+    """torchvision's operators, which need only be declared; kept, as they go with what declared them."""
+    shim = runpy.run_path(str(HERE.parent / "torchvision_shim" / "sitecustomize.py"))
+    shim["declare"]()
+    _kept.append(shim)
+
+
+# ---- all of them -----------------------------------------------------------------------------------------------------
+
+
+def in_a_process(library: str, name: str, path: list[str]) -> dict[str, Any]:
+    command = [sys.executable, str(HERE), "--one", library, name, *(part for each in path for part in ("--path", each))]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
+        return json.loads(done.stdout.rpartition("\n@")[2])  # type: ignore[no-any-return]
+    except subprocess.TimeoutExpired:
+        why = f"more than {SECONDS} s"
+    except ValueError:
+        why = f"ended with status {done.returncode}: {done.stderr[-200:]}"
+    return {"library": library, "name": name, "fake": {"complete": False, "problem": why}}
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """The figures of each library, and every model that fell short."""
+    lines = [
+        "| library | models | complete, inputs inferred | calls as hooks saw them | run for real | proven by running again |",
+        "|---|---|---|---|---|---|",
+    ]
+    for library in dict.fromkeys(row["library"] for row in rows):
+        each = [row for row in rows if row["library"] == library]
+        ran = [row["real"] for row in each if "proven" in row.get("real", {})]
+        compared = [
+            row[kind]["calls_agree"] for row in each for kind in ("fake", "real") if "calls_agree" in row.get(kind, {})
+        ]
+        complete = sum(is_complete(row) for row in each)
+        proven = sum(row["proven"] for row in ran)
+        lines.append(
+            f"| {library} | {len(each)} | {share(complete, len(each))} | {share(sum(compared), len(compared))} "
+            f"| {len(ran)} | {share(proven, len(ran))} |"
+        )
+    short = Counter(line for row in rows for line in shortcomings(row))
+    lines += ["", "What fell short:", "", *(f"- {line}" for line in short)]
+    return "\n".join(lines) + "\n"
+
+
+def is_complete(row: dict[str, Any]) -> bool:
+    """In a run without weights, or, where values decide, in a real one."""
+    return any(row.get(kind, {}).get("complete", False) for kind in ("fake", "real"))
+
+
+def share(part: int, whole: int) -> str:
+    return f"{part} of {whole} ({100 * part / whole:.1f} %)" if whole else "none"
+
+
+def shortcomings(row: dict[str, Any]) -> list[str]:
+    name = f"{row['library']} {row['name']}"
+    found = []
+    if not is_complete(row):
+        problems = [row[kind]["problem"] for kind in ("fake", "real") if row.get(kind, {}).get("problem")]
+        found.append(f"{name}: not complete: {(problems or ['?'])[-1][:160]}")
+    found += [
+        f"{name}: other calls than hooks saw ({kind})"
+        for kind in ("fake", "real")
+        if not row.get(kind, {}).get("calls_agree", True)
+    ]
+    if not row.get("real", {}).get("proven", True):
+        found.append(f"{name}: not proven: {'; '.join(row['real']['why'])[:160]}")
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("libraries", nargs="*", metavar="LIBRARY:COUNT")
+    parser.add_argument("--one", nargs=2, metavar=("LIBRARY", "NAME"), help=argparse.SUPPRESS)
+    parser.add_argument("--path", action="append", default=[], help="where libraries are installed (repeatable)")
+    parser.add_argument("--json", metavar="FILE", help="also write every row here, as it comes")
+    parser.add_argument("-o", metavar="FILE", help="write the table here")
+    arguments = parser.parse_args()
+    if arguments.one:
+        print("\n@" + json.dumps(one(*arguments.one, arguments.path)))
+        return
+    sys.path.extend(arguments.path)
+    warnings.simplefilter("ignore")
+    prepare()
+    rows: list[dict[str, Any]] = []
+    for asked in arguments.libraries:
+        library, _, count = asked.partition(":")
+        for name in names_of(library, int(count or 80)):
+            rows.append(in_a_process(library, name, arguments.path))
+            print(json.dumps(rows[-1]), file=sys.stderr, flush=True)
+            if arguments.json:
+                with Path(arguments.json).open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(rows[-1]) + "\n")
+    text = table(rows)
+    if arguments.o:
+        Path(arguments.o).write_text(text, encoding="utf-8")
+    print(text)
+
+
+if __name__ == "__main__":
+    main()
