@@ -13,9 +13,8 @@ from typing import Any, TypeVar
 
 from modgraph.errors import TargetError
 from modgraph.graph.model import SourceLocation
-from modgraph.prediction import calls, expressions, metaclasses, text
+from modgraph.prediction import calls, expressions, metaclasses, module_effects, text
 from modgraph.prediction.frames import LimitError
-from modgraph.prediction.knowledge.modules import HOOKED, REGISTRATION_HOOKS
 from modgraph.prediction.knowledge.registry import Arguments, Raised
 from modgraph.prediction.machine import Interpreter
 from modgraph.prediction.objects import DictObject, ListObject, ModuleObject, SetObject
@@ -130,17 +129,8 @@ def load_target(machine: Interpreter, target: Target) -> SourceModule:
             raise TargetError(f"there is no Python source of module {target.module!r} on the search path")
     machine.roots.append(source.name)
     assert source.index is not None  # reads the file, and says what is wrong with it
-    _tell_hooks(machine, source)
+    module_effects.tell(machine, source)
     return source
-
-
-def _tell_hooks(machine: Interpreter, source: SourceModule) -> None:
-    """A hook that the module sets for all registrations is set whether a name of it is asked for or not."""
-    for statement in source.index.body:
-        if statement.kind not in ("class", "function", "import"):
-            lines = source.lines[statement.first_line - 1 : statement.last_line]
-            if any(f"{hook}(" in line for line in lines for hook in REGISTRATION_HOOKS):
-                machine.problem(HOOKED, None, SourceLocation(source.file, statement.first_line))
 
 
 def _predict(machine: Interpreter, source: SourceModule, target: Target) -> Prediction:

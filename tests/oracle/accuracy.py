@@ -247,7 +247,7 @@ def page(dev: list[Scored], beside: list[Scored], options: argparse.Namespace) -
     ]
     for title, results in (("The libraries that were looked at", dev), ("Libraries beside", beside)):
         for level, table in (("class", class_table), ("builder", builder_table)):
-            chosen = [one for one in results if one.level == level]
+            chosen = [one for one in results if one.level == level and one.total["cases"]]
             if chosen:
                 what = "one constructor call" if level == "class" else "a whole model, its full tree"
                 parts.append(f"## {title}: {what}\n\n" + "\n".join(table(chosen)) + "\n")
@@ -255,7 +255,8 @@ def page(dev: list[Scored], beside: list[Scored], options: argparse.Namespace) -
         parts.append("## The gap\n\n" + "\n".join(gap(dev, beside)) + "\n")
     parts.append(CAUSES_TEXT + "\n".join(causes(dev)) + "\n")
     if beside:
-        parts.append("The same of the libraries beside:\n\n" + "\n".join(causes(beside)) + "\n")
+        levels = [joined([one for one in beside if one.level == level]) for level in ("class", "builder")]
+        parts.append("The same of the libraries beside:\n\n" + "\n".join(causes(levels)) + "\n")
     if options.sweep:
         parts.append(SWEEP_TEXT + "\n".join(sweep_lines(options.sweep)) + "\n")
     if options.drawn:
