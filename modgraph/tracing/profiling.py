@@ -26,7 +26,9 @@ from modgraph.tracing.patches import Patches, one_at_a_time
 _DEVICE = torch.ops.prim.device.default
 """Asked of fake tensors; it has no decomposition to ask for."""
 _graph_task = torch._C._current_graph_task_id
-_VIEWS_AND_SIZES = frozenset({"detach", "alias", "lift_fresh", "_local_scalar_dense", "is_same_size", "sym_size"})
+_VIEWS_AND_SIZES = frozenset(
+    {"detach", "alias", "lift_fresh", "_local_scalar_dense", "is_same_size", "sym_size", "_unsafe_view"}
+)
 """Operations that compute nothing, besides the views and those that make a tensor of constants."""
 _MAKING = ("empty", "zeros", "ones", "full", "arange", "clone", "copy", "_to_copy", "fill", "zero", "cat", "stack")
 

@@ -25,6 +25,7 @@ class Net(nn.Module):
         self.runs += 1
         tokens = self.stem(x).flatten(2).transpose(1, 2)
         tokens, _ = self.attention(tokens, tokens, tokens)
+        tokens = tokens + (tokens.unsqueeze(1) @ torch.ones(8, 8)).squeeze(1)
         return self.head(tokens.mean(1)).softmax(-1)
 
 
@@ -50,7 +51,7 @@ def test_operations_are_those_that_torch_counts(device):
     assert by_module[""] == found.flops
     assert [one.call for one in found.calls] == [call.index for call in graph.calls]
     assert any("softmax" in name for name, _ in found.not_counted)
-    assert not any("view" in name or "transpose" in name for name, _ in found.not_counted)
+    assert not any("view" in name or "reshape" in name or "transpose" in name for name, _ in found.not_counted)
     assert (found.seconds is None) == (device == "fake")
 
 
