@@ -127,7 +127,7 @@ def _rest(machine: Interpreter, running: _Running, why: Unknown) -> Ended:
             if isinstance(_resumed(machine, running, lambda: next(running.steps)), Ended):
                 break
     except EnoughError:
-        pass
+        pass  # it has given as many as were asked for
     except Raised as raised:
         machine.may_raise(raised)
     finally:

@@ -7,8 +7,6 @@ is a `Source`.
 
 from __future__ import annotations
 
-import random
-import sys
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, is_dataclass
@@ -16,9 +14,12 @@ from typing import Any
 from weakref import ref
 
 import torch
+from torch.nn.parameter import is_lazy
 
 from modgraph.tracing.dataflow import Dataflow
 from modgraph.tracing.fingerprints import Fingerprint, fingerprint
+from modgraph.tracing.kept_tensor import storage_of
+from modgraph.tracing.restore import random_generators
 from modgraph.tracing.tensors import ATOMS, Named, instance_state, tensors_in
 
 _is_wrapped = torch._C._functorch.is_functorch_wrapped_tensor
@@ -114,7 +115,7 @@ class Recipes:
         """A step that is about to run."""
         step = Step("", function, autocast=tuple(_casts()), grad=torch.is_grad_enabled())
         faked = torch._C._len_torch_dispatch_stack() > 0
-        self._random_before[id(step)] = () if faked else tuple(_random_states())
+        self._random_before[id(step)] = () if faked else tuple(random_generators())
         if faked:
             step.cannot("it ran under a mode that takes the place of torch's own kernels")
         try:
@@ -128,8 +129,8 @@ class Recipes:
         """It has run: what it gave, and what it wrote into."""
         step.node = node
         before = self._random_before.pop(id(step))
-        if any(not same(state) for state, same, _ in before):
-            step.random = tuple(put_back for _, _, put_back in before)
+        if not all(is_unchanged() for is_unchanged, _ in before):
+            step.random = tuple(put_back for _, put_back in before)
         for name, tensor in tensors_in(result, "output"):
             known = self._slot_if_known(tensor)
             slot = self._bind(tensor) if known is None else known
@@ -141,7 +142,7 @@ class Recipes:
                 continue
             known = self._slot_if_known(tensor)
             slot = self.slot_of(tensor) if known is None else known
-            self._lies[slot] = (_layout_of(tensor), _memory_of(tensor))
+            self._lies[slot] = (_layout_of(tensor), storage_of(tensor))
             if slot not in [each for _, each, _ in step.values]:
                 self._note_value(step, "what it wrote into", slot, tensor)
         self.steps.append(step)
@@ -185,7 +186,7 @@ class Recipes:
     def slot_of(self, tensor: torch.Tensor) -> int:
         """The slot of a tensor; one never seen is a source, or a view of memory that a step made."""
         known = self._slot_if_known(tensor)
-        if known is not None and self._lies[known] == (_layout_of(tensor), _memory_of(tensor)):
+        if known is not None and self._lies[known] == (_layout_of(tensor), storage_of(tensor)):
             return known  # else it was given other memory by means that no mode sees
         producers, _ = self._dataflow.arrival(tensor)
         origin = producers[0] if len(producers) == 1 and not producers[0].startswith(("op:", "call:")) else None
@@ -197,7 +198,7 @@ class Recipes:
             self._foreign(tensor, origin, held=True)
 
     def _foreign(self, tensor: torch.Tensor, origin: str | None, *, held: bool) -> int:
-        memory = _memory_of(tensor)
+        memory = storage_of(tensor)
         base = self._by_memory.get(memory) if memory else None
         slot = self._bind(tensor)
         made = self.slots[slot]
@@ -212,7 +213,7 @@ class Recipes:
         slot = len(self.slots)
         self.slots.append(Slot(_layout_of(tensor)))
         self._known[id(tensor)] = (ref(tensor), slot)
-        memory = _memory_of(tensor)
+        memory = storage_of(tensor)
         self._lies.append((self.slots[slot].layout, memory))
         if memory:
             self._by_memory.setdefault(memory, slot)
@@ -319,18 +320,6 @@ def _layout_of(tensor: torch.Tensor) -> Layout | None:
         return None
 
 
-def _memory_of(tensor: torch.Tensor) -> int:
-    try:
-        return int(tensor.untyped_storage()._cdata)
-    except (RuntimeError, NotImplementedError):
-        return 0
-
-
-def is_lazy(tensor: torch.Tensor) -> bool:
-    """Whether it is a parameter or buffer whose size its layer has yet to learn."""
-    return isinstance(tensor, torch.nn.parameter.UninitializedTensorMixin)
-
-
 def _copied(tensor: torch.Tensor) -> torch.Tensor | None:
     """A tensor of the same values in memory of its own, laid out alike."""
     try:
@@ -348,26 +337,3 @@ def _casts() -> Iterator[tuple[str, torch.dtype]]:
     for device in ("cpu", "cuda"):
         if torch.is_autocast_enabled(device):
             yield device, torch.get_autocast_dtype(device)
-
-
-def _random_states() -> Iterator[tuple[Any, Callable[[Any], bool], Callable[[], None]]]:
-    """Of each generator: its state, whether it is still there, and what puts it back."""
-    cpu = torch.get_rng_state()
-    yield cpu, lambda state: torch.equal(state, torch.get_rng_state()), lambda: torch.set_rng_state(cpu)
-    python = random.getstate()
-    yield python, lambda state: state == random.getstate(), lambda: random.setstate(python)
-    numpy = sys.modules.get("numpy")
-    if numpy is not None:
-        legacy = numpy.random.get_state()
-        yield legacy, lambda state: _same_numpy(state, numpy.random.get_state()), lambda: numpy.random.set_state(legacy)
-    if torch.cuda.is_available() and torch.cuda.is_initialized():
-        cuda = torch.cuda.get_rng_state_all()
-        yield (
-            cuda,
-            lambda state: all(map(torch.equal, state, torch.cuda.get_rng_state_all())),
-            lambda: torch.cuda.set_rng_state_all(cuda),
-        )
-
-
-def _same_numpy(first: Any, second: Any) -> bool:
-    return bool(first[2:] == second[2:] and (first[1] == second[1]).all())

@@ -248,15 +248,28 @@ def random_numbers_kept() -> Iterator[None]:
 
 
 def random_states() -> Iterator[Callable[[], None]]:
-    """What puts back each random number generator: Python's, numpy's if loaded, torch's of every device in use."""
+    """What puts back each random number generator."""
+    return (put_back for _, put_back in random_generators())
+
+
+def random_generators() -> Iterator[tuple[Callable[[], bool], Callable[[], None]]]:
+    """Of Python's generator of random numbers, numpy's if loaded, torch's of every device in use: whether it stands
+    where it stood, and what puts it back there."""
     python = random.getstate()
-    yield lambda: random.setstate(python)
+    yield lambda: random.getstate() == python, lambda: random.setstate(python)
     numpy = sys.modules.get("numpy")
     if numpy is not None:
         legacy = numpy.random.get_state()
-        yield lambda: numpy.random.set_state(legacy)
+        yield lambda: _is_same_numpy(numpy.random.get_state(), legacy), lambda: numpy.random.set_state(legacy)
     cpu = torch.get_rng_state()
-    yield lambda: torch.set_rng_state(cpu)
+    yield lambda: torch.equal(torch.get_rng_state(), cpu), lambda: torch.set_rng_state(cpu)
     if torch.cuda.is_available() and torch.cuda.is_initialized():
         cuda = torch.cuda.get_rng_state_all()
-        yield lambda: torch.cuda.set_rng_state_all(cuda)
+        yield (
+            lambda: all(map(torch.equal, torch.cuda.get_rng_state_all(), cuda)),
+            lambda: torch.cuda.set_rng_state_all(cuda),
+        )
+
+
+def _is_same_numpy(first: Any, second: Any) -> bool:
+    return bool(first[2:] == second[2:] and (first[1] == second[1]).all())

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable
+import functools
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +12,7 @@ import torch
 from torch import nn
 
 from modgraph.graph.events import DoneEvent, ErrorEvent, Event, ProfiledEvent, StartEvent, VerifiedEvent, replay
-from modgraph.graph.model import Graph, ModelInfo, Profile, Verification
+from modgraph.graph.model import Graph, ModelInfo
 from modgraph.options import TraceOptions
 from modgraph.tracing.arguments import Names
 from modgraph.tracing.backward import GradientHooks, leaves_of, loss_of, without_history
@@ -19,7 +20,7 @@ from modgraph.tracing.calls import recorded_calls
 from modgraph.tracing.failures import describe, is_interruption
 from modgraph.tracing.hooks import global_hooks, has_global_forward_hooks
 from modgraph.tracing.patches import one_at_a_time
-from modgraph.tracing.profiling import profiled
+from modgraph.tracing.profiling import Run, profiled
 from modgraph.tracing.recipes import Recipes
 from modgraph.tracing.recorder import Recorder
 from modgraph.tracing.restore import Snapshot
@@ -87,61 +88,49 @@ def _traced(
     events.extend(recorder.events())
     if lost:
         pass_on(ErrorEvent(message=f"a part of the model could not be put back as it was: {describe(lost[0])}"))
-    if recipes is not None and not recorder.has_failed:
-        pass_on(
-            VerifiedEvent(
-                verification=_verified(model, (args, kwargs), options, (modules, registered), replay(events), recipes)
-            )
-        )
-    if options.profile and not recorder.has_failed:
-        found_cost = _profiled(model, (args, kwargs), options, (modules, registered), replay(events), paths)
-        pass_on(ProfiledEvent(profile=found_cost))
+    if not recorder.has_failed and (options.verify or options.profile):
+        as_it_was_run = functools.partial(_as_it_was_run, model, (args, kwargs), options, modules, registered)
+
+        def run(mode: contextlib.AbstractContextManager[Any]) -> None:
+            with as_it_was_run(), mode:
+                model(*args, **kwargs)
+
+        for event in _examined(replay([*events, DoneEvent()]), options, recipes, paths, as_it_was_run, run):
+            pass_on(event)
     pass_on(DoneEvent())
     return replay(events)
 
 
-def _profiled(
-    model: nn.Module,
-    arguments: Any,
-    options: TraceOptions,
-    modules: tuple[list[nn.Module], list[nn.Module]],
-    graph: Graph,
-    paths: dict[int, str],
-) -> Profile:
-    """What every call costs; the model is left as it was."""
-    every, registered = modules
-    args, kwargs = arguments
-
-    def run(mode: contextlib.AbstractContextManager[Any]) -> None:
-        snapshot = Snapshot(every, arguments)
-        try:
-            with torch.no_grad():
-                _set_mode(model, options, registered)
-                with mode:
-                    model(*args, **kwargs)
-        finally:
-            snapshot.restore()
-
-    return profiled(graph, run, paths, device=options.device, counts_only=options.device == "fake")
-
-
-def _verified(
-    model: nn.Module,
-    arguments: Any,
-    options: TraceOptions,
-    modules: tuple[list[nn.Module], list[nn.Module]],
-    graph: Graph,
-    recipes: Recipes,
-) -> Verification:
-    """Runs the recorded graph again from its edges; the model is left as it was."""
-    every, registered = modules
-    snapshot = Snapshot(every, arguments)
+@contextlib.contextmanager
+def _as_it_was_run(
+    model: nn.Module, arguments: Any, options: TraceOptions, modules: list[nn.Module], registered: list[nn.Module]
+) -> Iterator[None]:
+    """The model in the mode in which it was traced, without gradients; afterwards as it was."""
+    snapshot = Snapshot(modules, arguments)
     try:
         with torch.no_grad():
             _set_mode(model, options, registered)
-            return verified(graph, recipes)
+            yield
     finally:
         snapshot.restore()
+
+
+def _examined(
+    graph: Graph,
+    options: TraceOptions,
+    recipes: Recipes | None,
+    paths: dict[int, str],
+    as_it_was_run: Callable[[], contextlib.AbstractContextManager[None]],
+    run: Run,
+) -> Iterator[Event]:
+    """What further looks at the model that was traced bring: its steps run again, its calls measured."""
+    if recipes is not None:
+        with as_it_was_run():
+            found = verified(graph, recipes)
+        yield VerifiedEvent(verification=found)
+    if options.profile:
+        cost = profiled(graph, run, paths, device=options.device, counts_only=options.device == "fake")
+        yield ProfiledEvent(profile=cost)
 
 
 def _run(

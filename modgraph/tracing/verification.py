@@ -16,6 +16,7 @@ from modgraph.graph.model import Difference, Graph, NotRepeated, Verification
 from modgraph.tracing.dataflow import extent, place
 from modgraph.tracing.failures import describe
 from modgraph.tracing.fingerprints import difference, fingerprint
+from modgraph.tracing.kept_tensor import storage_of
 from modgraph.tracing.recipes import Recipes, Slot, Step, given_again, slots_in
 from modgraph.tracing.tensors import tensors_in
 
@@ -298,10 +299,8 @@ def _circumstances(step: Step) -> Iterator[None]:
 
 
 def _memory(tensor: torch.Tensor) -> int:
-    try:
-        return int(tensor.untyped_storage()._cdata)
-    except (RuntimeError, NotImplementedError):
-        return id(tensor)
+    """What tensors that share their memory have in common; one without a storage shares with none."""
+    return storage_of(tensor) or id(tensor)
 
 
 def _laid_out(memory: torch.UntypedStorage, slot: Slot) -> torch.Tensor:
