@@ -74,6 +74,11 @@ class Frame:
     value: Value = NONE
     """Of the `return` that ended the block."""
 
+    @property
+    def is_of_module(self) -> bool:
+        """It runs a statement of a module's body: its local names are those of the module."""
+        return self.function is None and self.class_scope is None and bool(self.module)
+
     def location(self, expression: cst.CSTNode | None = None) -> SourceLocation:
         if self.statement is None:
             return SourceLocation(self.parsed.file, self.parsed.first_line)

@@ -390,7 +390,7 @@ class Interpreter:
         items.delete(self, value, key)
 
     def iterate(self, value: Value) -> list[Value] | Unknown:
-        if type(value) is Unknown and not value.inert:
+        if type(value) is Unknown and value.is_doubtful:
             self.may_fail()
         return iteration.iterate(self, value)
 
@@ -407,7 +407,7 @@ class Interpreter:
         return comparison.equal(self, left, right)
 
     def binary(self, operator: str, left: Value, right: Value) -> Value:
-        if (type(left) is Unknown and not left.inert) or (type(right) is Unknown and not right.inert):
+        if (type(left) is Unknown and left.is_doubtful) or (type(right) is Unknown and right.is_doubtful):
             self.may_fail()
         return operators.binary(self, operator, left, right)
 
