@@ -486,3 +486,35 @@ def test_a_name_that_is_nowhere_is_an_error(predict_source: Callable[..., Graph]
                 self.a = nn.Linear(1, WIDTH)
         """
     assert "name 'WIDTH' is not defined" in predict_source(text).problems[0].message
+
+
+PATCHES = """
+from unittest import mock
+from unittest.mock import patch
+class Mine(nn.Linear):
+    pass
+class Cfg:
+    w = 2
+D = {"w": 2}
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        with mock.patch.object(nn, "Linear", Mine):
+            self.a = nn.Linear(1, 2)
+        with patch("torch.nn.Linear", Mine), patch.object(Cfg, "w", 3), patch.dict(D, {"w": 4}, v=5):
+            self.b = nn.Linear(Cfg.w, D["w"] + D["v"])
+        try:
+            with patch.object(Cfg, "w", new=6):
+                raise ValueError
+        except ValueError:
+            self.c = nn.Linear(Cfg.w, len(D))
+        patcher = patch.object(Cfg, "w", 7)
+        patcher.start()
+        self.d = nn.Linear(Cfg.w, 1)
+        patcher.stop()
+        self.e = nn.Linear(Cfg.w, D["w"])
+"""
+
+
+def test_what_mock_patches_holds_in_its_block(agrees: Callable[[str], Graph]) -> None:
+    agrees(PATCHES)

@@ -22,6 +22,7 @@ import modgraph.prediction.knowledge.dispatching
 import modgraph.prediction.knowledge.generic_names
 import modgraph.prediction.knowledge.iterators
 import modgraph.prediction.knowledge.numerics
+import modgraph.prediction.knowledge.patches
 import modgraph.prediction.knowledge.plain_objects
 import modgraph.prediction.knowledge.regular_expressions  # noqa: F401  registers what it knows
 from modgraph.prediction.knowledge.plain import folded, number_unknown

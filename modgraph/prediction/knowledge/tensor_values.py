@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from modgraph.prediction.knowledge.elements import Number, Shape
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
-from modgraph.prediction.objects import TensorObject
+from modgraph.prediction.objects import LEAF, TensorObject
 from modgraph.prediction.values import (
+    TRUE,
     Address,
     Choice,
     Constant,
@@ -56,9 +57,12 @@ def made(
     *,
     device: str | None = "cpu",
     requires_grad: bool | None = False,
+    asked: bool = False,
 ) -> Address:
-    """A new tensor."""
+    """A new tensor; `asked` to need a gradient, where it is not computed from others that do."""
     tensor = TensorObject(shape, dtype, requires_grad=requires_grad, elements=elements, device=device)
+    if asked:
+        tensor.attributes[LEAF] = TRUE
     return machine.allocate(tensor)
 
 
