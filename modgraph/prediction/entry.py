@@ -303,7 +303,7 @@ def predict_value(
             root = machine.invoke(function, arguments)
         return Prediction(machine, root)
     except Raised as raised:
-        failure = Unknown(f"raises {raised.name.removeprefix('builtins.')}: {raised.message}", raised.where)
+        failure = _raised(raised)
     except LimitError as limit:
         failure = Unknown(str(limit), where)
     machine.frames.clear()
@@ -311,6 +311,14 @@ def predict_value(
     if isinstance(root, Address) and machine.state.find(root, ModuleObject) is not None:
         machine.state.change(root, ModuleObject).modules[OPEN] = failure
     return Prediction(machine, root if root is not None else failure, failure)
+
+
+def _raised(raised: Raised) -> Unknown:
+    """What is raised, at the line of the user's that leads to it."""
+    reason = f"raises {raised.name.removeprefix('builtins.')}: {raised.message}"
+    if raised.asked is not None and raised.where is not None:
+        reason = f"{reason} (in {raised.where.file})"
+    return Unknown(reason, raised.asked or raised.where)
 
 
 def _makes_itself(machine: Interpreter, cls: ClassValue) -> bool:

@@ -32,7 +32,7 @@ from modgraph.prediction import (
     text,
 )
 from modgraph.prediction.definitions import FunctionDefinition
-from modgraph.prediction.frames import Frame, LimitError, Outcome
+from modgraph.prediction.frames import Frame, LimitError, Outcome, place_outside_torch
 from modgraph.prediction.import_order import Imported
 from modgraph.prediction.joining import choice_of, join
 from modgraph.prediction.knowledge import registry
@@ -479,7 +479,9 @@ class Interpreter:
         exception = self.allocate(
             InstanceObject(KnownClass(qualified), {"args": TupleValue((Constant(message),))}, where=self.where)
         )
-        return Raised(exception, qualified, message, self.where)
+        raised = Raised(exception, qualified, message, self.where)
+        raised.asked = place_outside_torch(self.frames)
+        return raised
 
     def problem(self, reason: str, address: Address | None = None, where: SourceLocation | None = None) -> None:
         self.told += 1

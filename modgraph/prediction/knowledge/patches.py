@@ -35,11 +35,16 @@ def _mock(machine: Machine) -> Unknown:
 def _patcher(machine: Machine, target: Value, name: Value, new: Value, arguments: Arguments) -> Value:
     if name == NONE and arguments.get(2, "clear", FALSE) != FALSE:
         return machine.unknown("patch.dict that clears is not interpreted")
-    entries = (
-        {Constant(key): value for key, value in arguments.keywords.items() if key not in _OWN} if name == NONE else {}
-    )
-    further = machine.allocate(DictObject({**entries}))
-    held = {"target": target, "attribute": name, "new": new, "further": further, "before": NONE}
+    further: dict[Value, Value] = {}
+    if name == NONE:
+        further = {Constant(key): value for key, value in arguments.keywords.items() if key not in _OWN}
+    held = {
+        "target": target,
+        "attribute": name,
+        "new": new,
+        "further": machine.allocate(DictObject(further)),
+        "before": NONE,
+    }
     return machine.allocate(InstanceObject(KnownClass(_PATCH), held))
 
 

@@ -43,6 +43,8 @@ class Raised(Exception):  # noqa: N818 - an event of the interpreted code, no er
         """Qualified name of its class: "builtins.TypeError"."""
         self.message = message
         self.where = where
+        self.asked: SourceLocation | None = None
+        """Where it is raised in torch's own source: what outside of it has led there."""
 
     def kept(self) -> Raised:
         """Itself, to be raised again later: without the traceback, which would keep every frame that ran, with its
