@@ -148,6 +148,10 @@ class Dataflow:
 
     def register(self, parameters: Iterable[tuple[str, torch.Tensor]]) -> None:
         """Parameters and buffers by path: each is its own producer, unless the run itself filled it."""
+        if not self._entities:  # nothing has run
+            self._known_before.update((id(tensor), (tensor, path)) for path, tensor in parameters)
+            self._registered.update(self._known_before)
+            return
         for path, tensor in parameters:
             self._known_before[id(tensor)] = (tensor, path)
             self._registered.add(id(tensor))

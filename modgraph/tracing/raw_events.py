@@ -29,6 +29,18 @@ Raw = tuple[Any, ...]
 """An event before it is one: its kind, then its contents."""
 
 
+def as_events(raw: Raw, place: Callable[[Site | None], SourceLocation | None]) -> list[Event]:
+    """The event, or the two, that `raw` stands for."""
+    if raw[0] != "leaf":
+        return [as_event(raw, place)]
+    _, index, path, parent, name, producers, seen, site, left, error = raw
+    taken: list[Taken] = [(name, producers, seen, None)]
+    begun = as_event(("enter", index, path, parent, taken, site, False, False), place)
+    if type(left) is tuple and left:
+        left = [("output", left, None)]
+    return [begun, as_event(("exit", index, left, error), place)]
+
+
 def as_event(raw: Raw, place: Callable[[Site | None], SourceLocation | None]) -> Event:
     """The event that `raw` stands for."""
     match raw:
