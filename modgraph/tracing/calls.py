@@ -55,7 +55,7 @@ def recorded_calls(recorder: Recorder) -> Iterator[None]:
 
 
 def _spare_garbage_collection(undo: contextlib.ExitStack) -> None:
-    """What was there before the run is not searched for garbage inside it, and what it records does not hasten searches.
+    """What was there before the run is not searched for garbage inside it, nor does what it records hasten searches.
 
     A record is many small objects, and each quarter more of them would have all objects of the process walked through:
     a third of the time that a model of small layers takes.

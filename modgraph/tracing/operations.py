@@ -19,7 +19,7 @@ from torch import nn
 from torch.overrides import TorchFunctionMode
 
 from modgraph.tracing.recipes import slots_in
-from modgraph.tracing.shortcuts import ARGUMENT_NAMES, NOT_PLAIN, recorded_plainly
+from modgraph.tracing.shortcuts import ARGUMENT_NAMES, NOT_PLAIN, PlainOperations
 from modgraph.tracing.tensors import ATOMS, EXACT, Named, is_plain_slice, quietly, tensors_in
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ class OperationMode(TorchFunctionMode):  # type: ignore[misc]
         self.recorder = recorder
         self._local = recorder.local
         self._functions: dict[Any, Function] = {}
-        self._takes_shortcuts = recorder.takes_shortcuts
+        self._plain = PlainOperations(recorder, self) if recorder.takes_shortcuts else None
 
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -180,12 +180,12 @@ class OperationMode(TorchFunctionMode):  # type: ignore[misc]
         function = self._functions.get(func)
         if function is None:
             function = self._functions[func] = classified(func)
-        if function.skipped or self._local.stack is None or _tracing_state() is not None:
-            return func(*args, **(kwargs or {}))
-        if function.simple and not kwargs and self._takes_shortcuts:
-            result = recorded_plainly(self, function, func, args)
+        if self._plain is not None and not kwargs and function.simple:
+            result = self._plain.call(function, func, args)
             if result is not NOT_PLAIN:
                 return result
+        if function.skipped or self._local.stack is None or _tracing_state() is not None:
+            return func(*args, **(kwargs or {}))
         return self.recorded(function, func, args, kwargs or {})
 
     def finished(

@@ -38,19 +38,19 @@ class Sites:
     """Call sites in the user's code, each made once."""
 
     def __init__(self) -> None:
-        self._known: dict[int, dict[int, Site]] = {}
+        self.known: dict[int, dict[int, Site]] = {}
         self._codes: list[CodeType] = []
 
     def of(self, frame: FrameType, otherwise: Site | None) -> Site | None:
         """As `site_of`."""
         code = frame.f_code
-        offsets = self._known.get(id(code))
+        offsets = self.known.get(id(code))
         if offsets is not None:
             offset = frame.f_lasti
             return offsets.get(offset) or offsets.setdefault(offset, (code, offset))
         site = site_of(frame, otherwise)
         if site is not None and site[0] is code:
-            self._known[id(code)] = {site[1]: site}
+            self.known[id(code)] = {site[1]: site}
             self._codes.append(code)  # so that its `id` is not used again
         return site
 
@@ -124,50 +124,65 @@ class Leaves:
             return result
 
 
-def recorded_plainly(mode: OperationMode, function: Function, func: Any, args: tuple[Any, ...]) -> Any:
-    """What `func(*args)` gives, if it takes plain tensors and literals, and no mode is set below; else `NOT_PLAIN`.
+class PlainOperations:
+    """Torch functions that read all they are given and write into nothing, as far as their name and schema tell."""
 
-    `NOT_PLAIN` is given only before anything was run.
-    """
-    recorder = mode.recorder
-    stack = recorder.local.stack
-    top = stack[-1] if stack else None
-    if _n_modes() or recorder.has_threads or len(args) > function.inplace_at or (top is not None and top.recomputed):
-        return NOT_PLAIN
-    dataflow = recorder.dataflow
-    arrival = dataflow.arrival
-    arrived: list[torch.Tensor] = []
-    versions: list[int] = []
-    flows: list[Taken] = []
-    try:
-        for name, argument in zip(ARGUMENT_NAMES, args):  # noqa: B905
-            kind = type(argument)
-            if kind in EXACT:
-                producers, seen = arrival(argument)
-                flows.append((name, producers, seen, None))
-                versions.append(argument._version)
-                arrived.append(argument)
-            elif kind not in ATOMS and not (kind is slice and is_plain_slice(argument)):
-                return NOT_PLAIN
-    except RuntimeError:  # an inference tensor counts no versions
-        return NOT_PLAIN
-    if len(arrived) > 1 and len(set(map(id, arrived))) < len(arrived):
-        return NOT_PLAIN
-    result = func(*args)
-    is_plain = type(result) in EXACT
-    for tensor, before in zip(arrived, versions):  # noqa: B905
-        if tensor is result or tensor._version != before:
-            is_plain = False
-    if not is_plain:
-        named = [(flow[0], tensor) for flow, tensor in zip(flows, arrived, strict=True)]
-        mode.finished(function, named, flows, versions, args, result)
-        return result
-    index = recorder.n_operations
-    recorder.n_operations = index + 1
-    if top is None:
-        recorder.keep(("op", index, function.name, None, flows, recorder.sites.of(_frame_at(2), None)))
-    else:
+    def __init__(self, recorder: Recorder, mode: OperationMode) -> None:
+        self._recorder = recorder
+        self._mode = mode
+        self._local = recorder.local
+        self._dataflow = recorder.dataflow
+        self._entities = recorder.dataflow.entities
+        self._writes = recorder.dataflow.writes
+        self._exported = recorder.dataflow.exported
+        self._sites = recorder.sites.known
+
+    def call(self, function: Function, func: Any, args: tuple[Any, ...]) -> Any:
+        """What `func(*args)` gives, if they are plain tensors and literals; else `NOT_PLAIN`, and nothing was run."""
+        recorder = self._recorder
+        stack = self._local.stack
+        if not stack or _n_modes() or recorder.has_threads or _tracing_state() is not None:
+            return NOT_PLAIN
+        top = stack[-1]
+        if top.recomputed or len(args) > function.inplace_at:
+            return NOT_PLAIN
+        entities, writes = self._entities, self._writes
+        arrived: list[torch.Tensor] = []
+        versions: list[int] = []
+        flows: list[Taken] = []
+        try:
+            for name, argument in zip(ARGUMENT_NAMES, args):  # noqa: B905
+                kind = type(argument)
+                if kind in EXACT:
+                    entity = entities.get(id(argument))
+                    if entity is None or entity[3] in writes or self._exported or entity[0]() is not argument:
+                        producers, seen = self._dataflow.arrival(argument)
+                        flows.append((name, producers, seen, None))
+                    else:
+                        flows.append((name, entity[1], entity[4], None))
+                    versions.append(argument._version)
+                    arrived.append(argument)
+                elif kind not in ATOMS and not (kind is slice and is_plain_slice(argument)):
+                    return NOT_PLAIN
+        except RuntimeError:  # an inference tensor counts no versions
+            return NOT_PLAIN
+        if len(arrived) > 1 and len(set(map(id, arrived))) < len(arrived):
+            return NOT_PLAIN
+        result = func(*args)
+        is_plain = type(result) in EXACT
+        for tensor, before in zip(arrived, versions):  # noqa: B905
+            if tensor is result or tensor._version != before:
+                is_plain = False
+        if not is_plain:
+            named = [(flow[0], tensor) for flow, tensor in zip(flows, arrived, strict=True)]
+            self._mode.finished(function, named, flows, versions, args, result)
+            return result
+        frame = _frame_at(2)
+        offsets = self._sites.get(id(frame.f_code))
+        site = offsets and offsets.get(frame.f_lasti) or recorder.sites.of(frame, top.site)
+        index = recorder.n_operations
+        recorder.n_operations = index + 1
         top.has_operations = True
-        recorder.keep(("op", index, function.name, top.index, flows, recorder.sites.of(_frame_at(2), top.site)))
-    dataflow.bind(result, (f"op:{index}",))
-    return result
+        recorder.keep(("op", index, function.name, top.index, flows, site))
+        self._dataflow.bind(result, (f"op:{index}",))
+        return result
