@@ -62,12 +62,17 @@ def _spare_garbage_collection(undo: contextlib.ExitStack) -> None:
     """
     before = gc.get_threshold()
     if before[0]:  # 0 switches the search off
-        ours = (before[0] * _RECORDED_OBJECTS, *before[1:])
+        ours = (before[0] * _RECORDED_OBJECTS, before[1], before[2])
         gc.set_threshold(*ours)
-        undo.callback(lambda: gc.get_threshold() == ours and gc.set_threshold(*before))
+        undo.callback(_put_back_threshold, ours, before)
     if gc.get_freeze_count() == 0:  # else somebody holds objects back, which are not ours to release
         gc.freeze()
         undo.callback(gc.unfreeze)
+
+
+def _put_back_threshold(ours: tuple[int, int, int], before: tuple[int, int, int]) -> None:
+    if gc.get_threshold() == ours:  # else the model has set one of its own
+        gc.set_threshold(*before)
 
 
 def _in_frame(recorder: Recorder) -> Callable[..., Any]:

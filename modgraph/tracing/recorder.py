@@ -17,10 +17,11 @@ from weakref import ref
 
 import torch
 from torch import nn
+from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.utils._python_dispatch import _get_current_dispatch_mode_stack as _dispatch_modes
 
-from modgraph.graph.events import ErrorEvent, Event, ParameterGradientEvent
-from modgraph.graph.model import SourceLocation, Statistics
+from modgraph.graph.events import ErrorEvent, Event
+from modgraph.graph.model import SourceLocation
 from modgraph.tracing.arguments import Names, inputs_of, output_name
 from modgraph.tracing.dataflow import Dataflow
 from modgraph.tracing.failures import describe, user_line
@@ -30,7 +31,8 @@ from modgraph.tracing.raw_events import Raw, Taken, as_events
 from modgraph.tracing.recipes import Recipes, Step
 from modgraph.tracing.shortcuts import Leaves, Sites
 from modgraph.tracing.sites import Site, location_of, site_of
-from modgraph.tracing.tensors import EXACT, Named, described, facts_of, quietly, statistics_of, tensors_in
+from modgraph.tracing.statistics import Measured, Pending, measured, settle
+from modgraph.tracing.tensors import EXACT, Named, facts_of, quietly, tensors_in
 from modgraph.tracing.tree import Tree
 
 _n_modes = torch._C._len_torch_function_stack
@@ -88,7 +90,8 @@ class Recorder:
         self.n_calls = 0
         self.n_operations = 0
         self._measure = self._statistics_of if statistics else None
-        self._measured: dict[int, tuple[Any, int | None, Statistics | None]] = {}
+        self._measured: dict[int, tuple[Any, int | None, Measured]] = {}
+        self._pending: list[Pending] = []
         self.names: dict[type, Names] = {}
         self._quiet_classes: dict[type, Callable[..., Any] | None] = {}
         self._failure: tuple[BaseException, str] | None = None
@@ -101,6 +104,7 @@ class Recorder:
     def _say_at_once(self, raw: Raw) -> None:
         assert self._emit is not None
         with self._lock:
+            self._settle()
             for event in as_events(raw, self._place):
                 self._emit(event)
 
@@ -110,7 +114,15 @@ class Recorder:
 
     def events(self) -> list[Event]:
         """All events that were not emitted as they happened."""
+        self._settle()
         return [event for raw in self._log for event in as_events(raw, self._place)]
+
+    def _settle(self) -> None:
+        """Read the statistics that wait on a device: once for all of a run, unless each event is told at once."""
+        if self._pending:
+            with quietly(), unset_fake_temporarily():
+                settle(self._pending)
+            self._pending.clear()
 
     def _place(self, site: Site | None) -> SourceLocation | None:
         """The location of a call site, looked up once. By `id`: equal code may stand in two files."""
@@ -372,13 +384,15 @@ class Recorder:
 
     # Tensors
 
-    def _statistics_of(self, tensor: torch.Tensor) -> Statistics | None:
+    def _statistics_of(self, tensor: torch.Tensor) -> Measured:
         """Statistics of the values that `tensor` has now."""
         version = version_of(tensor)
         known = self._measured.get(id(tensor))
         if known is None or known[0]() is not tensor or known[1] != version or version is None:
-            known = (ref(tensor), version, statistics_of(tensor))
+            known = (ref(tensor), version, measured(tensor))
             self._measured[id(tensor)] = known
+            if isinstance(known[2], Pending):
+                self._pending.append(known[2])
         return known[2]
 
     def flows(self, named: list[Named]) -> list[Taken]:
@@ -435,8 +449,7 @@ class Recorder:
         for path, parameter in self.tree.parameters():
             gradient = parameter.grad
             if gradient is not None:
-                measured = self._measure and self._measure(gradient)
-                self.say(ParameterGradientEvent(tensor=described(path, facts_of(gradient), measured)))
+                self.keep(("parameter grad", (path, facts_of(gradient), self._measure and self._measure(gradient))))
 
     def gradient(self, call: int, side: str, name: str, gradient: torch.Tensor) -> None:
         """A gradient passed a call."""

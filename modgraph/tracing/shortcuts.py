@@ -179,7 +179,7 @@ class PlainOperations:
             return result
         frame = _frame_at(2)
         offsets = self._sites.get(id(frame.f_code))
-        site = offsets and offsets.get(frame.f_lasti) or recorder.sites.of(frame, top.site)
+        site = (offsets and offsets.get(frame.f_lasti)) or recorder.sites.of(frame, top.site)
         index = recorder.n_operations
         recorder.n_operations = index + 1
         top.has_operations = True
