@@ -135,7 +135,7 @@ MODELS: dict[str, tuple[Callable[[], tuple[nn.Module, torch.Tensor]], int, float
     "mlp1000": (mlp1000, 25, 3.0),
     "bert12": (bert12, 25, 1.7),
     "resnet50": (resnet50, 9, 1.2),
-    "lstm": (lstm, 200, None),
+    "lstm": (lstm, 40, None),
 }
 
 
@@ -200,7 +200,9 @@ def ratios(model: nn.Module, x: torch.Tensor, rounds: int, others: dict[str, Too
             tool(model, x)
             for _ in range(SLOW_ROUNDS):
                 gc.collect()
-                found.setdefault(name, []).append(timed(lambda tool=tool: tool(model, x)) / statistics.median(found["bare"]))
+                found.setdefault(name, []).append(
+                    timed(lambda tool=tool: tool(model, x)) / statistics.median(found["bare"])
+                )
     return {name: statistics.median(values) for name, values in found.items()}
 
 
