@@ -14,6 +14,7 @@ from torch.utils import _pytree as pytree
 
 from modgraph.errors import TargetError
 from modgraph.tracing.copying import copied
+from modgraph.tracing.failures import lacked_memory
 from modgraph.tracing.members import every_module
 
 
@@ -28,7 +29,34 @@ def new_mode(*, symbolic: bool = True) -> Any:
         from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
         shape_env = ShapeEnv()
-    return FakeTensorMode(allow_non_fake_inputs=True, shape_env=shape_env, static_shapes=True)
+    return _Mode(allow_non_fake_inputs=True, shape_env=shape_env, static_shapes=True)
+
+
+class _Mode(FakeTensorMode):  # type: ignore[misc]
+    """Torch's, with operators whose kernels take several dtypes, and whose shape functions take one alone."""
+
+    def dispatch(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        wanted, others = _ONE_DTYPE.get(getattr(func, "_overloadpacket", None), (None, ()))
+        leaves = pytree.tree_leaves((args, kwargs)) if wanted is not None else []
+        given = next((leaf.dtype for leaf in leaves if _is_floating(leaf)), wanted)
+        if given not in others:
+            return super().dispatch(func, types, args, kwargs or {})
+        args, kwargs = pytree.tree_map(lambda leaf: _in_dtype(leaf, wanted), (args, kwargs or {}))
+        return pytree.tree_map(lambda leaf: _in_dtype(leaf, given), super().dispatch(func, types, args, kwargs))
+
+
+_ONE_DTYPE = {getattr(torch.ops.aten, "_grouped_mm", ""): (torch.bfloat16, (torch.float32, torch.float16))}
+"""Operator -> what its shape function takes, and what else its kernel does."""
+
+
+def _is_floating(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.dtype.is_floating_point
+
+
+def _in_dtype(value: Any, dtype: torch.dtype) -> Any:
+    if isinstance(value, torch.dtype):
+        return dtype
+    return value.to(dtype) if _is_floating(value) else value
 
 
 @contextlib.contextmanager
@@ -60,10 +88,16 @@ def build(make: Callable[[], nn.Module], mode: Any) -> nn.Module:
             model = make()
     except TargetError:
         raise
-    except Exception:
+    except Exception as first:
         # Constructors that read values (a schedule's .item(), a checkpoint) cannot run on meta.
-        with without_initialisation():
-            model = make()
+        try:
+            with without_initialisation():
+                model = make()
+        except Exception as second:
+            if not lacked_memory(second):
+                raise
+            # What is wrong with the model, not what the way out of it cost.
+            raise first from second
     convert(model, mode)
     return model
 

@@ -277,14 +277,14 @@ class Guesser:
         """Height and width of an image: what the model states, else the usual one."""
         return self.stated(_SIZED) or SIDE
 
-    def stated(self, names: tuple[str, ...]) -> int | None:
+    def stated(self, names: tuple[str, ...], most: int = 4096) -> int | None:
         """The first of these attributes that the model, its configuration or a child states, as one number."""
         for owner in _owners(self.model):
             for name in names:
                 value = owner.get(name)
                 if isinstance(value, tuple | list) and value:
                     value = value[-1]
-                if type(value) is int and 0 < value <= 4096:
+                if type(value) is int and 0 < value <= most:
                     return value
         return None
 

@@ -14,6 +14,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from modgraph.tracing.failures import describe, raised_by_user
+from modgraph.tracing.input_docs import documented
 from modgraph.tracing.input_groups import group_repairs, steps_first
 from modgraph.tracing.input_guesses import Guesser, name_class
 from modgraph.tracing.input_probe import Outcome, Prober
@@ -137,6 +138,7 @@ class Search:
                     yield self.attempt(tried)
 
     def _with_usual(self, attempt: Attempt) -> Iterator[Candidate | _Sides]:
+        yield from documented(attempt.candidate, self.guesser)
         yield from group_repairs(attempt)
         yield from steps_first(attempt)
         yield from wishes(attempt, self.guesser)
@@ -157,7 +159,7 @@ class Search:
 
     def _preferred(self, attempt: Attempt) -> Iterator[Attempt]:
         """The same model on likelier inputs, the likeliest last, where this one is not what its layers are made for."""
-        for candidate in wishes(attempt, self.guesser):
+        for candidate in (*documented(attempt.candidate, self.guesser), *wishes(attempt, self.guesser)):
             if candidate.entries not in self.visited:
                 outcome = self.run(candidate)
                 if outcome.error is None:

@@ -17,7 +17,7 @@ from weakref import ref
 
 import torch
 from torch import nn
-from torch._subclasses.fake_tensor import unset_fake_temporarily
+from torch._subclasses.fake_tensor import FakeTensorMode, unset_fake_temporarily
 from torch.utils._python_dispatch import _get_current_dispatch_mode_stack as _dispatch_modes
 
 from modgraph.graph.events import ErrorEvent, Event
@@ -154,7 +154,7 @@ class Recorder:
         """What another thread enters to go on inside the call that is open here now."""
         self.has_threads = True
         stack = (self.local.stack or [])[-1:]
-        fake_modes = [mode for mode in _dispatch_modes() if type(mode).__name__ == "FakeTensorMode"]
+        fake_modes = [mode for mode in _dispatch_modes() if isinstance(mode, FakeTensorMode)]
 
         @contextlib.contextmanager
         def inside() -> Iterator[None]:

@@ -16,12 +16,14 @@ import json
 import os
 import resource
 import runpy
-import subprocess
+import select
+import signal
 import sys
 import time
 import traceback
 import warnings
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -41,16 +43,16 @@ def evenly(names: list[str], count: int) -> list[str]:
     return [names[position * len(names) // count] for position in range(min(count, len(names)))]
 
 
-def names_of(library: str, count: int) -> list[str]:
-    """The models of one library: all that it can name, in order, evenly thinned."""
+def names_of(library: str) -> list[str]:
+    """The models of one library: all that it can name, in order."""
     if library == "torchvision":
         models = importlib.import_module("torchvision.models")
-        return evenly(sorted(models.list_models(module=models)), count)
+        return sorted(models.list_models(module=models))
     if library == "timm":
-        return evenly(sorted(importlib.import_module("timm").list_models()), count)
+        return sorted(importlib.import_module("timm").list_models())
     mapping = importlib.import_module("transformers.models.auto.modeling_auto").MODEL_MAPPING_NAMES
     flat = [name for value in mapping.values() for name in ([value] if isinstance(value, str) else value)]
-    return evenly(sorted(dict.fromkeys(flat)), count)
+    return sorted(dict.fromkeys(flat))
 
 
 def built(library: str, name: str) -> Any:
@@ -95,7 +97,10 @@ def traced_fake(library: str, name: str) -> dict[str, Any]:
     from modgraph.tracing.inputs import make_inputs
 
     mode = fake.new_mode()
-    model = fake.build(lambda: built(library, name), mode).eval()
+    try:
+        model = fake.build(lambda: built(library, name), mode).eval()
+    except Exception as error:
+        return {"complete": False, "not_built": f"{type(error).__name__}: {error}"[:200]}
     row: dict[str, Any] = {"parameters": sum(p.numel() for p in model.parameters())}
     inputs = make_inputs(model, [], None, TraceOptions(device="fake"), fake_mode=mode)
     row["tries"] = inputs.tries
@@ -140,16 +145,13 @@ def traced_real(library: str, name: str) -> dict[str, Any]:
     return row
 
 
-def one(library: str, name: str, path: list[str]) -> dict[str, Any]:
+def one(library: str, name: str) -> dict[str, Any]:
     """What came of one model."""
     resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
-    sys.path.extend(path)
-    warnings.simplefilter("ignore")
-    os.environ["HF_HUB_OFFLINE"] = "1"
-    prepare()
     row: dict[str, Any] = {"library": library, "name": name}
     for kind, traced in (("fake", traced_fake), ("real", traced_real)):
-        if kind == "real" and row.get("fake", {}).get("parameters", 0) > MOST_PARAMETERS:
+        without = row.get("fake", {})
+        if kind == "real" and (without.get("parameters", 0) > MOST_PARAMETERS or "not_built" in without):
             continue
         try:
             row[kind] = traced(library, name)
@@ -163,8 +165,11 @@ def one(library: str, name: str, path: list[str]) -> dict[str, Any]:
 _kept: list[Any] = []
 
 
-def prepare() -> None:
-    """torchvision's operators, which need only be declared; kept, as they go with what declared them."""
+def prepare(path: list[str]) -> None:
+    """torchvision's operators, which need only be declared, are kept, as they go with what declared them."""
+    sys.path.extend(path)
+    warnings.simplefilter("ignore")
+    os.environ["HF_HUB_OFFLINE"] = "1"
     shim = runpy.run_path(str(HERE.parent / "torchvision_shim" / "sitecustomize.py"))
     shim["declare"]()
     _kept.append(shim)
@@ -173,16 +178,45 @@ def prepare() -> None:
 # ---- all of them -----------------------------------------------------------------------------------------------------
 
 
-def in_a_process(library: str, name: str, path: list[str]) -> dict[str, Any]:
-    command = [sys.executable, str(HERE), "--one", library, name, *(part for each in path for part in ("--path", each))]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
-        return json.loads(done.stdout.rpartition("\n@")[2])  # type: ignore[no-any-return]
-    except subprocess.TimeoutExpired:
+def in_a_process(library: str, name: str) -> dict[str, Any]:
+    """What came of one model, in a fork of this process, in which nothing was computed: libraries are imported once."""
+    receiving, sending = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.setsid()
+        os.close(receiving)
+        quiet = os.open(os.devnull, os.O_RDWR)
+        for number in (0, 1, 2):
+            os.dup2(quiet, number)
+        try:
+            with os.fdopen(sending, "w", encoding="utf-8") as channel:
+                channel.write(json.dumps(one(library, name)))
+        finally:
+            os._exit(0)
+    os.close(sending)
+    with os.fdopen(receiving, encoding="utf-8") as channel:
+        said = read_until(channel, time.monotonic() + SECONDS)
+    with suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)
+    status = os.waitpid(child, 0)[1]
+    if said is None:
         why = f"more than {SECONDS} s"
-    except ValueError:
-        why = f"ended with status {done.returncode}: {done.stderr[-200:]}"
+    elif not said:
+        why = f"ended with status {status}"
+    else:
+        return json.loads(said)  # type: ignore[no-any-return]
     return {"library": library, "name": name, "fake": {"complete": False, "problem": why}}
+
+
+def read_until(channel: Any, end: float) -> str | None:
+    """All that is written, or None where it did not end in time."""
+    said = b""
+    while select.select([channel], [], [], max(0.0, end - time.monotonic()))[0]:
+        part = os.read(channel.fileno(), 1 << 16)
+        if not part:
+            return said.decode()
+        said += part
+    return None
 
 
 def table(rows: list[dict[str, Any]]) -> str:
@@ -192,7 +226,7 @@ def table(rows: list[dict[str, Any]]) -> str:
         "|---|---|---|---|---|---|",
     ]
     for library in dict.fromkeys(row["library"] for row in rows):
-        each = [row for row in rows if row["library"] == library]
+        each = [row for row in rows if row["library"] == library and "not_built" not in row.get("fake", {})]
         ran = [row["real"] for row in each if "proven" in row.get("real", {})]
         compared = [
             row[kind]["calls_agree"] for row in each for kind in ("fake", "real") if "calls_agree" in row.get(kind, {})
@@ -219,6 +253,8 @@ def share(part: int, whole: int) -> str:
 
 def shortcomings(row: dict[str, Any]) -> list[str]:
     name = f"{row['library']} {row['name']}"
+    if "not_built" in row.get("fake", {}):
+        return [f"{name}: its own defaults do not build it, and the next took its place: {row['fake']['not_built']}"]
     found = []
     if not is_complete(row):
         problems = [row[kind]["problem"] for kind in ("fake", "real") if row.get(kind, {}).get("problem")]
@@ -238,28 +274,53 @@ def main() -> None:
     parser.add_argument("libraries", nargs="*", metavar="LIBRARY:COUNT")
     parser.add_argument("--one", nargs=2, metavar=("LIBRARY", "NAME"), help=argparse.SUPPRESS)
     parser.add_argument("--path", action="append", default=[], help="where libraries are installed (repeatable)")
-    parser.add_argument("--json", metavar="FILE", help="also write every row here, as it comes")
+    parser.add_argument(
+        "--json",
+        metavar="FILE",
+        help="also write every row here, as it comes; what stands there already is not run again",
+    )
     parser.add_argument("-o", metavar="FILE", help="write the table here")
     arguments = parser.parse_args()
+    prepare(arguments.path)
     if arguments.one:
-        print("\n@" + json.dumps(one(*arguments.one, arguments.path)))
+        print(json.dumps(one(*arguments.one), indent=1))
         return
-    sys.path.extend(arguments.path)
-    warnings.simplefilter("ignore")
-    prepare()
-    rows: list[dict[str, Any]] = []
-    for asked in arguments.libraries:
-        library, _, count = asked.partition(":")
-        for name in names_of(library, int(count or 80)):
-            rows.append(in_a_process(library, name, arguments.path))
-            print(json.dumps(rows[-1]), file=sys.stderr, flush=True)
-            if arguments.json:
-                with Path(arguments.json).open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(rows[-1]) + "\n")
+    rows = swept(arguments.libraries, Path(arguments.json) if arguments.json else None)
     text = table(rows)
     if arguments.o:
         Path(arguments.o).write_text(text, encoding="utf-8")
     print(text)
+
+
+def swept(libraries: list[str], file: Path | None) -> list[dict[str, Any]]:
+    """A row of every model, in the order of the libraries; run in an order in which a part stands for the whole.
+
+    One that its own defaults do not build stays in the list, and the next after it takes its place.
+    """
+    known: dict[tuple[str, str], dict[str, Any]] = {}
+    if file and file.exists():
+        rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+        known = {(row["library"], row["name"]): row for row in rows}
+    asked = [(library, int(count or 80)) for library, _, count in (each.partition(":") for each in libraries)]
+    everything = {library: names_of(library) for library, _ in asked}
+    wanted = [(library, name) for library, count in asked for name in evenly(everything[library], count)]
+    waiting = [wanted[position] for position in sorted(range(len(wanted)), key=lambda number: f"{number:b}"[::-1])]
+    for library, name in waiting:
+        if (library, name) not in known:
+            known[library, name] = in_a_process(library, name)
+            print(json.dumps(known[library, name]), file=sys.stderr, flush=True)
+            if file:
+                with file.open("a", encoding="utf-8") as stream:
+                    stream.write(json.dumps(known[library, name]) + "\n")
+        if "not_built" in known[library, name].get("fake", {}):
+            names = everything[library]
+            later = names[names.index(name) + 1 :] + names
+            following = (library, next(other for other in later if (library, other) not in wanted))
+            wanted.append(following)
+            waiting.append(following)
+    return sorted(
+        (known[each] for each in wanted), key=lambda row: [library for library, _ in asked].index(row["library"])
+    )
 
 
 if __name__ == "__main__":

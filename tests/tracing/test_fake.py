@@ -182,3 +182,37 @@ def test_sizes_that_depend_on_values_are_unknown_not_an_error() -> None:
         found = torch.ones(4).nonzero()
     assert not isinstance(found.shape[0], int) or found.shape[0] >= 0
     assert found.shape[1] == 1
+
+
+class BrokenAndLarge(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(1 << 28, 1 << 28, bias=False)
+        raise ValueError("no such size")
+
+
+def test_a_constructor_that_fails_is_not_said_to_lack_the_memory_that_was_spent_on_another_way_to_run_it() -> None:
+    with pytest.raises(ValueError, match="no such size"):
+        fake.build(BrokenAndLarge, fake.new_mode())
+
+
+class Experts(nn.Module):
+    def __init__(self, dtype: torch.dtype) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(4, 16, 32, dtype=dtype))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        ends = torch.arange(2, 10, 2, dtype=torch.int32)
+        return nn.functional.grouped_mm(x, self.weight, offs=ends)
+
+
+@pytest.mark.skipif(not hasattr(nn.functional, "grouped_mm"), reason="this torch has no grouped product")
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_an_operator_that_torch_describes_for_one_dtype_alone_has_its_shape_in_every_other(dtype: torch.dtype) -> None:
+    mode = fake.new_mode()
+    model = fake.build(lambda: Experts(dtype), mode)
+    with fake.running(mode):
+        made = model(torch.zeros(8, 16, dtype=dtype))
+    real = Experts(dtype)(torch.zeros(8, 16, dtype=dtype))
+
+    assert (made.shape, made.dtype, made.device) == (real.shape, real.dtype, real.device)
