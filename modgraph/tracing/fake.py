@@ -3,60 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
 from torch import nn
-from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils import _pytree as pytree
 
 from modgraph.errors import TargetError
 from modgraph.tracing.copying import copied
 from modgraph.tracing.failures import lacked_memory
+from modgraph.tracing.fake_mode import new_mode as new_mode
+from modgraph.tracing.fake_mode import with_values
 from modgraph.tracing.members import every_module
-
-
-def new_mode(*, symbolic: bool = True) -> Any:
-    """A mode under which every new tensor is fake, and real ones met on the way are taken as they are.
-
-    Args:
-        symbolic: sizes that depend on values (`nonzero`, masks) become unknown sizes instead of an error.
-    """
-    shape_env = None
-    if symbolic:
-        from torch.fx.experimental.symbolic_shapes import ShapeEnv
-
-        shape_env = ShapeEnv()
-    return _Mode(allow_non_fake_inputs=True, shape_env=shape_env, static_shapes=True)
-
-
-class _Mode(FakeTensorMode):  # type: ignore[misc]
-    """Torch's, with operators whose kernels take several dtypes, and whose shape functions take one alone."""
-
-    def dispatch(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        wanted, others = _ONE_DTYPE.get(getattr(func, "_overloadpacket", None), (None, ()))
-        leaves = pytree.tree_leaves((args, kwargs)) if wanted is not None else []
-        given = next((leaf.dtype for leaf in leaves if _is_floating(leaf)), wanted)
-        if given not in others:
-            return super().dispatch(func, types, args, kwargs or {})
-        args, kwargs = pytree.tree_map(lambda leaf: _in_dtype(leaf, wanted), (args, kwargs or {}))
-        return pytree.tree_map(lambda leaf: _in_dtype(leaf, given), super().dispatch(func, types, args, kwargs))
-
-
-_ONE_DTYPE = {getattr(torch.ops.aten, "_grouped_mm", ""): (torch.bfloat16, (torch.float32, torch.float16))}
-"""Operator -> what its shape function takes, and what else its kernel does."""
-
-
-def _is_floating(value: Any) -> bool:
-    return isinstance(value, torch.Tensor) and value.dtype.is_floating_point
-
-
-def _in_dtype(value: Any, dtype: torch.dtype) -> Any:
-    if isinstance(value, torch.dtype):
-        return dtype
-    return value.to(dtype) if _is_floating(value) else value
+from modgraph.tracing.patches import Patches
 
 
 @contextlib.contextmanager
@@ -65,8 +28,32 @@ def running(mode: Any) -> Iterator[None]:
     if mode is None:
         yield
         return
-    with quiet(), mode:
+    with quiet(), contextlib.ExitStack() as undo:
+        Patches(undo).replace(nn.Module, "_apply", functools.partialmethod(_apply, nn.Module._apply))
+        undo.enter_context(mode)
         yield
+
+
+def _apply(module: nn.Module, original: Any, function: Callable[[Any], Any], recurse: bool = True) -> nn.Module:
+    """`Module._apply`, which is behind `.to()` and `.half()`, for parameters that are fake.
+
+    Torch exchanges the contents of a fake parameter with those of the converted one, which it refuses where anybody
+    holds a weak reference to either; here the converted one takes the place.
+    """
+    parameters = {name: value for name, value in module._parameters.items() if isinstance(value, FakeTensor)}
+    placed: dict[str, Any] = {}
+    for name, parameter in parameters.items():
+        with torch.no_grad():
+            made = function(parameter)
+        placed[name] = parameter if made is parameter else nn.Parameter(made, requires_grad=parameter.requires_grad)
+        if made is not parameter and parameter.grad is not None:
+            placed[name].grad = function(parameter.grad)
+    module._parameters.update(dict.fromkeys(parameters))
+    try:
+        original(module, function, recurse)
+    finally:
+        module._parameters.update(placed)
+    return module
 
 
 @contextlib.contextmanager
@@ -188,7 +175,9 @@ def arguments_to_fake(
         return args, kwargs
 
     def faked(value: Any) -> Any:
-        return to_fake(value, mode) if isinstance(value, torch.Tensor) else value
+        if not isinstance(value, torch.Tensor):
+            return value
+        return with_values(value, mode) if not value.dtype.is_floating_point else to_fake(value, mode)
 
     made: tuple[tuple[Any, ...], dict[str, Any]] = pytree.tree_map(faked, (args, kwargs))
     return made

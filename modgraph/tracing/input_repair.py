@@ -239,7 +239,11 @@ def _arguments(attempt: Attempt, guesser: Guesser, error: BaseException | None) 
     for name in re.findall(r"missing \d+ required (?:positional|keyword-only) arguments?: (.*)", text)[:1]:
         yield from _added(attempt, guesser, re.findall(r"'(\w+)'", name), "required further inside")
     absent = [name for name in signature.optional if name not in given]
-    told = [name for name in absent if re.search(rf"\b{re.escape(name)}\b", text)]
+    words = set(re.findall(r"[^\W\d]\w*", text))
+    # What an inner module calls `tokens` may be what this one calls `target_tokens`.
+    told = [name for name in absent if name in words] + [
+        name for name in absent if name not in words and any("_" in w and name.endswith(f"_{w}") for w in words)
+    ]
     for name in told:
         yield from _added(attempt, guesser, [name], "named by the message")
     if "NoneType" in text or "None" in text:

@@ -14,6 +14,7 @@ import argparse
 import importlib
 import json
 import os
+import re
 import resource
 import runpy
 import select
@@ -24,14 +25,19 @@ import traceback
 import warnings
 from collections import Counter
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 MOST_PARAMETERS = 100_000_000
+"""Of a model that is run for real in any case."""
+MOST_REAL_PARAMETERS = 1_000_000_000
+"""Of one that is run for real, as it is, where values decide; a larger one has fewer layers then."""
 MOST_MEMORY = 8 * 2**30
 """Bytes of data in the process of one model."""
 SECONDS = 300
 """That one model may take, built and run twice."""
+KINDS = ("fake", "real", "large")
 HERE = Path(__file__).resolve()
 
 
@@ -55,15 +61,28 @@ def names_of(library: str) -> list[str]:
     return sorted(dict.fromkeys(flat))
 
 
-def built(library: str, name: str) -> Any:
-    """The model, from its defaults."""
+def built(library: str, name: str, *, reduced: bool = False) -> Any:
+    """The model, from its defaults; `reduced` has fewer layers and experts, for what is too large for the machine."""
     if library == "torchvision":
         options = {"init_weights": False} if name in ("googlenet", "inception_v3") else {}
         return importlib.import_module("torchvision.models").get_model(name, weights=None, **options)
     if library == "timm":
         return importlib.import_module("timm").create_model(name, pretrained=False)
     kind = getattr(importlib.import_module("transformers"), name)
-    return kind(kind.config_class())
+    config = kind.config_class()
+    if reduced:
+        reduce(config)
+    return kind(config)
+
+
+def reduce(config: Any) -> None:
+    """Counts of layers and of experts in a configuration, and in those inside it, as small as they make sense."""
+    for key, value in list(vars(config).items()):
+        most = 2 if re.search(r"layers$|^depth$", key) else 8 if re.search(r"experts$", key) else None
+        if most is not None and type(value) is int and value > most:
+            setattr(config, key, most)
+        elif hasattr(value, "to_dict"):
+            reduce(value)
 
 
 # ---- one model -------------------------------------------------------------------------------------------------------
@@ -118,7 +137,7 @@ def calls_of(graph: Any) -> list[str]:
     return [call.module for call in graph.calls if not call.direct and call.module in registered]
 
 
-def traced_real(library: str, name: str) -> dict[str, Any]:
+def traced_real(library: str, name: str, *, reduced: bool = False) -> dict[str, Any]:
     """Built with weights and run: complete, calls against hooks, and run again from its edges."""
     import torch
 
@@ -127,12 +146,13 @@ def traced_real(library: str, name: str) -> dict[str, Any]:
     from modgraph.tracing.inputs import make_inputs
 
     torch.manual_seed(0)
-    model = built(library, name).eval()
+    model = built(library, name, reduced=reduced).eval()
     inputs = make_inputs(model, [], None, TraceOptions())
     began = time.process_time()
     graph = trace_graph(model, inputs.args, inputs.kwargs, TraceOptions(verify=True))
     row: dict[str, Any] = {
-        "complete": graph.complete or (inputs.warning is None and graph.verification is not None),
+        "complete": graph.complete and inputs.warning is None,
+        "inputs": {info.name: [list(tensor.shape) for tensor in info.tensors] for info in inputs.infos},
         "problem": inputs.warning or (graph.problems[0].message if graph.problems else None),
         "seconds": round(time.process_time() - began, 2),
     }
@@ -149,17 +169,26 @@ def one(library: str, name: str) -> dict[str, Any]:
     """What came of one model."""
     resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
     row: dict[str, Any] = {"library": library, "name": name}
-    for kind, traced in (("fake", traced_fake), ("real", traced_real)):
-        without = row.get("fake", {})
-        if kind == "real" and (without.get("parameters", 0) > MOST_PARAMETERS or "not_built" in without):
-            continue
-        try:
-            row[kind] = traced(library, name)
-        except BaseException as error:
-            row[kind] = {"complete": False, "problem": f"{type(error).__name__}: {error}"[:300]}
-            if os.environ.get("MODGRAPH_TRACEBACKS"):
-                traceback.print_exc()
+    row["fake"] = guarded(traced_fake, library, name)
+    parameters = row["fake"].get("parameters", 0)
+    if "not_built" in row["fake"]:
+        return row
+    if parameters <= MOST_PARAMETERS:
+        row["real"] = guarded(traced_real, library, name)
+    elif not row["fake"]["complete"]:
+        row["reduced"] = parameters > MOST_REAL_PARAMETERS
+        row["large"] = guarded(partial(traced_real, reduced=row["reduced"]), library, name)
     return row
+
+
+def guarded(traced: Any, library: str, name: str) -> dict[str, Any]:
+    """What `traced` says, or what it raised."""
+    try:
+        return traced(library, name)  # type: ignore[no-any-return]
+    except BaseException as error:
+        if os.environ.get("MODGRAPH_TRACEBACKS"):
+            traceback.print_exc()
+        return {"complete": False, "problem": f"{type(error).__name__}: {error}"[:300]}
 
 
 _kept: list[Any] = []
@@ -228,9 +257,7 @@ def table(rows: list[dict[str, Any]]) -> str:
     for library in dict.fromkeys(row["library"] for row in rows):
         each = [row for row in rows if row["library"] == library and "not_built" not in row.get("fake", {})]
         ran = [row["real"] for row in each if "proven" in row.get("real", {})]
-        compared = [
-            row[kind]["calls_agree"] for row in each for kind in ("fake", "real") if "calls_agree" in row.get(kind, {})
-        ]
+        compared = [row[kind]["calls_agree"] for row in each for kind in KINDS if "calls_agree" in row.get(kind, {})]
         complete = sum(is_complete(row) for row in each)
         proven = sum(row["proven"] for row in ran)
         lines.append(
@@ -244,7 +271,7 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 def is_complete(row: dict[str, Any]) -> bool:
     """In a run without weights, or, where values decide, in a real one."""
-    return any(row.get(kind, {}).get("complete", False) for kind in ("fake", "real"))
+    return any(row.get(kind, {}).get("complete", False) for kind in KINDS)
 
 
 def share(part: int, whole: int) -> str:
@@ -257,11 +284,11 @@ def shortcomings(row: dict[str, Any]) -> list[str]:
         return [f"{name}: its own defaults do not build it, and the next took its place: {row['fake']['not_built']}"]
     found = []
     if not is_complete(row):
-        problems = [row[kind]["problem"] for kind in ("fake", "real") if row.get(kind, {}).get("problem")]
+        problems = [row[kind]["problem"] for kind in KINDS if row.get(kind, {}).get("problem")]
         found.append(f"{name}: not complete: {(problems or ['?'])[-1][:160]}")
     found += [
         f"{name}: other calls than hooks saw ({kind})"
-        for kind in ("fake", "real")
+        for kind in KINDS
         if not row.get(kind, {}).get("calls_agree", True)
     ]
     if not row.get("real", {}).get("proven", True):

@@ -623,3 +623,36 @@ def test_indices_have_their_steps_first_where_attention_wants_them_so() -> None:
     inputs = inferred(_StepsFirst())
     assert inputs.warning is None
     assert shapes(inputs) == {"src": (8, 1), "src_padding_mask": (1, 8)}
+
+
+class _Decoder(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed = nn.Embedding(9, 4)
+
+    def forward(self, input_ids: Any = None, inputs_embeds: Any = None) -> torch.Tensor:
+        if (input_ids is None) == (inputs_embeds is None):
+            raise ValueError("exactly one of input_ids or inputs_embeds")
+        y: torch.Tensor = self.embed(input_ids) if inputs_embeds is None else inputs_embeds
+        return y
+
+
+class _Listens(nn.Module):
+    main_input_name = "features"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.encoder, self.decoder = nn.Conv1d(5, 4, 3, stride=2), _Decoder()
+
+    def forward(
+        self, features: Any = None, mask: Any = None, decoder_input_ids: Any = None, decoder_inputs_embeds: Any = None
+    ) -> torch.Tensor:
+        heard = self.encoder(features).mean(-1)
+        y: torch.Tensor = self.decoder(decoder_input_ids, decoder_inputs_embeds) + heard[:, None]
+        return y
+
+
+def test_what_an_inner_module_asks_for_is_given_by_the_name_that_it_has_outside() -> None:
+    inputs = inferred(_Listens())
+    assert inputs.warning is None
+    assert shapes(inputs) == {"features": (1, 5, 64), "decoder_input_ids": (1, 8)}
