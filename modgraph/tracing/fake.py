@@ -17,7 +17,7 @@ from modgraph.errors import TargetError
 from modgraph.tracing.copying import copied
 from modgraph.tracing.failures import lacked_memory
 from modgraph.tracing.fake_mode import new_mode as new_mode
-from modgraph.tracing.fake_mode import with_values
+from modgraph.tracing.fake_mode import tolist, with_values
 from modgraph.tracing.members import every_module
 from modgraph.tracing.patches import Patches
 
@@ -30,6 +30,7 @@ def running(mode: Any) -> Iterator[None]:
         return
     with quiet(), contextlib.ExitStack() as undo:
         Patches(undo).replace(nn.Module, "_apply", functools.partialmethod(_apply, nn.Module._apply))
+        Patches(undo).replace(FakeTensor, "tolist", functools.partialmethod(tolist, FakeTensor.tolist))
         undo.enter_context(mode)
         yield
 

@@ -11,7 +11,7 @@ import math
 from typing import Any
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch._subclasses.fake_tensor import DataDependentOutputException, FakeTensor, FakeTensorMode
 from torch.utils import _pytree as pytree
 from torch.utils._mode_utils import no_dispatch
 
@@ -19,6 +19,9 @@ MAX_KNOWN = 1 << 18
 """Elements of a tensor up to which its values are kept, where they are known."""
 _MOST_PRODUCT = 1 << 22
 """The same of all that goes into one operator, multiplied: no product, table or gathering makes more of them."""
+
+_MOST_UNKNOWNS = 64
+"""Elements of a tensor that becomes a list of unknown numbers."""
 
 
 def new_mode(*, symbolic: bool = True) -> Any:
@@ -42,6 +45,16 @@ def with_values(tensor: torch.Tensor, mode: Any) -> Any:
     with no_dispatch():
         copied = tensor.detach().clone()
     return mode.fake_tensor_converter.from_real_tensor(mode, copied, make_constant=True)
+
+
+def tolist(tensor: FakeTensor, original: Any) -> Any:
+    """`FakeTensor.tolist`, which reads one element at a time and makes an unknown of each that it does not know."""
+    if tensor.constant is not None:
+        with no_dispatch():
+            return tensor.constant.tolist()
+    if tensor.numel() > _MOST_UNKNOWNS:
+        raise DataDependentOutputException(torch.ops.aten._local_scalar_dense.default)
+    return original(tensor)
 
 
 class _Mode(FakeTensorMode):  # type: ignore[misc]

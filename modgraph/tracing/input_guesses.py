@@ -49,7 +49,10 @@ _NAMES: tuple[tuple[str, str], ...] = (
     ("audio", r".*(audio|wav|speech|signal).*"),
     ("flag", r"(return|use|is|do|with|output)_.*|training"),
 )
-_SIZED = ("image_size", "img_size", "input_resolution", "image_resolution", "resolution")
+_SIZED = (
+    "image_size", "img_size", "input_resolution", "image_resolution", "img_resolution", "resolution", "sample_size",
+    "input_size", "im_size", "input_shape",
+)  # fmt: skip
 _CHANNELS = ("num_channels", "in_channels", "in_chans", "in_ch", "n_channels", "img_channels", "image_channels")
 
 

@@ -91,8 +91,13 @@ def _satisfying(spec: TensorSpec, use: Use, guesser: Guesser) -> list[TensorSpec
             # It was taken for an image because the first layer of the model takes one; this layer takes rows.
             usual = [guesser.shape(2, wish.sizes), guesser.shape(3, wish.sizes)]
             return [replace(typed, shape=shape) for shape in (usual[::-1] if guesser.sequential else usual)]
+        if wish.ndim is None and typed is not spec and guesser.sequential and len(spec.shape) == 2:
+            # Two dimensions were right for indices; what they would have been made into has three.
+            return [replace(typed, shape=guesser.shape(ndim, wish.sizes)) for ndim in (3, 2)]
         sizes = list(spec.shape)
         for dim, (size, _) in wish.unmet_sizes(spec.shape).items():
+            if len(sizes) >= 4 and dim and size in sizes[1:]:  # an image with its channels elsewhere
+                sizes[sizes.index(size, 1)] = sizes[dim]
             sizes[dim] = size
         return [replace(typed, shape=tuple(sizes))]
     if missing:
@@ -345,6 +350,11 @@ def _joined(attempt: Attempt, guesser: Guesser) -> Repairs:
 
 def _too_few_or_many(text: str) -> tuple[int, ...]:
     """Steps by which the number of dimensions may be wrong, by what torch and Python say of it."""
+    short = re.search(r"not enough values to unpack \(expected (?:at least )?(\d+), got (\d+)", text)
+    if short:
+        return (int(short[1]) - int(short[2]),)
+    if "too many values to unpack" in text:
+        return (-1, -2)
     expected = re.search(r"[Ee]xpected (\d)-?D.{0,60}?(?:got|shape).{0,20}?(\d)-?D", text)
     if expected:
         return (int(expected[1]) - int(expected[2]),)
@@ -363,13 +373,13 @@ def _with_ndim(attempt: Attempt, guesser: Guesser, place: Place, ndim: int, why:
     if ndim < 0 or ndim == len(spec.shape):
         return
     shapes = [guesser.shape(ndim)]
+    if 0 < ndim < len(spec.shape):
+        shapes.insert(0, spec.shape[:1] + spec.shape[1 + len(spec.shape) - ndim :])
     use = attempt.outcome.uses.get(place)
     if use is not None and use.seen.origin is not None and use.seen.origin.same:
         shapes.insert(0, guesser.shape(ndim, {d: s for d, s in use.wish.sizes.items() if d < ndim}))
     if ndim > len(spec.shape) and len(spec.shape) == 2:
         shapes.insert(0, (spec.shape[0], STEPS, *spec.shape[1:])[:ndim] if ndim == 3 else guesser.shape(ndim))
-    if 0 < ndim < len(spec.shape):
-        shapes.append(spec.shape[:1] + spec.shape[1 + len(spec.shape) - ndim :])
     for shape in dict.fromkeys(shapes):
         yield attempt.candidate.replaced({place: replace(spec, shape=shape)}, f"{_name(place)}: {why}")
 

@@ -13,14 +13,14 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-from modgraph.tracing.failures import describe, raised_by_user
+from modgraph.tracing.failures import describe
 from modgraph.tracing.input_docs import documented
 from modgraph.tracing.input_groups import group_repairs, steps_first
 from modgraph.tracing.input_guesses import Guesser, name_class
 from modgraph.tracing.input_probe import Outcome, Prober
-from modgraph.tracing.input_refusal import Refusals
+from modgraph.tracing.input_refusal import Refusals, is_refusal
 from modgraph.tracing.input_repair import Attempt, repairs, wishes
-from modgraph.tracing.input_sides import search_sides, usual_sizes
+from modgraph.tracing.input_sides import search_sides, smaller, usual_sizes
 from modgraph.tracing.input_specs import Candidate, Place, Spec, TensorSpec
 
 MAX_TRIES = 60
@@ -138,6 +138,7 @@ class Search:
                     yield self.attempt(tried)
 
     def _with_usual(self, attempt: Attempt) -> Iterator[Candidate | _Sides]:
+        yield from smaller(attempt)
         yield from documented(attempt.candidate, self.guesser)
         yield from group_repairs(attempt)
         yield from steps_first(attempt)
@@ -207,7 +208,7 @@ class Search:
         again = [
             a for a in self.attempts[1:] if a.outcome.error and first and describe(a.outcome.error) == describe(first)
         ]
-        own = best is self.attempts[0] and raised_by_user(first) and bool(again or len(self.attempts) == 1)
+        own = best is self.attempts[0] and is_refusal(first) and bool(again or len(self.attempts) == 1)
         return Found(best.candidate, best.outcome, self.prober.tries, accepted=False, own_error=own)
 
 

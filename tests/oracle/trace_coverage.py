@@ -37,6 +37,8 @@ MOST_MEMORY = 8 * 2**30
 """Bytes of data in the process of one model."""
 SECONDS = 300
 """That one model may take, built and run twice."""
+ONCE = False
+"""Small models are run for real alone."""
 KINDS = ("fake", "real", "large")
 HERE = Path(__file__).resolve()
 
@@ -107,7 +109,7 @@ def seen_by_hooks(model: Any, args: Any, kwargs: Any) -> list[str]:
     return calls
 
 
-def traced_fake(library: str, name: str) -> dict[str, Any]:
+def traced_fake(library: str, name: str, *, build_only: bool = False) -> dict[str, Any]:
     """Built and traced without weights: whether it is complete, and its calls against hooks."""
     import torch
 
@@ -121,6 +123,8 @@ def traced_fake(library: str, name: str) -> dict[str, Any]:
     except Exception as error:
         return {"complete": False, "not_built": f"{type(error).__name__}: {error}"[:200]}
     row: dict[str, Any] = {"parameters": sum(p.numel() for p in model.parameters())}
+    if build_only and row["parameters"] <= MOST_PARAMETERS:
+        return row
     inputs = make_inputs(model, [], None, TraceOptions(device="fake"), fake_mode=mode)
     row["tries"] = inputs.tries
     with fake.running(mode), torch.no_grad():
@@ -169,13 +173,13 @@ def one(library: str, name: str) -> dict[str, Any]:
     """What came of one model."""
     resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
     row: dict[str, Any] = {"library": library, "name": name}
-    row["fake"] = guarded(traced_fake, library, name)
+    row["fake"] = guarded(partial(traced_fake, build_only=ONCE), library, name)
     parameters = row["fake"].get("parameters", 0)
     if "not_built" in row["fake"]:
         return row
     if parameters <= MOST_PARAMETERS:
         row["real"] = guarded(traced_real, library, name)
-    elif not row["fake"]["complete"]:
+    elif not row["fake"].get("complete"):
         row["reduced"] = parameters > MOST_REAL_PARAMETERS
         row["large"] = guarded(partial(traced_real, reduced=row["reduced"]), library, name)
     return row
@@ -307,7 +311,12 @@ def main() -> None:
         help="also write every row here, as it comes; what stands there already is not run again",
     )
     parser.add_argument("-o", metavar="FILE", help="write the table here")
+    parser.add_argument(
+        "--once", action="store_true", help="run what is below the limit of parameters for real alone, to save time"
+    )
     arguments = parser.parse_args()
+    global ONCE
+    ONCE = arguments.once
     prepare(arguments.path)
     if arguments.one:
         print(json.dumps(one(*arguments.one), indent=1))

@@ -310,3 +310,25 @@ def test_values_are_not_reckoned_with_where_that_would_make_many_of_few() -> Non
     assert again.shape == (1 << 31,)
     assert steps.constant is not None
     assert int(steps[-1]) == (1 << 17) - 1
+
+
+class Lists(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(64, 64)
+
+    def forward(self, x: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
+        scale = sum(ids.flatten().tolist())
+        return self.layer(x) * scale + sum(map(sum, self.layer(x).tolist()))
+
+
+def test_a_list_of_many_unknown_numbers_is_not_begun() -> None:
+    mode = fake.new_mode()
+    model = fake.build(Lists, mode)
+    with fake.running(mode), torch.no_grad():
+        graph = trace_graph(
+            model, (torch.empty(64, 64), torch.arange(100)), {}, TraceOptions(device="fake", verify=False)
+        )
+
+    assert [call.module for call in graph.calls] == ["", "layer", "layer"]
+    assert "DataDependentOutputException" in graph.problems[0].message
