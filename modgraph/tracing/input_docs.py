@@ -13,13 +13,14 @@ from dataclasses import replace
 
 from torch import nn
 
-from modgraph.tracing.input_guesses import Guesser
+from modgraph.tracing.input_guesses import STEPS, Guesser
 from modgraph.tracing.input_specs import Candidate, Place, Spec, TensorSpec
 
 _DIM = r"[\w.' /*+-]+?"
 _SHAPE = rf"[\[(]\s*({_DIM}(?:\s*(?:,|×|\bx\b)\s*{_DIM})+)\s*,?\s*[\])]"
 _BATCH = re.compile(r"b|n|bs|bsz|nb|batch.*|n_?batch|num_?(samples|examples)|samples")
 _SIDES = re.compile(r"h|w|height|width|img_?(h|w|height|width)|image_?(height|width)|h_?in|w_?in")
+_STEPS = re.compile(r"seq|len|steps|time|tokens|patches|nodes|points")
 _MAX_STATED = 1 << 16
 _NEAR = 160
 """Characters between the name of an input and its shape."""
@@ -77,6 +78,8 @@ def _size(dim: str, place: int, usual: int, guesser: Guesser) -> int:
         return int(bare) if 0 < int(bare) <= _MAX_STATED else usual
     if place == 0 and _BATCH.fullmatch(bare.lower()):
         return guesser.batch
+    if place == 0 and usual == guesser.batch and _STEPS.search(bare.lower()):
+        return STEPS
     stated = guesser.stated((bare, bare.lower()), most=_MAX_STATED)
     if stated is not None and not (_SIDES.fullmatch(bare.lower()) or len(bare) == 1):
         return stated

@@ -92,7 +92,7 @@ def _satisfying(spec: TensorSpec, use: Use, guesser: Guesser) -> list[TensorSpec
             usual = [guesser.shape(2, wish.sizes), guesser.shape(3, wish.sizes)]
             return [replace(typed, shape=shape) for shape in (usual[::-1] if guesser.sequential else usual)]
         if wish.ndim is None and typed is not spec and guesser.sequential and len(spec.shape) == 2:
-            # Two dimensions were right for indices; what they would have been made into has three.
+            # Two were right for indices; what they would have been made into has three.
             return [replace(typed, shape=guesser.shape(ndim, wish.sizes)) for ndim in (3, 2)]
         sizes = list(spec.shape)
         for dim, (size, _) in wish.unmet_sizes(spec.shape).items():
@@ -249,8 +249,7 @@ def _arguments(attempt: Attempt, guesser: Guesser, error: BaseException | None) 
     told = [name for name in absent if name in words] + [
         name for name in absent if name not in words and any("_" in w and name.endswith(f"_{w}") for w in words)
     ]
-    for name in told:
-        yield from _added(attempt, guesser, [name], "named by the message")
+    yield from (made for name in told for made in _added(attempt, guesser, [name], "named by the message"))
     if "NoneType" in text or "None" in text:
         for name in absent[:8]:
             if signature.parameters[name].default is None:
@@ -350,8 +349,7 @@ def _joined(attempt: Attempt, guesser: Guesser) -> Repairs:
 
 def _too_few_or_many(text: str) -> tuple[int, ...]:
     """Steps by which the number of dimensions may be wrong, by what torch and Python say of it."""
-    short = re.search(r"not enough values to unpack \(expected (?:at least )?(\d+), got (\d+)", text)
-    if short:
+    if short := re.search(r"not enough values to unpack \(expected (?:at least )?(\d+), got (\d+)", text):
         return (int(short[1]) - int(short[2]),)
     if "too many values to unpack" in text:
         return (-1, -2)
@@ -443,7 +441,7 @@ def _larger(attempt: Attempt, error: BaseException | None) -> Repairs:
         return
     tensors = attempt.candidate.tensors()
     for place, spec in tensors.items():
-        for factor in (4, 16, 64, 256):
+        for factor in (4, 8, 16, 64, 256):
             for dim in range(len(spec.shape) - 1, 0, -1):
                 size = spec.shape[dim] * factor
                 if spec.shape[dim] >= 4 and size <= 65536 and not (len(spec.shape) >= 4 and dim == 1):

@@ -115,6 +115,7 @@ def traced_fake(library: str, name: str, *, build_only: bool = False) -> dict[st
 
     from modgraph.options import TraceOptions
     from modgraph.tracing import fake, trace_graph
+    from modgraph.tracing.caches import nothing_fake_remembered
     from modgraph.tracing.inputs import make_inputs
 
     mode = fake.new_mode()
@@ -127,7 +128,7 @@ def traced_fake(library: str, name: str, *, build_only: bool = False) -> dict[st
         return row
     inputs = make_inputs(model, [], None, TraceOptions(device="fake"), fake_mode=mode)
     row["tries"] = inputs.tries
-    with fake.running(mode), torch.no_grad():
+    with nothing_fake_remembered(), fake.running(mode), torch.no_grad():
         graph = trace_graph(model, inputs.args, inputs.kwargs, TraceOptions(device="fake"))
         row["complete"] = graph.complete
         row["problem"] = graph.problems[0].message if graph.problems else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import signal
 import sys
@@ -16,6 +17,7 @@ import torch
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensor
 
+from modgraph import trace
 from modgraph.errors import InputError
 from modgraph.options import TraceOptions
 from modgraph.source.inputs import parse_input
@@ -742,3 +744,66 @@ def test_a_length_is_found_that_fits_what_the_failing_line_compares_it_with() ->
     inputs = inferred(_Hears())
     assert inputs.warning is None
     assert shapes(inputs)["mel"] in {(1, 6, 300), (1, 6, 299)}
+
+
+@functools.lru_cache(maxsize=8)
+def _angles(steps: int) -> tuple[torch.Tensor, str]:
+    return torch.arange(steps).float() / steps, "angles"
+
+
+@functools.cache
+def _scale(steps: int) -> torch.Tensor:
+    return torch.full((1,), 1.0 / steps)
+
+
+class _Remembers(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = nn.Conv1d(3, 4, 3)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.conv(x)
+        z: torch.Tensor = y * _angles(y.shape[-1])[0] * _scale(y.shape[-1])
+        return z
+
+
+@pytest.mark.parametrize("device", ["cpu", "fake"])
+def test_what_functions_remember_of_the_inference_is_nothing_fake(device: Any) -> None:
+    kept = _scale(3)
+    model = _Remembers()
+    trace(model, device=device)
+
+    assert type(model(torch.zeros(1, 3, 64))) is torch.Tensor
+    assert type(kept) is torch.Tensor
+
+
+def test_what_functions_remember_is_kept_where_nothing_of_it_is_fake() -> None:
+    kept = _scale(5)
+    inferred(_Separates())
+    assert _scale(5) is kept
+
+
+class _Grids(nn.Module):
+    """How its rows lie on grids stands in an input, whose values it reckons with."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.merge = 2
+        self.project = nn.Linear(6, 4)
+        self.positions = nn.Embedding(30, 4)
+
+    def forward(self, patches: torch.Tensor, grid: torch.Tensor) -> torch.Tensor:
+        """patches: (seq_len, 6), grid: (images, 3)."""
+        y = self.project(patches)
+        places = []
+        for t, h, w in grid.tolist():
+            blocks = torch.arange(h * w).reshape(h // self.merge, self.merge, w // self.merge, self.merge)
+            places.append(blocks.flatten().repeat(t))
+        z: torch.Tensor = y + self.positions(torch.cat(places))
+        return z
+
+
+def test_counts_are_large_enough_to_be_divided() -> None:
+    inputs = inferred(_Grids())
+    assert inputs.warning is None
+    assert shapes(inputs) == {"patches": (8, 6), "grid": (1, 3)}
