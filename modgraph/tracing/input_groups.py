@@ -42,20 +42,19 @@ def steps_first(attempt: Attempt) -> Iterator[Candidate]:
         yield attempt.candidate.replaced(changes, "steps first, as attention takes them")
 
 
-def larger_numbers(attempt: Attempt) -> Iterator[Candidate]:
-    """Twos and fours in place of ones, where integers that are no indices were reckoned with in vain."""
+def larger_numbers(attempt: Attempt, number: int) -> Iterator[Candidate]:
+    """This number in place of ones, where integers that are no indices were reckoned with in vain."""
     error = attempt.outcome.error
     if not isinstance(error, ZeroDivisionError) and not _OF_SIZES.search(said(error)):
         return
-    tensors = attempt.candidate.tensors()
-    counts = {place: spec for place, spec in tensors.items() if spec.integral and place not in attempt.outcome.bounds}
-    for number in (2, 4):
-        changes: dict[Place, Spec] = {
-            place: replace(spec, low=number, high=number + 1) for place, spec in counts.items() if spec.low < number
-        }
-        if changes:
-            names = ", ".join(str(place[-1]) for place in changes)
-            yield attempt.candidate.replaced(changes, f"{names}: {number} each, as ones do not do")
+    changes: dict[Place, Spec] = {
+        place: replace(spec, low=number, high=number + 1)
+        for place, spec in attempt.candidate.tensors().items()
+        if spec.integral and spec.low < number and place not in attempt.outcome.bounds
+    }
+    if changes:
+        names = ", ".join(str(place[-1]) for place in changes)
+        yield attempt.candidate.replaced(changes, f"{names}: {number} each, as ones do not do")
 
 
 def _single_items(attempt: Attempt, name: str, kind: str, items: dict[Place, TensorSpec]) -> Iterator[Candidate]:

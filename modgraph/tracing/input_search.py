@@ -146,7 +146,7 @@ class Search:
     def _with_usual(self, attempt: Attempt) -> Iterator[Candidate | _Sides]:
         yield from smaller(attempt)
         yield from documented(attempt.candidate, self.guesser)
-        yield from larger_numbers(attempt)
+        yield from larger_numbers(attempt, 2)
         yield from group_repairs(attempt)
         yield from steps_first(attempt)
         yield from wishes(attempt, self.guesser)
@@ -157,6 +157,7 @@ class Search:
             yield _Sides()
         yield from repairs(attempt, self.guesser)
         yield from usual_sizes(attempt)
+        yield from larger_numbers(attempt, 4)
 
     def _accepted(self, attempt: Attempt) -> Found:
         found = [attempt]

@@ -23,7 +23,6 @@ import sys
 import time
 import traceback
 import warnings
-from collections import Counter
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -253,6 +252,25 @@ def read_until(channel: Any, end: float) -> str | None:
     return None
 
 
+def heading(arguments: argparse.Namespace, measured: int, asked: int) -> str:
+    """What was measured, and by which command."""
+    command = " ".join(["python tests/oracle/trace_coverage.py", *arguments.libraries, "--once" * ONCE]).strip()
+    part = (
+        "" if measured >= asked else f" {measured} of the {asked} were run, in an order in which a part stands for all."
+    )
+    return (
+        "# Coverage of the trace\n\n"
+        "Models of three libraries, spread evenly over all that each can name, built from their defaults and traced"
+        " without a word from the user, each in a process of its own with at most"
+        f" {MOST_MEMORY >> 30} GB.{part}\n\n"
+        f"One with at most {MOST_PARAMETERS // 10**6} million parameters is built with random weights and run: its calls"
+        " are compared with those that hooks on every module see, and the recorded graph is run again from its edges"
+        " (`verify`), which proves it. A larger one is run without weights; where values decide there, for real, if"
+        " need be with fewer layers and experts. The script goes on where it was interrupted.\n\n"
+        f"```\n{command} --path FOLDER --json rows.jsonl -o docs/coverage.md\n```\n\n"
+    )
+
+
 def table(rows: list[dict[str, Any]]) -> str:
     """The figures of each library, and every model that fell short."""
     lines = [
@@ -269,9 +287,33 @@ def table(rows: list[dict[str, Any]]) -> str:
             f"| {library} | {len(each)} | {share(complete, len(each))} | {share(sum(compared), len(compared))} "
             f"| {len(ran)} | {share(proven, len(ran))} |"
         )
-    short = Counter(line for row in rows for line in shortcomings(row))
-    lines += ["", "What fell short:", "", *(f"- {line}" for line in short)]
+    for title, told in (
+        ("What fell short", [line for row in rows for line in shortcomings(row)]),
+        ("Values decide, so that a run without weights ends early; run for real, though large", decided(rows)),
+        ("Left out, as their own defaults do not build them; the next after each took its place", not_built(rows)),
+    ):
+        lines += ["", f"{title}:", "", *([f"- {line}" for line in told] or ["- none"])]
     return "\n".join(lines) + "\n"
+
+
+def decided(rows: list[dict[str, Any]]) -> list[str]:
+    return [
+        f"{row['library']} {row['name']}" + (", with fewer layers and experts" if row["reduced"] else "")
+        for row in rows
+        if row.get("large", {}).get("complete")
+    ]
+
+
+def not_built(rows: list[dict[str, Any]]) -> list[str]:
+    return [
+        f"{row['library']} {row['name']}: {first_line(row['fake']['not_built'])}"
+        for row in rows
+        if "not_built" in row.get("fake", {})
+    ]
+
+
+def first_line(text: str) -> str:
+    return text.strip().splitlines()[0][:160]
 
 
 def is_complete(row: dict[str, Any]) -> bool:
@@ -286,18 +328,18 @@ def share(part: int, whole: int) -> str:
 def shortcomings(row: dict[str, Any]) -> list[str]:
     name = f"{row['library']} {row['name']}"
     if "not_built" in row.get("fake", {}):
-        return [f"{name}: its own defaults do not build it, and the next took its place: {row['fake']['not_built']}"]
+        return []
     found = []
     if not is_complete(row):
         problems = [row[kind]["problem"] for kind in KINDS if row.get(kind, {}).get("problem")]
-        found.append(f"{name}: not complete: {(problems or ['?'])[-1][:160]}")
+        found.append(f"{name}: not complete: {first_line((problems or ['?'])[-1])}")
     found += [
         f"{name}: other calls than hooks saw ({kind})"
         for kind in KINDS
         if not row.get(kind, {}).get("calls_agree", True)
     ]
     if not row.get("real", {}).get("proven", True):
-        found.append(f"{name}: not proven: {'; '.join(row['real']['why'])[:160]}")
+        found.append(f"{name}: not proven: {first_line('; '.join(row['real']['why']))}")
     return found
 
 
@@ -315,6 +357,7 @@ def main() -> None:
     parser.add_argument(
         "--once", action="store_true", help="run what is below the limit of parameters for real alone, to save time"
     )
+    parser.add_argument("--no-run", action="store_true", help="the table of what --json holds already")
     arguments = parser.parse_args()
     global ONCE
     ONCE = arguments.once
@@ -322,14 +365,16 @@ def main() -> None:
     if arguments.one:
         print(json.dumps(one(*arguments.one), indent=1))
         return
-    rows = swept(arguments.libraries, Path(arguments.json) if arguments.json else None)
-    text = table(rows)
+    file = Path(arguments.json) if arguments.json else None
+    rows = swept(arguments.libraries, file, run=not arguments.no_run)
+    asked = sum(int(each.partition(":")[2] or 80) for each in arguments.libraries)
+    text = heading(arguments, len([row for row in rows if "not_built" not in row.get("fake", {})]), asked) + table(rows)
     if arguments.o:
         Path(arguments.o).write_text(text, encoding="utf-8")
     print(text)
 
 
-def swept(libraries: list[str], file: Path | None) -> list[dict[str, Any]]:
+def swept(libraries: list[str], file: Path | None, *, run: bool = True) -> list[dict[str, Any]]:
     """A row of every model, in the order of the libraries; run in an order in which a part stands for the whole.
 
     One that its own defaults do not build stays in the list, and the next after it takes its place.
@@ -343,6 +388,8 @@ def swept(libraries: list[str], file: Path | None) -> list[dict[str, Any]]:
     wanted = [(library, name) for library, count in asked for name in evenly(everything[library], count)]
     waiting = [wanted[position] for position in sorted(range(len(wanted)), key=lambda number: f"{number:b}"[::-1])]
     for library, name in waiting:
+        if (library, name) not in known and not run:
+            continue
         if (library, name) not in known:
             known[library, name] = in_a_process(library, name)
             print(json.dumps(known[library, name]), file=sys.stderr, flush=True)
@@ -356,7 +403,8 @@ def swept(libraries: list[str], file: Path | None) -> list[dict[str, Any]]:
             wanted.append(following)
             waiting.append(following)
     return sorted(
-        (known[each] for each in wanted), key=lambda row: [library for library, _ in asked].index(row["library"])
+        (known[each] for each in wanted if each in known),
+        key=lambda row: [library for library, _ in asked].index(row["library"]),
     )
 
 
