@@ -178,7 +178,8 @@ def arguments_to_fake(
     def faked(value: Any) -> Any:
         if not isinstance(value, torch.Tensor):
             return value
-        return with_values(value, mode) if not value.dtype.is_floating_point else to_fake(value, mode)
+        known = type(value) is torch.Tensor and not value.dtype.is_floating_point and mode.may_turn_const(value)
+        return with_values(value, mode) if known else to_fake(value, mode)
 
     made: tuple[tuple[Any, ...], dict[str, Any]] = pytree.tree_map(faked, (args, kwargs))
     return made

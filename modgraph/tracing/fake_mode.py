@@ -39,9 +39,7 @@ def new_mode(*, symbolic: bool = True) -> Any:
 
 
 def with_values(tensor: torch.Tensor, mode: Any) -> Any:
-    """A fake of `tensor` that knows its values, where they are few; they are a copy."""
-    if type(tensor) is not torch.Tensor or not mode.may_turn_const(tensor):
-        return mode.from_tensor(tensor)
+    """A fake of `tensor`, which `mode.may_turn_const`, that knows its values; they are a copy."""
     with no_dispatch():
         copied = tensor.detach().clone()
     return mode.fake_tensor_converter.from_real_tensor(mode, copied, make_constant=True)
