@@ -37,6 +37,8 @@ from modgraph.source.wire import encode_fields
 
 _DRAIN_SECONDS = 10.0
 """How long the pipe is read after the process has ended; only a grandchild that left its group can need it."""
+_START_SECONDS = 60.0
+"""How long a worker may take to import torch before its time begins all the same."""
 _MARK = "MODGRAPH_WORKER"
 """Variable in the environment of the worker, and so of every process that comes of it."""
 _MAX_OUTPUT = 64 * 1024
@@ -158,11 +160,10 @@ def _ask(request: dict[str, Any], directory: Path, timeout: float | None, heard:
     A forward that crashes or hangs does so already while inputs are tried out; then nothing is known of where. So
     that gets one half of the time, and a second worker runs the first guess untried, under the recorder.
     """
-    began = time.monotonic()
     first = _ask_once({**request, "probe": True}, directory, timeout, heard)
     if first[0].ended or not first[0].probing:
         return first
-    remaining = None if timeout is None else timeout - (time.monotonic() - began)
+    remaining = None if timeout is None else timeout - first[0].seconds
     if remaining is not None and remaining <= 0:
         return first
     second = _ask_once({**request, "probe": False}, directory, remaining, heard.anew())
@@ -221,8 +222,16 @@ class _Heard:
         self.captured: dict[str, Any] | None = None
         self.checkpoint: dict[str, dict[str, list[int] | str | None]] | None = None
         self.ended = False
+        self.began = threading.Event()
+        """The worker is through with importing what is not the user's."""
+        self._since = 0.0
         self._on_event = on_event
         self._watcher = watcher
+
+    @property
+    def seconds(self) -> float:
+        """How long the user's code has run."""
+        return time.monotonic() - self._since if self.began.is_set() else 0.0
 
     def anew(self) -> _Heard:
         """For another worker: nothing heard yet, the same listeners."""
@@ -247,6 +256,9 @@ class _Heard:
         elif "stage" in message:
             self.stage = message["stage"]
             self.probing = message.get("probing", False)
+            if message.get("begins") and not self.began.is_set():
+                self._since = time.monotonic()
+                self.began.set()
             if self._watcher is not None:
                 self._watcher.doing(self.stage)
         elif "failed" in message:
@@ -291,7 +303,7 @@ def _run_worker(directory: Path, timeout: float | None, heard: _Heard) -> _End:
         if handed_down:
             listener.start()
         try:
-            timed_out = not _ends_in_time(process, timeout, heard)
+            timed_out = not _ends_in_time(process, timeout, heard, bool(handed_down))
         finally:
             _kill_group(process)
             _kill_marked(mark)
@@ -301,11 +313,15 @@ def _run_worker(directory: Path, timeout: float | None, heard: _Heard) -> _End:
         return _End(process.returncode, timed_out)
 
 
-def _ends_in_time(process: subprocess.Popen[bytes], timeout: float | None, heard: _Heard) -> bool:
-    """Wait for the process; when half of its time is over, it must be through with trying out inputs."""
+def _ends_in_time(process: subprocess.Popen[bytes], timeout: float | None, heard: _Heard, listening: bool) -> bool:
+    """Wait for the process; when half of its time is over, it must be through with trying out inputs. Its time begins
+    with the user's code, if that can be heard: what it takes to import torch says nothing of that."""
     if timeout is None:
         process.wait()
         return True
+    latest = time.monotonic() + (_START_SECONDS if listening else 0)
+    while process.poll() is None and time.monotonic() < latest and not heard.began.wait(0.05):
+        pass
     return _ends_within(process, timeout / 2) or (not heard.probing and _ends_within(process, timeout / 2))
 
 

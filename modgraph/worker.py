@@ -5,7 +5,7 @@ the user's code does not know of, so that whatever that code does to this proces
 A line is an event of the trace (`graph/events.py`) or an object with one key:
 
 - `stage`: what is being done from now on, in words, for a death that comes before the first event; with it `probing`,
-  where `forward` is tried out.
+  where `forward` is tried out, and `begins` where it is the first thing that the user's code may decide.
 - `failed`: an error of ours, by its fields.
 - `warning`: something that a failed run should be read with.
 - `captured`: what came of the capture that was asked for.
@@ -185,7 +185,7 @@ def _serve(request: dict[str, Any], directory: Path, out: Channel) -> None:
     from modgraph.tracing.inputs import make_inputs
     from modgraph.tracing.loading import load_model
 
-    out.say(stage=f"importing {target.place} and building {target.name}")
+    out.say(stage=f"importing {target.place} and building {target.name}", begins=True)
     loaded = load_model(target, options)
     out.say(stage="finding inputs for forward", probing=request["probe"])
     inputs = make_inputs(
@@ -225,7 +225,7 @@ def _read_checkpoint(request: dict[str, Any], out: Channel) -> None:
 
     from modgraph.tracing.checkpoints import read_checkpoint
 
-    out.say(stage="reading the checkpoint")
+    out.say(stage="reading the checkpoint", begins=True)
     out.say(checkpoint=read_checkpoint(request["checkpoint"]))
 
 

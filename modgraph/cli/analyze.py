@@ -77,10 +77,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--timeout",
         type=_seconds,
         metavar="SECONDS",
-        help="how long the model's code, or reading a checkpoint, may take",
+        help="how long the model's code, or reading a checkpoint, may take once torch is imported; default: no limit",
     )
     run_group.add_argument(
-        "--memory-limit", type=_size, metavar="SIZE", help="how much memory it may allocate: 4G, 512M"
+        "--memory-limit",
+        type=_size,
+        metavar="SIZE",
+        help="how much memory it may allocate: 4G, 512M; default: no limit",
     )
     add_picture_arguments(parser, default="svg,json")
 
