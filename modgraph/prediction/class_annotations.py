@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
@@ -25,6 +26,31 @@ def annotations_of(machine: Interpreter, cls: ClassValue) -> ViewObject:
     return ViewObject(_Annotations(machine, cls), None, {})
 
 
+def annotated_names(machine: Interpreter, item: ClassObject) -> list[str]:
+    """The names that a class body annotates, in order."""
+    definition = item.definition
+    source = machine.finder.source(definition.module) if definition is not None else None
+    if source is None or definition is None or definition.entry is None:
+        return [name for name, _ in data_classes.annotated_texts(machine, item)]
+    found: list[str] = []
+    for statement in definition.entry.body:
+        if statement.kind not in ("assign", "other"):
+            continue
+        lines = source.lines[statement.first_line - 1 : statement.last_line]
+        if not any(";" in line for line in lines):  # no tree is needed, which takes far longer
+            match = _ANNOTATION.match("\n".join(lines[:2]))
+            found += [match[1]] if match is not None else []
+            continue
+        body = ast.walk(ast.parse("\n".join(("if 1:", *lines))))
+        found += [
+            node.target.id for node in body if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+        ]
+    return found
+
+
+_ANNOTATION = re.compile(r"\s*([^\W\d]\w*)\s*(?:\\\n\s*)?:(?!=)")
+
+
 class _Annotations(Mapping[str, Value]):
     """By name: `get` evaluates the annotation, `items` and `values` give unknowns."""
 
@@ -34,7 +60,7 @@ class _Annotations(Mapping[str, Value]):
         item = machine.state.read(cls.address)
         assert isinstance(item, ClassObject)
         self.item = item
-        self.names = dict.fromkeys(data_classes.annotated_names(machine, item))
+        self.names = dict.fromkeys(annotated_names(machine, item))
 
     def get(self, name: str, default: Any = None) -> Any:
         if name not in self.names:
