@@ -162,6 +162,10 @@ class Interpreter:
             LimitError: they, or the time, are used up.
         """
         self.steps += 1
+        if self.steps > MAX_STEPS or self.steps > self.module_limit or self.steps & 63 == 0:
+            self._spend()
+
+    def _spend(self) -> None:
         if self.steps > self.module_limit:
             raise LimitError(f"more than {MAX_MODULE_STEPS} steps for a name of a module")
         if self.steps > MAX_STEPS:
