@@ -22,7 +22,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 import modgraph
 from modgraph import errors
@@ -70,12 +70,23 @@ class TraceResult:
     """Why there is no capture."""
 
 
+class Watcher(Protocol):
+    """Is told what happens in the worker, on another thread."""
+
+    def doing(self, what: str) -> None:
+        """What the worker does now, in words."""
+
+    def event(self, event: Event) -> None:
+        """An event of the traced run."""
+
+
 def trace_in_process(
     target: Target,
     specs: Sequence[InputSpec],
     options: TraceOptions,
     *,
     on_event: Callable[[Event], None] | None = None,
+    watcher: Watcher | None = None,
     capture: str | None = None,
 ) -> TraceResult:
     """The graph of a real run of `target`, as far as it came.
@@ -83,6 +94,7 @@ def trace_in_process(
     Args:
         specs: inputs that the user gave; the others are inferred.
         on_event: is given each event as it comes, on another thread.
+        watcher: is told of each event, and of what is done before the run.
         capture: "package.module:function", called in the worker after the trace as
             `function(model, args, kwargs, directory)`; it writes files into `directory` and returns a JSON value.
 
@@ -103,7 +115,7 @@ def trace_in_process(
             "options": encode_fields(options),
             "capture": capture,
         }
-        heard, end = _ask(request, directory, options.timeout, on_event)
+        heard, end = _ask(request, directory, options.timeout, _Heard(on_event, watcher))
         output = _tail(directory / "output.txt")
         files = _files_in(directory / "captured")
     graph = _graph(heard, end, options, output)
@@ -128,7 +140,7 @@ def read_checkpoint_in_process(
         tempfile.TemporaryDirectory(prefix="modgraph-", ignore_cleanup_errors=True) as name,
     ):
         request = {"checkpoint": [str(path) for path in paths], "options": encode_fields(options)}
-        heard, end = _ask_once(request, Path(name), options.timeout, None)
+        heard, end = _ask_once(request, Path(name), options.timeout, _Heard())
         output = _tail(Path(name) / "output.txt")
     if heard.checkpoint is None:
         raise heard.error or InputError(
@@ -140,30 +152,25 @@ def read_checkpoint_in_process(
     }
 
 
-def _ask(
-    request: dict[str, Any], directory: Path, timeout: float | None, on_event: Callable[[Event], None] | None
-) -> tuple[_Heard, _End]:
+def _ask(request: dict[str, Any], directory: Path, timeout: float | None, heard: _Heard) -> tuple[_Heard, _End]:
     """What a worker says to `request`.
 
     A forward that crashes or hangs does so already while inputs are tried out; then nothing is known of where. So
     that gets one half of the time, and a second worker runs the first guess untried, under the recorder.
     """
     began = time.monotonic()
-    first = _ask_once({**request, "probe": True}, directory, timeout, on_event)
+    first = _ask_once({**request, "probe": True}, directory, timeout, heard)
     if first[0].ended or not first[0].probing:
         return first
     remaining = None if timeout is None else timeout - (time.monotonic() - began)
     if remaining is not None and remaining <= 0:
         return first
-    second = _ask_once({**request, "probe": False}, directory, remaining, on_event)
+    second = _ask_once({**request, "probe": False}, directory, remaining, heard.anew())
     return second if second[0].events else first
 
 
-def _ask_once(
-    request: dict[str, Any], directory: Path, timeout: float | None, on_event: Callable[[Event], None] | None
-) -> tuple[_Heard, _End]:
+def _ask_once(request: dict[str, Any], directory: Path, timeout: float | None, heard: _Heard) -> tuple[_Heard, _End]:
     (directory / "request.json").write_text(json.dumps(request), "utf-8")
-    heard = _Heard(on_event)
     return heard, _run_worker(directory, timeout, heard)
 
 
@@ -205,7 +212,7 @@ def _signal_name(number: int) -> str:
 class _Heard:
     """What the worker has said so far."""
 
-    def __init__(self, on_event: Callable[[Event], None] | None) -> None:
+    def __init__(self, on_event: Callable[[Event], None] | None = None, watcher: Watcher | None = None) -> None:
         self.events: list[Event] = []
         self.stage = "starting"
         self.probing = False
@@ -215,6 +222,11 @@ class _Heard:
         self.checkpoint: dict[str, dict[str, list[int] | str | None]] | None = None
         self.ended = False
         self._on_event = on_event
+        self._watcher = watcher
+
+    def anew(self) -> _Heard:
+        """For another worker: nothing heard yet, the same listeners."""
+        return _Heard(self._on_event, self._watcher)
 
     def line(self, text: str) -> None:
         """Take in one line."""
@@ -230,9 +242,13 @@ class _Heard:
                 self.events.append(event)
                 if self._on_event is not None:
                     self._on_event(event)
+                if self._watcher is not None:
+                    self._watcher.event(event)
         elif "stage" in message:
             self.stage = message["stage"]
             self.probing = message.get("probing", False)
+            if self._watcher is not None:
+                self._watcher.doing(self.stage)
         elif "failed" in message:
             self.error = _error_from(message["failed"])
         elif "warning" in message:

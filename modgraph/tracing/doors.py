@@ -8,6 +8,7 @@ from __future__ import annotations
 import _thread
 import contextlib
 import functools
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -31,6 +32,7 @@ def watch_doors(recorder: Recorder, patches: Patches) -> None:
     _patch_unseen_functions(recorder, patches)
     _patch_swaps(recorder, patches)
     _patch_disabling(recorder, patches)
+    _patch_functionalization(recorder, patches)
 
 
 def _patch_threads(recorder: Recorder, patches: Patches) -> None:
@@ -187,3 +189,19 @@ def _patch_disabling(recorder: Recorder, patches: Patches) -> None:
         return original()
 
     patches.replace(torch._C, "DisableTorchFunction", disable)
+
+
+def _patch_functionalization(recorder: Recorder, patches: Patches) -> None:
+    """Inside `torch.func.functionalize` a tensor stands around another, and has a storage of its own."""
+    transforms = sys.modules.get("torch._functorch.eager_transforms")
+    begin: Callable[..., Any] | None = getattr(transforms, "_func_increment_nesting", None)
+    if begin is None:
+        recorder.dataflow.has_wrapped = True
+        return
+
+    @functools.wraps(begin)
+    def increment(*args: Any, **kwargs: Any) -> Any:
+        recorder.dataflow.has_wrapped = True
+        return begin(*args, **kwargs)
+
+    patches.replace(transforms, "_func_increment_nesting", increment)

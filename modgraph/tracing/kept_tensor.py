@@ -47,6 +47,8 @@ class KeptTensor:
         if self._values is not None:
             _put_back(self._data, self._values)
         if self._is_leaf:
+            if not tensor.is_leaf:  # it was written into with gradients on, and so became a result of the run's
+                tensor.detach_()
             if tensor.requires_grad != self._requires_grad:
                 tensor.requires_grad_(self._requires_grad)
             if tensor.grad is not self._gradient:

@@ -41,6 +41,8 @@ class Snapshot:
         self._undo: list[tuple[Any, ...]] = []
         self._tensors: dict[int, KeptTensor] = {}
         self._sharing: dict[int, list[KeptTensor]] = {}
+        self.written: dict[int, torch.Tensor] = {}
+        """What was about to be written into, of the tensors kept and of those that share their memory."""
         self._looked_into: dict[int, Any] = {}
         for put_back in random_states():
             self._later(put_back)
@@ -155,8 +157,9 @@ class Snapshot:
         """
         kept = self._tensors.get(id(tensor))
         storage = storage_of(unwrapped(tensor))
-        sharing = self._sharing.get(storage, ()) if storage else (kept,)
+        sharing = self._sharing.get(storage, ()) if storage else [kept] if kept is not None else ()
         if sharing:
+            self.written[id(tensor)] = tensor
             with unset_fake_temporarily():
                 for each in sharing:
                     if each is not None:
