@@ -20,7 +20,7 @@ from modgraph.prediction import (
 )
 from modgraph.prediction.knowledge import registry
 from modgraph.prediction.knowledge.caching import CACHED
-from modgraph.prediction.knowledge.registry import Raised
+from modgraph.prediction.knowledge.registry import LOADED_MODULES, Raised
 from modgraph.prediction.objects import (
     ClassObject,
     DictObject,
@@ -97,6 +97,8 @@ def find(machine: Interpreter, value: Value, name: str) -> Value | None:
     if finder is not None:
         return finder(machine, value, name)
     if isinstance(value, Unknown):
+        if value is LOADED_MODULES and name == "get":
+            return KnownFunction("sys.modules.get")
         return value if value.text is None else _of_partial_text(value, name)
     if isinstance(value, Choice):
         return machine.distribute(value, lambda each: get(machine, each, name))

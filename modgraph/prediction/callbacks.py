@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -81,6 +82,7 @@ def _value(machine: Interpreter, owner: Address, chain: tuple[str, ...]) -> Valu
     return value
 
 
+@lru_cache(maxsize=1024)  # walking through a long function takes as long as running it
 def _chains(node: cst.CSTNode) -> list[tuple[str, tuple[str, ...]]]:
     """`name.a.b` for every use of a name in the function, and what is done with it: "rebound", "set", "called" or
     "read". Names of its own are among them; the caller knows which are free."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from modgraph.prediction import data_classes, functions, metaclasses
+from modgraph.prediction import class_annotations, functions, metaclasses
 from modgraph.prediction.knowledge import registry
 from modgraph.prediction.objects import (
     ClassObject,
@@ -309,7 +309,7 @@ def _is_structural(machine: Interpreter, value: Value, of: ClassValue) -> bool |
         item = machine.state.find(base.address, ClassObject) if isinstance(base, ClassValue) else None
         if item is not None and item.definition is not None:
             names.update(dict.fromkeys(item.definition.statements))
-            names.update(dict.fromkeys(data_classes.annotated_names(machine, item)))
+            names.update(dict.fromkeys(class_annotations.annotated_names(machine, item)))
     asked = [name for name in names if not name.startswith("__") or name in ("__call__", "__len__", "__iter__")]
     found = [machine.find_attribute(value, name) for name in asked]
     if None in found:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
@@ -233,6 +234,7 @@ def _known_turns(
             return outcome, None
 
 
+@lru_cache(maxsize=1024)
 def _breaks(node: cst.For) -> bool:
     """A turn may end the loop: what comes after an unknown number of turns may not run."""
     return bool(matchers.findall(node.body, matchers.Break()))

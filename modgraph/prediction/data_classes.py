@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
@@ -137,7 +136,7 @@ def fields_by_name(arguments: Arguments, machine: Machine) -> Value:
     for base in reversed(machine.mro(cls)):
         found = machine.state.find(base.address, ClassObject) if isinstance(base, ClassValue) else None
         if found is not None and _MARK in found.namespace:
-            for text, annotation in _annotations(interpreter, found):
+            for text, annotation in annotated_texts(interpreter, found):
                 if annotation.rpartition(".")[2] != "KW_ONLY":
                     field = by_name.get(text) or machine.unknown("a field that instances do not have")
                     entries[Constant(text)] = field
@@ -209,7 +208,7 @@ def dataclass_fields(machine: Interpreter, cls: ClassValue) -> list[Field]:
 def _own_fields(machine: Interpreter, cls: ClassValue, item: ClassObject) -> Iterator[Field]:
     options = machine.state.find(item.namespace[_OPTIONS], DictObject)
     keyword_only = options is not None and options.entries.get(Constant("kw_only")) == TRUE
-    for name, annotation in _annotations(machine, item):
+    for name, annotation in annotated_texts(machine, item):
         if "ClassVar" in annotation:
             continue
         if annotation.rpartition(".")[2] == "KW_ONLY":
@@ -230,7 +229,7 @@ def _given(value: Value | None) -> Value | None:
     return None if value == _MISSING else value
 
 
-def _annotations(machine: Interpreter, item: ClassObject) -> Iterator[tuple[str, str]]:
+def annotated_texts(machine: Interpreter, item: ClassObject) -> Iterator[tuple[str, str]]:
     """Annotated names of a class body with the text of their annotations, in order."""
     definition = item.definition
     if definition is None:
@@ -249,23 +248,6 @@ def _annotations(machine: Interpreter, item: ClassObject) -> Iterator[tuple[str,
         for small in node.body if isinstance(node, cst.SimpleStatementLine) else ():
             if isinstance(small, cst.AnnAssign) and isinstance(small.target, cst.Name):
                 yield small.target.value, expressions.source_of(small.annotation.annotation)
-
-
-def annotated_names(machine: Interpreter, item: ClassObject) -> list[str]:
-    """The names that a class body annotates, in order."""
-    definition = item.definition
-    source = machine.finder.source(definition.module) if definition is not None else None
-    if source is None or definition is None or definition.entry is None:
-        return [name for name, _ in _annotations(machine, item)]
-    found: list[str] = []
-    for statement in definition.entry.body:
-        text = "\n".join(source.lines[statement.first_line - 1 : statement.last_line])
-        if statement.kind in ("assign", "other") and ":" in text:  # no tree of libcst is needed, which takes far longer
-            body = ast.walk(ast.parse(f"if 1:\n{text}"))
-            found += [
-                node.target.id for node in body if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
-            ]
-    return found
 
 
 def call_generated(machine: Interpreter, function: GeneratedMethod, arguments: Arguments) -> Value:
@@ -402,7 +384,7 @@ def _named_tuple_fields(
 ) -> tuple[tuple[str, Value | None], ...] | None:
     if not any(isinstance(base, KnownClass) and base.name == "typing.NamedTuple" for base in item.bases):
         return None
-    fields = tuple((name, classes.own_attribute(machine, cls, name)) for name, _ in _annotations(machine, item))
+    fields = tuple((name, classes.own_attribute(machine, cls, name)) for name, _ in annotated_texts(machine, item))
     for target in (machine.state.read(cls.address), machine.base.objects.get(cls.address.index)):
         if isinstance(target, ClassObject):
             target.fields = fields

@@ -162,6 +162,10 @@ class Interpreter:
             LimitError: they, or the time, are used up.
         """
         self.steps += 1
+        if self.steps > MAX_STEPS or self.steps > self.module_limit or self.steps & 63 == 0:
+            self._spend()
+
+    def _spend(self) -> None:
         if self.steps > self.module_limit:
             raise LimitError(f"more than {MAX_MODULE_STEPS} steps for a name of a module")
         if self.steps > MAX_STEPS:
@@ -170,7 +174,7 @@ class Interpreter:
             raise LimitError(f"more than {MAX_COPIED_OBJECTS} objects copied for undecided branches")
         if self.base.made > MAX_MADE_ITEMS:
             raise LimitError(f"more than {MAX_MADE_ITEMS} items of values")
-        if self.steps & 63 == 0 and time.monotonic() > self.deadline:
+        if time.monotonic() > self.deadline:
             raise LimitError(f"more than {MAX_SECONDS:g} seconds")
 
     def makes(self, count: int) -> None:
@@ -252,8 +256,7 @@ class Interpreter:
             return names.global_name(self, *key) if not key[0].startswith("<") else None
 
     def _inherited(self, state: State, index: int, name: str) -> Value | None:
-        found = self.base.objects.get(index)
-        if isinstance(found, ClassObject) and name in found.namespace:
+        if isinstance(found := self.base.objects.get(index), ClassObject) and name in found.namespace:
             return found.namespace[name]
         with self._seen_from(state):
             item = state.read(Address(index))

@@ -7,6 +7,7 @@ of the module is asked for or not.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeGuard
 
@@ -18,6 +19,7 @@ from modgraph.prediction.knowledge.modules import HOOKED, REGISTRATION_HOOKS
 from modgraph.prediction.values import MODULE, Address, ClassValue, KnownClass, ModuleReference
 from modgraph.source.dotted_names import dotted
 from modgraph.source.modules import SourceModule
+from modgraph.source.walking import children
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
@@ -28,6 +30,10 @@ _LAYERS = "torch.nn."
 _OF_MODULES = (KnownClass(MODULE),)
 
 
+_ATTRIBUTE_SET = re.compile(r"\.\s*[^\W\d]\w*[\s)]*(?::|[-+*/%@&|^<>]{0,3}=)")
+"""What a text holds that assigns an attribute: most texts hold none, and need not be parsed."""
+
+
 def tell(machine: Interpreter, source: SourceModule) -> None:
     """A problem for each such statement of the module."""
     for statement in source.index.body:
@@ -36,7 +42,7 @@ def tell(machine: Interpreter, source: SourceModule) -> None:
         text = "\n".join(source.lines[statement.first_line - 1 : statement.last_line])
         if any(f"{hook}(" in text for hook in REGISTRATION_HOOKS):
             machine.problem(HOOKED, None, SourceLocation(source.file, statement.first_line))
-        elif "=" in text or any(name in text for name in _DEFAULTS):
+        elif _ATTRIBUTE_SET.search(text) or any(name in text for name in _DEFAULTS):
             for line, reason in _effects(machine, source, text):
                 machine.problem(reason, None, SourceLocation(source.file, statement.first_line + line - 1))
 
@@ -97,8 +103,7 @@ def _outside_functions(tree: ast.AST) -> Iterator[ast.AST]:
     while pending:
         node = pending.pop()
         yield node
-        children = [child for child in ast.iter_child_nodes(node) if not isinstance(child, _SCOPES)]
-        pending.extend(reversed(children))
+        pending.extend(child for child in reversed(children(node)) if not isinstance(child, _SCOPES))
 
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)

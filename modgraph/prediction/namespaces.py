@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from modgraph.prediction import classes, items, names, standard_attributes
+from modgraph.prediction import class_annotations, classes, items, names, standard_attributes
 from modgraph.prediction.import_order import is_installed
 from modgraph.prediction.limits import MAX_NAMESPACE
 from modgraph.prediction.objects import ClassObject, DictObject, ListObject, ViewObject
@@ -115,7 +115,7 @@ class _ClassNamespace(Mapping[str, Value]):
         assert isinstance(item, ClassObject)
         statements = item.definition.statements if item.definition is not None else {}
         self.names = dict.fromkeys([*statements, *item.namespace])
-        if _ANNOTATIONS not in self.names and standard_attributes.annotations_of(machine, cls).entries:
+        if _ANNOTATIONS not in self.names and class_annotations.annotations_of(machine, cls).shown:
             self.names[_ANNOTATIONS] = None
 
     def get(self, name: str, default: Any = None) -> Any:
@@ -123,7 +123,7 @@ class _ClassNamespace(Mapping[str, Value]):
             return default
         found = classes.own_attribute(self.machine, self.cls, name)
         if found is None and name == _ANNOTATIONS:
-            found = self.machine.allocate(standard_attributes.annotations_of(self.machine, self.cls))
+            found = self.machine.allocate(class_annotations.annotations_of(self.machine, self.cls))
         return default if found is None else found
 
     def __getitem__(self, name: str) -> Value:

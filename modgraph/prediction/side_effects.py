@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from modgraph.prediction.import_order import Imported
 from modgraph.source.index import Definition, Statement
 from modgraph.source.modules import SourceError, SourceModule
+from modgraph.source.walking import walk
 
 _READING = frozenset({"get", "items", "keys", "values", "copy", "index", "count", "format", "join", "startswith"})
 """Methods of containers that leave them as they are."""
@@ -100,8 +101,8 @@ def _changes_given(source: SourceModule, definition: Definition) -> bool:
         tree = ast.parse(_slice(source, definition.first_line, definition.last_line))
     except (SyntaxError, ValueError):
         return False
-    given = {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
-    return any(_changes_object(node, _Words(given), passed=False) for node in ast.walk(tree))
+    given = {node.arg for node in walk(tree) if isinstance(node, ast.arg)}
+    return any(_changes_object(node, _Words(given), passed=False) for node in walk(tree))
 
 
 def in_order(
@@ -202,7 +203,7 @@ def _seen_in(function: ast.AST, words: _Words) -> _Words:
     """The names without those that are the function's own."""
     own: set[str] = set()
     shared: set[str] = set()
-    for node in ast.walk(function):
+    for node in walk(function):
         if isinstance(node, ast.arg):
             own.add(node.arg)
         elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
@@ -222,7 +223,7 @@ def _seen_in(function: ast.AST, words: _Words) -> _Words:
 
 def _changes(tree: ast.AST, words: _Words) -> bool:
     """Running this code may change the object, or hands it or a way to change it out."""
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in words.callables:
             return True
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) and node.attr in words.callables:
@@ -268,7 +269,7 @@ def _leads_on(tree: ast.AST, words: _Words) -> bool:
 
 
 def _calls(tree: ast.AST, names: set[str]) -> bool:
-    return any(isinstance(node, ast.Call) and _chain(node.func) & names for node in ast.walk(tree))
+    return any(isinstance(node, ast.Call) and _chain(node.func) & names for node in walk(tree))
 
 
 def _chain(node: ast.AST) -> set[str]:
@@ -310,7 +311,7 @@ def _of_definition(source: SourceModule, statement: Statement, words: _Words) ->
     used = words.objects | words.callables
     for node in _tree(source, statement):
         for decorator in getattr(node, "decorator_list", ()):
-            if any(_chain(part) & used for part in ast.walk(decorator)):
+            if any(_chain(part) & used for part in walk(decorator)):
                 return Effect(source, statement)
     return None
 

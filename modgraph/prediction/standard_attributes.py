@@ -14,15 +14,14 @@ import types
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from modgraph.prediction import classes, data_classes
-from modgraph.prediction.objects import ClassObject, DictObject
+from modgraph.prediction import class_annotations, classes
+from modgraph.prediction.objects import ClassObject
 from modgraph.prediction.values import (
     MODULE,
     Address,
     BoundMethod,
     ClassMethod,
     ClassValue,
-    Constant,
     EnumMember,
     FunctionValue,
     GeneratedMethod,
@@ -97,7 +96,7 @@ def given(machine: Interpreter, value: Value, name: str) -> Value | None:
     if found is None:
         return None
     if name == "__annotations__" and isinstance(value, ClassValue):
-        return machine.allocate(annotations_of(machine, value))
+        return machine.allocate(class_annotations.annotations_of(machine, value))
     if name == "__call__" and isinstance(value, (FunctionValue, KnownFunction, BoundMethod, PartialValue)):
         return value
     what = classes.short_name(classes.class_of(machine, value))
@@ -114,14 +113,6 @@ _TEXTS = frozenset(
     }
 )
 """Attributes that are no methods and through which no module can be reached."""
-
-
-def annotations_of(machine: Interpreter, cls: ClassValue) -> DictObject:
-    """What the class itself annotates; the types are not looked up."""
-    item = machine.state.read(cls.address)
-    assert isinstance(item, ClassObject)
-    names = data_classes.annotated_names(machine, item)
-    return DictObject({Constant(name): Unknown("an annotation", machine.where, inert=True) for name in names})
 
 
 def _is_given(machine: Interpreter, value: Value, name: str) -> bool | None:

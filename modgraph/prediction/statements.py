@@ -20,9 +20,10 @@ from modgraph.prediction import (
     targets,
 )
 from modgraph.prediction.frames import EnoughError, Frame, LimitError, Outcome
+from modgraph.prediction.knowledge.plain import lifted
 from modgraph.prediction.knowledge.registry import Raised
 from modgraph.prediction.objects import EnvironmentObject
-from modgraph.prediction.values import NONE, Address, Constant, Value
+from modgraph.prediction.values import NONE, Address, Value
 from modgraph.source.index import Statement
 from modgraph.source.modules import SourceError, SourceModule
 
@@ -109,7 +110,7 @@ def _run_apart(machine: Interpreter, source: SourceModule, statement: Statement,
     literal = source.literal(statement)
     if literal is not None:
         machine.step()
-        names.bind(machine, frame, literal[0], Constant(literal[1]))
+        names.bind(machine, frame, literal[0], lifted(machine, literal[1]))
         return dict(machine.state.change(frame.environment, EnvironmentObject).names)
     try:
         frame.parsed = source.statement(statement)

@@ -83,10 +83,30 @@ def string(machine: Interpreter, value: Value) -> str | None:
         return f"<class '{value.name.removeprefix('builtins.')}'>"
     if isinstance(value, Address) and isinstance(machine.state.read(value), InstanceObject):
         return _instance(machine, value)
+    if isinstance(value, TupleValue) and value.cls is None and any(isinstance(each, _CLASSES) for each in value.items):
+        return _of_classes(machine, value.items)
     try:
         return str(to_python(machine, value))
     except (NotPlainError, TypeError):
         return None
+
+
+_CLASSES = (ClassValue, KnownClass)
+
+
+def _of_classes(machine: Interpreter, items: tuple[Value, ...]) -> str | None:
+    """The text of a tuple of classes, whose metaclasses do not give them another."""
+    texts = [string(machine, each) for each in items if isinstance(each, _CLASSES) and _is_plain_class(machine, each)]
+    if len(texts) < len(items) or None in texts:
+        return None
+    return f"({', '.join(map(str, texts))}{',' * (len(texts) == 1)})"
+
+
+def _is_plain_class(machine: Interpreter, cls: ClassValue | KnownClass) -> bool:
+    meta = machine.class_of(cls)
+    return meta == KnownClass("builtins.type") or (
+        isinstance(meta, ClassValue) and machine.class_attribute(meta, "__repr__") is None
+    )
 
 
 def _member(machine: Interpreter, value: EnumMember) -> str | None:

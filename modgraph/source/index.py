@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
+from modgraph.source.walking import walk
+
 StatementKind = Literal["import", "class", "function", "assign", "expression", "compound", "other"]
 
 
@@ -266,7 +268,7 @@ def _bound(node: ast.stmt) -> Iterator[str]:
                 yield name.name
         return
     for part in _own_expressions(node):
-        for inner in ast.walk(part):
+        for inner in walk(part):
             if isinstance(inner, ast.Name) and isinstance(inner.ctx, (ast.Store, ast.Del)):
                 yield inner.id
             elif isinstance(inner, (ast.MatchAs, ast.MatchStar)) and inner.name:
@@ -307,7 +309,7 @@ def _touched(node: ast.stmt) -> Iterator[str]:
     if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef, ast.Import, ast.ImportFrom)):
         return
     for part in _own_expressions(node):
-        for inner in ast.walk(part):
+        for inner in walk(part):
             root = None
             if isinstance(inner, (ast.Attribute, ast.Subscript)) and isinstance(inner.ctx, (ast.Store, ast.Del)):
                 root = _root_name(inner.value)
@@ -324,7 +326,7 @@ def _touched(node: ast.stmt) -> Iterator[str]:
     if isinstance(node, (ast.For, ast.AsyncFor)):
         yield from _iterated(node, inside)
     elif isinstance(node, ast.Expr):
-        for part in ast.walk(node):
+        for part in walk(node):
             if isinstance(part, ast.comprehension):
                 yield from _iterated(part, [_root_name(each) or "" for each in _receivers(node)])
 
@@ -335,18 +337,18 @@ _CHANGING = frozenset({"setattr", "delattr", "exec"})
 
 def _receivers(node: ast.AST) -> Iterator[ast.AST]:
     """What methods are called on."""
-    for part in ast.walk(node):
+    for part in walk(node):
         if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute):
             yield part.func.value
 
 
 def _iterated(loop: ast.For | ast.AsyncFor | ast.comprehension, touched: Collection[str]) -> Iterator[str]:
     """What a loop goes through, where it changes the items; functions that are called for it left out."""
-    items = {part.id for part in ast.walk(loop.target) if isinstance(part, ast.Name)}
+    items = {part.id for part in walk(loop.target) if isinstance(part, ast.Name)}
     if items.isdisjoint(touched):
         return
-    called = {id(part.func) for part in ast.walk(loop.iter) if isinstance(part, ast.Call)}
-    for part in ast.walk(loop.iter):
+    called = {id(part.func) for part in walk(loop.iter) if isinstance(part, ast.Call)}
+    for part in walk(loop.iter):
         if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load) and id(part) not in called:
             yield part.id
 

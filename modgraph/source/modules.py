@@ -25,11 +25,9 @@ from modgraph.errors import TargetError
 from modgraph.graph.model import SourceLocation
 from modgraph.source.index import Definition, ModuleIndex, Statement
 from modgraph.source.index_cache import indexed
+from modgraph.source.literals import assigned_literal
 
 _WORD = re.compile(r"[^\W\d]\w*")
-_PLAIN_ASSIGNMENT = re.compile(
-    r"""\s*([A-Za-z_]\w*)\s*(?::[^=#"']*)?=\s*(None|True|False|-?\d+(?:\.\d*(?:e-?\d+)?)?|"[^"\\]*"|'[^'\\]*')\s*"""
-)
 _EXTENSIONS = tuple(importlib.machinery.EXTENSION_SUFFIXES)
 
 
@@ -363,12 +361,11 @@ class SourceModule:
         return self.parse(statement.first_line, statement.last_line)
 
     def literal(self, statement: Statement) -> tuple[str, object] | None:
-        """Name and value of a statement that gives one name a plain literal, as most of a config class do: no tree is
-        needed for it, and making one takes a hundred times as long."""
-        if statement.kind != "assign" or statement.first_line != statement.last_line:
+        """Name and value of a statement that gives one name a plain literal, as most of a config class do, or a long
+        list of such: no tree of libcst is needed for it, and making one takes a hundred times as long."""
+        if statement.kind != "assign":
             return None
-        found = _PLAIN_ASSIGNMENT.fullmatch(self.lines[statement.first_line - 1])
-        return None if found is None else (found[1], ast.literal_eval(found[2]))
+        return assigned_literal(self.lines[statement.first_line - 1 : statement.last_line])
 
     def header(self, definition: Definition) -> Parsed:
         """The tree of a class with `pass` for its body: decorators and bases, at no cost for the methods."""

@@ -66,12 +66,16 @@ def _all(machine: Machine, values: Any, depth: int, budget: _Budget) -> list[Any
     return found
 
 
+_NUMBERS = (int, float)
+
+
 def lifted(machine: Machine, result: Any) -> Value:
     """A Python object made of constants, lists, tuples, dicts and sets as a value."""
     if isinstance(result, tuple):
         return TupleValue(tuple(lifted(machine, item) for item in result))
     if isinstance(result, list):
-        return machine.allocate(ListObject([lifted(machine, item) for item in result]))
+        items = [Constant(item) if type(item) in _NUMBERS else lifted(machine, item) for item in result]
+        return machine.allocate(ListObject(items))
     if isinstance(result, dict):
         return machine.allocate(
             DictObject({lifted(machine, key): lifted(machine, item) for key, item in result.items()})

@@ -210,6 +210,10 @@ _outside: set[str] = set()
 _interpreted: set[str] = set()
 _aliases: dict[str, str] = {}
 _KNOWLEDGE = ("builtins", "stdlib", "containers", "tensors", "outside")
+_BESIDE = (
+    *("registration", "reflection", "signatures", "data_classes", "made_data_classes"),
+    *("class_annotations", "evaluation"),
+)
 _looked_up: dict[str, Value | None] = {}
 """Answers of `lookup`, which do not change once all knowledge is loaded."""
 _loaded = False
@@ -277,7 +281,7 @@ def load() -> None:
         _loaded = True
         for file in _KNOWLEDGE:
             importlib.import_module(f"modgraph.prediction.knowledge.{file}")
-        for file in ("registration", "reflection", "signatures", "data_classes", "made_data_classes", "evaluation"):
+        for file in _BESIDE:
             importlib.import_module(f"modgraph.prediction.{file}")
 
 

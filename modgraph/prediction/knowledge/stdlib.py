@@ -13,6 +13,7 @@ import sys
 from dataclasses import replace
 from typing import Any
 
+import modgraph.prediction.knowledge.abstract_mappings
 import modgraph.prediction.knowledge.caching
 import modgraph.prediction.knowledge.chance
 import modgraph.prediction.knowledge.command_lines
@@ -21,6 +22,7 @@ import modgraph.prediction.knowledge.data_texts
 import modgraph.prediction.knowledge.dispatching
 import modgraph.prediction.knowledge.generic_names
 import modgraph.prediction.knowledge.iterators
+import modgraph.prediction.knowledge.loaded_modules
 import modgraph.prediction.knowledge.numerics
 import modgraph.prediction.knowledge.patches
 import modgraph.prediction.knowledge.plain_objects

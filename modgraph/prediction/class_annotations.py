@@ -1,0 +1,127 @@
+"""The annotations of a class: each is evaluated when it is asked for by its name, which few ever are."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+import libcst as cst
+
+from modgraph.prediction import data_classes, expressions
+from modgraph.prediction.frames import Frame
+from modgraph.prediction.knowledge.registry import Arguments, Machine, Raised, models
+from modgraph.prediction.objects import ClassObject, EnvironmentObject, ViewObject
+from modgraph.prediction.values import NONE, ClassValue, Constant, Unknown, Value
+from modgraph.source.index import Statement
+from modgraph.source.modules import SourceError, SourceModule
+
+if TYPE_CHECKING:
+    from modgraph.prediction.machine import Interpreter
+
+
+def annotations_of(machine: Interpreter, cls: ClassValue) -> ViewObject:
+    """What the class itself annotates, without what it inherits."""
+    return ViewObject(_Annotations(machine, cls), None, {})
+
+
+def annotated_names(machine: Interpreter, item: ClassObject) -> list[str]:
+    """The names that a class body annotates, in order."""
+    definition = item.definition
+    source = machine.finder.source(definition.module) if definition is not None else None
+    if source is None or definition is None or definition.entry is None:
+        return [name for name, _ in data_classes.annotated_texts(machine, item)]
+    found: list[str] = []
+    for statement in definition.entry.body:
+        if statement.kind not in ("assign", "other"):
+            continue
+        lines = source.lines[statement.first_line - 1 : statement.last_line]
+        if not any(";" in line for line in lines):  # no tree is needed, which takes far longer
+            match = _ANNOTATION.match("\n".join(lines[:2]))
+            found += [match[1]] if match is not None else []
+            continue
+        body = ast.walk(ast.parse("\n".join(("if 1:", *lines))))
+        found += [
+            node.target.id for node in body if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+        ]
+    return found
+
+
+_ANNOTATION = re.compile(r"\s*([^\W\d]\w*)\s*(?:\\\n\s*)?:(?!=)")
+
+
+class _Annotations(Mapping[str, Value]):
+    """By name: `get` evaluates the annotation, `items` and `values` give unknowns."""
+
+    def __init__(self, machine: Interpreter, cls: ClassValue) -> None:
+        self.machine = machine
+        self.cls = cls
+        item = machine.state.read(cls.address)
+        assert isinstance(item, ClassObject)
+        self.item = item
+        self.names = dict.fromkeys(annotated_names(machine, item))
+
+    def get(self, name: str, default: Any = None) -> Any:
+        if name not in self.names:
+            return default
+        return _evaluated(self.machine, self.cls, self.item, name) or self[name]
+
+    def __getitem__(self, name: str) -> Value:
+        if name not in self.names:
+            raise KeyError(name)
+        return Unknown("an annotation", self.machine.where, inert=True)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+def _evaluated(machine: Interpreter, cls: ClassValue, item: ClassObject, name: str) -> Value | None:
+    """What stands behind the colon; None where it is not one plain statement of a class with source."""
+    definition = item.definition
+    source = machine.finder.source(definition.module) if definition is not None else None
+    if definition is None or definition.entry is None or source is None:
+        return None
+    statements = [each for each in definition.entry.body if each.kind in ("assign", "other")]
+    found = [node for each in statements for node in _annotating(source, each, name)]
+    if len(found) != 1:
+        return None
+    parsed, node = found[0]
+    if any(each.module == "__future__" and each.attribute == "annotations" for each in source.index.imports):
+        written = ast.parse(cst.Module([]).code_for_node(node), mode="eval")
+        return Constant(ast.unparse(written.body))
+    environment = machine.allocate(EnvironmentObject(parent=item.closure))
+    frame = Frame(definition.module, parsed, environment, class_scope=cls, statement=parsed.statements[0])
+    machine.frames.append(frame)
+    try:
+        return expressions.evaluate(machine, frame, node)
+    except Raised:
+        return None
+    finally:
+        machine.frames.pop()
+
+
+def _annotating(source: SourceModule, statement: Statement, name: str) -> Iterator[tuple[Any, cst.BaseExpression]]:
+    lines = source.lines[statement.first_line - 1 : statement.last_line]
+    if not any(name in line and ":" in line for line in lines):
+        return
+    try:
+        parsed = source.statement(statement)
+    except SourceError:
+        return
+    for node in parsed.statements:
+        for small in node.body if isinstance(node, cst.SimpleStatementLine) else ():
+            if isinstance(small, cst.AnnAssign) and isinstance(small.target, cst.Name) and small.target.value == name:
+                yield parsed, small.annotation.annotation
+
+
+@models("inspect.get_annotations")
+def get_annotations(arguments: Arguments, machine: Machine) -> Value:
+    of = arguments.get(0, "obj", NONE)
+    plain = len(arguments.positional) + len(arguments.keywords) == 1 and arguments.open is None
+    if isinstance(of, ClassValue) and plain:
+        return machine.allocate(annotations_of(cast("Interpreter", machine), of))
+    return Unknown("inspect is not interpreted", None, inert=True)
