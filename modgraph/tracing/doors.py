@@ -19,7 +19,7 @@ import torch.utils.dlpack
 from modgraph.tracing.operations import Function, Kind
 from modgraph.tracing.patches import Patches
 from modgraph.tracing.recorder import Recorder
-from modgraph.tracing.tensors import quietly
+from modgraph.tracing.tensors import quietly, tensors_in
 
 
 def watch_doors(recorder: Recorder, patches: Patches) -> None:
@@ -31,6 +31,7 @@ def watch_doors(recorder: Recorder, patches: Patches) -> None:
     _patch_unseen_functions(recorder, patches)
     _patch_swaps(recorder, patches)
     _patch_disabling(recorder, patches)
+    _patch_backward(recorder, patches)
 
 
 def _patch_threads(recorder: Recorder, patches: Patches) -> None:
@@ -80,6 +81,9 @@ def _patch_scripted_functions(recorder: Recorder, patches: Patches) -> None:
             return original(self, *args, **kwargs)
         name = str(getattr(self, "qualified_name", self.name)).removeprefix("__torch__.")
         bound = recorder.unseen(functools.partial(original, self))
+        with quietly():
+            for _, tensor in tensors_in((args, kwargs), ""):
+                recorder.before_write(tensor)
         return recorder.mode.recorded(Function(Kind.OPERATION, name), bound, args, kwargs)
 
     patches.replace(kind, "__call__", call)
@@ -187,3 +191,19 @@ def _patch_disabling(recorder: Recorder, patches: Patches) -> None:
         return original()
 
     patches.replace(torch._C, "DisableTorchFunction", disable)
+
+
+def _patch_backward(recorder: Recorder, patches: Patches) -> None:
+    """Gradients that are there already are added to, in C++."""
+    original: Callable[..., Any] | None = getattr(torch.autograd, "_engine_run_backward", None)
+    if original is None:
+        recorder.before_backward()
+        return
+
+    @functools.wraps(original)
+    def run_backward(*args: Any, **kwargs: Any) -> Any:
+        if kwargs.get("accumulate_grad", True):
+            recorder.before_backward()
+        return original(*args, **kwargs)
+
+    patches.replace(torch.autograd, "_engine_run_backward", run_backward)

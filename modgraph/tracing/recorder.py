@@ -89,6 +89,7 @@ class Recorder:
         self.has_failed = False
         """An exception left the model."""
         self.before_write: Callable[[torch.Tensor], None] = lambda _: None
+        self.before_backward: Callable[[], None] = lambda: None
 
     # What is said
 
@@ -122,6 +123,7 @@ class Recorder:
         self.on_new_class = lambda _: None
         self.on_new_module = lambda _: None
         self.before_write = lambda _: None
+        self.before_backward = lambda: None
         self.originals.clear()
         self.names.clear()
         self._quiet_classes.clear()

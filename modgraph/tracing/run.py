@@ -73,6 +73,7 @@ def _traced(
     recorder.observes_hooks = has_global_forward_hooks()
     snapshot = Snapshot((module for module, _ in tree.modules()), (args, kwargs))
     recorder.before_write = snapshot.before_write
+    recorder.before_backward = snapshot.before_backward
     recorder.on_new_module = snapshot.keep
     lost: list[Exception] = []
     try:
@@ -80,6 +81,7 @@ def _traced(
     finally:
         if gradients is not None:
             gradients.remove()
+        written = snapshot.written()
         lost += snapshot.restore()
         modules, registered = [module for module, _ in tree.modules()], tree.registered_modules()
         paths = {id(module): path for module, path in tree.modules()}
@@ -89,7 +91,7 @@ def _traced(
     if lost:
         pass_on(ErrorEvent(message=f"a part of the model could not be put back as it was: {describe(lost[0])}"))
     if not recorder.has_failed and (options.verify or options.profile):
-        as_it_was_run = functools.partial(_as_it_was_run, model, (args, kwargs), options, modules, registered)
+        as_it_was_run = functools.partial(_as_it_was_run, model, (args, kwargs), options, modules, registered, written)
 
         def run(mode: contextlib.AbstractContextManager[Any]) -> None:
             with as_it_was_run(), mode:
@@ -103,10 +105,15 @@ def _traced(
 
 @contextlib.contextmanager
 def _as_it_was_run(
-    model: nn.Module, arguments: Any, options: TraceOptions, modules: list[nn.Module], registered: list[nn.Module]
+    model: nn.Module,
+    arguments: Any,
+    options: TraceOptions,
+    modules: list[nn.Module],
+    registered: list[nn.Module],
+    written: set[int],
 ) -> Iterator[None]:
     """The model in the mode in which it was traced, without gradients; afterwards as it was."""
-    snapshot = Snapshot(modules, arguments)
+    snapshot = Snapshot(modules, arguments, written=written)
     try:
         with torch.no_grad():
             _set_mode(model, options, registered)
