@@ -25,11 +25,11 @@ from pathlib import Path
 from typing import IO, Any
 
 import modgraph
-from modgraph import errors
-from modgraph.errors import GraphError, InputError, ModgraphError, TraceError
+from modgraph.errors import GraphError, InputError, TraceError
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.events import DoneEvent, EnterEvent, ErrorEvent, Event, ExitEvent, StartEvent, replay
 from modgraph.graph.model import Graph, Problem
+from modgraph.heard import Heard
 from modgraph.options import TraceOptions
 from modgraph.source.inputs import InputSpec
 from modgraph.source.targets import Target
@@ -142,7 +142,7 @@ def read_checkpoint_in_process(
 
 def _ask(
     request: dict[str, Any], directory: Path, timeout: float | None, on_event: Callable[[Event], None] | None
-) -> tuple[_Heard, _End]:
+) -> tuple[Heard, _End]:
     """What a worker says to `request`.
 
     A forward that crashes or hangs does so already while inputs are tried out; then nothing is known of where. So
@@ -161,9 +161,9 @@ def _ask(
 
 def _ask_once(
     request: dict[str, Any], directory: Path, timeout: float | None, on_event: Callable[[Event], None] | None
-) -> tuple[_Heard, _End]:
+) -> tuple[Heard, _End]:
     (directory / "request.json").write_text(json.dumps(request), "utf-8")
-    heard = _Heard(on_event)
+    heard = Heard(on_event)
     return heard, _run_worker(directory, timeout, heard)
 
 
@@ -202,60 +202,7 @@ def _signal_name(number: int) -> str:
     return f"{name} ({meaning})" if meaning else name
 
 
-class _Heard:
-    """What the worker has said so far."""
-
-    def __init__(self, on_event: Callable[[Event], None] | None) -> None:
-        self.events: list[Event] = []
-        self.stage = "starting"
-        self.probing = False
-        self.error: ModgraphError | None = None
-        self.warnings: list[str] = []
-        self.captured: dict[str, Any] | None = None
-        self.checkpoint: dict[str, dict[str, list[int] | str | None]] | None = None
-        self.ended = False
-        self._on_event = on_event
-
-    def line(self, text: str) -> None:
-        """Take in one line."""
-        try:
-            message = json.loads(text)
-        except (ValueError, RecursionError):
-            return  # the last line of a process that died while it wrote
-        if not isinstance(message, dict):
-            return
-        if "event" in message:
-            with contextlib.suppress(GraphError):
-                event = Event.from_record(message)
-                self.events.append(event)
-                if self._on_event is not None:
-                    self._on_event(event)
-        elif "stage" in message:
-            self.stage = message["stage"]
-            self.probing = message.get("probing", False)
-        elif "failed" in message:
-            self.error = _error_from(message["failed"])
-        elif "warning" in message:
-            self.warnings.append(message["warning"])
-        elif "captured" in message:
-            self.captured = message["captured"]
-        elif "checkpoint" in message:
-            self.checkpoint = message["checkpoint"]
-        elif "end" in message:
-            self.ended = True
-
-
-def _error_from(fields: dict[str, Any]) -> ModgraphError:
-    kind = getattr(errors, fields.pop("kind"), TraceError)
-    if issubclass(kind, TraceError):
-        names: tuple[str, ...] = ("module", "file", "line", "hint")
-    else:
-        names = ("file", "line", "column", "text", "hint")
-    made: ModgraphError = kind(fields["message"], **{name: fields[name] for name in names})
-    return made
-
-
-def _run_worker(directory: Path, timeout: float | None, heard: _Heard) -> _End:
+def _run_worker(directory: Path, timeout: float | None, heard: Heard) -> _End:
     """Start the worker, listen until it has ended, and leave nothing of it behind."""
     with (directory / "output.txt").open("wb") as output, _channel(directory) as (name, handed_down, reading):
         root = str(Path(modgraph.__file__).resolve().parent.parent)
@@ -285,7 +232,7 @@ def _run_worker(directory: Path, timeout: float | None, heard: _Heard) -> _End:
         return _End(process.returncode, timed_out)
 
 
-def _ends_in_time(process: subprocess.Popen[bytes], timeout: float | None, heard: _Heard) -> bool:
+def _ends_in_time(process: subprocess.Popen[bytes], timeout: float | None, heard: Heard) -> bool:
     """Wait for the process; when half of its time is over, it must be through with trying out inputs."""
     if timeout is None:
         process.wait()
@@ -315,7 +262,7 @@ def _channel(directory: Path) -> Iterator[tuple[str, tuple[int, ...], IO[bytes]]
         yield str(path), (), file
 
 
-def _listen(reading: IO[bytes], heard: _Heard) -> None:
+def _listen(reading: IO[bytes], heard: Heard) -> None:
     with reading:
         for line in reading:
             heard.line(line.decode("utf-8", "replace"))
@@ -369,7 +316,7 @@ def _ended_by_signals() -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL)
 
 
-def _graph(heard: _Heard, end: _End, options: TraceOptions, output: str) -> Graph:
+def _graph(heard: Heard, end: _End, options: TraceOptions, output: str) -> Graph:
     events = list(heard.events)
     if not events or not isinstance(events[0], StartEvent):
         raise heard.error or _never_ran(heard, end, options, output)
@@ -377,10 +324,13 @@ def _graph(heard: _Heard, end: _End, options: TraceOptions, output: str) -> Grap
     if not finished:
         events.append(_broken_off(events, heard, end, options, output))
     graph = _replayed(events)
-    if not heard.warnings or graph.complete:
+    messages = [] if graph.complete else list(heard.warnings)
+    if heard.n_malformed:
+        messages.append(f"something else wrote into the pipe of the trace: {heard.n_malformed} lines make no sense")
+    if not messages:
         return graph
     builder = GraphBuilder.of(graph)
-    builder.problems.extend(Problem(stage="trace", message=message, module="") for message in heard.warnings)
+    builder.problems.extend(Problem(stage="trace", message=message, module="") for message in messages)
     return builder.build()
 
 
@@ -413,12 +363,12 @@ def _replayed(events: list[Event]) -> Graph:
     return replay([*events[:sound], *told, ErrorEvent(message=message)])
 
 
-def _never_ran(heard: _Heard, end: _End, options: TraceOptions, output: str) -> TraceError:
+def _never_ran(heard: Heard, end: _End, options: TraceOptions, output: str) -> TraceError:
     why = _why(end, options, output)
     return TraceError(f"{why} while {heard.stage}", hint="use --static, which executes nothing of the file")
 
 
-def _broken_off(events: list[Event], heard: _Heard, end: _End, options: TraceOptions, output: str) -> ErrorEvent:
+def _broken_off(events: list[Event], heard: Heard, end: _End, options: TraceOptions, output: str) -> ErrorEvent:
     """What stopped the run, at the call that had begun last and not ended."""
     if heard.error is not None:
         why = heard.error.message

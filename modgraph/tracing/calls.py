@@ -151,14 +151,14 @@ class Watch(Protocol):
     originals: dict[Any, Callable[..., Any]]
 
     def enter(
-        self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], *, direct: bool, depth: int
+        self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], /, *, direct: bool, depth: int
     ) -> Any:
         """A call begins; gives what is open on the stack, which has `module` and `awaits_call`."""
 
-    def exit(self, frame: Any, result: Any) -> None:
+    def exit(self, frame: Any, result: Any, /) -> None:
         """It ends with a result."""
 
-    def fail(self, frame: Any, error: BaseException) -> None:
+    def fail(self, frame: Any, error: BaseException, /) -> None:
         """It ends with an exception."""
 
 

@@ -93,7 +93,7 @@ def _held_modules(
 def _attributes(module: nn.Module) -> Iterator[_Place]:
     state = instance_state(module)
     registered = state.get("_modules")
-    taken = registered if issubclass(type(registered), dict) else {}
+    taken = registered if isinstance(registered, dict) else {}
     for name, value in state.items():
         if name not in _OWN:
             yield (f"__dict__[{name!r}]" if name in taken else name), value, 0, 0

@@ -284,8 +284,11 @@ def _restore_array(item: Any, before: Any) -> None:
 
 
 def _restore_hooks(tensor: torch.Tensor, attribute: str, hooks: Any, before: dict[Any, Any]) -> None:
-    """Torch refers to the very mapping that the hooks stand in."""
-    if getattr(tensor, attribute, None) is not hooks:
+    """Torch goes on with the very mapping that the hooks stand in, also where it has been told of none."""
+    now = getattr(tensor, attribute, None)
+    if now is not hooks:
+        if now is not None:
+            now.clear()
         setattr(tensor, attribute, hooks)
     if hooks is not None:
         _restore_mapping(type(hooks), hooks, before)

@@ -97,7 +97,7 @@ def _traced(
             with as_it_was_run(), mode:
                 model(*args, **kwargs)
 
-        for event in _examined(replay([*events, DoneEvent()]), options, recipes, paths, as_it_was_run, run):
+        for event in _examined(replay([*events, DoneEvent()]), options, recipes, paths, modules, as_it_was_run, run):
             pass_on(event)
     pass_on(DoneEvent())
     return replay(events)
@@ -127,6 +127,7 @@ def _examined(
     options: TraceOptions,
     recipes: Recipes | None,
     paths: dict[int, str],
+    modules: list[nn.Module],
     as_it_was_run: Callable[[], contextlib.AbstractContextManager[None]],
     run: Run,
 ) -> Iterator[Event]:
@@ -136,7 +137,7 @@ def _examined(
             found = verified(graph, recipes)
         yield VerifiedEvent(verification=found)
     if options.profile:
-        cost = profiled(graph, run, paths, device=options.device, counts_only=options.device == "fake")
+        cost = profiled(graph, run, paths, modules, device=options.device, counts_only=options.device == "fake")
         yield ProfiledEvent(profile=cost)
 
 

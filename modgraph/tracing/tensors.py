@@ -106,7 +106,7 @@ def items_of(sequence: Any, place: str) -> list[tuple[str, Any]]:
     base: Any = next(kind for kind in SEQUENCES if issubclass(type(sequence), kind))
     items = list(base.__iter__(sequence))
     names = getattr(type(sequence), "_fields", None) if base is tuple else None
-    if issubclass(type(names), tuple) and len(names) == len(items):
+    if isinstance(names, tuple) and len(names) == len(items):
         return [(f"{place}.{name}", item) for name, item in zip(names, items, strict=True)]
     return [(f"{place}[{index}]", item) for index, item in enumerate(items)]
 
