@@ -15,6 +15,7 @@ import torch.utils.dlpack
 from modgraph.tracing.operations import Function, Kind
 from modgraph.tracing.patches import Patches
 from modgraph.tracing.recorder import Recorder
+from modgraph.tracing.refusals import watch_numbers
 from modgraph.tracing.tensors import quietly, tensors_in
 from modgraph.tracing.threads import follow_threads
 
@@ -28,6 +29,7 @@ def watch_doors(recorder: Recorder, patches: Patches) -> None:
     _patch_swaps(recorder, patches)
     _patch_disabling(recorder, patches)
     _patch_backward(recorder, patches)
+    watch_numbers(recorder.refused, patches)
 
 
 def _patch_scripted_functions(recorder: Recorder, patches: Patches) -> None:

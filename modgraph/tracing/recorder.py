@@ -28,6 +28,7 @@ from modgraph.tracing.frames import Frame
 from modgraph.tracing.operations import SHARES_MEMORY, OperationMode, version_of
 from modgraph.tracing.raw_events import Raw, Taken, as_event
 from modgraph.tracing.recipes import Recipes, Step
+from modgraph.tracing.refusals import Refusals
 from modgraph.tracing.sites import Site, location_of, site_of
 from modgraph.tracing.tensors import EXACT, Named, described, facts_of, quietly, statistics_of, tensors_in
 from modgraph.tracing.tree import Tree
@@ -83,6 +84,7 @@ class Recorder:
         """Nobody asks for more than the graph, so that `leaf` does."""
         self._measure = self._statistics_of if statistics else None
         self._measured: dict[int, tuple[Any, int | None, Statistics | None]] = {}
+        self.refusals = Refusals()
         self.names: dict[type, Names] = {}
         self._quiet_classes: dict[type, Callable[..., Any] | None] = {}
         self._failure: tuple[BaseException, str] | None = None
@@ -328,7 +330,14 @@ class Recorder:
         self._note_failure(error, frame.path)
         self._say(("exit", frame.index, [], describe(error)))
 
+    def refused(self, error: BaseException) -> None:
+        """Raised where Python asked for a number, maybe inside of an operation, whose own concern it is then."""
+        if not self.is_outside() and not self.is_quiet():
+            stack = self.local.stack
+            self.refusals.note(error, stack[-1].path if stack else "")
+
     def _note_failure(self, error: BaseException, path: str) -> None:
+        self.refusals.note(error, path)
         if self._failure is None or self._failure[0] is not error:
             self._failure = (error, path)
 
@@ -342,6 +351,7 @@ class Recorder:
     def failed(self, error: BaseException) -> None:
         """An exception left the model: where it came from is the innermost call that it went through."""
         self.has_failed = True
+        self.refusals.left(error)
         module = self._failure[1] if self._failure is not None and self._failure[0] is error else None
         file, line = user_line(error)
         self.say(ErrorEvent(message=describe(error), module=module, file=file, line=line))

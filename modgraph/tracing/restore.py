@@ -86,7 +86,7 @@ class Snapshot:
             if name == "_parameters":
                 for parameter in dict(value).values() if isinstance(value, dict) else ():
                     if parameter is not None:
-                        self._keep_tensor(parameter, with_values=renormalises)
+                        self._keep_contents(self._keep_tensor(parameter, with_values=renormalises))
             if type(value) not in ATOMS:
                 self._keep_contents(value)
 
@@ -100,7 +100,7 @@ class Snapshot:
             self._later(setattr, inner, "training", inner.training)
             self._later(put_back_attributes, inner, script.plain(inner))
             for name, tensor, is_written in script.tensors(inner):
-                self._keep_tensor(tensor, with_values=is_written)
+                self._keep_contents(self._keep_tensor(tensor, with_values=is_written))
                 self._later(put_back_slot, inner, name, tensor)
 
     def _keep_iterators(self, state: dict[str, Any]) -> None:

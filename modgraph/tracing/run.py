@@ -79,6 +79,7 @@ def _traced(
     try:
         _run(model, args, kwargs, options, recorder, snapshot, gradients)
     finally:
+        caught = list(recorder.refusals.told())
         if gradients is not None:
             gradients.remove()
         written = snapshot.written()
@@ -88,6 +89,8 @@ def _traced(
         with quietly():
             recorder.close()
     events.extend(recorder.events())
+    for refusal in caught:
+        pass_on(refusal)
     if lost:
         pass_on(ErrorEvent(message=f"a part of the model could not be put back as it was: {describe(lost[0])}"))
     if not recorder.has_failed and (options.verify or options.profile):

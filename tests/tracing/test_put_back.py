@@ -95,7 +95,7 @@ def test_hooks_and_attributes_set_on_tensors():
             self.lin.weight.register_hook(lambda gradient: gradient * 2)
             self.lin.bias.register_hook(lambda gradient: gradient * 2)
             self.lin.weight.register_post_accumulate_grad_hook(forgets)
-            self.lin.weight.new = x
+            self.lin.weight.fresh = x
             self.lin.bias.kept.append(2)
             return self.lin(x)
 
@@ -108,7 +108,7 @@ def test_hooks_and_attributes_set_on_tensors():
     model.lin(X).sum().backward()
     for parameter, gradient in zip(model.parameters(), expected, strict=True):
         assert torch.equal(parameter.grad, gradient)
-    assert not hasattr(model.lin.weight, "new")
+    assert not hasattr(model.lin.weight, "fresh")
     assert model.lin.bias.kept == [1]
 
 
