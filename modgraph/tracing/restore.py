@@ -36,6 +36,8 @@ _COPIED_ITERATORS = frozenset(
     {itertools.count, *(type(iter(kind())) for kind in (list, tuple, str, bytes)), type(iter(range(0)))}
 )
 """Iterators of which a copy goes on by itself, from the same place."""
+_HOOKS = ("_backward_hooks", "_post_accumulate_grad_hooks")
+"""Attributes of a tensor under which its hooks stand."""
 _NOT_LOOKED_INTO = frozenset({*sys.stdlib_module_names, "torch", "numpy"})
 """Packages whose objects change with the process, not with the model: loggers, locks, queues, threads."""
 
@@ -86,9 +88,8 @@ class Snapshot:
             if name == "_parameters":
                 for parameter in dict(value).values() if isinstance(value, dict) else ():
                     if parameter is not None:
-                        self._keep_contents(self._keep_tensor(parameter, with_values=renormalises))
-            if type(value) not in ATOMS:
-                self._keep_contents(value)
+                        self._keep_contents(*self._keep_tensor(parameter, with_values=renormalises))
+        self._keep_contents(*[value for value in state.values() if type(value) not in ATOMS])
 
     def _keep_scripted(self, module: Any) -> None:
         """Keep a ScriptModule and those below it: of them, `vars` shows neither flags nor tensors."""
@@ -100,7 +101,7 @@ class Snapshot:
             self._later(setattr, inner, "training", inner.training)
             self._later(put_back_attributes, inner, script.plain(inner))
             for name, tensor, is_written in script.tensors(inner):
-                self._keep_contents(self._keep_tensor(tensor, with_values=is_written))
+                self._keep_contents(*self._keep_tensor(tensor, with_values=is_written))
                 self._later(put_back_slot, inner, name, tensor)
 
     def _keep_iterators(self, state: dict[str, Any]) -> None:
@@ -123,9 +124,9 @@ class Snapshot:
             if type(value) not in ATOMS:
                 self._keep_contents(value)
 
-    def _keep_contents(self, value: Any) -> None:
+    def _keep_contents(self, *values: Any) -> None:
         """Keep what containers and plain objects hold, and the tensors and random generators among it."""
-        pending: list[tuple[Any, int]] = [(value, 0)]
+        pending: list[tuple[Any, int]] = [(value, 0) for value in values]
         while pending:
             item, depth = pending.pop()
             kind = type(item)
@@ -143,6 +144,9 @@ class Snapshot:
 
     def _keep_one(self, item: Any) -> list[Any]:
         """Keep one container or object; gives what it holds."""
+        if type(item) is OrderedDict:  # what each module has a dozen of
+            self._later(_restore_mapping, OrderedDict, item, dict(item))
+            return list(item.values())
         put_back = _generator_state(item) if type(item) not in _BUILTINS else None
         if put_back is not None:
             self._later(put_back)
@@ -210,15 +214,11 @@ class Snapshot:
         return contents
 
     def _keep_tensor_attributes(self, tensor: torch.Tensor) -> list[Any]:
-        """Keep its Python attributes and its hooks."""
-        for attribute in ("_backward_hooks", "_post_accumulate_grad_hooks"):
-            if tensor.is_leaf:  # else they belong to what autograd remembers
-                hooks = getattr(tensor, attribute, None)
-                self._later(_restore_hooks, tensor, attribute, hooks, dict(hooks or {}))
-        state = None if is_fake(tensor) else object.__getattribute__(tensor, "__dict__")
-        if not isinstance(state, dict):
-            return []
-        self._later(_restore_mapping, dict, state, dict(state))
+        """Keep its Python attributes and its hooks; those of what is no leaf belong to what autograd remembers."""
+        hooks = {name: getattr(tensor, name, None) for name in _HOOKS} if tensor.is_leaf else {}
+        state = {} if is_fake(tensor) else object.__getattribute__(tensor, "__dict__")
+        before = [(name, held, dict(held or {})) for name, held in hooks.items()]
+        self._later(_restore_hooks_and_state, tensor, before, state, dict(state))
         return [value for value in state.values() if type(value) not in ATOMS]
 
     def before_write(self, tensor: torch.Tensor) -> None:
@@ -283,15 +283,20 @@ def _restore_array(item: Any, before: Any) -> None:
         item[:] = before
 
 
-def _restore_hooks(tensor: torch.Tensor, attribute: str, hooks: Any, before: dict[Any, Any]) -> None:
+def _restore_hooks_and_state(
+    tensor: torch.Tensor, hooks: list[tuple[str, Any, dict[Any, Any]]], state: dict[str, Any], before: dict[str, Any]
+) -> None:
     """Torch goes on with the very mapping that the hooks stand in, also where it has been told of none."""
-    now = getattr(tensor, attribute, None)
-    if now is not hooks:
-        if now is not None:
-            now.clear()
-        setattr(tensor, attribute, hooks)
-    if hooks is not None:
-        _restore_mapping(type(hooks), hooks, before)
+    for name, held, content in hooks:
+        now = getattr(tensor, name, None)
+        if now is not held:
+            if now is not None:
+                now.clear()
+            setattr(tensor, name, held)
+        if held is not None:
+            _restore_mapping(type(held), held, content)
+    if state or before:
+        _restore_mapping(dict, state, before)
 
 
 def _restore_class(module: nn.Module, kind: type) -> None:
@@ -301,6 +306,8 @@ def _restore_class(module: nn.Module, kind: type) -> None:
 
 def _restore_mapping(kind: Any, mapping: Any, before: dict[Any, Any]) -> None:
     """By the methods of the base class, whatever a subclass of the user's overrides."""
+    if not before and kind.__len__(mapping) == 0:
+        return
     now = list(kind.items(mapping))
     same = len(now) == len(before) and all(
         key is old_key and value is old for (key, value), (old_key, old) in zip(now, before.items(), strict=True)
