@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from modgraph.source.targets import Target
 
 Watch = Callable[[str], AbstractContextManager[Any]]
-"""Told the name of each stage; what it returns is entered while the stage lasts."""
+"""Told the name of each stage; what it returns is entered while the stage lasts, and may give an
+`heard.Watcher`."""
 _MAX_MESSAGE = 2000
 """Characters kept of what an exception says."""
 
@@ -259,9 +260,9 @@ def analyze_target(
         return _with_repeats(predicted)
     from modgraph.isolation import trace_in_process
 
-    with watch("trace"):
+    with watch("trace") as watcher:
         try:
-            traced = trace_in_process(target, specs, options).graph
+            traced = trace_in_process(target, specs, options, watcher=watcher).graph
         except (TargetError, InputError):
             raise
         except ModgraphError as error:

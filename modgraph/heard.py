@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from modgraph import errors
 from modgraph.errors import GraphError, ModgraphError, TraceError
 from modgraph.graph.events import Event
 
 
+class Watcher(Protocol):
+    """Is told what happens in the worker, on another thread."""
+
+    def doing(self, what: str) -> None:
+        """What the worker does now, in words."""
+
+    def event(self, event: Event) -> None:
+        """An event of the traced run."""
+
+
 class Heard:
     """What the worker has said so far."""
 
-    def __init__(self, on_event: Callable[[Event], None] | None) -> None:
+    def __init__(self, on_event: Callable[[Event], None] | None = None, watcher: Watcher | None = None) -> None:
         self.events: list[Event] = []
         self.stage = "starting"
         self.probing = False
@@ -26,6 +36,11 @@ class Heard:
         self.n_malformed = 0
         """Lines that no worker writes."""
         self._on_event = on_event
+        self._watcher = watcher
+
+    def anew(self) -> Heard:
+        """For another worker: nothing heard yet, the same listeners."""
+        return Heard(self._on_event, self._watcher)
 
     def line(self, text: str) -> None:
         """Take in one line. The user's code can write into the pipe too: what makes no sense is counted, not raised."""
@@ -38,6 +53,8 @@ class Heard:
             self.events.append(event)
             if self._on_event is not None:
                 self._on_event(event)
+            if self._watcher is not None:
+                self._watcher.event(event)
 
     def _taken(self, text: str) -> Event | None:
         """The event that a line tells; None for what it says beside them.
@@ -50,6 +67,8 @@ class Heard:
             return Event.from_record(message)
         if "stage" in message:
             self.stage, self.probing = _of(str, message["stage"]), _of(bool, message.get("probing", False))
+            if self._watcher is not None:
+                self._watcher.doing(self.stage)
         elif "failed" in message:
             self.error = _error_from(_of(dict, message["failed"]))
         elif "warning" in message:

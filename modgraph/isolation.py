@@ -29,7 +29,7 @@ from modgraph.errors import GraphError, InputError, TraceError
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.events import DoneEvent, EnterEvent, ErrorEvent, Event, ExitEvent, StartEvent, replay
 from modgraph.graph.model import Graph, Problem
-from modgraph.heard import Heard
+from modgraph.heard import Heard, Watcher
 from modgraph.options import TraceOptions
 from modgraph.source.inputs import InputSpec
 from modgraph.source.targets import Target
@@ -76,6 +76,7 @@ def trace_in_process(
     options: TraceOptions,
     *,
     on_event: Callable[[Event], None] | None = None,
+    watcher: Watcher | None = None,
     capture: str | None = None,
 ) -> TraceResult:
     """The graph of a real run of `target`, as far as it came.
@@ -83,6 +84,7 @@ def trace_in_process(
     Args:
         specs: inputs that the user gave; the others are inferred.
         on_event: is given each event as it comes, on another thread.
+        watcher: is told of each event, and of what is done before the run.
         capture: "package.module:function", called in the worker after the trace as
             `function(model, args, kwargs, directory)`; it writes files into `directory` and returns a JSON value.
 
@@ -103,7 +105,7 @@ def trace_in_process(
             "options": encode_fields(options),
             "capture": capture,
         }
-        heard, end = _ask(request, directory, options.timeout, on_event)
+        heard, end = _ask(request, directory, options.timeout, Heard(on_event, watcher))
         output = _tail(directory / "output.txt")
         files = _files_in(directory / "captured")
     graph = _graph(heard, end, options, output)
@@ -128,7 +130,7 @@ def read_checkpoint_in_process(
         tempfile.TemporaryDirectory(prefix="modgraph-", ignore_cleanup_errors=True) as name,
     ):
         request = {"checkpoint": [str(path) for path in paths], "options": encode_fields(options)}
-        heard, end = _ask_once(request, Path(name), options.timeout, None)
+        heard, end = _ask_once(request, Path(name), options.timeout, Heard())
         output = _tail(Path(name) / "output.txt")
     if heard.checkpoint is None:
         raise heard.error or InputError(
@@ -140,30 +142,25 @@ def read_checkpoint_in_process(
     }
 
 
-def _ask(
-    request: dict[str, Any], directory: Path, timeout: float | None, on_event: Callable[[Event], None] | None
-) -> tuple[Heard, _End]:
+def _ask(request: dict[str, Any], directory: Path, timeout: float | None, heard: Heard) -> tuple[Heard, _End]:
     """What a worker says to `request`.
 
     A forward that crashes or hangs does so already while inputs are tried out; then nothing is known of where. So
     that gets one half of the time, and a second worker runs the first guess untried, under the recorder.
     """
     began = time.monotonic()
-    first = _ask_once({**request, "probe": True}, directory, timeout, on_event)
+    first = _ask_once({**request, "probe": True}, directory, timeout, heard)
     if first[0].ended or not first[0].probing:
         return first
     remaining = None if timeout is None else timeout - (time.monotonic() - began)
     if remaining is not None and remaining <= 0:
         return first
-    second = _ask_once({**request, "probe": False}, directory, remaining, on_event)
+    second = _ask_once({**request, "probe": False}, directory, remaining, heard.anew())
     return second if second[0].events else first
 
 
-def _ask_once(
-    request: dict[str, Any], directory: Path, timeout: float | None, on_event: Callable[[Event], None] | None
-) -> tuple[Heard, _End]:
+def _ask_once(request: dict[str, Any], directory: Path, timeout: float | None, heard: Heard) -> tuple[Heard, _End]:
     (directory / "request.json").write_text(json.dumps(request), "utf-8")
-    heard = Heard(on_event)
     return heard, _run_worker(directory, timeout, heard)
 
 

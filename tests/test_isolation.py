@@ -15,6 +15,7 @@ import pytest
 from modgraph import api, errors
 from modgraph.errors import InputError, TargetError, TraceError
 from modgraph.graph.events import DoneEvent, EnterEvent, Event, StartEvent
+from modgraph.graph.serial import from_json
 from modgraph.heard import Heard
 from modgraph.isolation import TraceResult, trace_in_process
 from modgraph.options import TraceOptions
@@ -468,8 +469,11 @@ def test_a_program_that_left_the_process_group_is_ended_too(tmp_path: Path) -> N
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc tells which processes there are")
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGKILL"])
-def test_the_worker_does_not_outlive_the_process_that_asked(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "to_all"),
+    [("SIGTERM", False), ("SIGHUP", False), ("SIGKILL", False), ("SIGINT", False), ("SIGINT", True)],
+)
+def test_the_worker_does_not_outlive_the_process_that_asked(tmp_path: Path, name: str, to_all: bool) -> None:
     note, scratch = tmp_path / "pid", tmp_path / "scratch"
     scratch.mkdir()
     waiting = f"open({str(note)!r}, 'w').write(str(os.getpid())); time.sleep(1000)"
@@ -480,20 +484,27 @@ def test_the_worker_does_not_outlive_the_process_that_asked(tmp_path: Path, name
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(root), "TMPDIR": str(scratch)},
         stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
     )
     deadline = time.monotonic() + 60
     while not (note.exists() and note.read_text()) and time.monotonic() < deadline:
         time.sleep(0.1)
     worker = int(note.read_text())
     assert _alive(worker)
-    process.send_signal(getattr(signal, name))
-    process.wait(30)
+    if to_all:  # as a terminal does for Ctrl-C: to every process of the foreground group
+        os.killpg(process.pid, getattr(signal, name))
+    else:
+        process.send_signal(getattr(signal, name))
+    _, said = process.communicate(timeout=30)
 
     while (_alive(worker) or list(scratch.glob("modgraph-*"))) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert not _alive(worker)
     assert list(scratch.glob("modgraph-*")) == []
+    if name == "SIGINT":
+        assert process.returncode == 130
+        assert b"Traceback" not in said
 
 
 def test_only_the_end_of_a_long_output_is_read(tmp_path: Path) -> None:
@@ -528,3 +539,22 @@ def test_the_prediction_is_kept_where_merging_fails(tmp_path: Path, monkeypatch:
     monkeypatch.setattr("modgraph.merge.merge", fail)
     graph = api.analyze_target(parse_target("model.py:Net", cwd=tmp_path), options=TraceOptions())
     assert any("merging" in problem.message for problem in graph.problems)
+
+
+def test_the_command_writes_what_is_known_of_a_model_that_crashes(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text(MODEL.format(death="        ctypes.string_at(0)"), "utf-8")
+    root = Path(__file__).resolve().parent.parent
+    done = subprocess.run(
+        [sys.executable, "-m", "modgraph", "analyze", "model.py:Net", "--input", "1x4", "--format", "json", "-o", "-"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(root)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 1, done.stderr
+    graph = from_json(done.stdout)
+    assert [call.module for call in graph.calls] == ["", "before", "middle", "middle.0"]
+    assert {node.path for node in graph.modules if node.predicted} >= {"before", "middle.0.never", "after"}
+    assert [problem.module for problem in graph.problems] == ["middle.0"]

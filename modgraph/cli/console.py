@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import time
 import traceback
-from types import TracebackType
 from typing import Literal, TextIO
 
+from modgraph.cli.progress import Progress, Stage
 from modgraph.errors import ModgraphError
 
 _RED, _YELLOW, _CYAN, _BOLD, _DIM, _RESET = "\033[31m", "\033[33m", "\033[36m", "\033[1m", "\033[2m", "\033[0m"
@@ -104,54 +103,6 @@ class Console:
 
     def _paint(self, code: str, text: str) -> str:
         return f"{code}{text}{_RESET}" if self._color_errors else text
-
-
-class Progress:
-    """One transient line on a terminal; with `verbose`, a line per finished stage instead."""
-
-    def __init__(self, stream: TextIO, *, shown: bool, verbose: bool) -> None:
-        self._stream = stream
-        self._shown = shown and not verbose
-        self._verbose = verbose
-        self._open = False
-
-    def begin(self, name: str) -> None:
-        if self._shown:
-            self.clear()
-            self._stream.write(f"{name} ...")
-            self._stream.flush()
-            self._open = True
-
-    def end(self, name: str, seconds: float) -> None:
-        self.clear()
-        if self._verbose:
-            self._stream.write(f"{name}: {seconds:.2f} s\n")
-            self._stream.flush()
-
-    def clear(self) -> None:
-        if self._open:
-            self._stream.write("\r\033[K")
-            self._stream.flush()
-            self._open = False
-
-
-class Stage:
-    """A stage while it lasts; made by `Console.stage`."""
-
-    def __init__(self, name: str, progress: Progress) -> None:
-        self._name = name
-        self._progress = progress
-        self._began = 0.0
-
-    def __enter__(self) -> Stage:
-        self._began = time.monotonic()
-        self._progress.begin(self._name)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._progress.end(self._name, time.monotonic() - self._began)
 
 
 def _speak_utf8(stream: TextIO) -> None:

@@ -22,7 +22,7 @@ from modgraph.prediction import (
 from modgraph.prediction.definitions import FunctionDefinition
 from modgraph.prediction.frames import ClassCalledError, EnoughError, Frame, LimitError, Outcome
 from modgraph.prediction.guards import CALL
-from modgraph.prediction.knowledge import registry
+from modgraph.prediction.knowledge import outside, registry
 from modgraph.prediction.knowledge.registry import Arguments, Raised
 from modgraph.prediction.limits import (
     MAX_CALL_DEPTH,
@@ -97,8 +97,11 @@ def _unknown(machine: Interpreter, function: Unknown, arguments: Arguments) -> V
         why = Unknown(f"given to a call that is not known: {function.reason}", arguments.where or function.where)
         machine.expose([function, *arguments.positional, *arguments.keywords.values()], why)
         machine.may_fail(CALL)
-    elif function.may_be:
+        return function
+    if function.may_be:
         machine.expose([function], function)
+    if function.outside:
+        machine.may_fail()
     return function
 
 
@@ -144,7 +147,7 @@ def _model(machine: Interpreter, name: str, arguments: Arguments) -> Value:
     try:
         found = model(given, machine)
         machine.makes(room_of(found))
-        if type(found) is Unknown and name not in _NEVER_RAISING and any(map(_is_doubtful, arguments.positional)):
+        if outside.may_fail(name, found, arguments):
             machine.may_fail()
         return found
     except (Raised, LimitError):
@@ -160,16 +163,6 @@ def _model(machine: Interpreter, name: str, arguments: Arguments) -> Value:
         if machine.strict:
             raise
         return _unknown(machine, _fault(machine, name, error), arguments)
-
-
-_NEVER_RAISING = frozenset(
-    f"builtins.{name}"
-    for name in ("isinstance", "hasattr", "getattr", "callable", "type", "id", "print", "bool", "str")
-)
-
-
-def _is_doubtful(value: Value) -> bool:
-    return type(value) is Unknown and not value.inert
 
 
 def _fault(machine: Interpreter, name: str, error: Exception) -> Unknown:

@@ -125,7 +125,7 @@ def _has_source(machine: Interpreter, manager: Value) -> bool:
     """What its `__exit__` does is known, other than that it does nothing."""
     leave = None if isinstance(manager, Unknown) else machine.find_attribute(manager, "__exit__")
     if isinstance(leave, BoundMethod) and isinstance(leave.function, KnownFunction):
-        return leave.function.name in (f"{_SUPPRESS}.__exit__", f"{_STACK}.__exit__")
+        return leave.function.name in (f"{_SUPPRESS}.__exit__", f"{_STACK}.__exit__", "unittest.mock._patch.__exit__")
     return isinstance(leave, BoundMethod)
 
 

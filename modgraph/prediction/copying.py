@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from modgraph.prediction.objects import (
+    LEAF,
     ClassObject,
     DictObject,
     EnvironmentObject,
@@ -58,6 +59,11 @@ def copy_deep(machine: Interpreter, value: Value, memo: Value = NONE) -> Value:
     copier.state = machine.state
     result = copier.mapped(value)
     copier.finish()
+    if copier.computed:
+        machine.may_fail("RuntimeError")
+        machine.problem(
+            "deepcopy raises RuntimeError for a tensor that was computed from parameters, unless in no_grad"
+        )
     known.update(copier.copies)
     return result
 
@@ -221,6 +227,8 @@ class _Copier(Relocation):
         super().__init__(state)
         self.made: dict[Address, Value] = {}
         """Copies that are there already: made by classes themselves, or with the same memo."""
+        self.computed = False
+        """A tensor that is no leaf of the graph of gradients was copied. Source: `torch.Tensor.__deepcopy__`."""
 
     def mapped(self, value: Value) -> Value:
         if isinstance(value, Address) and value in self.made:
@@ -232,7 +240,11 @@ class _Copier(Relocation):
         if found is not None:
             return found
         item = self.state.read(value)
-        return value if isinstance(item, (ClassObject, EnvironmentObject)) else self.take(value, item)
+        if isinstance(item, (ClassObject, EnvironmentObject)):
+            return value
+        if isinstance(item, TensorObject) and item.requires_grad and not item.is_parameter:
+            self.computed = self.computed or LEAF not in item.attributes
+        return self.take(value, item)
 
     def recorded(self, value: Value) -> Value:
         return value

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from modgraph.errors import TargetError
 from modgraph.graph.model import SourceLocation
-from modgraph.prediction import calls, expressions, metaclasses, module_effects, text
+from modgraph.prediction import calls, expressions, import_effects, metaclasses, module_effects, namespaces, text
 from modgraph.prediction.frames import LimitError
 from modgraph.prediction.knowledge.registry import Arguments, Raised
 from modgraph.prediction.machine import Interpreter
@@ -129,6 +129,7 @@ def load_target(machine: Interpreter, target: Target) -> SourceModule:
             raise TargetError(f"there is no Python source of module {target.module!r} on the search path")
     machine.roots.append(source.name)
     assert source.index is not None  # reads the file, and says what is wrong with it
+    import_effects.run(machine, source)
     module_effects.tell(machine, source)
     return source
 
@@ -186,6 +187,8 @@ def find_name(machine: Interpreter, source: SourceModule, name: str) -> Value:
     """
     first, *rest = name.split(".")
     value = machine.find_attribute(ModuleReference(source.name), first)
+    if value is None:
+        value = namespaces.otherwise_bound(machine, source.name, first)
     if value is None or (isinstance(value, Unknown) and first not in source.index.names and _is_absent(value, first)):
         raise _no_such_name(source, name)
     try:
@@ -300,7 +303,7 @@ def predict_value(
             root = machine.invoke(function, arguments)
         return Prediction(machine, root)
     except Raised as raised:
-        failure = Unknown(f"raises {raised.name.removeprefix('builtins.')}: {raised.message}", raised.where)
+        failure = _raised(raised)
     except LimitError as limit:
         failure = Unknown(str(limit), where)
     machine.frames.clear()
@@ -308,6 +311,14 @@ def predict_value(
     if isinstance(root, Address) and machine.state.find(root, ModuleObject) is not None:
         machine.state.change(root, ModuleObject).modules[OPEN] = failure
     return Prediction(machine, root if root is not None else failure, failure)
+
+
+def _raised(raised: Raised) -> Unknown:
+    """What is raised, at the line of the user's that leads to it."""
+    reason = f"raises {raised.name.removeprefix('builtins.')}: {raised.message}"
+    if raised.asked is not None and raised.where is not None:
+        reason = f"{reason} (in {raised.where.file})"
+    return Unknown(reason, raised.asked or raised.where)
 
 
 def _makes_itself(machine: Interpreter, cls: ClassValue) -> bool:

@@ -12,7 +12,7 @@ from modgraph.prediction.frames import Frame
 from modgraph.prediction.knowledge.registry import Arguments, Machine, models
 from modgraph.prediction.limits import MAX_EVALUATED_DEPTH, MAX_EVALUATED_TEXT
 from modgraph.prediction.objects import DictObject, EnvironmentObject
-from modgraph.prediction.values import NONE, Constant, Unknown, Value
+from modgraph.prediction.values import NONE, OPEN, Constant, Unknown, Value
 from modgraph.source.modules import Parsed
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ def execute(arguments: Arguments, machine: Machine) -> Value:
         top = interpreter.frames[-1]
         given = [value for value in (*arguments.positional[1:], top.receiver) if value is not None]
         machine.expose(given, frame)
+        if top.is_of_module:
+            interpreter.state.globals[(top.module, OPEN)] = frame
         return frame
     interpreter.frames.append(frame)
     try:
@@ -55,6 +57,8 @@ def execute(arguments: Arguments, machine: Machine) -> Value:
     if target != NONE and isinstance(made, EnvironmentObject):
         for name, value in list(made.names.items()):
             items.assign(interpreter, target, Constant(name), value)
+    elif interpreter.frames[-1].is_of_module and isinstance(made, EnvironmentObject):
+        interpreter.state.globals.update({(frame.module, name): value for name, value in made.names.items()})
     return NONE
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -74,7 +74,19 @@ class Frame:
     value: Value = NONE
     """Of the `return` that ended the block."""
 
+    @property
+    def is_of_module(self) -> bool:
+        """It runs a statement of a module's body: its local names are those of the module."""
+        return self.function is None and self.class_scope is None and bool(self.module)
+
     def location(self, expression: cst.CSTNode | None = None) -> SourceLocation:
         if self.statement is None:
             return SourceLocation(self.parsed.file, self.parsed.first_line)
         return self.parsed.location(self.statement, expression)
+
+
+def place_outside_torch(frames: Sequence[Frame]) -> SourceLocation | None:
+    """Of code of torch's that runs: the innermost statement outside of it; None where other code runs."""
+    if not frames or not frames[-1].module.startswith("torch."):
+        return None
+    return next((frame.location() for frame in reversed(frames) if not frame.module.startswith("torch.")), None)

@@ -106,6 +106,18 @@ def changes(machine: Interpreter, source: SourceModule, statement: Statement, na
     )
 
 
+def is_done(machine: Interpreter, source: SourceModule, statement: Statement) -> bool:
+    """The statement changes an object that it is given, and has run with those that make up a name of the object."""
+    if source.name not in machine.roots:
+        return False
+    for name in (each for each, found in _table(source).items() if statement in found):
+        value = names.global_name(machine, source.name, name) if name in source.index.names else None
+        item = machine.state.read(value) if isinstance(value, Address) else None
+        if isinstance(item, ModuleObject) and changes(machine, source, statement, name):
+            return True
+    return False
+
+
 def _table(source: SourceModule) -> dict[str, list[Statement]]:
     """By name: the statements in which it is an argument of a call whose result is not kept."""
     if source not in _handed:

@@ -22,6 +22,7 @@ from modgraph.prediction.objects import DictObject, InstanceObject, ListObject, 
 from modgraph.prediction.state import room_of
 from modgraph.prediction.values import (
     NONE,
+    OPEN,
     TRUE,
     Address,
     Choice,
@@ -55,7 +56,7 @@ def get(machine: Interpreter, value: Value, key: Value) -> Value:
     if isinstance(value, Unknown):
         if value is LOADED_MODULES:
             return _loaded_module(machine, key)
-        if not value.inert:
+        if value.is_doubtful:
             machine.may_fail()
         return partial_texts.plainly(value)
     if isinstance(key, Unknown):
@@ -324,6 +325,8 @@ def own_assign(machine: Interpreter, value: Value, key: Value, new: Value) -> No
             weak_updates.set_entry(machine, item, why, new)
             if isinstance(owner := item.attributes.get(VIEW_OF), Address):
                 weak_updates.set_in_dict(machine, owner, why, new)
+            elif isinstance(owner, ModuleReference):
+                machine.state.globals[(owner.name, OPEN)] = why
         else:
             item.entries[key_in(machine, item, key)] = new
             _write_through(machine, item, key, new)

@@ -32,7 +32,7 @@ from modgraph.prediction import (
     text,
 )
 from modgraph.prediction.definitions import FunctionDefinition
-from modgraph.prediction.frames import Frame, LimitError, Outcome
+from modgraph.prediction.frames import Frame, LimitError, Outcome, place_outside_torch
 from modgraph.prediction.import_order import Imported
 from modgraph.prediction.joining import choice_of, join
 from modgraph.prediction.knowledge import registry
@@ -390,7 +390,7 @@ class Interpreter:
         items.delete(self, value, key)
 
     def iterate(self, value: Value) -> list[Value] | Unknown:
-        if type(value) is Unknown and not value.inert:
+        if type(value) is Unknown and value.is_doubtful:
             self.may_fail()
         return iteration.iterate(self, value)
 
@@ -407,7 +407,7 @@ class Interpreter:
         return comparison.equal(self, left, right)
 
     def binary(self, operator: str, left: Value, right: Value) -> Value:
-        if (type(left) is Unknown and not left.inert) or (type(right) is Unknown and not right.inert):
+        if (type(left) is Unknown and left.is_doubtful) or (type(right) is Unknown and right.is_doubtful):
             self.may_fail()
         return operators.binary(self, operator, left, right)
 
@@ -479,7 +479,9 @@ class Interpreter:
         exception = self.allocate(
             InstanceObject(KnownClass(qualified), {"args": TupleValue((Constant(message),))}, where=self.where)
         )
-        return Raised(exception, qualified, message, self.where)
+        raised = Raised(exception, qualified, message, self.where)
+        raised.asked = place_outside_torch(self.frames)
+        return raised
 
     def problem(self, reason: str, address: Address | None = None, where: SourceLocation | None = None) -> None:
         self.told += 1

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from modgraph.graph.model import SourceLocation
+from modgraph.prediction import names
 from modgraph.prediction.import_order import is_installed
+from modgraph.prediction.knowledge import registry
 from modgraph.prediction.knowledge.modules import HOOKED, REGISTRATION_HOOKS
+from modgraph.prediction.values import MODULE, Address, ClassValue, KnownClass, ModuleReference
 from modgraph.source.dotted_names import dotted
 from modgraph.source.modules import SourceModule
 
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
 _DEFAULTS = ("set_default_dtype", "set_default_tensor_type")
 """torch's functions after which tensors are made of another dtype."""
 _LAYERS = "torch.nn."
+_OF_MODULES = (KnownClass(MODULE),)
 
 
 def tell(machine: Interpreter, source: SourceModule) -> None:
@@ -43,14 +47,49 @@ def _effects(machine: Interpreter, source: SourceModule, text: str) -> Iterator[
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError):
         return
+    for target in attribute_targets(tree):
+        if is_of_others(machine, source, target) and not _is_followed(machine, source, target):
+            yield target.lineno, f"`{dotted(target)} = ...` changes what other modules see, which is not followed"
+    for node in _outside_functions(tree):
+        if is_default(node) and (is_installed(source) or _last(node) != "set_default_dtype"):
+            yield (
+                node.lineno,
+                f"`{ast.unparse(node.func)}(...)` changes the dtype of what is made, which is not followed",
+            )
+
+
+def attribute_targets(tree: ast.AST) -> Iterator[ast.Attribute]:
+    """What the statements assign to that is an attribute of a name; those in functions and classes left out."""
     for node in _outside_functions(tree):
         if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign):
             for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
-                name = dotted(target) if isinstance(target, ast.Attribute) else None
-                if name is not None and _is_of_others(machine, source, name):
-                    yield node.lineno, f"`{name} = ...` changes what other modules see, which is not followed"
-        elif isinstance(node, ast.Call) and (dotted(node.func) or "").rpartition(".")[2] in _DEFAULTS:
-            yield node.lineno, f"`{dotted(node.func)}(...)` changes the dtype of what is made, which is not followed"
+                if isinstance(target, ast.Attribute):
+                    yield target
+
+
+def is_default(node: ast.AST) -> TypeGuard[ast.Call]:
+    """A call after which tensors are made of another dtype."""
+    return isinstance(node, ast.Call) and _last(node) in _DEFAULTS
+
+
+def _last(call: ast.Call) -> str:
+    return (dotted(call.func) or "").rpartition(".")[2]
+
+
+def _is_followed(machine: Interpreter, source: SourceModule, target: ast.Attribute) -> bool:
+    """It is set on a module, or on a class that has nothing built in of that name: `import_effects.py` runs it."""
+    if is_installed(source):
+        return False
+    first, *rest = (dotted(target.value) or "").split(".")
+    owner = names.global_name(machine, source.name, first)
+    for part in rest:
+        owner = machine.find_attribute(owner, part) if owner is not None else None
+    if isinstance(owner, ModuleReference):
+        return True
+    if isinstance(owner, ClassValue):
+        known = any(registry.lookup(f"{cls.name}.{target.attr}") for cls in (owner, *_OF_MODULES))
+        return not known and not target.attr.startswith("__")
+    return isinstance(owner, Address)
 
 
 def _outside_functions(tree: ast.AST) -> Iterator[ast.AST]:
@@ -65,8 +104,9 @@ def _outside_functions(tree: ast.AST) -> Iterator[ast.AST]:
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
-def _is_of_others(machine: Interpreter, source: SourceModule, name: str) -> bool:
+def is_of_others(machine: Interpreter, source: SourceModule, target: ast.Attribute) -> bool:
     """Whether an attribute is one of torch's layers, or belongs to another module of the project."""
+    name = dotted(target) or ""
     first, _, rest = name.partition(".")
     imported = source.index.imported.get(first)
     if imported is None:
@@ -74,6 +114,8 @@ def _is_of_others(machine: Interpreter, source: SourceModule, name: str) -> bool
     place = source.absolute(imported.module, imported.level)
     if imported.attribute is not None:
         place = f"{place}.{imported.attribute}"
+    if place == "builtins":
+        return True
     if place.partition(".")[0] == "torch":
         return f"{place}.{rest}".startswith(_LAYERS)
     module = machine.finder.source(place) or machine.finder.source(place.rpartition(".")[0])

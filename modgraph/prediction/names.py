@@ -76,7 +76,7 @@ def look_up(machine: Interpreter, frame: Frame, name: str) -> Value:
         return builtin
     if name in _BUILTIN_NAMES:
         return machine.unknown(f"builtin {name} is not modelled")
-    value = _of_class_body(machine, frame, name)
+    value = _of_class_body(machine, frame, name) or namespaces.otherwise_bound(machine, frame.module, name)
     if value is not None:
         return value
     raise machine.raises("NameError", f"name '{name}' is not defined")
@@ -269,7 +269,7 @@ def _known_of(module: str, name: str) -> Value | None:
     """What is known of a module's name without its source."""
     known = registry.lookup(f"{module}.{name}")
     if known is None and registry.is_inert(module):
-        return Unknown(f"{module} is not interpreted", None, inert=True)
+        return registry.not_interpreted(module)
     return known
 
 

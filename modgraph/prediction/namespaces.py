@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from modgraph.prediction import classes, names, standard_attributes
+from modgraph.prediction import classes, items, names, standard_attributes
+from modgraph.prediction.import_order import is_installed
 from modgraph.prediction.limits import MAX_NAMESPACE
 from modgraph.prediction.objects import ClassObject, DictObject, ListObject, ViewObject
-from modgraph.prediction.values import ClassValue, Constant, ModuleReference, Unknown, Value
+from modgraph.prediction.values import OPEN, ClassValue, Constant, ModuleReference, Unknown, Value
 from modgraph.source.modules import BUNDLED, SourceError, SourceModule
 
 if TYPE_CHECKING:
@@ -23,7 +24,9 @@ def module_dict(machine: Interpreter, module: str) -> Value:
         value = names.global_name(machine, module, name) or _submodule(machine, module, name)
         if value is not None:
             entries[Constant(name)] = value
-    return machine.allocate(DictObject(entries, why))
+    shown = DictObject(entries, why)
+    shown.attributes[items.VIEW_OF] = ModuleReference(module)
+    return machine.allocate(shown)
 
 
 def directory(machine: Interpreter, module: str) -> Value:
@@ -53,6 +56,22 @@ def cannot_import(machine: Interpreter, module: str, name: str) -> bool:
     if source.path.is_relative_to(BUNDLED) or source.index.statements.get("__getattr__"):
         return False
     return not any(word in source.text for word in _DIRECT_BINDERS)
+
+
+def otherwise_bound(machine: Interpreter, module: str, name: str) -> Value | None:
+    """What a name that no statement binds may be: one put into `builtins`, or into the module in a way that is not
+    followed; None where there is certainly none."""
+    for key in (("builtins", name), (module, OPEN)):
+        found = machine.state.globals.get(key) or machine.base.globals.get(key)
+        if found is not None:
+            return found
+    lost = next((why for (owner, _), why in machine.base.unfollowed.items() if owner == module), None)
+    if lost is not None:
+        return lost
+    source = machine.finder.source(module)
+    if source is None or not is_installed(source) or not any(word in source.text for word in _DIRECT_BINDERS):
+        return None
+    return machine.unknown(f"{name} may be bound by what {module} does with its own namespace, which is not followed")
 
 
 _DIRECT_BINDERS = ("globals()", "sys.modules[", "locals()[", "vars()[")

@@ -263,6 +263,10 @@ class ModuleObject(HeapObject):
         yield from self.attributes.values()
 
 
+LEAF = "<leaf>"
+"""Attribute of a tensor that was itself asked to need a gradient, not because of what it is computed from."""
+
+
 @dataclass(slots=True, eq=False)
 class TensorObject(HeapObject):
     """A tensor: shape and dtype, and the elements themselves where they are few and known."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from modgraph.prediction import control, expressions, names, statements
-from modgraph.prediction.frames import Frame, LimitError, Outcome
+from modgraph.prediction.frames import Frame, LimitError, Outcome, place_outside_torch
 from modgraph.prediction.guards import OPERATION, Guard, Leaving
 from modgraph.prediction.knowledge.registry import Raised
 from modgraph.prediction.limits import MAX_MESSAGE_STEPS
@@ -54,7 +54,9 @@ def raised_from(machine: Interpreter, value: Value) -> Raised:
         value = machine.call(value)
     cls = machine.class_of(value)
     name = cls.name if isinstance(cls, (ClassValue, KnownClass)) else "builtins.Exception"
-    return Raised(value, name, _message(machine, value), machine.where)
+    raised = Raised(value, name, _message(machine, value), machine.where)
+    raised.asked = place_outside_torch(machine.frames)
+    return raised
 
 
 def _message(machine: Interpreter, value: Value) -> str:

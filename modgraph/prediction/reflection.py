@@ -224,6 +224,8 @@ def vars_(arguments: Arguments, machine: Machine) -> Value:
 @models("builtins.locals")
 def locals_(arguments: Arguments, machine: Machine) -> Value:
     frame = _interpreter(machine).frames[-1]
+    if frame.is_of_module:
+        return globals_(arguments, machine)
     environment = machine.state.read(frame.environment)
     assert isinstance(environment, EnvironmentObject)
     return machine.allocate(DictObject({Constant(name): value for name, value in environment.names.items()}))
@@ -251,8 +253,7 @@ def globals_(arguments: Arguments, machine: Machine) -> Value:
     for bound in (interpreter.base.globals, interpreter.state.globals):
         entries.update({Constant(name): value for (owner, name), value in bound.items() if owner == module})
     shown = DictObject(entries, None if complete else machine.unknown("globals() may hold more"))
-    if frame.function is not None:
-        shown.attributes[items.VIEW_OF] = ModuleReference(module)
+    shown.attributes[items.VIEW_OF] = ModuleReference(module)
     return machine.allocate(shown)
 
 

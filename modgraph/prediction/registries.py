@@ -110,7 +110,7 @@ def _effects(machine: Interpreter, home: Home, registry: Registry) -> list[Effec
     for statement in source.index.statements.get(name, ()):
         if statement.kind == "assign":
             bound.update(statement.names)
-    imported = _imported_with(machine, module)
+    imported = imported_with(machine, module)
     effects, may_change = effects_on(module, bound, imported)
     if len(effects) > MAX_REPLAYED_STATEMENTS:
         registry.lost = Unknown(f"more than {MAX_REPLAYED_STATEMENTS} statements may change {name}")
@@ -120,7 +120,7 @@ def _effects(machine: Interpreter, home: Home, registry: Registry) -> list[Effec
     return effects[::-1]
 
 
-def _imported_with(machine: Interpreter, module: str) -> Imported:
+def imported_with(machine: Interpreter, module: str) -> Imported:
     """The modules that are imported when that one is looked into."""
     roots = tuple(dict.fromkeys([*machine.roots, *(frame.module for frame in machine.frames[:1]), module]))
     if roots not in machine.imported:

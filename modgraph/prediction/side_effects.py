@@ -77,7 +77,7 @@ def effects_on(home: str, names: Iterable[str], imported: Imported) -> tuple[lis
     ordered: list[Effect] = []
     seen: set[str] = set()
     for name in imported.modules:
-        _in_order(name, imported, effects, seen, ordered)
+        in_order(name, imported, effects, seen, ordered)
     return ordered, bool(ordered or words.callables or words.bases or words.metaclasses)
 
 
@@ -104,7 +104,7 @@ def _changes_given(source: SourceModule, definition: Definition) -> bool:
     return any(_changes_object(node, _Words(given), passed=False) for node in ast.walk(tree))
 
 
-def _in_order(
+def in_order(
     name: str, imported: Imported, effects: dict[str, list[Effect]], seen: set[str], ordered: list[Effect]
 ) -> None:
     """What importing a module runs: at each of its imports what that runs, in between its own."""
@@ -115,7 +115,7 @@ def _in_order(
     for line, other in imported.imports.get(name, ()):
         while own and own[-1].statement.first_line < line:
             ordered.append(own.pop())
-        _in_order(other, imported, effects, seen, ordered)
+        in_order(other, imported, effects, seen, ordered)
     ordered.extend(reversed(own))
 
 

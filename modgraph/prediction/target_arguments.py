@@ -17,13 +17,13 @@ _MAX_NAMED = 12
 
 
 def require_fitting(function: FunctionValue, n_bound: int, target: Target) -> None:
-    """Nothing, if the arguments of `target` fit; one that is missing is foretold as unknown.
+    """Nothing, if the arguments of `target` fit, or it has none: what it needs is foretold as unknown then.
 
     Args:
         n_bound: first parameters that are given already: 1 for the `self` of an `__init__`.
 
     Raises:
-        TargetError: there are too many, or one that there is no parameter for.
+        TargetError: there are too many, one that there is no parameter for, or too few.
     """
     parameters = function.definition.parameters[n_bound:]
     kinds = {each.kind for each in parameters}
@@ -43,6 +43,18 @@ def require_fitting(function: FunctionValue, n_bound: int, target: Target) -> No
         raise _misfit(target, parameters, why, None)
     if twice in named:
         raise _misfit(target, parameters, f"multiple values for argument {twice!r}", None)
+    missing = [repr(name) for name in _missing(parameters, len(target.arguments), given)]
+    if missing and (target.arguments or target.keywords):
+        raise _misfit(target, parameters, f"missing {', '.join(missing)}", None)
+
+
+def _missing(parameters: Sequence[Parameter], n_places: int, given: Sequence[str]) -> list[str]:
+    """The parameters without a default that nothing is given for."""
+    places = [each for each in parameters if each.kind in ("positional", "normal")]
+    left = [*places[n_places:], *(each for each in parameters if each.kind == "keyword")]
+    return [
+        each.name for each in left if each.default is None and (each.kind == "positional" or each.name not in given)
+    ]
 
 
 def _misfit(target: Target, parameters: Sequence[Parameter], why: str, hint: str | None) -> TargetError:

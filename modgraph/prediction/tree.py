@@ -298,6 +298,10 @@ class _Tree:
                     self._problem(message, node.path, value)
                     break
             self._add_shape_problems(node, module, kind, store)
+        unsure = next((buffer.name for buffer in node.buffers if buffer.persistent is None), None)
+        if unsure is not None:
+            message = f"whether buffer {unsure!r} of {_shown(node.path)} is persistent is not known"
+            self._problem(message, node.path, Unknown(message, module.where))
 
     def _add_shape_problems(self, node: ModuleNode, module: ModuleObject, kind: str, store: dict[str, Value]) -> None:
         """One problem for all tensors of a store whose shapes are not known for the same reason."""

@@ -52,6 +52,13 @@ class Unknown(Value):
     """It is a text that begins and ends in one of these ways; see `partial_texts.py`."""
     may_be: frozenset[int] = frozenset()
     """Addresses of objects that it may be, or hold, and that are described elsewhere; see `possible.py`."""
+    outside: bool = False
+    """It comes from outside the program (a file, a device, the environment): an operation on it may raise."""
+
+    @property
+    def is_doubtful(self) -> bool:
+        """An operation on it may raise."""
+        return self.outside or not self.inert
 
 
 @dataclass(frozen=True, slots=True)

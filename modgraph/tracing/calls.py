@@ -20,6 +20,7 @@ from modgraph.tracing.doors import watch_doors
 from modgraph.tracing.frames import Frame
 from modgraph.tracing.patches import Patches, one_at_a_time
 from modgraph.tracing.recorder import Recorder
+from modgraph.tracing.shortcuts import NOT_PLAIN
 from modgraph.tracing.sites import stop_at
 from modgraph.tracing.stand_ins import StandIn
 from modgraph.tracing.tensors import EXACT, quietly
@@ -27,6 +28,9 @@ from modgraph.tracing.tensors import EXACT, quietly
 _FRAMES_PER_CALL = (5, 3)
 """Python frames of a module's call while it is traced, and bare."""
 _tracing_state = torch._C._get_tracing_state
+
+_RECORDED_OBJECTS = 10
+"""Objects recorded of one call or operation, about; a model itself leaves about one tensor."""
 
 
 @contextlib.contextmanager
@@ -52,14 +56,24 @@ def recorded_calls(recorder: Recorder) -> Iterator[None]:
 
 
 def _spare_garbage_collection(undo: contextlib.ExitStack) -> None:
-    """What was there before the run is not searched for garbage inside it.
+    """What was there before the run is not searched for garbage inside it, nor does what it records hasten searches.
 
     A record is many small objects, and each quarter more of them would have all objects of the process walked through:
     a third of the time that a model of small layers takes.
     """
+    before = gc.get_threshold()
+    if before[0]:  # 0 switches the search off
+        ours = (before[0] * _RECORDED_OBJECTS, before[1], before[2])
+        gc.set_threshold(*ours)
+        undo.callback(_put_back_threshold, ours, before)
     if gc.get_freeze_count() == 0:  # else somebody holds objects back, which are not ours to release
         gc.freeze()
         undo.callback(gc.unfreeze)
+
+
+def _put_back_threshold(ours: tuple[int, int, int], before: tuple[int, int, int]) -> None:
+    if gc.get_threshold() == ours:  # else the model has set one of its own
+        gc.set_threshold(*before)
 
 
 def _in_frame(watch: Watch) -> Callable[..., Any]:
@@ -84,9 +98,8 @@ def _patch_module(recorder: Recorder, patches: Patches) -> None:
     original_call: Callable[..., Any] = vars(nn.Module)["__call__"]
     original_impl: Callable[..., Any] = vars(nn.Module)["_call_impl"]
     local, enter, leave, fail = recorder.local, recorder.enter, recorder.exit, recorder.fail
-    quiet_forward, leaf, run = recorder.quiet_forward, recorder.leaf, _in_frame(recorder)
-    tracing_state, graph_task = torch._C._get_tracing_state, torch._C._current_graph_task_id
-    known, names = recorder.tree.known, recorder.names
+    quiet_forward, leaves, run = recorder.quiet_forward, recorder.leaves, _in_frame(recorder)
+    tracing_state = torch._C._get_tracing_state
     n_dispatch_modes = torch._C._len_torch_dispatch_stack
 
     @functools.wraps(original_call)
@@ -97,20 +110,12 @@ def _patch_module(recorder: Recorder, patches: Patches) -> None:
         if stack and stack[-1].awaits_call and stack[-1].module is self:
             stack[-1].awaits_call = False  # the class's own `__call__` goes on with that of `Module`
             return original_call(self, *args, **kwargs)
+        if leaves is not None and stack and not kwargs:
+            result = leaves.call(self, args, stack)
+            if result is not NOT_PLAIN:
+                return result
         forward = quiet_forward(self)
         with quietly():
-            if (
-                forward is not None
-                and recorder.is_lean
-                and stack
-                and len(args) == 1
-                and not kwargs
-                and type(args[0]) in EXACT
-                and id(self) in known
-                and type(self) in names
-                and graph_task() == -1
-            ):
-                return leaf(self, forward, args[0], stack)
             frame = enter(self, args, kwargs, direct=False, depth=2)
             if forward is not None and all(type(named[1]) in EXACT for named in frame.inputs):
                 try:
@@ -119,6 +124,8 @@ def _patch_module(recorder: Recorder, patches: Patches) -> None:
                     fail(frame, error)
                     raise
                 leave(frame, result)
+                if leaves is not None and len(args) == 1 and not kwargs and type(args[0]) in EXACT:
+                    leaves.add(type(self), forward, frame.inputs[0][0])
                 return result
         implementation = type(self)._call_impl
         if implementation is _call_impl:

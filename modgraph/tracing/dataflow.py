@@ -41,26 +41,28 @@ class Dataflow:
     """
 
     def __init__(self) -> None:
-        self._entities: dict[int, _Entity] = {}
+        self.entities: dict[int, _Entity] = {}
         self._first: dict[int, Producers] = {}
-        self._writes: dict[int, list[_Write]] = {}
-        self._exported: list[tuple[int, int, int, int]] = []
+        self.writes: dict[int, list[_Write]] = {}
+        self.exported: list[tuple[int, int, int, int]] = []
         self._same: dict[int, int] = {}
         self._known_before: dict[int, tuple[torch.Tensor, str]] = {}
         self._registered: set[int] = set()
         self._weak: list[int] = []
         self._sequence = 0
         self._n_constants = 0
+        self.has_wrapped = False
+        """Tensors may be wrapped that have a storage: those of `functionalize`. Others have none."""
         self.parameters_changed = False
         """The memory of a parameter or buffer was written into, or replaced."""
 
     def arrival(self, tensor: torch.Tensor) -> tuple[Producers, Facts]:
         """Who made what `tensor` holds now, and what it looks like; one never seen is a new constant."""
-        entity = self._entities.get(id(tensor))
+        entity = self.entities.get(id(tensor))
         if entity is not None and entity[0]() is tensor:
-            if self._exported and self._has_moved(tensor, entity[3]):
+            if self.exported and self._has_moved(tensor, entity[3]):
                 return self._first_sight(tensor), facts_of(tensor)
-            if entity[3] not in self._writes:
+            if entity[3] not in self.writes:
                 return entity[1], entity[4]
             return _merged(entity[1], self._later_writes(entity[3], tensor, entity[2])), entity[4]
         return self._first_sight(tensor), facts_of(tensor)
@@ -79,12 +81,12 @@ class Dataflow:
 
     def forget(self, tensor: torch.Tensor) -> Producers:
         """No longer know this very tensor; gives who had made it. What is known of its memory stays."""
-        entity = self._entities.pop(id(tensor), None)
+        entity = self.entities.pop(id(tensor), None)
         return entity[1] if entity is not None and entity[0]() is tensor else ()
 
     def knows(self, tensor: torch.Tensor) -> bool:
         """Whether this very tensor was seen before."""
-        entity = self._entities.get(id(tensor))
+        entity = self.entities.get(id(tensor))
         return entity is not None and entity[0]() is tensor
 
     def _first_sight(self, tensor: torch.Tensor) -> Producers:
@@ -122,32 +124,39 @@ class Dataflow:
             data = tensor.untyped_storage()
             key = data._cdata
             if key not in self._first:
-                key = self._new_storage(key, data, producers)
-                if _is_wrapped(tensor):
+                if self.exported:
+                    key = self._new_storage(key, data, producers)
+                else:
+                    self._weak.append(data._weak_ref())
+                    self._first[key] = producers
+                if self.has_wrapped and _is_wrapped(tensor):
                     self.bind(_innermost(tensor), producers)
             facts: Facts = (tensor.shape, tensor.dtype, tensor.device)
         except (RuntimeError, NotImplementedError):  # no storage, or no shape: sparse, nested, inside a transform
             facts = facts_of(tensor)
             if _is_wrapped(tensor):
                 self.bind(_innermost(tensor), producers)
-        self._entities[id(tensor)] = (ref(tensor), producers, sequence, key, facts)
+        self.entities[id(tensor)] = (ref(tensor), producers, sequence, key, facts)
         return facts
 
     def _new_storage(self, key: int, data: Any, producers: Producers) -> int:
         """Remember a storage; gives the key of the one that it shares its memory with, else its own."""
-        if self._exported:
-            shared = self._same.get(key) or self._shared_with(data)
-            if shared:
-                if key not in self._same:
-                    self._weak.append(data._weak_ref())
-                    self._same[key] = shared
-                return shared
+        shared = self._same.get(key) or self._shared_with(data)
+        if shared:
+            if key not in self._same:
+                self._weak.append(data._weak_ref())
+                self._same[key] = shared
+            return shared
         self._weak.append(data._weak_ref())
         self._first[key] = producers
         return key
 
     def register(self, parameters: Iterable[tuple[str, torch.Tensor]]) -> None:
         """Parameters and buffers by path: each is its own producer, unless the run itself filled it."""
+        if not self.entities:  # nothing has run
+            self._known_before.update((id(tensor), (tensor, path)) for path, tensor in parameters)
+            self._registered.update(self._known_before)
+            return
         for path, tensor in parameters:
             self._known_before[id(tensor)] = (tensor, path)
             self._registered.add(id(tensor))
@@ -162,7 +171,7 @@ class Dataflow:
         """Bind what was registered, so that its memory is known too: only for a run that meets a foreign tensor."""
         while self._known_before:
             _, (tensor, path) = self._known_before.popitem()
-            entity = self._entities.get(id(tensor))
+            entity = self.entities.get(id(tensor))
             if entity is None or entity[0]() is not tensor:
                 self._of_parameter(tensor, path)
 
@@ -178,9 +187,9 @@ class Dataflow:
         if _is_wrapped(tensor):
             self.write(_innermost(tensor), writer)
         self.bind(tensor, writer)
-        key = self._entities[id(tensor)][3]
+        key = self.entities[id(tensor)][3]
         if key:
-            writes = self._writes.setdefault(key, [])
+            writes = self.writes.setdefault(key, [])
             if len(writes) >= _MAX_WRITES_KEPT_APART:
                 _compact(writes)
             whole = place(tensor)
@@ -191,7 +200,7 @@ class Dataflow:
                 self.parameters_changed = True
 
     def _later_writes(self, key: int, tensor: torch.Tensor, sequence: int) -> list[Producers]:
-        writes = self._writes.get(key)
+        writes = self.writes.get(key)
         if not writes or writes[-1][1] <= sequence:
             return []
         low, high, lattice = place(tensor)
@@ -215,12 +224,12 @@ class Dataflow:
         if key in self._first and address:
             weak = data._weak_ref()
             self._weak.append(weak)
-            self._exported.append((address, address + data.nbytes(), key, weak))
+            self.exported.append((address, address + data.nbytes(), key, weak))
 
     def _shared_with(self, data: Any) -> int:
         """Key of the storage that was exported and holds the memory of `data`; 0 if there is none."""
-        address = _address(data) if self._exported and data is not None else 0
-        for start, end, key, weak in reversed(self._exported) if address else ():
+        address = _address(data) if self.exported and data is not None else 0
+        for start, end, key, weak in reversed(self.exported) if address else ():
             if start <= address < end and _is_alive(weak):
                 return key
         return 0
@@ -230,8 +239,8 @@ class Dataflow:
         for weak in self._weak:
             torch.UntypedStorage._free_weak_ref(weak)
         self._weak.clear()
-        self._exported.clear()
-        for known in (self._entities, self._first, self._writes, self._same, self._known_before):
+        self.exported.clear()
+        for known in (self.entities, self._first, self.writes, self._same, self._known_before):
             known.clear()
 
 

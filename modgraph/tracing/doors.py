@@ -6,6 +6,7 @@ Threads, scripted functions, setters and constructors made in C, swapped tensors
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -30,6 +31,7 @@ def watch_doors(recorder: Recorder, patches: Patches) -> None:
     _patch_disabling(recorder, patches)
     _patch_backward(recorder, patches)
     watch_numbers(recorder.refused, patches)
+    _patch_functionalization(recorder, patches)
 
 
 def _patch_scripted_functions(recorder: Recorder, patches: Patches) -> None:
@@ -150,3 +152,19 @@ def _patch_backward(recorder: Recorder, patches: Patches) -> None:
         return original(*args, **kwargs)
 
     patches.replace(torch.autograd, "_engine_run_backward", run_backward)
+
+
+def _patch_functionalization(recorder: Recorder, patches: Patches) -> None:
+    """Inside `torch.func.functionalize` a tensor stands around another, and has a storage of its own."""
+    transforms = sys.modules.get("torch._functorch.eager_transforms")
+    begin: Callable[..., Any] | None = getattr(transforms, "_func_increment_nesting", None)
+    if begin is None:
+        recorder.dataflow.has_wrapped = True
+        return
+
+    @functools.wraps(begin)
+    def increment(*args: Any, **kwargs: Any) -> Any:
+        recorder.dataflow.has_wrapped = True
+        return begin(*args, **kwargs)
+
+    patches.replace(transforms, "_func_increment_nesting", increment)

@@ -34,6 +34,13 @@ def describe(error: BaseException) -> str:
     return f"{name}: {text}" if text else name
 
 
+def lacked_memory(error: BaseException) -> bool:
+    """It says no more than that memory was asked for and not given; torch has no type of its own for that."""
+    return isinstance(error, MemoryError) or (
+        isinstance(error, RuntimeError) and "can't allocate memory" in said(error)
+    )
+
+
 def said(error: BaseException | None) -> str:
     """The text of an exception, the same on every machine and not longer than `MAX_MESSAGE`; "" for None.
 

@@ -3,32 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
 from torch import nn
-from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils import _pytree as pytree
 
 from modgraph.errors import TargetError
 from modgraph.tracing.copying import copied
+from modgraph.tracing.failures import lacked_memory
+from modgraph.tracing.fake_mode import new_mode as new_mode
+from modgraph.tracing.fake_mode import tolist, with_values
 from modgraph.tracing.members import every_module
-
-
-def new_mode(*, symbolic: bool = True) -> Any:
-    """A mode under which every new tensor is fake, and real ones met on the way are taken as they are.
-
-    Args:
-        symbolic: sizes that depend on values (`nonzero`, masks) become unknown sizes instead of an error.
-    """
-    shape_env = None
-    if symbolic:
-        from torch.fx.experimental.symbolic_shapes import ShapeEnv
-
-        shape_env = ShapeEnv()
-    return FakeTensorMode(allow_non_fake_inputs=True, shape_env=shape_env, static_shapes=True)
+from modgraph.tracing.patches import Patches
 
 
 @contextlib.contextmanager
@@ -37,8 +28,33 @@ def running(mode: Any) -> Iterator[None]:
     if mode is None:
         yield
         return
-    with quiet(), mode:
+    with quiet(), contextlib.ExitStack() as undo:
+        Patches(undo).replace(nn.Module, "_apply", functools.partialmethod(_apply, nn.Module._apply))
+        Patches(undo).replace(FakeTensor, "tolist", functools.partialmethod(tolist, FakeTensor.tolist))
+        undo.enter_context(mode)
         yield
+
+
+def _apply(module: nn.Module, original: Any, function: Callable[[Any], Any], recurse: bool = True) -> nn.Module:
+    """`Module._apply`, which is behind `.to()` and `.half()`, for parameters that are fake.
+
+    Torch exchanges the contents of a fake parameter with those of the converted one, which it refuses where anybody
+    holds a weak reference to either; here the converted one takes the place.
+    """
+    parameters = {name: value for name, value in module._parameters.items() if isinstance(value, FakeTensor)}
+    placed: dict[str, Any] = {}
+    for name, parameter in parameters.items():
+        with torch.no_grad():
+            made = function(parameter)
+        placed[name] = parameter if made is parameter else nn.Parameter(made, requires_grad=parameter.requires_grad)
+        if made is not parameter and parameter.grad is not None:
+            placed[name].grad = function(parameter.grad)
+    module._parameters.update(dict.fromkeys(parameters))
+    try:
+        original(module, function, recurse)
+    finally:
+        module._parameters.update(placed)
+    return module
 
 
 @contextlib.contextmanager
@@ -60,10 +76,16 @@ def build(make: Callable[[], nn.Module], mode: Any) -> nn.Module:
             model = make()
     except TargetError:
         raise
-    except Exception:
+    except Exception as first:
         # Constructors that read values (a schedule's .item(), a checkpoint) cannot run on meta.
-        with without_initialisation():
-            model = make()
+        try:
+            with without_initialisation():
+                model = make()
+        except Exception as second:
+            if not lacked_memory(second):
+                raise
+            # What is wrong with the model, not what the way out of it cost.
+            raise first from second
     convert(model, mode)
     return model
 
@@ -154,7 +176,10 @@ def arguments_to_fake(
         return args, kwargs
 
     def faked(value: Any) -> Any:
-        return to_fake(value, mode) if issubclass(type(value), torch.Tensor) else value
+        if not issubclass(type(value), torch.Tensor):
+            return value
+        known = type(value) is torch.Tensor and not value.dtype.is_floating_point and mode.may_turn_const(value)
+        return with_values(value, mode) if known else to_fake(value, mode)
 
     made: tuple[tuple[Any, ...], dict[str, Any]] = pytree.tree_map(faked, (args, kwargs))
     return made

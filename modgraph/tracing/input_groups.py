@@ -1,16 +1,20 @@
-"""Repairs of several tensors at once: the items of a list, tuple or dict, and all inputs that hold steps."""
+"""Repairs of several tensors at once: the items of a list, tuple or dict, inputs that hold steps, or counts."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
 from torch import nn
 
+from modgraph.tracing.failures import said
 from modgraph.tracing.input_probe import JOINS, Outcome
 from modgraph.tracing.input_repair import Attempt
 from modgraph.tracing.input_specs import Candidate, GroupSpec, Place, Spec, TensorSpec
 from modgraph.tracing.input_wishes import wish_of
+
+_OF_SIZES = re.compile(r"[Zz]ero|division|modulo|is invalid for input of size|must be positive|non-empty")
 
 
 def group_repairs(attempt: Attempt) -> Iterator[Candidate]:
@@ -36,6 +40,21 @@ def steps_first(attempt: Attempt) -> Iterator[Candidate]:
     }
     if changes:
         yield attempt.candidate.replaced(changes, "steps first, as attention takes them")
+
+
+def larger_numbers(attempt: Attempt, number: int) -> Iterator[Candidate]:
+    """This number in place of ones, where integers that are no indices were reckoned with in vain."""
+    error = attempt.outcome.error
+    if not isinstance(error, ZeroDivisionError) and not _OF_SIZES.search(said(error)):
+        return
+    changes: dict[Place, Spec] = {
+        place: replace(spec, low=number, high=number + 1)
+        for place, spec in attempt.candidate.tensors().items()
+        if spec.integral and spec.low < number and place not in attempt.outcome.bounds
+    }
+    if changes:
+        names = ", ".join(str(place[-1]) for place in changes)
+        yield attempt.candidate.replaced(changes, f"{names}: {number} each, as ones do not do")
 
 
 def _single_items(attempt: Attempt, name: str, kind: str, items: dict[Place, TensorSpec]) -> Iterator[Candidate]:

@@ -49,7 +49,10 @@ _NAMES: tuple[tuple[str, str], ...] = (
     ("audio", r".*(audio|wav|speech|signal).*"),
     ("flag", r"(return|use|is|do|with|output)_.*|training"),
 )
-_SIZED = ("image_size", "img_size", "input_resolution", "image_resolution", "resolution")
+_SIZED = (
+    "image_size", "img_size", "input_resolution", "image_resolution", "img_resolution", "resolution", "sample_size",
+    "input_size", "im_size", "input_shape",
+)  # fmt: skip
 _CHANNELS = ("num_channels", "in_channels", "in_chans", "in_ch", "n_channels", "img_channels", "image_channels")
 
 
@@ -277,14 +280,14 @@ class Guesser:
         """Height and width of an image: what the model states, else the usual one."""
         return self.stated(_SIZED) or SIDE
 
-    def stated(self, names: tuple[str, ...]) -> int | None:
+    def stated(self, names: tuple[str, ...], most: int = 4096) -> int | None:
         """The first of these attributes that the model, its configuration or a child states, as one number."""
         for owner in _owners(self.model):
             for name in names:
                 value = owner.get(name)
                 if isinstance(value, tuple | list) and value:
                     value = value[-1]
-                if type(value) is int and 0 < value <= 4096:
+                if type(value) is int and 0 < value <= most:
                     return value
         return None
 

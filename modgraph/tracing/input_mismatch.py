@@ -7,7 +7,10 @@ import re
 import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from types import FrameType
 from typing import Any
+
+import torch
 
 from modgraph.tracing.failures import said
 from modgraph.tracing.input_probe import JOINS, Failure, Origin, Outcome, Seen
@@ -38,6 +41,9 @@ def mismatches(outcome: Outcome) -> list[Mismatch]:
     found: dict[tuple[int, int, frozenset[Place]], Mismatch] = {}
     for failure in outcome.failures:
         for miss in _of_failure(failure):
+            found.setdefault((miss.wanted, miss.got, miss.places), miss)
+    if not outcome.failures or outcome.failures[0].layer is not None:
+        for miss in _of_line(outcome.error):
             found.setdefault((miss.wanted, miss.got, miss.places), miss)
     return list(found.values())
 
@@ -141,14 +147,20 @@ def numbers_said(error: BaseException) -> list[int]:
     """Integers in the message, then those on the user's line that raised (`assert h == self.size`); each once."""
     named = [int(text) for text in re.findall(r"(?<![\w.])\d+", said(error)[:1000])]
     found = dict.fromkeys(number for number in named if number <= _MAX_SIZE)
-    for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):
-        file = frame.f_code.co_filename
-        if is_installed(file) or "modgraph" in frame.f_globals.get("__name__", "").split(".")[:1]:
-            continue
-        for text in _statement(file, line):
+    frame, line = _users_frame(error)
+    if frame is not None:
+        for text in _statement(frame.f_code.co_filename, line):
             found.update(dict.fromkeys(_numbers_on_line(text, frame.f_locals)))
-        break
     return list(found)
+
+
+def _users_frame(error: BaseException) -> tuple[FrameType | None, int]:
+    """The innermost frame of the user's own code, and its line."""
+    for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):
+        own = "modgraph" in frame.f_globals.get("__name__", "").split(".")[:1]
+        if not own and not is_installed(frame.f_code.co_filename):
+            return frame, line
+    return None, 0
 
 
 def _statement(file: str, line: int) -> Iterator[str]:
@@ -161,14 +173,38 @@ def _statement(file: str, line: int) -> Iterator[str]:
             return
 
 
+def _of_line(error: BaseException | None) -> Iterator[Mismatch]:
+    """`assert x.shape[1:] == self.positions.shape`: a tensor that the model holds, and one that it was to fit."""
+    frame, line = _users_frame(error) if error is not None else (None, 0)
+    if frame is None:
+        return
+    names = re.findall(r"\b([^\W\d]\w*)(?:\.([^\W\d]\w*))?", " ".join(_statement(frame.f_code.co_filename, line)))
+    given = [value for name, _ in names if isinstance(value := frame.f_locals.get(name), torch.Tensor)]
+    for owner, attribute in names:
+        held = _stored(frame.f_locals.get(owner), attribute) if attribute else None
+        shape = held.shape if isinstance(held, torch.Tensor) else ()
+        for tensor in given:
+            for wanted, got in zip(reversed(shape), reversed(tensor.shape), strict=False):
+                if wanted != got and wanted > 1 and type(got) is int:
+                    yield Mismatch(wanted, got, frozenset(), False, attribute)
+
+
+def _stored(owner: Any, attribute: str) -> Any:
+    """Only what is stored: a property would run the user's code."""
+    stores = getattr(owner, "__dict__", {})
+    for store in (stores, stores.get("_parameters"), stores.get("_buffers")):
+        if isinstance(store, dict) and attribute in store:
+            return store[attribute]
+    return None
+
+
 def _numbers_on_line(text: str, names: dict[str, Any]) -> Iterator[int]:
     for literal in re.findall(r"(?<![\w.])\d+(?![\w.])", text):
         yield int(literal)
     for owner, attribute in re.findall(r"\b([^\W\d]\w*)(?:\.([^\W\d]\w*))?", text):
         value = names.get(owner)
         if attribute:
-            # Only what is stored: a property would run the user's code.
-            value = getattr(value, "__dict__", {}).get(attribute)
+            value = _stored(value, attribute)
         for number in value if isinstance(value, tuple | list) else (value,):
             if type(number) is int and 0 < number <= _MAX_SIZE:
                 yield number

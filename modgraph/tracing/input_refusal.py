@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import linecache
+import re
 import traceback
 from types import FrameType
 
-from modgraph.tracing.failures import describe, raised_by_user
+from modgraph.tracing.failures import describe, raised_by_user, said
 
 _UNCONDITIONAL = 3
 """Equal exceptions of a `raise` that nothing decides about, after which no other input is tried."""
@@ -43,8 +44,17 @@ class Refusals:
         return self._count >= self._enough
 
 
+_OF_FORM = re.compile(r"values to unpack|cannot unpack|tuple index out of range")
+"""What Python says where a shape, or a sequence, is not as long as the code takes it for."""
+
+
+def is_refusal(error: BaseException | None) -> bool:
+    """The user's own code says no, and not for the number of dimensions or items that it was given."""
+    return raised_by_user(error) and not _OF_FORM.search(said(error))
+
+
 def _refusal(error: BaseException | None) -> Refusal | None:
-    if error is None or not raised_by_user(error):
+    if error is None or not is_refusal(error):
         return None
     frame, line = _innermost(error)
     return describe(error), frame.f_code.co_filename, line

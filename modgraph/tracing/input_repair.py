@@ -91,8 +91,13 @@ def _satisfying(spec: TensorSpec, use: Use, guesser: Guesser) -> list[TensorSpec
             # It was taken for an image because the first layer of the model takes one; this layer takes rows.
             usual = [guesser.shape(2, wish.sizes), guesser.shape(3, wish.sizes)]
             return [replace(typed, shape=shape) for shape in (usual[::-1] if guesser.sequential else usual)]
+        if wish.ndim is None and typed is not spec and guesser.sequential and len(spec.shape) == 2:
+            # Two were right for indices; what they would have been made into has three.
+            return [replace(typed, shape=guesser.shape(ndim, wish.sizes)) for ndim in (3, 2)]
         sizes = list(spec.shape)
         for dim, (size, _) in wish.unmet_sizes(spec.shape).items():
+            if len(sizes) >= 4 and dim and size in sizes[1:]:  # an image with its channels elsewhere
+                sizes[sizes.index(size, 1)] = sizes[dim]
             sizes[dim] = size
         return [replace(typed, shape=tuple(sizes))]
     if missing:
@@ -239,9 +244,12 @@ def _arguments(attempt: Attempt, guesser: Guesser, error: BaseException | None) 
     for name in re.findall(r"missing \d+ required (?:positional|keyword-only) arguments?: (.*)", text)[:1]:
         yield from _added(attempt, guesser, re.findall(r"'(\w+)'", name), "required further inside")
     absent = [name for name in signature.optional if name not in given]
-    told = [name for name in absent if re.search(rf"\b{re.escape(name)}\b", text)]
-    for name in told:
-        yield from _added(attempt, guesser, [name], "named by the message")
+    words = set(re.findall(r"[^\W\d]\w*", text))
+    # What an inner module calls `tokens` may be what this one calls `target_tokens`.
+    told = [name for name in absent if name in words] + [
+        name for name in absent if name not in words and any("_" in w and name.endswith(f"_{w}") for w in words)
+    ]
+    yield from (made for name in told for made in _added(attempt, guesser, [name], "named by the message"))
     if "NoneType" in text or "None" in text:
         for name in absent[:8]:
             if signature.parameters[name].default is None:
@@ -341,6 +349,10 @@ def _joined(attempt: Attempt, guesser: Guesser) -> Repairs:
 
 def _too_few_or_many(text: str) -> tuple[int, ...]:
     """Steps by which the number of dimensions may be wrong, by what torch and Python say of it."""
+    if short := re.search(r"not enough values to unpack \(expected (?:at least )?(\d+), got (\d+)", text):
+        return (int(short[1]) - int(short[2]),)
+    if "too many values to unpack" in text:
+        return (-1, -2)
     expected = re.search(r"[Ee]xpected (\d)-?D.{0,60}?(?:got|shape).{0,20}?(\d)-?D", text)
     if expected:
         return (int(expected[1]) - int(expected[2]),)
@@ -359,13 +371,13 @@ def _with_ndim(attempt: Attempt, guesser: Guesser, place: Place, ndim: int, why:
     if ndim < 0 or ndim == len(spec.shape):
         return
     shapes = [guesser.shape(ndim)]
+    if 0 < ndim < len(spec.shape):
+        shapes.insert(0, spec.shape[:1] + spec.shape[1 + len(spec.shape) - ndim :])
     use = attempt.outcome.uses.get(place)
     if use is not None and use.seen.origin is not None and use.seen.origin.same:
         shapes.insert(0, guesser.shape(ndim, {d: s for d, s in use.wish.sizes.items() if d < ndim}))
     if ndim > len(spec.shape) and len(spec.shape) == 2:
         shapes.insert(0, (spec.shape[0], STEPS, *spec.shape[1:])[:ndim] if ndim == 3 else guesser.shape(ndim))
-    if 0 < ndim < len(spec.shape):
-        shapes.append(spec.shape[:1] + spec.shape[1 + len(spec.shape) - ndim :])
     for shape in dict.fromkeys(shapes):
         yield attempt.candidate.replaced({place: replace(spec, shape=shape)}, f"{_name(place)}: {why}")
 
@@ -429,7 +441,7 @@ def _larger(attempt: Attempt, error: BaseException | None) -> Repairs:
         return
     tensors = attempt.candidate.tensors()
     for place, spec in tensors.items():
-        for factor in (4, 16, 64, 256):
+        for factor in (4, 8, 16, 64, 256):
             for dim in range(len(spec.shape) - 1, 0, -1):
                 size = spec.shape[dim] * factor
                 if spec.shape[dim] >= 4 and size <= 65536 and not (len(spec.shape) >= 4 and dim == 1):

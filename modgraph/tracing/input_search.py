@@ -13,13 +13,14 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-from modgraph.tracing.failures import describe, raised_by_user
-from modgraph.tracing.input_groups import group_repairs, steps_first
+from modgraph.tracing.failures import describe
+from modgraph.tracing.input_docs import documented
+from modgraph.tracing.input_groups import group_repairs, larger_numbers, steps_first
 from modgraph.tracing.input_guesses import Guesser, name_class
 from modgraph.tracing.input_probe import Outcome, Prober
-from modgraph.tracing.input_refusal import Refusals
+from modgraph.tracing.input_refusal import Refusals, is_refusal
 from modgraph.tracing.input_repair import Attempt, repairs, wishes
-from modgraph.tracing.input_sides import search_sides, usual_sizes
+from modgraph.tracing.input_sides import search_sides, smaller, usual_sizes
 from modgraph.tracing.input_specs import Candidate, Place, Spec, TensorSpec
 
 MAX_TRIES = 60
@@ -71,7 +72,7 @@ class Search:
 
     def _find(self, first: Candidate) -> Found:
         start = self._for_real(self.attempt(first))
-        if start.outcome.error is None:
+        if self._came_through(start):
             return self._accepted(start)
         counter = 0
         queue: list[tuple[int, int, int, int, Iterator[Attempt]]] = [
@@ -84,13 +85,19 @@ class Search:
                 heapq.heappop(queue)
                 continue
             attempt = self._for_real(attempt)
-            if attempt.outcome.error is None:
+            if self._came_through(attempt):
                 return self._accepted(attempt)
             counter -= 1
             stale = 0 if -attempt.outcome.progress < best else stale + 1
             # Depth first, but after some steps that led nowhere, rather from further back.
             heapq.heappush(queue, (-attempt.outcome.progress, stale // PATIENCE, counter, stale, self._next(attempt)))
         return self._given_up()
+
+    def _came_through(self, attempt: Attempt) -> bool:
+        """It ran; where values decide, at least as far as any other."""
+        outcome = attempt.outcome
+        furthest = max(other.outcome.progress for other in self.attempts)
+        return outcome.error is None and (not outcome.by_values or outcome.progress >= furthest)
 
     def _for_real(self, attempt: Attempt) -> Attempt:
         """The same attempt in a real run, where it came through with fake tensors but may depend on values."""
@@ -137,6 +144,9 @@ class Search:
                     yield self.attempt(tried)
 
     def _with_usual(self, attempt: Attempt) -> Iterator[Candidate | _Sides]:
+        yield from smaller(attempt)
+        yield from documented(attempt.candidate, self.guesser)
+        yield from larger_numbers(attempt, 2)
         yield from group_repairs(attempt)
         yield from steps_first(attempt)
         yield from wishes(attempt, self.guesser)
@@ -147,6 +157,7 @@ class Search:
             yield _Sides()
         yield from repairs(attempt, self.guesser)
         yield from usual_sizes(attempt)
+        yield from larger_numbers(attempt, 4)
 
     def _accepted(self, attempt: Attempt) -> Found:
         found = [attempt]
@@ -157,7 +168,7 @@ class Search:
 
     def _preferred(self, attempt: Attempt) -> Iterator[Attempt]:
         """The same model on likelier inputs, the likeliest last, where this one is not what its layers are made for."""
-        for candidate in wishes(attempt, self.guesser):
+        for candidate in (*documented(attempt.candidate, self.guesser), *wishes(attempt, self.guesser)):
             if candidate.entries not in self.visited:
                 outcome = self.run(candidate)
                 if outcome.error is None:
@@ -198,6 +209,10 @@ class Search:
         return bool(rows) and all(count != self.prober.batch for count in rows)
 
     def _given_up(self) -> Found:
+        stopped = [attempt for attempt in self.attempts if attempt.outcome.by_values]
+        if stopped:
+            found = max(stopped, key=lambda attempt: attempt.outcome.progress)
+            return Found(found.candidate, found.outcome, self.prober.tries, accepted=True)
         best = max(self.attempts, key=lambda attempt: attempt.outcome.progress)
         if best.outcome.progress == self.attempts[0].outcome.progress:
             best = self.attempts[0]
@@ -205,7 +220,7 @@ class Search:
         again = [
             a for a in self.attempts[1:] if a.outcome.error and first and describe(a.outcome.error) == describe(first)
         ]
-        own = best is self.attempts[0] and raised_by_user(first) and bool(again or len(self.attempts) == 1)
+        own = best is self.attempts[0] and is_refusal(first) and bool(again or len(self.attempts) == 1)
         return Found(best.candidate, best.outcome, self.prober.tries, accepted=False, own_error=own)
 
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from modgraph.tracing.failures import lacked_memory
 from modgraph.tracing.input_mismatch import mismatches
 from modgraph.tracing.input_probe import Outcome
 from modgraph.tracing.input_repair import Attempt
-from modgraph.tracing.input_specs import Candidate, Place, TensorSpec
+from modgraph.tracing.input_specs import Candidate, Place, Spec, TensorSpec
 
 KNOWN_SIDES = (224, 32, 28, 64, 256, 128, 96, 299, 227, 512, 84, 48, 112, 160, 192, 384, 100, 150, 16, 40, 80, 200)
 KNOWN_LENGTHS = (64, 128, 256, 1024, 16000, 512, 100, 1000, 200, 300, 187, 3000, 32, 2048, 4096, 8000)
@@ -160,3 +161,18 @@ def usual_sizes(attempt: Attempt) -> Iterator[Candidate]:
             for place, spec in spatial.items()
         }
         yield attempt.candidate.replaced(dict(changes), f"a usual size, {'x'.join(map(str, size))}")
+
+
+def smaller(attempt: Attempt) -> Iterator[Candidate]:
+    """Images and volumes of fewer pixels, where there was not enough memory."""
+    error = attempt.outcome.error
+    if error is None or not lacked_memory(error):
+        return
+    spatial = {place: spec for place, spec in attempt.candidate.tensors().items() if len(spec.shape) >= 4}
+    for side in (64, 32):
+        changes: dict[Place, Spec] = {
+            place: replace(spec, shape=(*spec.shape[:2], *(min(side, size) for size in spec.shape[2:])))
+            for place, spec in spatial.items()
+        }
+        if changes:
+            yield attempt.candidate.replaced(changes, f"{side} pixels, as there was not enough memory")

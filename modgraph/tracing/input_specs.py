@@ -175,8 +175,8 @@ def make_value(
 def make_tensor(spec: TensorSpec, device: torch.device, *, seed: int, fake: bool = False) -> torch.Tensor:
     """Normal noise for floats, a small range of valid values for integers, ones for booleans; the same every time."""
     dtype = getattr(torch, spec.dtype)
-    if fake:
-        return torch.zeros(spec.shape, dtype=dtype, device=device)
+    if fake and dtype != torch.bool and not spec.integral:
+        return torch.empty(spec.shape, dtype=dtype, device=device)
     if dtype == torch.bool:
         return torch.ones(spec.shape, dtype=dtype, device=device) if spec.low else torch.zeros(spec.shape, dtype=dtype)
     if spec.integral:

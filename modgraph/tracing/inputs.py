@@ -17,6 +17,7 @@ from modgraph.graph.model import ModelInput
 from modgraph.options import TraceOptions
 from modgraph.source.inputs import InputSpec
 from modgraph.tracing import fake
+from modgraph.tracing.caches import nothing_fake_remembered
 from modgraph.tracing.failures import describe
 from modgraph.tracing.forward_signature import ForwardSignature
 from modgraph.tracing.input_guesses import Guesser
@@ -150,6 +151,7 @@ def _infer(
     with one_at_a_time, contextlib.ExitStack() as undo:
         for put_back in random_states():
             undo.callback(put_back)
+        undo.enter_context(nothing_fake_remembered())
         prober = Prober(model, training=options.mode == "train", mode=mode)
         leading = {spec.shape[0] for spec in given.values() if spec.shape}
         if len(leading) == 1:

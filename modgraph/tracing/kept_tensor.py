@@ -27,11 +27,6 @@ class KeptTensor:
         """What it had as `grad`: a tensor of which the values are kept by itself."""
 
     @property
-    def has_values(self) -> bool:
-        """Whether its values are kept."""
-        return self._values is not None
-
-    @property
     def has_its_gradient(self) -> bool:
         """Whether the gradient stands where it stood."""
         return self.gradient is not None and self._tensor.grad is self.gradient
@@ -56,6 +51,8 @@ class KeptTensor:
         if self._values is not None:
             _put_back(self._data, self._values)
         if self._is_leaf:
+            if not tensor.is_leaf:  # it was written into with gradients on, and so became a result of the run's
+                tensor.detach_()
             if tensor.requires_grad != self._requires_grad:
                 tensor.requires_grad_(self._requires_grad)
             if tensor.grad is not self.gradient:

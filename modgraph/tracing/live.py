@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -13,6 +14,7 @@ from modgraph.graph.build import GraphBuilder
 from modgraph.graph.model import Graph, ModelInfo, Problem
 from modgraph.options import TraceOptions
 from modgraph.tracing import fake
+from modgraph.tracing.caches import nothing_fake_remembered
 from modgraph.tracing.forward_signature import ForwardSignature
 from modgraph.tracing.inputs import describe_arguments, make_inputs
 from modgraph.tracing.loading import check_device, example_beside
@@ -64,7 +66,7 @@ def _traced(model: nn.Module, args: Any, kwargs: Mapping[str, Any] | None, optio
         given, named, infos, warning = inputs.args, inputs.kwargs, inputs.infos, inputs.warning
     kind = type(model)
     info = ModelInfo(name=kind.__name__, class_name=f"{kind.__module__}.{kind.__qualname__}", target=None, inputs=infos)
-    with fake.running(mode):
+    with contextlib.nullcontext() if mode is None else nothing_fake_remembered(), fake.running(mode):
         graph = trace(model, given, named, options, info=info)
     if warning is None or graph.complete:
         return graph

@@ -19,6 +19,7 @@ from torch import nn
 from torch.overrides import TorchFunctionMode
 
 from modgraph.tracing.recipes import slots_in
+from modgraph.tracing.shortcuts import ARGUMENT_NAMES, NOT_PLAIN, PlainOperations
 from modgraph.tracing.tensors import ATOMS, EXACT, Named, is_fake, is_plain_slice, quietly, tensors_in
 
 if TYPE_CHECKING:
@@ -168,10 +169,10 @@ class OperationMode(TorchFunctionMode):  # type: ignore[misc]
 
     def __init__(self, recorder: Recorder) -> None:
         super().__init__()
-        self._recorder = recorder
+        self.recorder = recorder
         self._local = recorder.local
         self._functions: dict[Any, Function] = {}
-        self._is_lean = recorder.recipes is None
+        self._plain = PlainOperations(recorder, self) if recorder.takes_shortcuts else None
 
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -179,45 +180,26 @@ class OperationMode(TorchFunctionMode):  # type: ignore[misc]
         function = self._functions.get(func)
         if function is None:
             function = self._functions[func] = classified(func)
+        if self._plain is not None and not kwargs and function.simple:
+            result = self._plain.call(function, func, args)
+            if result is not NOT_PLAIN:
+                return result
         if function.skipped or self._local.stack is None or _tracing_state() is not None:
             return func(*args, **(kwargs or {}))
-        if function.simple and not kwargs and self._is_lean and _n_modes() == 0:
-            arrived: list[Named] = []
-            for name, argument in zip(_ARGUMENT_NAMES, args):  # noqa: B905
-                kind = type(argument)
-                if kind in EXACT:
-                    arrived.append((name, argument))
-                elif kind not in ATOMS and not (kind is slice and is_plain_slice(argument)):
-                    break
-            else:
-                if len(args) > function.inplace_at:
-                    return self.recorded(function, func, args, {})
-                return self._recorded_simply(function, func, args, arrived)
         return self.recorded(function, func, args, kwargs or {})
 
-    def _recorded_simply(self, function: Function, func: Any, args: tuple[Any, ...], arrived: list[Named]) -> Any:
-        """`recorded` for plain tensors and numbers, without modes below: then reading a tensor reaches nobody.
-
-        The same in fewer steps, as it is the greater part of what a trace costs.
-        """
-        if len(arrived) > 1:
-            arrived = _each_once(arrived)
-        flows = self._recorder.flows(arrived)
-        try:
-            versions: Versions = [tensor._version for _, tensor in arrived]
-        except RuntimeError:
-            versions = None
-        result = func(*args)
-        if type(result) is _TENSOR and versions is not None:
-            for (_, tensor), before in zip(arrived, versions):  # noqa: B905
-                if tensor is result or tensor._version != before:
-                    break
-            else:
-                self._recorder.operation(function.name, flows, (result,), ())
-                return result
+    def finished(
+        self,
+        function: Function,
+        arrived: list[Named],
+        flows: list[Taken],
+        versions: Versions,
+        args: tuple[Any, ...],
+        result: Any,
+    ) -> None:
+        """File what ran by the shortcut and turned out to be no plain operation."""
         with quietly():
             self._after(function, arrived, flows, versions, args, {}, result)
-        return result
 
     def recorded(self, function: Function, func: Callable[..., Any], args: tuple[Any, ...], kwargs: Any) -> Any:
         """The result of `func(*args, **kwargs)`, filed as an operation if it made or changed a tensor."""
@@ -225,7 +207,7 @@ class OperationMode(TorchFunctionMode):  # type: ignore[misc]
             arrived = _arguments(args, kwargs)
             flows, versions = self._before(function, arrived, args, kwargs)
             arrived = _each_once(arrived)
-            recipes = self._recorder.recipes
+            recipes = self.recorder.recipes
             step = recipes.prepare(func, args, kwargs) if recipes is not None else None
         if function.kind is Kind.HIGHER_ORDER:
             result = func(*map(self._seeing, args), **{name: self._seeing(value) for name, value in kwargs.items()})
@@ -263,12 +245,12 @@ class OperationMode(TorchFunctionMode):  # type: ignore[misc]
         read = arrived
         if not function.reads_all or "out" in kwargs:
             read = [named for named in arrived if _is_read(function, named[0])]
-        flows = self._recorder.flows(_each_once(read))
+        flows = self.recorder.flows(_each_once(read))
         for tensor in function.may_write(arrived, args, kwargs):
-            self._recorder.before_write(tensor)
+            self.recorder.before_write(tensor)
         if function.kind is Kind.GAP and _gap_of(function) in SHARES_MEMORY:
             for _, tensor in arrived:
-                self._recorder.before_write(tensor)
+                self.recorder.before_write(tensor)
         try:
             return flows, [tensor._version for _, tensor in _each_once(arrived)]
         except RuntimeError:
@@ -295,16 +277,16 @@ class OperationMode(TorchFunctionMode):  # type: ignore[misc]
         if (
             function.gives_known or function.kind is Kind.HIGHER_ORDER
         ):  # what its functions made has come from their operations already
-            made = [tensor for tensor in made if not self._recorder.dataflow.knows(tensor)]
+            made = [tensor for tensor in made if not self.recorder.dataflow.knows(tensor)]
         if made or changed:
-            index = self._recorder.operation(function.name, flows, made, _regions(function, args, changed))
+            index = self.recorder.operation(function.name, flows, made, _regions(function, args, changed))
             if step is not None and index is not None:
                 self._keep_step(step, function, index, result, changed)
         elif function.decides_by_value or (function.kind is Kind.GAP and arrived):
-            self._recorder.gap(_gap_of(function), arrived)
+            self.recorder.gap(_gap_of(function), arrived)
 
     def _keep_step(self, step: Step, function: Function, index: int, result: Any, changed: list[torch.Tensor]) -> None:
-        recipes = self._recorder.recipes
+        recipes = self.recorder.recipes
         assert recipes is not None
         if function.kind is Kind.HIGHER_ORDER:
             step.cannot("it runs functions of the model's own")
@@ -322,17 +304,13 @@ class OperationMode(TorchFunctionMode):  # type: ignore[misc]
 
 Versions = list[int] | None
 """How often each tensor was written into; None where one is an inference tensor, which does not count."""
-_TENSOR = torch.Tensor
-_n_modes = torch._C._len_torch_function_stack
 _tracing_state = torch._C._get_tracing_state
-# More names than any function has arguments: `zip` then stops where the arguments end.
-_ARGUMENT_NAMES = tuple(f"args[{position}]" for position in range(1000))
 
 
 def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Named]:
     """Every tensor given; one that is given twice comes twice."""
     arrived: list[Named] = []
-    for name, argument in zip(_ARGUMENT_NAMES, args):  # noqa: B905
+    for name, argument in zip(ARGUMENT_NAMES, args):  # noqa: B905
         kind = type(argument)
         if kind in EXACT:
             arrived.append((name, argument))

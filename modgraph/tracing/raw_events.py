@@ -15,18 +15,32 @@ from modgraph.graph.events import (
     ModuleEvent,
     OperationEvent,
     OutputEvent,
+    ParameterGradientEvent,
 )
-from modgraph.graph.model import SourceLocation, Statistics
+from modgraph.graph.model import SourceLocation, TensorInfo
 from modgraph.tracing.dataflow import Producers
 from modgraph.tracing.sites import Site
+from modgraph.tracing.statistics import Measured, Pending
 from modgraph.tracing.tensors import Facts, described
 
-Taken = tuple[str, Producers, Facts, "Statistics | None"]
+Taken = tuple[str, Producers, Facts, Measured]
 """A tensor that arrived: where, and who made it; before it is a `Flow` for each of them."""
-Seen = tuple[str, Facts, "Statistics | None"]
+Seen = tuple[str, Facts, Measured]
 """A tensor that left."""
 Raw = tuple[Any, ...]
 """An event before it is one: its kind, then its contents."""
+
+
+def as_events(raw: Raw, place: Callable[[Site | None], SourceLocation | None]) -> list[Event]:
+    """The event, or the two, that `raw` stands for."""
+    if raw[0] != "leaf":
+        return [as_event(raw, place)]
+    _, index, path, parent, name, producers, seen, site, left, error = raw
+    taken: list[Taken] = [(name, producers, seen, None)]
+    begun = as_event(("enter", index, path, parent, taken, site, False, False), place)
+    if type(left) is tuple and left:
+        left = [("output", left, None)]
+    return [begun, as_event(("exit", index, left, error), place)]
 
 
 def as_event(raw: Raw, place: Callable[[Site | None], SourceLocation | None]) -> Event:
@@ -39,20 +53,22 @@ def as_event(raw: Raw, place: Callable[[Site | None], SourceLocation | None]) ->
                 call=index,
                 module=path,
                 parent=parent,
-                inputs=tuple(described(name, facts, statistics) for name, _, facts, statistics in flows),
+                inputs=tuple(_described(name, facts, statistics) for name, _, facts, statistics in flows),
                 flows=_flows(flows),
                 source=place(site),
                 direct=direct,
                 recomputed=recomputed,
             )
         case ("exit", index, outputs, error):
-            return ExitEvent(call=index, outputs=tuple(described(*seen) for seen in outputs), error=error)
+            return ExitEvent(call=index, outputs=tuple(_described(*seen) for seen in outputs), error=error)
         case ("gap", kind, call, site):
             return GapEvent(kind=kind, call=call, source=place(site))
         case ("output", name, flows):
             return OutputEvent(name=name, flows=_flows(flows))
         case ("grad", call, side, taken):
-            return GradientEvent(call=call, side=side, tensor=described(*taken))
+            return GradientEvent(call=call, side=side, tensor=_described(*taken))
+        case ("parameter grad", taken):
+            return ParameterGradientEvent(tensor=_described(*taken))
         case ("module", nodes):
             return ModuleEvent(modules=tuple(nodes))
     event: Event = raw[1]
@@ -63,6 +79,10 @@ def _flows(taken: list[Taken]) -> tuple[Flow, ...]:
     return tuple(
         Flow(producer=producer, tensor=tensor)
         for name, producers, facts, statistics in taken
-        for tensor in (described(name, facts, statistics),)
+        for tensor in (_described(name, facts, statistics),)
         for producer in producers
     )
+
+
+def _described(name: str, facts: Facts, measured: Measured = None) -> TensorInfo:
+    return described(name, facts, measured.settled if isinstance(measured, Pending) else measured)

@@ -17,20 +17,23 @@ from weakref import ref
 
 import torch
 from torch import nn
+from torch._subclasses.fake_tensor import FakeTensorMode, unset_fake_temporarily
 from torch.utils._python_dispatch import _get_current_dispatch_mode_stack as _dispatch_modes
 
-from modgraph.graph.events import ErrorEvent, Event, ParameterGradientEvent
-from modgraph.graph.model import SourceLocation, Statistics
+from modgraph.graph.events import ErrorEvent, Event
+from modgraph.graph.model import SourceLocation
 from modgraph.tracing.arguments import Names, inputs_of, output_name
 from modgraph.tracing.dataflow import Dataflow
 from modgraph.tracing.failures import describe, user_line
 from modgraph.tracing.frames import Frame
 from modgraph.tracing.operations import SHARES_MEMORY, OperationMode, version_of
-from modgraph.tracing.raw_events import Raw, Taken, as_event
+from modgraph.tracing.raw_events import Raw, Taken, as_events
 from modgraph.tracing.recipes import Recipes, Step
 from modgraph.tracing.refusals import Refusals
+from modgraph.tracing.shortcuts import Leaves, Sites
 from modgraph.tracing.sites import Site, location_of, site_of
-from modgraph.tracing.tensors import EXACT, Named, described, facts_of, quietly, statistics_of, tensors_in
+from modgraph.tracing.statistics import Measured, Pending, measured, settle
+from modgraph.tracing.tensors import EXACT, Named, facts_of, quietly, tensors_in
 from modgraph.tracing.tree import Tree
 
 _n_modes = torch._C._len_torch_function_stack
@@ -64,6 +67,13 @@ class Recorder:
         self.local = _ThreadState()
         self.dataflow = Dataflow()
         self.recipes = Recipes(self.dataflow) if verify else None
+        self.takes_shortcuts = not statistics and not verify
+        """Nobody asks for more of an operation than what it read and made."""
+        self.sites = Sites()
+        self.leaves: Leaves | None = Leaves(self) if self.takes_shortcuts and emit is None and on_exit is None else None
+        """None if each call is to be told of when it begins, or more of it is asked than what it took and gave."""
+        self.has_threads = False
+        """More than one thread has taken part."""
         self.mode = OperationMode(self)
         self.on_new_class: Callable[[type], None] = lambda _: None
         self.on_new_module: Callable[[nn.Module], None] = lambda _: None
@@ -74,16 +84,15 @@ class Recorder:
         self._emit = emit
         self._log: list[Raw] = []
         self._places: dict[tuple[int, int], tuple[Site, SourceLocation | None]] = {}
-        self._say: Callable[[Raw], None] = self._log.append if emit is None else self._say_at_once
+        self.keep: Callable[[Raw], None] = self._log.append if emit is None else self._say_at_once
         self._lock = threading.RLock()
         self.originals: dict[Any, Callable[..., Any]] = {}
         """The user's `forward` behind each of the wrappers that are set on classes now."""
-        self._n_calls = 0
-        self._n_operations = 0
-        self.is_lean = emit is None and on_exit is None and not statistics and not verify
-        """Nobody asks for more than the graph, so that `leaf` does."""
+        self.n_calls = 0
+        self.n_operations = 0
         self._measure = self._statistics_of if statistics else None
-        self._measured: dict[int, tuple[Any, int | None, Statistics | None]] = {}
+        self._measured: dict[int, tuple[Any, int | None, Measured]] = {}
+        self._pending: list[Pending] = []
         self.refusals = Refusals()
         self.names: dict[type, Names] = {}
         self._quiet_classes: dict[type, Callable[..., Any] | None] = {}
@@ -98,15 +107,25 @@ class Recorder:
     def _say_at_once(self, raw: Raw) -> None:
         assert self._emit is not None
         with self._lock:
-            self._emit(as_event(raw, self._place))
+            self._settle()
+            for event in as_events(raw, self._place):
+                self._emit(event)
 
     def say(self, event: Event) -> None:
         """Pass on an event made elsewhere."""
-        self._say(("event", event))
+        self.keep(("event", event))
 
     def events(self) -> list[Event]:
         """All events that were not emitted as they happened."""
-        return [as_event(raw, self._place) for raw in self._log]
+        self._settle()
+        return [event for raw in self._log for event in as_events(raw, self._place)]
+
+    def _settle(self) -> None:
+        """Read the statistics that wait on a device: once for all of a run, unless each event is told at once."""
+        if self._pending:
+            with quietly(), unset_fake_temporarily():
+                settle(self._pending)
+            self._pending.clear()
 
     def _place(self, site: Site | None) -> SourceLocation | None:
         """The location of a call site, looked up once. By `id`: equal code may stand in two files."""
@@ -137,8 +156,9 @@ class Recorder:
 
     def fork(self) -> Callable[[], contextlib.AbstractContextManager[None]]:
         """What another thread enters to go on inside the call that is open here now."""
+        self.has_threads = True
         stack = (self.local.stack or [])[-1:]
-        fake_modes = [mode for mode in _dispatch_modes() if type(mode).__name__ == "FakeTensorMode"]
+        fake_modes = [mode for mode in _dispatch_modes() if isinstance(mode, FakeTensorMode)]
 
         @contextlib.contextmanager
         def inside() -> Iterator[None]:
@@ -160,6 +180,7 @@ class Recorder:
         """Whether this thread runs the backward pass of the traced call: it takes part from now on."""
         if self.in_backward and _graph_task() != -1:
             self.local.stack = []
+            self.has_threads = True
             return True
         return False
 
@@ -235,52 +256,13 @@ class Recorder:
             parent.has_children = True
         parent_index = None if parent is None else parent.index
         with self._lock:
-            frame.index = index = self._n_calls
-            self._n_calls = index + 1
-            self._say(("enter", index, path, parent_index, taken, site, direct, frame.recomputed))
+            frame.index = index = self.n_calls
+            self.n_calls = index + 1
+            self.keep(("enter", index, path, parent_index, taken, site, direct, frame.recomputed))
         if self.recipes is not None and not frame.recomputed:
             frame.step = self.recipes.prepare(_forward_again(module, direct), args, kwargs)
         stack.append(frame)
         return frame
-
-    def leaf(self, module: nn.Module, forward: Callable[..., Any], tensor: torch.Tensor, stack: list[Frame]) -> Any:
-        """Call `forward(module, tensor)` of a layer that `quiet_forward` found: `enter` to `exit` in fewer steps.
-
-        Most calls of most models are such, and this is most of what a trace costs.
-        """
-        parent = stack[-1]
-        parent.has_children = True
-        site = site_of(sys._getframe(2), parent.site)
-        path = self.tree.known[id(module)][1]
-        name = self.names[type(module)].first
-        dataflow = self.dataflow
-        with self._lock:
-            index = self._n_calls
-            self._n_calls = index + 1
-            taken = [(name, *dataflow.arrival(tensor), None)]
-            self._say(("enter", index, path, parent.index, taken, site, False, False))
-        try:
-            version: int | None = tensor._version
-        except RuntimeError:  # an inference tensor counts none
-            version = None
-        self.local.stack = None  # nothing inside is to be recorded, not even `super().forward(...)`
-        try:
-            result = forward(module, tensor)
-        except BaseException as error:
-            self._note_failure(error, path)
-            self._say(("exit", index, [], describe(error)))
-            raise
-        finally:
-            self.local.stack = stack
-        producer = (f"call:{index}",)
-        if version is not None and tensor._version != version:
-            dataflow.write(tensor, producer)
-        if type(result) in EXACT:
-            left = [("output", dataflow.bind(result, producer), None)]
-        else:
-            left = [(name, dataflow.bind(item, producer), None) for name, item in tensors_in(result, "output")]
-        self._say(("exit", index, left, None))
-        return result
 
     def exit(self, frame: Frame, result: Any) -> None:
         """A call ends with a result."""
@@ -301,7 +283,7 @@ class Recorder:
                     if tensor._version != before:
                         self.dataflow.write(tensor, producer)
             left = [(name, bind(tensor, producer), measure and measure(tensor)) for name, tensor in outputs]
-        self._say(("exit", frame.index, left, None))
+        self.keep(("exit", frame.index, left, None))
         if frame.step is not None:
             self._keep_call(frame, frame.step, result)
         if self._on_exit is not None and not frame.recomputed:
@@ -325,10 +307,10 @@ class Recorder:
         """A call ends with an exception."""
         self._close(frame)
         if frame.recomputed and type(error).__name__ == "_StopRecomputationError":  # all that backward needs is there
-            self._say(("exit", frame.index, [], None))
+            self.keep(("exit", frame.index, [], None))
             return
-        self._note_failure(error, frame.path)
-        self._say(("exit", frame.index, [], describe(error)))
+        self.failed_inside(error, frame.path)
+        self.keep(("exit", frame.index, [], describe(error)))
 
     def refused(self, error: BaseException) -> None:
         """Raised where Python asked for a number, maybe inside of an operation, whose own concern it is then."""
@@ -336,7 +318,8 @@ class Recorder:
             stack = self.local.stack
             self.refusals.note(error, stack[-1].path if stack else "")
 
-    def _note_failure(self, error: BaseException, path: str) -> None:
+    def failed_inside(self, error: BaseException, path: str) -> None:
+        """An exception left a call; the first that it leaves is where it came from."""
         self.refusals.note(error, path)
         if self._failure is None or self._failure[0] is not error:
             self._failure = (error, path)
@@ -365,7 +348,7 @@ class Recorder:
             for kind in self.tree.new_classes():
                 self.on_new_class(kind)
             self.register_parameters()
-            self._say(("module", nodes))
+            self.keep(("module", nodes))
             return nodes[0].path
 
     def register_parameters(self) -> None:
@@ -413,13 +396,15 @@ class Recorder:
 
     # Tensors
 
-    def _statistics_of(self, tensor: torch.Tensor) -> Statistics | None:
+    def _statistics_of(self, tensor: torch.Tensor) -> Measured:
         """Statistics of the values that `tensor` has now."""
         version = version_of(tensor)
         known = self._measured.get(id(tensor))
         if known is None or known[0]() is not tensor or known[1] != version or version is None:
-            known = (ref(tensor), version, statistics_of(tensor))
+            known = (ref(tensor), version, measured(tensor))
             self._measured[id(tensor)] = known
+            if isinstance(known[2], Pending):
+                self._pending.append(known[2])
         return known[2]
 
     def flows(self, named: list[Named]) -> list[Taken]:
@@ -444,9 +429,9 @@ class Recorder:
             top.has_operations = True
         site = site_of(sys._getframe(3), top.site if top else None)
         with self._lock:
-            index = self._n_operations
-            self._n_operations = index + 1
-        self._say(("op", index, name, None if top is None else top.index, flows, site))
+            index = self.n_operations
+            self.n_operations = index + 1
+        self.keep(("op", index, name, None if top is None else top.index, flows, site))
         producer = (f"op:{index}",)
         for tensor, part, was_read in changed:
             self.dataflow.write(tensor, producer, part, was_read=was_read)
@@ -458,7 +443,7 @@ class Recorder:
         """The value of a tensor was given to Python."""
         stack = self.local.stack
         top = stack[-1] if stack else None
-        self._say(("gap", kind, top.index if top else None, site_of(sys._getframe(3), top.site if top else None)))
+        self.keep(("gap", kind, top.index if top else None, site_of(sys._getframe(3), top.site if top else None)))
         if kind in SHARES_MEMORY:
             for _, tensor in read:
                 self.dataflow.export(tensor)
@@ -467,7 +452,7 @@ class Recorder:
         """What the model returned."""
         for name, tensor in tensors_in(result, "output"):
             end = "0" if name == "output" else output_name(name.removeprefix("output"))
-            self._say(("output", end, self.flows([(name, tensor)])))
+            self.keep(("output", end, self.flows([(name, tensor)])))
             if self.recipes is not None:
                 self.recipes.outputs.append((end, self.recipes.slot_of(tensor)))
 
@@ -476,12 +461,11 @@ class Recorder:
         for path, parameter in self.tree.parameters():
             gradient = parameter.grad
             if gradient is not None:
-                measured = self._measure and self._measure(gradient)
-                self.say(ParameterGradientEvent(tensor=described(path, facts_of(gradient), measured)))
+                self.keep(("parameter grad", (path, facts_of(gradient), self._measure and self._measure(gradient))))
 
     def gradient(self, call: int, side: str, name: str, gradient: torch.Tensor) -> None:
         """A gradient passed a call."""
-        self._say(("grad", call, side, (name, facts_of(gradient), self._measure and self._measure(gradient))))
+        self.keep(("grad", call, side, (name, facts_of(gradient), self._measure and self._measure(gradient))))
 
 
 def _forward_again(module: nn.Module, direct: bool) -> Callable[..., Any]:

@@ -14,7 +14,7 @@ import sys
 import types
 import warnings
 from collections import OrderedDict, deque
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
@@ -45,19 +45,17 @@ _NOT_LOOKED_INTO = frozenset({*sys.stdlib_module_names, "torch", "numpy"})
 class Snapshot:
     """The state of some modules and arguments at one moment. `restore` may be called once.
 
-    Args:
-        written: `id` of the parameters of which the values are kept at once, as nobody will call `before_write`.
-
     Tensors are read and written with any fake mode off: under it, what is real would be put back as something fake.
     """
 
-    def __init__(self, modules: Iterable[nn.Module], arguments: Any, *, written: Container[int] = ()) -> None:
+    def __init__(self, modules: Iterable[nn.Module], arguments: Any) -> None:
         self._undo: list[tuple[Any, ...]] = []
         self._tensors: dict[int, KeptTensor] = {}
         self._sharing: dict[int, list[KeptTensor]] = {}
+        self.written: dict[int, torch.Tensor] = {}
+        """What was about to be written into, of the tensors kept and of those that share their memory."""
         self._looked_into: dict[int, Any] = {}
         self._scripted: dict[int, Any] = {}
-        self._written = written
         for put_back in random_states():
             self._later(put_back)
         with unset_fake_temporarily(), quietly(), torch.no_grad():
@@ -209,7 +207,7 @@ class Snapshot:
             contents = self._keep_tensor_attributes(tensor)
             if kept.gradient is not None:
                 self._keep_tensor(kept.gradient, with_values=False)
-        if with_values or id(tensor) in self._written:
+        if with_values:
             kept.keep_values()
         return contents
 
@@ -228,23 +226,20 @@ class Snapshot:
         """
         kept = self._tensors.get(id(tensor))
         storage = storage_of(unwrapped(tensor))
-        sharing = self._sharing.get(storage, ()) if storage else (kept,)
+        sharing = self._sharing.get(storage, ()) if storage else [kept] if kept is not None else ()
         if sharing:
+            self.written[id(tensor)] = tensor
             with unset_fake_temporarily():
                 for each in sharing:
                     if each is not None:
                         each.keep_values()
-
-    def written(self) -> set[int]:
-        """`id` of the tensors of which the values were kept: the run may have written into them."""
-        return {number for number, kept in self._tensors.items() if kept.has_values}
 
     def before_backward(self) -> None:
         """Copy the gradients, as a backward pass is about to add to those that stand where they stood."""
         with unset_fake_temporarily(), quietly(), torch.no_grad():
             for kept in list(self._tensors.values()):
                 if kept.gradient is not None and kept.has_its_gradient:
-                    self._keep_tensor(kept.gradient, with_values=True)
+                    self.before_write(kept.gradient)
 
     def set_gradients_aside(self) -> None:
         """Let the tensors begin without gradients; `restore` gives them back, untouched."""

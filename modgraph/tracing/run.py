@@ -82,7 +82,6 @@ def _traced(
         caught = list(recorder.refusals.told())
         if gradients is not None:
             gradients.remove()
-        written = snapshot.written()
         lost += snapshot.restore()
         modules, registered = [module for module, _ in tree.modules()], tree.registered_modules()
         paths = {id(module): path for module, path in tree.modules()}
@@ -94,7 +93,9 @@ def _traced(
     if lost:
         pass_on(ErrorEvent(message=f"a part of the model could not be put back as it was: {describe(lost[0])}"))
     if not recorder.has_failed and (options.verify or options.profile):
-        as_it_was_run = functools.partial(_as_it_was_run, model, (args, kwargs), options, modules, registered, written)
+        as_it_was_run = functools.partial(
+            _as_it_was_run, model, (args, kwargs), options, modules, registered, list(snapshot.written.values())
+        )
 
         def run(mode: contextlib.AbstractContextManager[Any]) -> None:
             with as_it_was_run(), mode:
@@ -113,10 +114,16 @@ def _as_it_was_run(
     options: TraceOptions,
     modules: list[nn.Module],
     registered: list[nn.Module],
-    written: set[int],
+    written: list[torch.Tensor],
 ) -> Iterator[None]:
-    """The model in the mode in which it was traced, without gradients; afterwards as it was."""
-    snapshot = Snapshot(modules, arguments, written=written)
+    """The model in the mode in which it was traced, without gradients; afterwards as it was.
+
+    Args:
+        written: what the traced run wrote into, and so will another, which nobody watches.
+    """
+    snapshot = Snapshot(modules, arguments)
+    for tensor in written:
+        snapshot.before_write(tensor)
     try:
         with torch.no_grad():
             _set_mode(model, options, registered)

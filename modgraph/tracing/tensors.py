@@ -1,4 +1,4 @@
-"""Tensors inside nested arguments and results: where they stand, what they look like, and statistics of their values.
+"""Tensors inside nested arguments and results: where they stand, and what they look like.
 
 A walk reads containers, fields and instance dictionaries. It never calls a property, `__getattr__`, `__eq__`,
 `__hash__` or `__bool__` of a user's object, nor `isinstance`, which asks it for its class. Callers have torch functions
@@ -7,7 +7,6 @@ disabled (`quietly`), so that reading a tensor's shape is no operation of the tr
 
 from __future__ import annotations
 
-import math
 from collections import UserDict, deque
 from dataclasses import fields, is_dataclass
 from types import FunctionType, ModuleType
@@ -208,58 +207,6 @@ def _symbolic(size: Any) -> int | str | None:
         return None
     concrete = node.maybe_as_int()
     return int(concrete) if concrete is not None else str(size)
-
-
-def statistics_of(tensor: torch.Tensor) -> Statistics | None:
-    """Mean, population standard deviation, minimum and maximum of the finite values, and how many others there are.
-
-    None where there are no values to read. Low precisions are accumulated in float32, others in float64. Complex
-    numbers count by magnitude, sparse ones by their stored values, quantised ones as what they stand for. Of empty
-    tensors only the number of elements is known.
-    """
-    if tensor.device.type == "meta" or is_fake(tensor):
-        return None
-    try:
-        with torch.no_grad():
-            return _statistics(tensor.detach())
-    except (RuntimeError, NotImplementedError, TypeError):
-        return None
-
-
-def _statistics(tensor: torch.Tensor) -> Statistics:
-    numel = tensor.numel()
-    if tensor.layout in (torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc):
-        tensor = tensor.values()
-    elif tensor.is_sparse:
-        tensor = tensor.coalesce().values()
-    elif tensor.is_nested:
-        tensor = torch.cat([part.reshape(-1) for part in tensor.unbind()])
-    if tensor.is_quantized:
-        tensor = tensor.dequantize()
-    if tensor.is_complex():
-        tensor = tensor.abs()
-    if tensor.numel() == 0:
-        return Statistics(numel=numel)
-    wide = torch.float32 if tensor.dtype in (torch.float16, torch.bfloat16, torch.float32) else torch.float64
-    if tensor.device.type == "mps":
-        wide = torch.float32
-    values = tensor.to(wide)
-    numbers = _moments(values)
-    nan = inf = 0
-    if not all(map(math.isfinite, numbers)):
-        nan, inf = int(values.isnan().sum()), int(values.isinf().sum())
-        values = values[values.isfinite()]
-        numbers = _moments(values) if values.numel() else []
-    mean, std, low, high = (value if math.isfinite(value) else None for value in numbers or [math.nan] * 4)
-    return Statistics(mean=mean, std=std, min=low, max=high, numel=numel, nan=nan, inf=inf)
-
-
-def _moments(values: torch.Tensor) -> list[float]:
-    """Mean, standard deviation, minimum and maximum, read in one step."""
-    std, mean = torch.std_mean(values, correction=0)
-    low, high = torch.aminmax(values)
-    numbers: list[float] = torch.stack([mean, std, low, high]).tolist()
-    return numbers
 
 
 def is_fake(tensor: torch.Tensor) -> bool:

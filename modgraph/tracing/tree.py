@@ -46,6 +46,7 @@ class Tree:
         """Each module met, with its first path, by `id`."""
         self._walks = Walks()
         self._stores: dict[int, _Held] = {}
+        self._ids: dict[int, list[tuple[str, list[int]]]] = {}
         self._taken: set[str] = set()
         self._unregistered: set[str] = set()
         self._tensor_paths: dict[int, tuple[torch.Tensor, str]] = {}
@@ -71,11 +72,9 @@ class Tree:
     def has_its_tensors(self, module: nn.Module) -> bool:
         """Whether a known module still has the parameters, buffers and plain tensors that it was met with."""
         state = module.__dict__
-        for store, before in self._stores[id(module)]:
-            now = state[store] if store else state
-            for name, tensor in before:
-                if now.get(name, _MISSING) is not tensor:
-                    return False
+        for store, before in self._ids[id(module)]:
+            if list(map(id, state[store].values() if store else _plain_tensors(state))) != before:
+                return False
         return True
 
     def tensors_of(self, module: nn.Module) -> list[torch.Tensor]:
@@ -151,6 +150,7 @@ class Tree:
         """Let go of the modules and tensors; `nodes` stay."""
         self.known.clear()
         self._stores.clear()
+        self._ids.clear()
         self._walks = Walks()
         self._tensor_paths.clear()
         self._fresh_tensors.clear()
@@ -187,7 +187,8 @@ class Tree:
             if first is None:
                 self.known[id(child)] = (child, where)
                 added.append((child, where))
-                self._stores[id(child)] = _held_tensors(child)
+                held = self._stores[id(child)] = _held_tensors(child)
+                self._ids[id(child)] = [(store, [id(tensor) for _, tensor in pairs]) for store, pairs in held]
                 if is_registered:
                     self._walks.registered.add(id(child))
                 else:
@@ -274,6 +275,10 @@ def _held_tensors(module: nn.Module) -> _Held:
         ("", tuple((name, value) for name, value in vars(module).items() if issubclass(type(value), torch.Tensor)))
     )
     return tuple(pair for pair in held if pair[1])
+
+
+def _plain_tensors(state: dict[str, Any]) -> list[torch.Tensor]:
+    return [value for value in state.values() if isinstance(value, torch.Tensor)]
 
 
 def _name_registered(parent: nn.Module | None, module: nn.Module) -> str | None:

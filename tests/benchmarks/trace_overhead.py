@@ -1,15 +1,32 @@
-"""What a trace costs: CPU time of a forward under the recorder as a ratio to the bare forward.
+"""What a trace costs: CPU time as a ratio to the bare forward.
 
-One process, one thread, interleaved rounds, batch 1, no gradients; the median of the rounds. Run as
-`python tests/benchmarks/trace_overhead.py [NAME ...]`; each ratio is printed beside its target.
+One process, one thread, no gradients, batch 1. In each round the bare forward, the forward under the recorder, a whole
+trace and the other tools run one after the other; each is divided by the bare forward of its own round, and the median
+of these ratios is printed.
+
+- *recorded*: the forward, with all that the recorder does while it runs: putting the patches on and taking them off,
+  registering parameters, calls and operations with their tensors and call sites, letting go of the tensors.
+- *whole trace*: `modgraph.tracing.trace_graph`: besides that reading the tree of modules with parameters, hooks and
+  constructor arguments, keeping and restoring the model's state, and the finished graph.
+- *torchinfo*, *torchview*, *torchlens*: one call of `summary`, `draw_graph` and `trace`.
+
+Run as `python tests/benchmarks/trace_overhead.py [NAME ...] [--path DIR] [--write FILE]`: the other tools are taken from
+DIR or left out; FILE is a page whose section on this is replaced.
 """
 
 from __future__ import annotations
 
+import argparse
+import datetime
+import gc
+import os
+import platform
 import statistics
 import sys
 import time
 from collections.abc import Callable
+from importlib import import_module, metadata
+from pathlib import Path
 
 import torch
 from torch import nn
@@ -118,7 +135,7 @@ MODELS: dict[str, tuple[Callable[[], tuple[nn.Module, torch.Tensor]], int, float
     "mlp1000": (mlp1000, 25, 3.0),
     "bert12": (bert12, 25, 1.7),
     "resnet50": (resnet50, 9, 1.2),
-    "lstm": (lstm, 200, None),
+    "lstm": (lstm, 40, None),
 }
 
 
@@ -145,28 +162,97 @@ def recorded(model: nn.Module, x: torch.Tensor) -> Callable[[], object]:
     return run
 
 
-def measured(model: nn.Module, x: torch.Tensor, rounds: int) -> tuple[float, float, float]:
-    """Median seconds of the bare forward, of the recorded one, and of a whole trace with the graph at its end."""
-    bare, under_recorder, whole = [], [], []
+Tool = Callable[[nn.Module, torch.Tensor], object]
+
+
+def whole_trace(model: nn.Module, x: torch.Tensor) -> object:
+    return trace_graph(model, (x,), {}, TraceOptions())
+
+
+def torchinfo(model: nn.Module, x: torch.Tensor) -> object:
+    return import_module("torchinfo").summary(model, input_data=x, verbose=0)
+
+
+def torchview(model: nn.Module, x: torch.Tensor) -> object:
+    return import_module("torchview").draw_graph(model, input_data=x)
+
+
+def torchlens(model: nn.Module, x: torch.Tensor) -> object:
+    return import_module("torchlens").trace(model, x)
+
+
+OTHERS: dict[str, Tool] = {"torchinfo": torchinfo, "torchview": torchview, "torchlens": torchlens}
+SLOW_ROUNDS = 3
+"""Rounds of what takes many times the forward."""
+
+
+def ratios(model: nn.Module, x: torch.Tensor, rounds: int, others: dict[str, Tool]) -> dict[str, float | None]:
+    """Median seconds of the bare forward, and the median ratio to it of each of the others."""
+    found: dict[str, list[float]] = {"bare": [], "recorded": []}
     with torch.no_grad():
         for number in range(rounds + 2):
-            times = timed(lambda: model(x)), timed(recorded(model, x))
-            if number % 5 == 0:
-                whole.append(timed(lambda: trace_graph(model, (x,), {}, TraceOptions())))
+            gc.collect()
+            bare, under_recorder = timed(lambda: model(x)), timed(recorded(model, x))
             if number >= 2:
-                bare.append(times[0])
-                under_recorder.append(times[1])
-    return statistics.median(bare), statistics.median(under_recorder), statistics.median(whole)
+                found["bare"].append(bare)
+                found["recorded"].append(under_recorder / bare)
+        for name, tool in {"whole trace": whole_trace, **others}.items():
+            tool(model, x)
+            for _ in range(SLOW_ROUNDS):
+                gc.collect()
+                found.setdefault(name, []).append(
+                    timed(lambda tool=tool: tool(model, x)) / statistics.median(found["bare"])
+                )
+    return {name: statistics.median(values) for name, values in found.items()}
+
+
+def table(names: list[str], others: dict[str, Tool]) -> list[str]:
+    columns = ["recorded", "whole trace", *others]
+    lines = [
+        "| model | bare forward, ms | " + " | ".join(["recorded", "target", "whole trace", *others]) + " |",
+        "|---" * 2 + "|--:" * (2 + len(columns) - 1) + "|",
+    ]
+    for name in names:
+        build, rounds, target = MODELS[name]
+        model, x = build()
+        found = ratios(model.eval(), x, rounds, others)
+        cells = [f"{found[column]:.2f}" for column in columns]
+        cells.insert(1, f"≤ {target}" if target else "")
+        lines.append(f"| {name} | {found['bare'] * 1e3:.2f} | " + " | ".join(cells) + " |")
+        print(lines[-1], flush=True)
+    return lines
+
+
+BEGIN, END = "<!-- trace overhead: begin -->", "<!-- trace overhead: end -->"
+
+
+def write(page: Path, lines: list[str], others: dict[str, Tool]) -> None:
+    """Put the table into its section of the page, with what it was measured on."""
+    tools = "".join(f", {name} {metadata.version(name)}" for name in others)
+    about = (
+        f"Measured on {datetime.date.today():%Y-%m-%d}: {platform.system()} on {platform.machine()}, "
+        f"{os.cpu_count()} shared cores, one thread, Python {platform.python_version()}, torch {torch.__version__}{tools}."
+    )
+    text = page.read_text("utf-8")
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    page.write_text("\n".join([f"{before}{BEGIN}", "", *lines, "", about, "", f"{END}{after}"]), "utf-8")
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("names", nargs="*", default=list(MODELS))
+    parser.add_argument("--path", help="where the other tools are installed")
+    parser.add_argument("--write", type=Path)
+    arguments = parser.parse_args()
     torch.set_num_threads(1)
-    print(f"{'model':10} {'bare ms':>9} {'recorded':>9} {'target':>7} {'whole trace':>12}")
-    for name in sys.argv[1:] or MODELS:
-        build, rounds, target = MODELS[name]
-        model, x = build()
-        bare, under_recorder, whole = measured(model.eval(), x, rounds)
-        print(f"{name:10} {bare * 1e3:9.2f} {under_recorder / bare:9.2f} {target or '':>7} {whole / bare:12.2f}")
+    others: dict[str, Tool] = {}
+    if arguments.path is not None:
+        sys.path.append(arguments.path)
+        others = OTHERS
+    lines = table(arguments.names, others)
+    if arguments.write is not None:
+        write(arguments.write, lines, others)
 
 
 if __name__ == "__main__":

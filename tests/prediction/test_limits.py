@@ -37,10 +37,10 @@ def bounded() -> Iterator[None]:
         0,
     )
     resource.setrlimit(resource.RLIMIT_AS, (used + ROOM, before[1]))
-    started = time.perf_counter()
+    started = time.process_time()
     yield
     resource.setrlimit(resource.RLIMIT_AS, before)
-    assert time.perf_counter() - started < SECONDS
+    assert time.process_time() - started < SECONDS
 
 
 SIZES = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import random
 import sys
 import threading
@@ -59,6 +60,10 @@ class State:
             sys.getrecursionlimit(),
             torch.is_grad_enabled(),
             torch._C._len_torch_function_stack(),
+            torch._C._len_torch_dispatch_stack(),
+            gc.get_threshold(),
+            gc.get_freeze_count() > 0,
+            threading.active_count(),
         )
 
     def check(self) -> None:

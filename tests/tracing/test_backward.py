@@ -47,6 +47,99 @@ def test_in_place_model_gets_the_gradients_of_its_out_of_place_twin(traced):
     assert {record.call for record in plain.backward} == {call.index for call in plain.calls}
 
 
+class BasicBlock(nn.Module):
+    """As in ResNet-18; without `inplace`, the same sums and activations in tensors of their own."""
+
+    def __init__(self, before, channels, stride, inplace):
+        super().__init__()
+        self.conv1 = nn.Conv2d(before, channels, 3, stride, 1, bias=False)
+        self.bn1 = nn.BatchNorm2d(channels)
+        self.relu = nn.ReLU(inplace=inplace)
+        self.conv2 = nn.Conv2d(channels, channels, 3, 1, 1, bias=False)
+        self.bn2 = nn.BatchNorm2d(channels)
+        self.downsample = None
+        if stride != 1 or before != channels:
+            self.downsample = nn.Sequential(
+                nn.Conv2d(before, channels, 1, stride, bias=False), nn.BatchNorm2d(channels)
+            )
+
+    def forward(self, x):
+        identity = x if self.downsample is None else self.downsample(x)
+        out = self.bn2(self.conv2(self.relu(self.bn1(self.conv1(x)))))
+        if self.relu.inplace:
+            out += identity
+        else:
+            out = out + identity
+        return self.relu(out)
+
+
+class ResNet18(nn.Module):
+    def __init__(self, inplace, width=8):
+        super().__init__()
+        torch.manual_seed(0)
+        self.conv1 = nn.Conv2d(3, width, 7, 2, 3, bias=False)
+        self.bn1 = nn.BatchNorm2d(width)
+        self.relu = nn.ReLU(inplace=inplace)
+        self.maxpool = nn.MaxPool2d(3, 2, 1)
+        before = width
+        for stage in range(4):
+            channels = width * 2**stage
+            first = BasicBlock(before, channels, 2 if stage else 1, inplace)
+            setattr(self, f"layer{stage + 1}", nn.Sequential(first, BasicBlock(channels, channels, 1, inplace)))
+            before = channels
+        self.avgpool = nn.AdaptiveAvgPool2d(1)
+        self.fc = nn.Linear(before, 10)
+
+    def forward(self, x):
+        x = self.maxpool(self.relu(self.bn1(self.conv1(x))))
+        x = self.layer4(self.layer3(self.layer2(self.layer1(x))))
+        return self.fc(torch.flatten(self.avgpool(x), 1))
+
+
+def gradients_by_autograd(model, x):
+    """By call, mean and standard deviation of the gradient of its output: hooks of another kind, on outputs alone."""
+    outputs = []
+    hooks = [module.register_forward_hook(lambda *given: outputs.append(given[2])) for module in model.modules()]
+    try:
+        with torch.enable_grad():
+            result = model.eval()(x)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return sorted(
+        (gradient.mean().item(), gradient.std(correction=0).item())
+        for gradient in torch.autograd.grad(result.sum(), outputs)
+    )
+
+
+@pytest.mark.parametrize("mode", ["eval", "train"])
+def test_in_place_resnet18_has_every_gradient_of_its_out_of_place_twin(mode):
+    options = TraceOptions(backward=True, stats=True, mode=mode)
+    x = torch.randn(2, 3, 64, 64, generator=torch.Generator().manual_seed(1))
+    inplace, plain = (trace_graph(ResNet18(flag), (x,), {}, options) for flag in (True, False))
+
+    assert {record.call for record in plain.backward} == {call.index for call in plain.calls}
+    assert len(plain.calls) == len(inplace.calls) == 76
+    twins = {record.call: record for record in plain.backward}
+    assert [record.call for record in inplace.backward] == [record.call for record in plain.backward]
+    for record in inplace.backward:
+        (seen,), (expected,) = record.grad_outputs, twins[record.call].grad_outputs
+        assert record.module == twins[record.call].module
+        assert seen.statistics.mean == pytest.approx(expected.statistics.mean, rel=1e-4, abs=1e-9), record.module
+        assert seen.statistics.std == pytest.approx(expected.statistics.std, rel=1e-4, abs=1e-9), record.module
+    assert {t.name: t.statistics.std for t in inplace.parameter_gradients} == pytest.approx(
+        {t.name: t.statistics.std for t in plain.parameter_gradients}, rel=1e-4, abs=1e-9
+    )
+
+
+def test_gradients_of_the_twin_are_those_of_autograd():
+    x = torch.randn(2, 3, 64, 64, generator=torch.Generator().manual_seed(1))
+    graph = trace_graph(ResNet18(inplace=True), (x,), {}, BACKWARD)
+    seen = sorted((r.grad_outputs[0].statistics.mean, r.grad_outputs[0].statistics.std) for r in graph.backward)
+    for ours, expected in zip(seen, gradients_by_autograd(ResNet18(inplace=False), x), strict=True):
+        assert ours == pytest.approx(expected, rel=1e-3, abs=1e-7)
+
+
 def test_gradients_are_those_of_autograd(traced):
     model = nn.Sequential(nn.Linear(4, 3), nn.Tanh(), nn.Linear(3, 2)).eval()
     x = torch.randn(5, 4, generator=torch.Generator().manual_seed(1))

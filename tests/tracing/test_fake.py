@@ -239,3 +239,153 @@ def test_a_question_for_values_that_nobody_catches_is_told_once() -> None:
     graph = modgraph.trace(Net(), torch.ones(2, 4), device="fake")
     assert len(graph.problems) == 1
     assert graph.problems[0].message == "ValueError: no"
+
+
+class BrokenAndLarge(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(1 << 28, 1 << 28, bias=False)
+        raise ValueError("no such size")
+
+
+def test_a_constructor_that_fails_is_not_said_to_lack_the_memory_that_was_spent_on_another_way_to_run_it() -> None:
+    with pytest.raises(ValueError, match="no such size"):
+        fake.build(BrokenAndLarge, fake.new_mode())
+
+
+class Experts(nn.Module):
+    def __init__(self, dtype: torch.dtype) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(4, 16, 32, dtype=dtype))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        ends = torch.arange(2, 10, 2, dtype=torch.int32)
+        return nn.functional.grouped_mm(x, self.weight, offs=ends)
+
+
+@pytest.mark.skipif(not hasattr(nn.functional, "grouped_mm"), reason="this torch has no grouped product")
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_an_operator_that_torch_describes_for_one_dtype_alone_has_its_shape_in_every_other(dtype: torch.dtype) -> None:
+    mode = fake.new_mode()
+    model = fake.build(lambda: Experts(dtype), mode)
+    with fake.running(mode):
+        made = model(torch.zeros(8, 16, dtype=dtype))
+    real = Experts(dtype)(torch.zeros(8, 16, dtype=dtype))
+
+    assert (made.shape, made.dtype, made.device) == (real.shape, real.dtype, real.device)
+
+
+class Converts(nn.Module):
+    """Parts of it are moved and converted while it runs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.inner.to(torch.float32)(x)
+        return self.inner.to(torch.float64)(x.double())
+
+
+def test_a_part_that_is_converted_while_the_model_runs_is_converted_without_weights_too() -> None:
+    mode = fake.new_mode()
+    model = fake.build(Converts, mode)
+    before = dict(model.named_parameters())
+    with fake.running(mode), torch.no_grad():
+        graph = trace_graph(model, (torch.empty(2, 4),), {}, TraceOptions(device="fake"))
+
+    assert graph.problems == ()
+    assert [call.outputs[0].dtype for call in graph.calls if call.module == "inner"] == ["float32", "float64"]
+    assert list(before) == [name for name, _ in model.named_parameters()]
+    assert nn.Module._apply.__qualname__ == "Module._apply"
+
+
+class ReadsSizes(nn.Module):
+    """Loops, branches and shapes by the values of masks and indices, none of which a weight has a part in."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed = nn.Embedding(50, 8)
+        self.layer = nn.Linear(8, 8)
+
+    def forward(self, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        ends = nn.functional.pad(mask.sum(-1).cumsum(0), (1, 0)).tolist()
+        rows = self.embed(ids)[mask.bool()]
+        table = torch.zeros(4, 4, dtype=torch.int64)
+        table[1] = 3
+        table[:, 2] += torch.arange(4)
+        made = [self.layer(rows[a:b]) for a, b in itertools.pairwise(ends)]
+        if table[1, 2] == 4:
+            made.append(self.layer(torch.ones_like(rows)))
+        return torch.cat(made)[: int(mask.new_ones(3).sum())]
+
+
+def test_values_that_no_weight_has_a_part_in_are_known_without_weights() -> None:
+    mode = fake.new_mode()
+    model = fake.build(ReadsSizes, mode)
+    options = TraceOptions(device="fake")
+    inputs = make_inputs(model, [], None, options, fake_mode=mode)
+    with fake.running(mode), torch.no_grad():
+        graph = trace_graph(model, inputs.args, inputs.kwargs, options)
+    real = trace_graph(ReadsSizes(), (torch.ones(1, 8).long(), torch.ones(1, 8).bool()), {}, TraceOptions())
+
+    assert not inputs.by_values
+    assert graph.problems == ()
+    assert [(call.module, call.outputs[0].shape) for call in graph.calls] == [
+        (call.module, call.outputs[0].shape) for call in real.calls
+    ]
+
+
+class ReadsWeights(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        made = self.layer(x)
+        written = torch.zeros(4)
+        written.copy_(made[0])
+        return made if written[0] > 0 else -made
+
+
+def test_a_value_that_weights_take_part_in_is_not_known_though_it_was_written_over_one_that_is() -> None:
+    mode = fake.new_mode()
+    model = fake.build(ReadsWeights, mode)
+    inputs = make_inputs(model, [], None, TraceOptions(device="fake"), fake_mode=mode)
+
+    assert inputs.by_values
+
+
+def test_values_are_not_reckoned_with_where_that_would_make_many_of_few() -> None:
+    mode = fake.new_mode()
+    with mode:
+        steps = torch.arange(1 << 17)
+        table = steps[:, None] * steps
+        again = steps.repeat(1 << 14)
+
+    assert table.shape == (1 << 17, 1 << 17)
+    assert again.shape == (1 << 31,)
+    assert steps.constant is not None
+    assert int(steps[-1]) == (1 << 17) - 1
+
+
+class Lists(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(64, 64)
+
+    def forward(self, x: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
+        scale = sum(ids.flatten().tolist())
+        return self.layer(x) * scale + sum(map(sum, self.layer(x).tolist()))
+
+
+def test_a_list_of_many_unknown_numbers_is_not_begun() -> None:
+    mode = fake.new_mode()
+    model = fake.build(Lists, mode)
+    with fake.running(mode), torch.no_grad():
+        graph = trace_graph(
+            model, (torch.empty(64, 64), torch.arange(100)), {}, TraceOptions(device="fake", verify=False)
+        )
+
+    assert [call.module for call in graph.calls] == ["", "layer", "layer"]
+    assert "DataDependentOutputException" in graph.problems[0].message

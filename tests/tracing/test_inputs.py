@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import signal
 import sys
@@ -14,7 +15,9 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
+from torch._subclasses.fake_tensor import FakeTensor
 
+from modgraph import trace
 from modgraph.errors import InputError
 from modgraph.options import TraceOptions
 from modgraph.source.inputs import parse_input
@@ -623,3 +626,184 @@ def test_indices_have_their_steps_first_where_attention_wants_them_so() -> None:
     inputs = inferred(_StepsFirst())
     assert inputs.warning is None
     assert shapes(inputs) == {"src": (8, 1), "src_padding_mask": (1, 8)}
+
+
+class _Decoder(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed = nn.Embedding(9, 4)
+
+    def forward(self, input_ids: Any = None, inputs_embeds: Any = None) -> torch.Tensor:
+        if (input_ids is None) == (inputs_embeds is None):
+            raise ValueError("exactly one of input_ids or inputs_embeds")
+        y: torch.Tensor = self.embed(input_ids) if inputs_embeds is None else inputs_embeds
+        return y
+
+
+class _Listens(nn.Module):
+    main_input_name = "features"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.encoder, self.decoder = nn.Conv1d(5, 4, 3, stride=2), _Decoder()
+
+    def forward(
+        self, features: Any = None, mask: Any = None, decoder_input_ids: Any = None, decoder_inputs_embeds: Any = None
+    ) -> torch.Tensor:
+        heard = self.encoder(features).mean(-1)
+        y: torch.Tensor = self.decoder(decoder_input_ids, decoder_inputs_embeds) + heard[:, None]
+        return y
+
+
+def test_what_an_inner_module_asks_for_is_given_by_the_name_that_it_has_outside() -> None:
+    inputs = inferred(_Listens())
+    assert inputs.warning is None
+    assert shapes(inputs) == {"features": (1, 5, 64), "decoder_input_ids": (1, 8)}
+
+
+class _Separates(nn.Module):
+    """Only what its first layer makes is unpacked; the filters are none of torch's layers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.masker = nn.Conv1d(16, 16, 1)
+        self.filters = nn.Parameter(torch.randn(16, 1, 8))
+
+    def forward(self, wav: torch.Tensor) -> torch.Tensor:
+        """wav: one or more signals, with the time last."""
+        heard = nn.functional.conv1d(wav.reshape(-1, 1, wav.shape[-1]), self.filters, stride=4)
+        heard = heard.reshape(*wav.shape[:-1], *heard.shape[-2:])
+        batch, filters, steps = heard.shape
+        y: torch.Tensor = self.masker(heard).view(batch, filters * steps)
+        return y
+
+
+def test_an_input_has_as_many_dimensions_as_what_is_made_of_it_is_unpacked_into() -> None:
+    inputs = inferred(_Separates())
+    assert inputs.warning is None
+    assert shapes(inputs)["wav"] == (1, 16000)
+
+
+class _Hungry(nn.Module):
+    """Attends from every pixel to every other."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(3, 4, 1)
+
+    def forward(self, x: torch.Tensor, time: torch.Tensor) -> torch.Tensor:
+        y = self.conv(x).flatten(2)
+        if y.shape[-1] > 4096 and not isinstance(y, FakeTensor):
+            raise RuntimeError("[enforce fail at alloc_cpu.cpp:127] err == 0. can't allocate memory: 3 bytes")
+        z: torch.Tensor = (y.transpose(1, 2) @ y) * time
+        return z
+
+
+def test_images_are_smaller_where_there_is_not_enough_memory() -> None:
+    assert shapes(inferred(_Hungry()))["x"] == (1, 3, 64, 64)
+
+
+class _Continuous(nn.Module):
+    """The first guess is indices, of which it has none; what they are made into has steps."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.positions = nn.Embedding(64, 4)
+        self.project = nn.Linear(6, 4)
+        self.attention = nn.MultiheadAttention(4, 2, batch_first=True)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.project(x)
+        steps = {3: y.shape[1]}[y.dim()]
+        z: torch.Tensor = self.attention(*[y + self.positions(torch.arange(steps))] * 3)[0]
+        return z
+
+
+def test_floats_in_place_of_indices_are_as_long_a_sequence() -> None:
+    inputs = inferred(_Continuous())
+    assert inputs.warning is None
+    assert shapes(inputs)["x"] == (1, 8, 6)
+
+
+class _Hears(nn.Module):
+    """It says no where its positions do not fit what two layers made of the input."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Conv1d(6, 4, 3, padding=1), nn.Conv1d(4, 4, 3, stride=2, padding=1)
+        self.register_buffer("positions", torch.zeros(150, 4))
+
+    def forward(self, mel: torch.Tensor) -> torch.Tensor:
+        x = self.second(self.first(mel)).permute(0, 2, 1)
+        assert x.shape[1:] == self.positions.shape, "incorrect shape"
+        y: torch.Tensor = x + self.positions
+        return y
+
+
+def test_a_length_is_found_that_fits_what_the_failing_line_compares_it_with() -> None:
+    inputs = inferred(_Hears())
+    assert inputs.warning is None
+    assert shapes(inputs)["mel"] in {(1, 6, 300), (1, 6, 299)}
+
+
+@functools.lru_cache(maxsize=8)
+def _angles(steps: int) -> tuple[torch.Tensor, str]:
+    return torch.arange(steps).float() / steps, "angles"
+
+
+@functools.cache
+def _scale(steps: int) -> torch.Tensor:
+    return torch.full((1,), 1.0 / steps)
+
+
+class _Remembers(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = nn.Conv1d(3, 4, 3)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.conv(x)
+        z: torch.Tensor = y * _angles(y.shape[-1])[0] * _scale(y.shape[-1])
+        return z
+
+
+@pytest.mark.parametrize("device", ["cpu", "fake"])
+def test_what_functions_remember_of_the_inference_is_nothing_fake(device: Any) -> None:
+    kept = _scale(3)
+    model = _Remembers()
+    trace(model, device=device)
+
+    assert type(model(torch.zeros(1, 3, 64))) is torch.Tensor
+    assert type(kept) is torch.Tensor
+
+
+def test_what_functions_remember_is_kept_where_nothing_of_it_is_fake() -> None:
+    kept = _scale(5)
+    inferred(_Separates())
+    assert _scale(5) is kept
+
+
+class _Grids(nn.Module):
+    """How its rows lie on grids stands in an input, whose values it reckons with."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.merge = 2
+        self.project = nn.Linear(6, 4)
+        self.positions = nn.Embedding(30, 4)
+
+    def forward(self, patches: torch.Tensor, grid: torch.Tensor) -> torch.Tensor:
+        """patches: (seq_len, 6), grid: (images, 3)."""
+        y = self.project(patches)
+        places = []
+        for t, h, w in grid.tolist():
+            blocks = torch.arange(h * w).reshape(h // self.merge, self.merge, w // self.merge, self.merge)
+            places.append(blocks.flatten().repeat(t))
+        z: torch.Tensor = y + self.positions(torch.cat(places))
+        return z
+
+
+def test_counts_are_large_enough_to_be_divided() -> None:
+    inputs = inferred(_Grids())
+    assert inputs.warning is None
+    assert shapes(inputs) == {"patches": (8, 6), "grid": (1, 3)}

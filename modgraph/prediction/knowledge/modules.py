@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from modgraph.prediction import persistence
 from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
 from modgraph.prediction.knowledge.walks import children_in, module_of, tensors
 from modgraph.prediction.limits import MAX_SUBMODULES
-from modgraph.prediction.objects import ModuleObject, SetObject, TensorObject
+from modgraph.prediction.objects import ModuleObject, TensorObject
 from modgraph.prediction.registration import class_name, kind_of
 from modgraph.prediction.values import (
     FALSE,
@@ -304,8 +305,15 @@ def hook_on_all(arguments: Arguments, machine: Machine) -> Value:
 
 @models(f"{MODULE}.@_non_persistent_buffers_set")
 def non_persistent_names(arguments: Arguments, machine: Machine) -> Value:
-    _, module = module_of(machine, arguments)
-    return machine.allocate(SetObject({Constant(name): None for name in module.non_persistent}))
+    address, _ = module_of(machine, arguments)
+    return persistence.view(machine, address)
+
+
+@models(f"{MODULE}.@_non_persistent_buffers_set=")
+def set_non_persistent_names(arguments: Arguments, machine: Machine) -> Value:
+    address, _ = module_of(machine, arguments)
+    persistence.replace(machine, address, arguments.positional[1])
+    return NONE
 
 
 @models(

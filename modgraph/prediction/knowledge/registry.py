@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from modgraph.graph.model import SourceLocation
 from modgraph.prediction.objects import HeapObject
-from modgraph.prediction.values import NONE, Address, Choice, KnownClass, KnownFunction, Unknown, Value
+from modgraph.prediction.values import NONE, Address, Choice, KnownClass, KnownFunction, ModuleReference, Unknown, Value
 
 if TYPE_CHECKING:
     from modgraph.prediction.state import State
@@ -43,6 +43,8 @@ class Raised(Exception):  # noqa: N818 - an event of the interpreted code, no er
         """Qualified name of its class: "builtins.TypeError"."""
         self.message = message
         self.where = where
+        self.asked: SourceLocation | None = None
+        """Where it is raised in torch's own source: what outside of it has led there."""
 
     def kept(self) -> Raised:
         """Itself, to be raised again later: without the traceback, which would keep every frame that ran, with its
@@ -203,9 +205,11 @@ _models: dict[str, Model] = {}
 _classes: dict[str, ClassFacts] = {}
 _constants: dict[str, Value] = {}
 _inert: set[str] = set()
+_informing: set[str] = set()
+_outside: set[str] = set()
 _interpreted: set[str] = set()
 _aliases: dict[str, str] = {}
-_KNOWLEDGE = ("builtins", "stdlib", "containers", "tensors")
+_KNOWLEDGE = ("builtins", "stdlib", "containers", "tensors", "outside")
 _looked_up: dict[str, Value | None] = {}
 """Answers of `lookup`, which do not change once all knowledge is loaded."""
 _loaded = False
@@ -245,6 +249,22 @@ def inert(*names: str) -> None:
     _inert.update(names)
 
 
+def informing(*names: str) -> None:
+    """Those of them that are there to inform, and raise nothing when they are called."""
+    inert(*names)
+    _informing.update(names)
+
+
+def outside(*names: str) -> None:
+    """Callables whose success depends on what is outside the program: files, devices, the environment, a network."""
+    _outside.update(names)
+
+
+def is_outside(name: str) -> bool:
+    """Whether a callable was declared to reach outside the program."""
+    return name in _outside
+
+
 def interpreted(*packages: str) -> None:
     """Modules of the standard library to be interpreted from their source; the others give only what is known here."""
     _interpreted.update(packages)
@@ -279,8 +299,13 @@ def _look_up(name: str) -> Value | None:
     if name in _models:
         return KnownFunction(name)
     if name in _inert:
-        return Unknown(f"{name} is not interpreted", None, inert=True)
+        return ModuleReference(name) if has_package(name) else not_interpreted(name)
     return None
+
+
+def not_interpreted(name: str) -> Unknown:
+    """What comes from something inert."""
+    return Unknown(f"{name} is not interpreted", None, inert=True, outside=not _lies_in(name, _informing))
 
 
 def model(name: str) -> Model | None:
@@ -294,8 +319,12 @@ def class_facts(name: str) -> ClassFacts | None:
 
 def is_inert(module: str) -> bool:
     """The module, or a package it lies in, was declared inert."""
+    return _lies_in(module, _inert)
+
+
+def _lies_in(module: str, packages: set[str]) -> bool:
     parts = module.split(".")
-    return any(".".join(parts[:end]) in _inert for end in range(1, len(parts) + 1))
+    return any(".".join(parts[:end]) in packages for end in range(1, len(parts) + 1))
 
 
 def has_package(module: str) -> bool:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from modgraph.prediction import hashing, possible, unordered
+from collections.abc import Callable
+
+from modgraph.prediction import hashing, persistence, possible, unordered
 from modgraph.prediction.knowledge.iteration import index_of, prefix_of
 from modgraph.prediction.knowledge.plain import number_unknown
-from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
+from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, known_class, models
 from modgraph.prediction.limits import MAX_VALUE_SIZE
 from modgraph.prediction.objects import IteratorObject, ListObject, SetObject
 from modgraph.prediction.values import FALSE, NONE, Address, Choice, Constant, KnownClass, TupleValue, Unknown, Value
@@ -207,7 +209,24 @@ def _set(machine: Machine, arguments: Arguments) -> SetObject:
     return machine.state.change(address, SetObject)
 
 
-@models("builtins.set.add")
+def _changing(*names: str) -> Callable[[Model], Model]:
+    """Registers a method that changes its set; a module of whose buffers the set speaks is told."""
+
+    def register(model: Model) -> Model:
+        def change(arguments: Arguments, machine: Machine) -> Value:
+            result = model(arguments, machine)
+            changed = machine.state.find(arguments.positional[0], SetObject)
+            if changed is not None and changed.attributes:
+                persistence.write_back(machine, changed)
+            return result
+
+        models(*names)(change)
+        return model
+
+    return register
+
+
+@_changing("builtins.set.add")
 def add(arguments: Arguments, machine: Machine) -> Value:
     target, item = _set(machine, arguments), arguments.positional[1]
     if isinstance(item, (Unknown, Choice)):
@@ -230,7 +249,7 @@ def _alike(target: SetObject, item: Value) -> bool:
     return isinstance(first, Constant) and isinstance(item, Constant) and len(kinds) == 1 and kinds <= {str, int}
 
 
-@models("builtins.set.discard", "builtins.set.remove")
+@_changing("builtins.set.discard", "builtins.set.remove")
 def discard(arguments: Arguments, machine: Machine) -> Value:
     target, item = _set(machine, arguments), arguments.positional[1]
     if isinstance(item, (Unknown, Choice)):
@@ -242,7 +261,7 @@ def discard(arguments: Arguments, machine: Machine) -> Value:
     return NONE
 
 
-@models("builtins.set.pop", "builtins.set.clear")
+@_changing("builtins.set.pop", "builtins.set.clear")
 def take(arguments: Arguments, machine: Machine) -> Value:
     target = _set(machine, arguments)
     if arguments.function.endswith("clear"):
@@ -304,7 +323,7 @@ _UPDATES = {
 }
 
 
-@models(*_names(*_UPDATES, of=("builtins.set",)), "builtins.set.__init__")
+@_changing(*_names(*_UPDATES, of=("builtins.set",)), "builtins.set.__init__")
 def update(arguments: Arguments, machine: Machine) -> Value:
     name = arguments.function.rpartition(".")[2]
     result = _combined(machine, _UPDATES.get(name, "union"), arguments)

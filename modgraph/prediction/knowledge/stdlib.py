@@ -22,6 +22,7 @@ import modgraph.prediction.knowledge.dispatching
 import modgraph.prediction.knowledge.generic_names
 import modgraph.prediction.knowledge.iterators
 import modgraph.prediction.knowledge.numerics
+import modgraph.prediction.knowledge.patches
 import modgraph.prediction.knowledge.plain_objects
 import modgraph.prediction.knowledge.regular_expressions  # noqa: F401  registers what it knows
 from modgraph.prediction.knowledge.plain import folded, number_unknown
@@ -33,6 +34,7 @@ from modgraph.prediction.knowledge.registry import (
     alias,
     constant,
     inert,
+    informing,
     known_class,
     models,
 )
@@ -273,7 +275,7 @@ _UNKNOWN = {
 
 def _depends(name: str) -> Model:
     def answer(arguments: Arguments, machine: Machine) -> Value:
-        return Unknown(f"depends on {name}", machine.where, inert=True)
+        return Unknown(f"depends on {name}", machine.where, inert=True, outside=not name.startswith("random."))
 
     return answer
 
@@ -285,8 +287,8 @@ for _owner, _names in _UNKNOWN.items():
             models(f"posixpath.{_name}")(_depends(f"{_owner}.{_name}"))
 
 
-constant("os.environ", Unknown("depends on os.environ", None, inert=True))
-constant("sys.argv", Unknown("depends on sys.argv", None, inert=True))
+constant("os.environ", Unknown("depends on os.environ", None, inert=True, outside=True))
+constant("sys.argv", Unknown("depends on sys.argv", None, inert=True, outside=True))
 constant("sys.platform", Unknown("depends on sys.platform", None, inert=True))
 constant("sys.path", Unknown("depends on sys.path", None, inert=True))
 constant("sys.modules", LOADED_MODULES)
@@ -323,43 +325,13 @@ known_class("importlib.machinery.ModuleSpec")
 
 # ---- what only informs -----------------------------------------------------------------------------------------------
 
+informing(
+    "logging", "warnings", "traceback", "pprint", "gc", "atexit", "time", "tqdm", "loguru", "termcolor", "colorama"
+)
 inert(
-    "logging",
-    "warnings",
-    "traceback",
-    "pprint",
-    "textwrap",
-    "inspect",
-    "gc",
-    "atexit",
-    "threading",
-    "multiprocessing",
-    "subprocess",
-    "argparse",
-    "json",
-    "pickle",
-    "csv",
-    "tempfile",
-    "shutil",
-    "urllib",
-    "requests",
-    "tqdm",
-    "loguru",
-    "rich",
-    "time",
-    "datetime",
-    "hashlib",
-    "base64",
-    "io",
-    "signal",
-    "socket",
-    "matplotlib",
-    "PIL",
-    "cv2",
-    "wandb",
-    "tensorboard",
-    "termcolor",
-    "colorama",
+    *("textwrap", "inspect", "threading", "multiprocessing", "subprocess", "argparse", "json", "pickle", "csv"),
+    *("tempfile", "shutil", "urllib", "requests", "rich", "datetime", "hashlib", "base64", "io", "signal", "socket"),
+    *("matplotlib", "PIL", "cv2", "wandb", "tensorboard"),
 )
 
 

@@ -39,10 +39,13 @@ def join(arguments: Arguments, machine: Machine) -> Value:
         dtype = promoted(dtype, tensor.dtype)
     shapes = [tensor.shape for tensor in found if tensor.shape is not None]
     needs = any(tensor.requires_grad for tensor in found)
-    if len(shapes) != len(found) or name in ("hstack", "vstack") or len({len(shape) for shape in shapes}) != 1:
+    if len(shapes) != len(found) or name in ("hstack", "vstack"):
         return made(machine, None, dtype, requires_grad=needs)
+    if name != "stack":
+        shapes = [shape for shape in shapes if shape != (0,)] or shapes[:1]  # cat passes over those without elements
     dim = arguments.get(1, "dim", arguments.keywords.get("axis", Constant(0)))
     place = dimension(machine, dim, len(shapes[0]), 1 if name == "stack" else 0)
+    _require_fitting(machine, shapes, None if name == "stack" else place)
     if place is None:
         return made(machine, None, dtype, requires_grad=needs)
     elements: tuple[Number, ...] | None = None
@@ -55,6 +58,22 @@ def join(arguments: Arguments, machine: Machine) -> Value:
         total = None if any(size is None for size in sizes) else sum(size for size in sizes if size is not None)
         shape = replaced(shapes[0], place, total)
     return made(machine, shape, dtype, elements, requires_grad=needs)
+
+
+def _require_fitting(machine: Machine, shapes: Sequence[Shape], along: int | None) -> None:
+    """Of tensors that are joined, along that dimension or along a new one.
+
+    Raises:
+        Raised: RuntimeError, where their sizes differ elsewhere.
+    """
+    for number, shape in enumerate(shapes):
+        if len(shape) != len(shapes[0]):
+            message = f"Tensors must have same number of dimensions: got {len(shapes[0])} and {len(shape)}"
+            raise machine.raises("RuntimeError", message)
+        for place, (wanted, size) in enumerate(zip(shapes[0], shape, strict=True)):
+            if place != along and wanted != size and wanted is not None and size is not None:
+                message = f"Expected size {wanted} but got size {size} for tensor number {number} in the list"
+                raise machine.raises("RuntimeError", f"Sizes of tensors must match. {message}")
 
 
 @models(*both("chunk", "split", "unbind", "tensor_split"))

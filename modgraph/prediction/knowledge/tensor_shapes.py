@@ -23,7 +23,7 @@ from modgraph.prediction.knowledge.tensor_values import (
     size_of,
     tensor_of,
 )
-from modgraph.prediction.objects import ListObject, TensorObject
+from modgraph.prediction.objects import LEAF, ListObject, TensorObject
 from modgraph.prediction.values import FALSE, NONE, TRUE, Address, Constant, Device, Dtype, TupleValue, Unknown, Value
 
 
@@ -114,7 +114,10 @@ def flag(arguments: Arguments, machine: Machine) -> Value:
 def set_requires_grad(arguments: Arguments, machine: Machine) -> Value:
     address, wanted = arguments.positional[0], arguments.get(1, "requires_grad", TRUE)
     if isinstance(address, Address):
-        machine.state.change(address, TensorObject).requires_grad = machine.truth(wanted)
+        tensor = machine.state.change(address, TensorObject)
+        if not tensor.requires_grad:
+            tensor.attributes[LEAF] = TRUE
+        tensor.requires_grad = machine.truth(wanted)
     return address
 
 

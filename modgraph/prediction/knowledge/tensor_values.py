@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from modgraph.prediction.knowledge.elements import Number, Shape
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
-from modgraph.prediction.objects import TensorObject
+from modgraph.prediction.objects import LEAF, TensorObject
 from modgraph.prediction.values import (
+    TRUE,
     Address,
     Choice,
     Constant,
@@ -44,7 +45,7 @@ DEFAULT_DTYPE = ("torch", "<default dtype>")
 
 def default_float(machine: Machine) -> str | None:
     """torch.get_default_dtype(); None where it is not known."""
-    found = machine.state.globals.get(DEFAULT_DTYPE, Dtype("float32"))
+    found = machine.state.globals.get(DEFAULT_DTYPE) or machine.state.base.globals.get(DEFAULT_DTYPE, Dtype("float32"))
     return found.name if isinstance(found, Dtype) else None
 
 
@@ -56,9 +57,12 @@ def made(
     *,
     device: str | None = "cpu",
     requires_grad: bool | None = False,
+    asked: bool = False,
 ) -> Address:
-    """A new tensor."""
+    """A new tensor; `asked` to need a gradient, where it is not computed from others that do."""
     tensor = TensorObject(shape, dtype, requires_grad=requires_grad, elements=elements, device=device)
+    if asked:
+        tensor.attributes[LEAF] = TRUE
     return machine.allocate(tensor)
 
 

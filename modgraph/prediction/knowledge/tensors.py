@@ -51,16 +51,15 @@ def dtype_argument(arguments: Arguments, default: str | None = "float32", name: 
 
 
 def options(machine: Machine, arguments: Arguments) -> dict[str, Any]:
-    """`device` and `requires_grad`, as `TensorObject` takes them."""
-    return {
-        "device": device_of(arguments.keywords.get("device", NONE)),
-        "requires_grad": machine.truth(arguments.keywords.get("requires_grad", FALSE)),
-    }
+    """`device` and `requires_grad`, as `made` takes them."""
+    needs = machine.truth(arguments.keywords.get("requires_grad", FALSE))
+    device = device_of(arguments.keywords.get("device", NONE))
+    return {"device": device, "requires_grad": needs, "asked": needs is True}
 
 
 @models("torch.get_default_dtype")
 def default_dtype(arguments: Arguments, machine: Machine) -> Value:
-    return machine.state.globals.get(DEFAULT_DTYPE, Dtype("float32"))
+    return machine.state.globals.get(DEFAULT_DTYPE) or machine.state.base.globals.get(DEFAULT_DTYPE, Dtype("float32"))
 
 
 @models("torch.set_default_dtype")

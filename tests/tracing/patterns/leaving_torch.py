@@ -76,7 +76,6 @@ def branch_on_data(self, x):
     "input:x -> a -> a#2 -> b -> output:0\ninput:n -> add",
     args=lambda: (torch.rand(2, 4), torch.tensor(1)),
     gaps="int",
-    fake="the number of turns is a value",
 )
 def loop_over_a_number_that_is_data(self, x, n):
     for _ in range(int(n + 1)):
@@ -92,7 +91,6 @@ def loop_over_a_number_that_is_data(self, x, n):
     sub -> sub#2 -> gt#3""",
     args=lambda: (torch.rand(2, 4), torch.tensor(2)),
     gaps="bool bool bool",
-    fake="the number of turns is a value",
 )
 def while_loop_on_data(self, x, n):
     while n > 0:

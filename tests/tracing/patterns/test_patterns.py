@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import sys
 from pathlib import Path
@@ -103,3 +104,30 @@ def test_fake_tensors_give_the_same(pattern, traced, flows, request):
         assert wrong_in(graph, pattern, flows) != "", f"it is the same now, although {pattern.fake}"
     else:
         assert wrong_in(graph, pattern, flows) == ""
+
+
+@every_pattern
+def test_all_is_as_before_with_everything_that_can_be_asked_for(pattern, unchanged):
+    model = pattern.made()
+    for number, module in enumerate(model.modules()):  # as a user freezes some: the flags of neighbours differ
+        vars(module)["training"] = number % 2 == 0
+    args, kwargs = pattern.given()
+    options = {**pattern.options, "mode": "train", "backward": True, "stats": True, "profile": True, "verify": True}
+    with unchanged(model, [tensor for _, tensor in tensors_in((args, kwargs), "")]):
+        modgraph.trace(model, args, kwargs, **options)
+
+
+@every_pattern
+def test_all_is_as_before_where_the_run_is_interrupted(pattern, unchanged):
+    model = pattern.made()
+    args, kwargs = pattern.given()
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    for module in list(model.modules())[-1:]:
+        with contextlib.suppress(RuntimeError, AttributeError):  # a scripted module takes no hook
+            module.register_forward_hook(interrupt)
+    tensors = [tensor for _, tensor in tensors_in((args, kwargs), "")]
+    with unchanged(model, tensors), contextlib.suppress(KeyboardInterrupt):
+        modgraph.trace(model, args, kwargs, **{**pattern.options, "backward": True, "stats": True})

@@ -1,0 +1,125 @@
+"""One line on a terminal that says what is being done and where it is; nothing where nobody looks."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import threading
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from modgraph.graph.events import Event
+
+_BAR = 20
+"""Characters of a bar."""
+_SAID_AGAIN = 0.1
+"""Seconds between two looks of the line."""
+_WORTH_TELLING = 2.0
+"""Seconds after which the time is told."""
+
+
+class Progress:
+    """One transient line on a terminal; with `verbose`, a line per finished stage instead."""
+
+    def __init__(self, stream: TextIO, *, shown: bool, verbose: bool) -> None:
+        self._stream = stream
+        self._shown = shown and not verbose
+        self._verbose = verbose
+        self._open = False
+        self._last = 0.0
+        self._lock = threading.Lock()
+        """What happens in the process that traces is heard by another thread."""
+
+    def begin(self, name: str) -> None:
+        """A stage begins."""
+        with self._lock:
+            self._draw(f"{name} ...")
+
+    def at(self, line: str) -> None:
+        """The stage has come somewhere; several times a second this is told once."""
+        if not self._open or time.monotonic() - self._last < _SAID_AGAIN:
+            return
+        with self._lock:
+            if self._open:
+                self._draw(line)
+
+    def end(self, name: str, seconds: float) -> None:
+        """A stage has ended."""
+        self.clear()
+        if self._verbose:
+            self._stream.write(f"{name}: {seconds:.2f} s\n")
+            self._stream.flush()
+
+    def clear(self) -> None:
+        """Take the line off."""
+        with self._lock:
+            self._wipe()
+
+    def _draw(self, line: str) -> None:
+        if not self._shown:
+            return
+        columns = shutil.get_terminal_size((100, 24)).columns  # a line that wraps could not be taken off
+        self._write(("\r\033[K" if self._open else "") + _cut(line, columns - 1))
+        self._open = True
+        self._last = time.monotonic()
+
+    def _wipe(self) -> None:
+        if self._open:
+            self._write("\r\033[K")
+            self._open = False
+
+    def _write(self, text: str) -> None:
+        with contextlib.suppress(OSError):  # the terminal is gone: the work goes on
+            self._stream.write(text)
+            self._stream.flush()
+
+
+def _cut(line: str, columns: int) -> str:
+    return line if len(line) <= columns else line[: max(0, columns - 3)] + "..."
+
+
+class Stage:
+    """A stage while it lasts; made by `Console.stage`. It may be told of what happens inside."""
+
+    def __init__(self, name: str, progress: Progress) -> None:
+        self._name = name
+        self._progress = progress
+        self._began = 0.0
+        self._n_modules = 0
+        self._met: set[str] = set()
+
+    def __enter__(self) -> Stage:
+        self._began = time.monotonic()
+        self._progress.begin(self._name)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.end(self._name, time.monotonic() - self._began)
+
+    def doing(self, what: str) -> None:
+        """What is done now, in words."""
+        self._progress.at(f"{self._name}: {what}{self._time()}")
+
+    def event(self, event: Event) -> None:
+        """What the traced run did: the bar counts modules, each once."""
+        from modgraph.graph.events import EnterEvent, StartEvent
+
+        if isinstance(event, StartEvent):
+            self._n_modules = len(event.modules)
+            self._met.clear()
+        elif isinstance(event, EnterEvent):
+            self._met.add(event.module)
+            self._progress.at(f"{self._name} {self._bar()} {event.module or 'the model'}{self._time()}")
+
+    def _bar(self) -> str:
+        total = max(self._n_modules, len(self._met), 1)
+        filled = _BAR * len(self._met) // total
+        return f"[{'#' * filled}{'.' * (_BAR - filled)}] {len(self._met)}/{total}"
+
+    def _time(self) -> str:
+        seconds = time.monotonic() - self._began
+        return f" ({seconds:.0f} s)" if seconds >= _WORTH_TELLING else ""

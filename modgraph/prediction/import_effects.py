@@ -1,0 +1,200 @@
+"""What importing the target's file does besides binding names: it is run, in the order of the imports, before all else.
+
+A module is evaluated name by name, so a statement whose call sets a class attribute, a `global` or a name through
+`globals()`, and one that sets an attribute of another module, would not be seen. What can be told by its syntax to do
+so is executed; what stands before it in its module is evaluated first, as it was then. Only for modules of the project:
+installed packages are many, and seldom do this to what a model is made of.
+"""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+from typing import TYPE_CHECKING
+
+from modgraph.graph.model import SourceLocation
+from modgraph.prediction import changers, classes, handed, module_effects, names, registries, side_effects, statements
+from modgraph.prediction.frames import Frame, LimitError
+from modgraph.prediction.import_order import Imported, is_installed
+from modgraph.prediction.knowledge.registry import Raised
+from modgraph.prediction.limits import MAX_REPLAYED_STATEMENTS, MAX_REPLAYED_STEPS
+from modgraph.prediction.objects import EnvironmentObject
+from modgraph.prediction.side_effects import Effect
+from modgraph.prediction.values import Address, ClassValue, FunctionValue, Unknown
+from modgraph.source.index import Statement
+from modgraph.source.modules import SourceError, SourceModule
+
+if TYPE_CHECKING:
+    from modgraph.prediction.machine import Interpreter
+
+_DEFINING = ("class", "function", "import")
+
+
+def run(machine: Interpreter, source: SourceModule) -> None:
+    """Runs such statements of the module and of those that it imports; a problem for each that cannot be followed."""
+    if is_installed(source):
+        return
+    imported = registries.imported_with(machine, source.name)
+    modules = [each for each in imported.modules.values() if not is_installed(each)]
+    found = _changers(modules)
+    effects = {each.name: effects for each in modules if (effects := _effects(machine, each, found))}
+    if not effects:
+        return
+    ordered: list[Effect] = []
+    side_effects.in_order(source.name, imported, effects, set(), ordered)
+    reached: dict[str, int] = {}
+    for effect in ordered[:MAX_REPLAYED_STATEMENTS]:
+        _evaluate_before(machine, effect, reached, imported)
+        why = _run_once(machine, effect)
+        if why is not None:
+            line = effect.statement.first_line
+            place = SourceLocation(effect.source.file, line)
+            reason = f"what this statement changes when {effect.source.name} is imported is not known: {why}"
+            machine.base.unfollowed[(effect.source.name, line)] = Unknown(reason, place)
+            machine.problem(reason, None, place)
+
+
+def _changers(modules: list[SourceModule]) -> changers.Changers:
+    """Of the modules that may hold any, and of those that mention these."""
+    looked = [each for each in modules if changers.may_change(each)]
+    while True:
+        found = changers.changers_in(looked)
+        words = found.others | found.arguments
+        further = [each for each in modules if each not in looked and not each.words.isdisjoint(words)] if words else []
+        if not further:
+            return found
+        looked += further
+
+
+def _effects(machine: Interpreter, source: SourceModule, found: changers.Changers) -> list[Effect]:
+    if not changers.may_change(source) and source.words.isdisjoint(found.others | found.arguments):
+        return []
+    try:
+        body = [statement for statement in source.index.body if statement.kind not in _DEFINING]
+    except SourceError:
+        return []
+    return [Effect(source, each) for each in body if _is_effect(machine, source, each, found)]
+
+
+def _is_effect(machine: Interpreter, source: SourceModule, statement: Statement, found: changers.Changers) -> bool:
+    text = "\n".join(source.lines[statement.first_line - 1 : statement.last_line])
+    if "(" not in text and "." not in text:
+        return False
+    try:
+        tree = ast.parse(textwrap.dedent(text))
+    except (SyntaxError, ValueError, RecursionError):
+        return False
+    if changers.is_effect(tree.body, found) or any(map(module_effects.is_default, ast.walk(tree))):
+        return True
+    targets = list(module_effects.attribute_targets(tree))
+    imported = [each for each in targets if changers.root(each) in source.index.imported]
+    if imported:
+        return any(module_effects.is_of_others(machine, source, each) for each in imported)
+    return any(_is_of_a_module(source, name) for name in statement.touched)
+
+
+def _is_of_a_module(source: SourceModule, name: str) -> bool:
+    """The name stands for a module taken from `sys.modules`."""
+    bound = [each for each in source.index.statements.get(name, ()) if name in each.names]
+    return any("sys.modules" in "\n".join(source.lines[each.first_line - 1 : each.last_line]) for each in bound)
+
+
+def _evaluate_before(machine: Interpreter, effect: Effect, reached: dict[str, int], imported: Imported) -> None:
+    """The names that the module, and those that it imports, bind before that statement, as they are bound there."""
+    source, line = effect.source, effect.statement.first_line
+    patched = _attributes_set(effect)
+    for at, other in imported.imports.get(source.name, ()):
+        module = imported.modules.get(other)
+        if patched and module is not None and at < line:
+            _evaluate_imports(machine, module, patched)
+    since = reached.get(source.name, 0)
+    reached[source.name] = line
+    for statement in source.index.body:
+        if not since <= statement.first_line < line:
+            continue
+        if statement.kind == "import":
+            continue
+        for name in statement.names:
+            value = names.global_name(machine, source.name, name)
+            if statement.definition is not None and isinstance(value, ClassValue):
+                for part in statement.definition.body:
+                    for attribute in part.names if part.kind == "assign" else ():
+                        classes.own_attribute(machine, value, attribute)
+    if patched:
+        _evaluate_imports(machine, source, patched, line)
+
+
+def _attributes_set(effect: Effect) -> set[str]:
+    text = "\n".join(effect.source.lines[effect.statement.first_line - 1 : effect.statement.last_line])
+    return {target.attr for target in module_effects.attribute_targets(ast.parse(textwrap.dedent(text)))}
+
+
+def _evaluate_imports(
+    machine: Interpreter, source: SourceModule, attributes: set[str], line: int | None = None
+) -> None:
+    """What the module takes of these names from others, before they are other things there."""
+    for each in source.index.imports:
+        if each.attribute in attributes and (line is None or each.line < line):
+            names.global_name(machine, source.name, each.name)
+
+
+def _run_once(machine: Interpreter, effect: Effect) -> str | None:
+    """Why it is not known what the statement changes; None where it was followed."""
+    key = (effect.source.name, effect.statement.first_line)
+    base = machine.base
+    if key in base.replayed:
+        return None
+    base.replayed.add(key)
+    if base.replayed_steps > MAX_REPLAYED_STEPS:
+        return f"more than {MAX_REPLAYED_STEPS} steps"
+    before = machine.steps
+    try:
+        return _run(machine, effect)
+    except LimitError as limit:
+        if machine.exhausted:
+            raise
+        machine.frames.clear()
+        return str(limit)
+    finally:
+        base.replayed_steps += machine.steps - before
+        machine.steps = before
+
+
+def _run(machine: Interpreter, effect: Effect) -> str | None:
+    source, statement = effect.source, effect.statement
+    values = [names.global_name(machine, source.name, name) for name in statement.names]
+    if values:
+        lost = next((each for each in values if isinstance(each, Unknown) and not each.inert), None)
+        return lost.reason if lost is not None else None
+    if any(_is_done(machine, source, statement, name) for name in statement.touched):
+        return None
+    if handed.is_done(machine, source, statement):
+        return None
+    return _execute(machine, source, statement)
+
+
+def _is_done(machine: Interpreter, source: SourceModule, statement: Statement, name: str) -> bool:
+    """The statement is one of those that make up the value of that name, and so has run with them."""
+    if name not in source.index.names:
+        return False
+    return isinstance(names.global_name(machine, source.name, name), (Address, ClassValue, FunctionValue))
+
+
+def _execute(machine: Interpreter, source: SourceModule, statement: Statement) -> str | None:
+    try:
+        parsed = source.statement(statement)
+    except SourceError as error:
+        return error.message
+    key = (source.name, statement.first_line)
+    with machine.at_module_level():
+        environment = machine.state.allocate(EnvironmentObject())
+        machine.executing[key] = environment
+        machine.frames.append(Frame(source.name, parsed, environment))
+        try:
+            statements.execute(machine, machine.frames[-1], parsed.statements)
+        except Raised as raised:
+            return f"raises {raised}"
+        finally:
+            machine.frames.pop()
+            del machine.executing[key]
+    return None

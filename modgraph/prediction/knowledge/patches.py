@@ -1,0 +1,100 @@
+"""unittest.mock.patch, patch.object and patch.dict around a block: what they put there, and what was there before."""
+
+from __future__ import annotations
+
+from modgraph.prediction.knowledge.registry import Arguments, Machine, constant, known_class, models
+from modgraph.prediction.objects import DictObject, InstanceObject
+from modgraph.prediction.values import FALSE, NONE, Address, Constant, KnownClass, ModuleReference, Unknown, Value
+
+_PATCH = "unittest.mock._patch"
+constant("unittest.mock", ModuleReference("unittest.mock"))
+known_class(_PATCH)
+_OWN = ("in_dict", "values", "clear")
+"""The arguments of patch.dict that are no entries."""
+
+
+@models("unittest.mock.patch", "unittest.mock.patch.object", "unittest.mock.patch.dict")
+def patch(arguments: Arguments, machine: Machine) -> Value:
+    kind = arguments.function.rpartition(".")[2]
+    if kind == "dict":
+        return _patcher(machine, arguments.get(0, "in_dict", NONE), NONE, arguments.get(1, "values", NONE), arguments)
+    if kind == "object":
+        target, name = arguments.get(0, "target", NONE), arguments.get(1, "attribute", NONE)
+        return _patcher(machine, target, name, arguments.get(2, "new", _mock(machine)), arguments)
+    path = arguments.get(0, "target", NONE)
+    if not isinstance(path, Constant) or not isinstance(path.value, str):
+        return machine.unknown("what is patched is not known", path)
+    owner, _, last = path.value.rpartition(".")
+    return _patcher(machine, machine.resolve(owner), Constant(last), arguments.get(1, "new", _mock(machine)), arguments)
+
+
+def _mock(machine: Machine) -> Unknown:
+    return Unknown("a mock stands in its place", machine.where)
+
+
+def _patcher(machine: Machine, target: Value, name: Value, new: Value, arguments: Arguments) -> Value:
+    if name == NONE and arguments.get(2, "clear", FALSE) != FALSE:
+        return machine.unknown("patch.dict that clears is not interpreted")
+    further: dict[Value, Value] = {}
+    if name == NONE:
+        further = {Constant(key): value for key, value in arguments.keywords.items() if key not in _OWN}
+    held = {
+        "target": target,
+        "attribute": name,
+        "new": new,
+        "further": machine.allocate(DictObject(further)),
+        "before": NONE,
+    }
+    return machine.allocate(InstanceObject(KnownClass(_PATCH), held))
+
+
+@models(f"{_PATCH}.__enter__", f"{_PATCH}.start")
+def enter(arguments: Arguments, machine: Machine) -> Value:
+    patcher, held = _held(machine, arguments)
+    target, name, new = held["target"], held["attribute"], held["new"]
+    if isinstance(target, Unknown):
+        machine.problem(f"what is patched is not known: {target.reason}")
+    if name == NONE:
+        entries = machine.state.find(target, DictObject)
+        if isinstance(target, Address) and entries is not None:
+            _keep(machine, patcher, machine.allocate(DictObject(dict(entries.entries), entries.open)))
+            for given in (new, held["further"]):
+                if given != NONE:
+                    machine.call(machine.get_attribute(target, "update"), (given,))
+        return target
+    if not isinstance(name, Constant):
+        machine.problem("which attribute is patched is not known")
+        return new
+    _keep(machine, patcher, machine.get_attribute(target, str(name.value)))
+    machine.set_attribute(target, str(name.value), new)
+    return new
+
+
+@models(f"{_PATCH}.__exit__", f"{_PATCH}.stop")
+def leave(arguments: Arguments, machine: Machine) -> Value:
+    _, held = _held(machine, arguments)
+    target, name, before = held["target"], held["attribute"], held["before"]
+    if name == NONE:
+        kept = machine.state.find(before, DictObject)
+        if isinstance(target, Address) and kept is not None:
+            entries = machine.state.change(target, DictObject)
+            entries.entries, entries.open = dict(kept.entries), kept.open
+    elif isinstance(name, Constant):
+        machine.set_attribute(target, str(name.value), before)
+    return FALSE
+
+
+@models(f"{_PATCH}.__call__")
+def decorate(arguments: Arguments, machine: Machine) -> Value:
+    """A function, or each test of a class, in which the patch holds."""
+    return machine.unknown("a function under mock.patch is not followed")
+
+
+def _keep(machine: Machine, patcher: Address, before: Value) -> None:
+    machine.state.change(patcher, InstanceObject).attributes["before"] = before
+
+
+def _held(machine: Machine, arguments: Arguments) -> tuple[Address, dict[str, Value]]:
+    patcher = arguments.positional[0]
+    assert isinstance(patcher, Address)
+    return patcher, machine.state.change(patcher, InstanceObject).attributes
