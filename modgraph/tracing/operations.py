@@ -224,7 +224,7 @@ class OperationMode(TorchFunctionMode):  # type: ignore[misc]
     def _refused(self, function: Function, arrived: list[Named], error: RuntimeError) -> None:
         stack = self._local.stack
         asked = function.kind is Kind.GAP and _gap_of(function) in SHARES_MEMORY and any(is_fake(t) for _, t in arrived)
-        self._recorder.refusals.note(error, stack[-1].path if stack else "", asked=asked)
+        self.recorder.refusals.note(error, stack[-1].path if stack else "", asked=asked)
 
     def _seeing(self, argument: Any) -> Any:
         """A function of the user's, wrapped so that its operations are seen though its caller has the mode off."""
