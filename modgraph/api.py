@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Watch = Callable[[str], AbstractContextManager[Any]]
 """Told the name of each stage; what it returns is entered while the stage lasts, and may give an
-`isolation.Watcher`."""
+`heard.Watcher`."""
 _MAX_MESSAGE = 2000
 """Characters kept of what an exception says."""
 

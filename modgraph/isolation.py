@@ -22,14 +22,14 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
 import modgraph
-from modgraph import errors
-from modgraph.errors import GraphError, InputError, ModgraphError, TraceError
+from modgraph.errors import GraphError, InputError, TraceError
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.events import DoneEvent, EnterEvent, ErrorEvent, Event, ExitEvent, StartEvent, replay
 from modgraph.graph.model import Graph, Problem
+from modgraph.heard import Heard, Watcher
 from modgraph.options import TraceOptions
 from modgraph.source.inputs import InputSpec
 from modgraph.source.targets import Target
@@ -72,16 +72,6 @@ class TraceResult:
     """Why there is no capture."""
 
 
-class Watcher(Protocol):
-    """Is told what happens in the worker, on another thread."""
-
-    def doing(self, what: str) -> None:
-        """What the worker does now, in words."""
-
-    def event(self, event: Event) -> None:
-        """An event of the traced run."""
-
-
 def trace_in_process(
     target: Target,
     specs: Sequence[InputSpec],
@@ -117,7 +107,7 @@ def trace_in_process(
             "options": encode_fields(options),
             "capture": capture,
         }
-        heard, end = _ask(request, directory, options.timeout, _Heard(on_event, watcher))
+        heard, end = _ask(request, directory, options.timeout, Heard(on_event, watcher))
         output = _tail(directory / "output.txt")
         files = _files_in(directory / "captured")
     graph = _graph(heard, end, options, output)
@@ -142,7 +132,7 @@ def read_checkpoint_in_process(
         tempfile.TemporaryDirectory(prefix="modgraph-", ignore_cleanup_errors=True) as name,
     ):
         request = {"checkpoint": [str(path) for path in paths], "options": encode_fields(options)}
-        heard, end = _ask_once(request, Path(name), options.timeout, _Heard())
+        heard, end = _ask_once(request, Path(name), options.timeout, Heard())
         output = _tail(Path(name) / "output.txt")
     if heard.checkpoint is None:
         raise heard.error or InputError(
@@ -154,7 +144,7 @@ def read_checkpoint_in_process(
     }
 
 
-def _ask(request: dict[str, Any], directory: Path, timeout: float | None, heard: _Heard) -> tuple[_Heard, _End]:
+def _ask(request: dict[str, Any], directory: Path, timeout: float | None, heard: Heard) -> tuple[Heard, _End]:
     """What a worker says to `request`.
 
     A forward that crashes or hangs does so already while inputs are tried out; then nothing is known of where. So
@@ -170,7 +160,7 @@ def _ask(request: dict[str, Any], directory: Path, timeout: float | None, heard:
     return second if second[0].events else first
 
 
-def _ask_once(request: dict[str, Any], directory: Path, timeout: float | None, heard: _Heard) -> tuple[_Heard, _End]:
+def _ask_once(request: dict[str, Any], directory: Path, timeout: float | None, heard: Heard) -> tuple[Heard, _End]:
     (directory / "request.json").write_text(json.dumps(request), "utf-8")
     return heard, _run_worker(directory, timeout, heard)
 
@@ -210,80 +200,7 @@ def _signal_name(number: int) -> str:
     return f"{name} ({meaning})" if meaning else name
 
 
-class _Heard:
-    """What the worker has said so far."""
-
-    def __init__(self, on_event: Callable[[Event], None] | None = None, watcher: Watcher | None = None) -> None:
-        self.events: list[Event] = []
-        self.stage = "starting"
-        self.probing = False
-        self.error: ModgraphError | None = None
-        self.warnings: list[str] = []
-        self.captured: dict[str, Any] | None = None
-        self.checkpoint: dict[str, dict[str, list[int] | str | None]] | None = None
-        self.ended = False
-        self.began = threading.Event()
-        """The worker is through with importing what is not the user's."""
-        self._since = 0.0
-        self._on_event = on_event
-        self._watcher = watcher
-
-    @property
-    def seconds(self) -> float:
-        """How long the user's code has run."""
-        return time.monotonic() - self._since if self.began.is_set() else 0.0
-
-    def anew(self) -> _Heard:
-        """For another worker: nothing heard yet, the same listeners."""
-        return _Heard(self._on_event, self._watcher)
-
-    def line(self, text: str) -> None:
-        """Take in one line."""
-        try:
-            message = json.loads(text)
-        except (ValueError, RecursionError):
-            return  # the last line of a process that died while it wrote
-        if not isinstance(message, dict):
-            return
-        if "event" in message:
-            with contextlib.suppress(GraphError):
-                event = Event.from_record(message)
-                self.events.append(event)
-                if self._on_event is not None:
-                    self._on_event(event)
-                if self._watcher is not None:
-                    self._watcher.event(event)
-        elif "stage" in message:
-            self.stage = message["stage"]
-            self.probing = message.get("probing", False)
-            if message.get("begins") and not self.began.is_set():
-                self._since = time.monotonic()
-                self.began.set()
-            if self._watcher is not None:
-                self._watcher.doing(self.stage)
-        elif "failed" in message:
-            self.error = _error_from(message["failed"])
-        elif "warning" in message:
-            self.warnings.append(message["warning"])
-        elif "captured" in message:
-            self.captured = message["captured"]
-        elif "checkpoint" in message:
-            self.checkpoint = message["checkpoint"]
-        elif "end" in message:
-            self.ended = True
-
-
-def _error_from(fields: dict[str, Any]) -> ModgraphError:
-    kind = getattr(errors, fields.pop("kind"), TraceError)
-    if issubclass(kind, TraceError):
-        names: tuple[str, ...] = ("module", "file", "line", "hint")
-    else:
-        names = ("file", "line", "column", "text", "hint")
-    made: ModgraphError = kind(fields["message"], **{name: fields[name] for name in names})
-    return made
-
-
-def _run_worker(directory: Path, timeout: float | None, heard: _Heard) -> _End:
+def _run_worker(directory: Path, timeout: float | None, heard: Heard) -> _End:
     """Start the worker, listen until it has ended, and leave nothing of it behind."""
     with (directory / "output.txt").open("wb") as output, _channel(directory) as (name, handed_down, reading):
         root = str(Path(modgraph.__file__).resolve().parent.parent)
@@ -313,7 +230,7 @@ def _run_worker(directory: Path, timeout: float | None, heard: _Heard) -> _End:
         return _End(process.returncode, timed_out)
 
 
-def _ends_in_time(process: subprocess.Popen[bytes], timeout: float | None, heard: _Heard, listening: bool) -> bool:
+def _ends_in_time(process: subprocess.Popen[bytes], timeout: float | None, heard: Heard, listening: bool) -> bool:
     """Wait for the process; when half of its time is over, it must be through with trying out inputs. Its time begins
     with the user's code, if that can be heard: what it takes to import torch says nothing of that."""
     if timeout is None:
@@ -347,7 +264,7 @@ def _channel(directory: Path) -> Iterator[tuple[str, tuple[int, ...], IO[bytes]]
         yield str(path), (), file
 
 
-def _listen(reading: IO[bytes], heard: _Heard) -> None:
+def _listen(reading: IO[bytes], heard: Heard) -> None:
     with reading:
         for line in reading:
             heard.line(line.decode("utf-8", "replace"))
@@ -401,7 +318,7 @@ def _ended_by_signals() -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL)
 
 
-def _graph(heard: _Heard, end: _End, options: TraceOptions, output: str) -> Graph:
+def _graph(heard: Heard, end: _End, options: TraceOptions, output: str) -> Graph:
     events = list(heard.events)
     if not events or not isinstance(events[0], StartEvent):
         raise heard.error or _never_ran(heard, end, options, output)
@@ -409,10 +326,13 @@ def _graph(heard: _Heard, end: _End, options: TraceOptions, output: str) -> Grap
     if not finished:
         events.append(_broken_off(events, heard, end, options, output))
     graph = _replayed(events)
-    if not heard.warnings or graph.complete:
+    messages = [] if graph.complete else list(heard.warnings)
+    if heard.n_malformed:
+        messages.append(f"something else wrote into the pipe of the trace: {heard.n_malformed} lines make no sense")
+    if not messages:
         return graph
     builder = GraphBuilder.of(graph)
-    builder.problems.extend(Problem(stage="trace", message=message, module="") for message in heard.warnings)
+    builder.problems.extend(Problem(stage="trace", message=message, module="") for message in messages)
     return builder.build()
 
 
@@ -445,12 +365,12 @@ def _replayed(events: list[Event]) -> Graph:
     return replay([*events[:sound], *told, ErrorEvent(message=message)])
 
 
-def _never_ran(heard: _Heard, end: _End, options: TraceOptions, output: str) -> TraceError:
+def _never_ran(heard: Heard, end: _End, options: TraceOptions, output: str) -> TraceError:
     why = _why(end, options, output)
     return TraceError(f"{why} while {heard.stage}", hint="use --static, which executes nothing of the file")
 
 
-def _broken_off(events: list[Event], heard: _Heard, end: _End, options: TraceOptions, output: str) -> ErrorEvent:
+def _broken_off(events: list[Event], heard: Heard, end: _End, options: TraceOptions, output: str) -> ErrorEvent:
     """What stopped the run, at the call that had begun last and not ended."""
     if heard.error is not None:
         why = heard.error.message

@@ -16,6 +16,7 @@ from modgraph import api, errors
 from modgraph.errors import InputError, TargetError, TraceError
 from modgraph.graph.events import DoneEvent, EnterEvent, Event, StartEvent
 from modgraph.graph.serial import from_json
+from modgraph.heard import Heard
 from modgraph.isolation import TraceResult, trace_in_process
 from modgraph.options import TraceOptions
 from modgraph.source.inputs import parse_input
@@ -344,6 +345,54 @@ def test_a_record_that_contradicts_itself_gives_what_was_said_before(tmp_path: P
 
     assert called(result)[:4] == ["", "before", "middle", "middle.0"]
     assert any("contradicts itself" in problem.message for problem in result.graph.problems)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"3",
+        b"[]",
+        b"{}",
+        b"not json",
+        b'{"failed": 3}',
+        b'{"failed": {"kind": "annotations", "message": "x"}}',
+        b'{"failed": {"kind": "TraceError", "message": 3, "module": 4, "file": 5, "line": "x", "hint": 1}}',
+        b'{"stage": {}}',
+        b'{"stage": "x", "probing": 7}',
+        b'{"warning": 1}',
+        b'{"captured": 1}',
+        b'{"checkpoint": {"a": [1]}}',
+        b'{"event": "enter", "call": []}',
+        b'{"event": ["x"]}',
+        b'{"event": null}',
+        b"\xff\xfe",
+        b"[" * 100_000,
+    ],
+    ids=lambda line: line[:40].decode("latin-1"),
+)
+def test_a_line_that_no_worker_writes_is_counted_and_changes_nothing(line: bytes) -> None:
+    heard = Heard(None)
+    before = {name: value for name, value in vars(heard).items() if name != "n_malformed"}
+    heard.line(line.decode("utf-8", "replace") + "\n")
+    assert heard.n_malformed == 1
+    heard.line('{"event": "done"')  # cut off, without an end of line: the process has died
+    assert heard.n_malformed == 1
+    assert {name: value for name, value in vars(heard).items() if name != "n_malformed"} == before
+
+
+def test_a_line_that_makes_no_sense_is_a_problem_and_what_was_recorded_stays(tmp_path: Path) -> None:
+    steal = """
+        for name in os.listdir('/proc/self/fd'):
+            try:
+                if 'pipe' in os.readlink(f'/proc/self/fd/{name}'):
+                    os.write(int(name), b'{"failed": 3}\\n{"failed": {"kind": "annotations", "message": 1}}\\n')
+            except OSError:
+                pass
+    """
+    result = death(tmp_path, steal)
+
+    assert called(result) == ["", "before", "middle", "middle.0", "after"]
+    assert any("make no sense" in problem.message for problem in result.graph.problems)
 
 
 def test_events_are_not_written_into_a_file_that_took_the_place_of_the_channel(tmp_path: Path) -> None:

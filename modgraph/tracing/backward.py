@@ -115,7 +115,7 @@ def leaves_of(loss: torch.Tensor) -> list[torch.Tensor]:
 
 
 def without_history(arguments: Any) -> Any:
-    """The same arguments, with a leaf of the same values in place of each tensor that has a history of its own.
+    """The same arguments, with the same values in place of each tensor that has a history of its own.
 
     A backward pass through that history would add gradients to the caller's tensors and free the graph behind them.
 
@@ -124,19 +124,27 @@ def without_history(arguments: Any) -> Any:
     """
     made: dict[int, torch.Tensor] = {}
 
-    def leaf(value: Any) -> Any:
-        if isinstance(value, torch.Tensor) and value.grad_fn is not None:
+    def fresh(value: Any) -> Any:
+        if issubclass(type(value), torch.Tensor) and value.grad_fn is not None:
             if id(value) not in made:
-                made[id(value)] = value.detach().requires_grad_()
+                made[id(value)] = _writable(value)
             return made[id(value)]
         return value
 
     if all(tensor.grad_fn is None for _, tensor in tensors_in(arguments, "")):
         return arguments
-    arguments = pytree.tree_map(leaf, arguments)
-    if any(tensor.grad_fn is not None for _, tensor in tensors_in(arguments, "")):
+    arguments = pytree.tree_map(fresh, arguments)
+    new = {id(tensor) for tensor in made.values()}
+    if any(tensor.grad_fn is not None and id(tensor) not in new for _, tensor in tensors_in(arguments, "")):
         raise ValueError("no backward pass: an argument holds a tensor with a history of its own; detach it first")
     return arguments
+
+
+def _writable(tensor: torch.Tensor) -> torch.Tensor:
+    """The same values without a history, as what a leaf gives: into a leaf itself no model may write."""
+    with torch.enable_grad():
+        leaf = tensor.detach().requires_grad_()
+        return leaf.clone()
 
 
 def loss_of(result: Any) -> torch.Tensor | None:

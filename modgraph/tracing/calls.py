@@ -8,11 +8,10 @@ from __future__ import annotations
 import contextlib
 import functools
 import gc
-import inspect
 import sys
 import types
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import nn
@@ -23,10 +22,12 @@ from modgraph.tracing.patches import Patches, one_at_a_time
 from modgraph.tracing.recorder import Recorder
 from modgraph.tracing.shortcuts import NOT_PLAIN
 from modgraph.tracing.sites import stop_at
+from modgraph.tracing.stand_ins import StandIn
 from modgraph.tracing.tensors import EXACT, quietly
 
 _FRAMES_PER_CALL = (5, 3)
 """Python frames of a module's call while it is traced, and bare."""
+_tracing_state = torch._C._get_tracing_state
 
 _RECORDED_OBJECTS = 10
 """Objects recorded of one call or operation, about; a model itself leaves about one tensor."""
@@ -43,10 +44,10 @@ def recorded_calls(recorder: Recorder) -> Iterator[None]:
         sys.setrecursionlimit(sys.getrecursionlimit() * traced // bare + 200)
         _patch_module(recorder, patches)
         for kind in recorder.tree.new_classes():
-            _patch_class(recorder, patches, kind)
-        recorder.on_new_class = lambda kind: _patch_class(recorder, patches, kind)
+            patch_class(recorder, patches, kind)
+        recorder.on_new_class = lambda kind: patch_class(recorder, patches, kind)
         for module, _ in recorder.tree.modules():
-            _patch_instance(recorder, patches, module)
+            patch_instance(recorder, patches, module)
         watch_doors(recorder, patches)
         _run_uncompiled(patches, undo)
         undo.callback(setattr, recorder.local, "stack", recorder.local.stack)
@@ -75,9 +76,9 @@ def _put_back_threshold(ours: tuple[int, int, int], before: tuple[int, int, int]
         gc.set_threshold(*before)
 
 
-def _in_frame(recorder: Recorder) -> Callable[..., Any]:
+def _in_frame(watch: Watch) -> Callable[..., Any]:
     """A function that calls another inside an open frame, and closes it with what comes out."""
-    leave, fail = recorder.exit, recorder.fail
+    leave, fail = watch.exit, watch.fail
 
     def run(frame: Frame, function: Callable[..., Any], self: nn.Module, args: Any, kwargs: Any) -> Any:
         try:
@@ -149,7 +150,26 @@ def _patch_module(recorder: Recorder, patches: Patches) -> None:
     patches.replace(nn.Module, "_call_impl", _call_impl)
 
 
-def _patch_class(recorder: Recorder, patches: Patches, kind: type) -> None:
+class Watch(Protocol):
+    """Who is told of calls: a `Recorder`, or what measures them."""
+
+    local: Any
+    """Has the open calls of each thread as `stack`; None in a thread that takes no part."""
+    originals: dict[Any, Callable[..., Any]]
+
+    def enter(
+        self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], /, *, direct: bool, depth: int
+    ) -> Any:
+        """A call begins; gives what is open on the stack, which has `module` and `awaits_call`."""
+
+    def exit(self, frame: Any, result: Any, /) -> None:
+        """It ends with a result."""
+
+    def fail(self, frame: Any, error: BaseException, /) -> None:
+        """It ends with an exception."""
+
+
+def patch_class(watch: Watch, patches: Patches, kind: type) -> None:
     """See `module.forward(...)` called directly, and a `__call__` that is not `Module`'s, of a class and its bases."""
     if issubclass(kind, torch.jit.ScriptModule):
         return
@@ -157,55 +177,82 @@ def _patch_class(recorder: Recorder, patches: Patches, kind: type) -> None:
         if owner is nn.Module:
             continue
         forward, call = vars(owner).get("forward"), vars(owner).get("__call__")
-        if isinstance(forward, types.FunctionType):
-            wrapper = _recording(recorder, forward)
+        if type(forward) is types.FunctionType:
+            wrapper = _Recording(watch, forward)
             if patches.replace(owner, "forward", wrapper):
-                recorder.originals[wrapper] = forward
-        if isinstance(call, types.FunctionType) and issubclass(owner, nn.Module):
-            patches.replace(owner, "__call__", _recording(recorder, call, replaces_call=True))
+                watch.originals[wrapper] = forward
+        if type(call) is types.FunctionType and issubclass(owner, nn.Module):
+            patches.replace(owner, "__call__", _Recording(watch, call, replaces_call=True))
 
 
-def _patch_instance(recorder: Recorder, patches: Patches, module: nn.Module) -> None:
+def patch_instance(watch: Watch, patches: Patches, module: nn.Module) -> None:
     """See the `forward` of one module called directly, that was set on the instance."""
     state = vars(module)
     forward = state.get("forward")
     if not callable(forward) or isinstance(forward, nn.Module) or isinstance(module, torch.jit.ScriptModule):
         return
-    if getattr(forward, "__self__", None) not in (None, module) and isinstance(forward.__self__, nn.Module):
+    if type(forward) is types.MethodType and forward.__self__ is module:
+        # Again a bound method, so that a deep copy of the module has its own.
+        patches.replace_item(state, "forward", types.MethodType(_Recording(watch, forward.__func__), module))
         return
-
-    @functools.wraps(forward)
-    def bound(*args: Any, **kwargs: Any) -> Any:
-        return recording(module, *args, **kwargs)
-
-    def unbound(_: nn.Module, *args: Any, **kwargs: Any) -> Any:
-        return forward(*args, **kwargs)
-
-    recording = _recording(recorder, unbound)
-    patches.replace_item(state, "forward", bound)
+    if isinstance(getattr(forward, "__self__", None), nn.Module):
+        return
+    patches.replace_item(state, "forward", _OwnForward(watch, forward, module))
 
 
-def _recording(recorder: Recorder, original: Callable[..., Any], *, replaces_call: bool = False) -> Callable[..., Any]:
-    """A method of modules that opens a call around `original`, unless it runs inside that call already."""
-    local, enter, run = recorder.local, recorder.enter, _in_frame(recorder)
-    tracing_state = torch._C._get_tracing_state
+class _Recording(StandIn):
+    """A method of modules that opens a call around the original, unless it runs inside that call already."""
 
-    @functools.wraps(original)
-    def method(self: nn.Module, *args: Any, **kwargs: Any) -> Any:
+    __slots__ = ("_parts",)
+    _parts: tuple[Any, Callable[..., Any], Callable[..., Any], bool]
+
+    def __init__(self, watch: Watch, original: Callable[..., Any], *, replaces_call: bool = False) -> None:
+        super().__init__(original)
+        object.__setattr__(self, "_parts", (watch.local, watch.enter, _in_frame(watch), replaces_call))
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __call__(self, module: nn.Module, /, *args: Any, **kwargs: Any) -> Any:
+        local, enter, run, replaces_call = self._parts
         stack = local.stack
         # Of the module on top it is the call itself, or `super().forward(...)`.
-        if stack is None or (stack and stack[-1].module is self) or tracing_state() is not None:
-            return original(self, *args, **kwargs)
-        if not isinstance(self, nn.Module):
-            return original(self, *args, **kwargs)
+        if stack is None or (stack and stack[-1].module is module) or _tracing_state() is not None:
+            return self.original(module, *args, **kwargs)
+        if not issubclass(type(module), nn.Module):
+            return self.original(module, *args, **kwargs)
         with quietly():
-            frame = enter(self, args, kwargs, direct=not replaces_call, depth=2)
+            frame = enter(module, args, kwargs, direct=not replaces_call, depth=2)
         frame.awaits_call = replaces_call
-        return run(frame, original, self, args, kwargs)
+        return run(frame, self.original, module, args, kwargs)
 
-    with contextlib.suppress(ValueError, TypeError):  # who asks a wrapper for its arguments is told the original's
-        method.__signature__ = inspect.signature(original)  # type: ignore[attr-defined]
-    return method
+
+class _OwnForward(StandIn):
+    """The `forward` that was set on one module, and takes no module: a function, a partial, another object's method."""
+
+    __slots__ = ("_parts",)
+    _parts: tuple[Any, Callable[..., Any], Callable[..., Any], nn.Module]
+
+    def __init__(self, watch: Watch, original: Callable[..., Any], module: nn.Module) -> None:
+        super().__init__(original)
+        object.__setattr__(self, "_parts", (watch.local, watch.enter, _in_frame(watch), module))
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        local, enter, run, module = self._parts
+        stack = local.stack
+        if stack is None or _tracing_state() is not None or (stack and self._is_of(stack[-1].module)):
+            return self.original(*args, **kwargs)
+        with quietly():
+            frame = enter(module, args, kwargs, direct=True, depth=2)
+        return run(frame, _without_module(self.original), module, args, kwargs)
+
+    def _is_of(self, module: nn.Module) -> bool:
+        """Also of a shallow copy, which has the same one."""
+        return module is self._parts[3] or vars(module).get("forward") is self
+
+
+def _without_module(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda _, *args, **kwargs: function(*args, **kwargs)
 
 
 def _run_uncompiled(patches: Patches, undo: contextlib.ExitStack) -> None:

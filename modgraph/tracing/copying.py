@@ -44,12 +44,12 @@ def _attribute(value: Any, memo: dict[int, Any]) -> Any:
         # What a half-made copy left behind must not be taken for a whole one.
         for key in list(memo)[known:]:
             del memo[key]
-        if isinstance(value, UninitializedBuffer):
+        if issubclass(type(value), UninitializedBuffer):
             make: Any = UninitializedBuffer  # torch's own hints lack its arguments
             return make(requires_grad=value.requires_grad, device=value.device, dtype=value.dtype)
         if type(value) is dict:  # a module's buffers: the copy must not write into the original's
             return {key: _attribute(item, memo) for key, item in value.items()}
-        if isinstance(value, torch.Tensor):
+        if issubclass(type(value), torch.Tensor):
             return value.detach().clone()
         return value
 
@@ -59,7 +59,7 @@ def _rebind(module: nn.Module, made: nn.Module, memo: dict[int, Any]) -> None:
     before, now = vars(module), vars(made)
     if "_torchdynamo_orig_callable" in now and "_orig_mod" in now.get("_modules", ()):
         now["forward"] = now["_modules"]["_orig_mod"].__call__  # else the compiled one of the original
-    stores = [value for name, value in now.items() if isinstance(value, dict) and value is not before[name]]
+    stores = [value for name, value in now.items() if issubclass(type(value), dict) and value is not before[name]]
     for store in (now, *stores):
         for name, value in list(store.items()):
             if type(value) is types.FunctionType:

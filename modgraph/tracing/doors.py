@@ -5,13 +5,9 @@ Threads, scripted functions, setters and constructors made in C, swapped tensors
 
 from __future__ import annotations
 
-import _thread
-import contextlib
 import functools
 import sys
-import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import torch
@@ -20,56 +16,22 @@ import torch.utils.dlpack
 from modgraph.tracing.operations import Function, Kind
 from modgraph.tracing.patches import Patches
 from modgraph.tracing.recorder import Recorder
-from modgraph.tracing.tensors import quietly
+from modgraph.tracing.refusals import watch_numbers
+from modgraph.tracing.tensors import quietly, tensors_in
+from modgraph.tracing.threads import follow_threads
 
 
 def watch_doors(recorder: Recorder, patches: Patches) -> None:
     """Put a watch on every door; `patches` takes them off."""
-    _patch_threads(recorder, patches)
-    _patch_raw_threads(recorder, patches)
+    follow_threads(patches.replace, lambda: None if recorder.local.stack is None else recorder.fork())
     _patch_scripted_functions(recorder, patches)
     _patch_setters(recorder, patches)
     _patch_unseen_functions(recorder, patches)
     _patch_swaps(recorder, patches)
     _patch_disabling(recorder, patches)
+    _patch_backward(recorder, patches)
+    watch_numbers(recorder.refused, patches)
     _patch_functionalization(recorder, patches)
-
-
-def _patch_threads(recorder: Recorder, patches: Patches) -> None:
-    """Threads started, and tasks handed to a pool, inside the traced call go on with its open call."""
-    start: Callable[..., Any] = vars(threading.Thread)["start"]
-    bootstrap: Callable[..., Any] | None = vars(threading.Thread).get("_bootstrap_inner")
-    submit: Callable[..., Any] = vars(ThreadPoolExecutor)["submit"]
-    started: dict[int, Any] = {}
-
-    @functools.wraps(start)
-    def traced_start(self: threading.Thread) -> None:
-        if recorder.local.stack is not None:
-            started[id(self)] = (self, recorder.fork())
-        start(self)
-
-    def traced_bootstrap(self: threading.Thread) -> None:
-        assert bootstrap is not None
-        _, inside = started.pop(id(self), (self, contextlib.nullcontext))
-        with inside():
-            bootstrap(self)
-
-    @functools.wraps(submit)
-    def traced_submit(self: ThreadPoolExecutor, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-        if recorder.local.stack is None:
-            return submit(self, fn, *args, **kwargs)
-        inside = recorder.fork()
-
-        def task(*args: Any, **kwargs: Any) -> Any:
-            with inside():
-                return fn(*args, **kwargs)
-
-        return submit(self, task, *args, **kwargs)
-
-    if bootstrap is not None:
-        patches.replace(threading.Thread, "start", traced_start)
-        patches.replace(threading.Thread, "_bootstrap_inner", traced_bootstrap)
-    patches.replace(ThreadPoolExecutor, "submit", traced_submit)
 
 
 def _patch_scripted_functions(recorder: Recorder, patches: Patches) -> None:
@@ -82,27 +44,12 @@ def _patch_scripted_functions(recorder: Recorder, patches: Patches) -> None:
             return original(self, *args, **kwargs)
         name = str(getattr(self, "qualified_name", self.name)).removeprefix("__torch__.")
         bound = recorder.unseen(functools.partial(original, self))
+        with quietly():
+            for _, tensor in tensors_in((args, kwargs), ""):
+                recorder.before_write(tensor)
         return recorder.mode.recorded(Function(Kind.OPERATION, name), bound, args, kwargs)
 
     patches.replace(kind, "__call__", call)
-
-
-def _patch_raw_threads(recorder: Recorder, patches: Patches) -> None:
-    start: Callable[..., Any] = _thread.start_new_thread
-
-    @functools.wraps(start)
-    def traced_start(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Any = None) -> Any:
-        if recorder.local.stack is None:
-            return start(function, args, kwargs or {})
-        inside = recorder.fork()
-
-        def run(*args: Any, **kwargs: Any) -> None:
-            with inside():
-                function(*args, **kwargs)
-
-        return start(run, args, kwargs or {})
-
-    patches.replace(_thread, "start_new_thread", traced_start)
 
 
 def _patch_setters(recorder: Recorder, patches: Patches) -> None:
@@ -189,6 +136,22 @@ def _patch_disabling(recorder: Recorder, patches: Patches) -> None:
         return original()
 
     patches.replace(torch._C, "DisableTorchFunction", disable)
+
+
+def _patch_backward(recorder: Recorder, patches: Patches) -> None:
+    """Gradients that are there already are added to, in C++."""
+    original: Callable[..., Any] | None = getattr(torch.autograd, "_engine_run_backward", None)
+    if original is None:
+        recorder.before_backward()
+        return
+
+    @functools.wraps(original)
+    def run_backward(*args: Any, **kwargs: Any) -> Any:
+        if kwargs.get("accumulate_grad", True):
+            recorder.before_backward()
+        return original(*args, **kwargs)
+
+    patches.replace(torch.autograd, "_engine_run_backward", run_backward)
 
 
 def _patch_functionalization(recorder: Recorder, patches: Patches) -> None:

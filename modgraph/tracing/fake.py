@@ -144,7 +144,7 @@ def convert(model: nn.Module, mode: Any, device: str = "cpu") -> None:
     for module in every_module(model):
         for store in (module._parameters, module._buffers, vars(module)):
             for name, value in list(store.items()):
-                if isinstance(value, torch.Tensor):
+                if issubclass(type(value), torch.Tensor):
                     store[name] = faked(value)
                 elif store is vars(module) and type(value) in (list, dict):
                     _convert_inside(value, faked)
@@ -153,7 +153,7 @@ def convert(model: nn.Module, mode: Any, device: str = "cpu") -> None:
 def _convert_inside(container: Any, faked: Callable[[torch.Tensor], torch.Tensor]) -> None:
     items = list(container.items()) if isinstance(container, dict) else list(enumerate(container))
     for key, value in items:
-        if isinstance(value, torch.Tensor):
+        if issubclass(type(value), torch.Tensor):
             container[key] = faked(value)
 
 
@@ -163,7 +163,7 @@ def fake_copy(model: nn.Module, mode: Any) -> nn.Module:
     for module in every_module(model):
         for store in (module._parameters, module._buffers, vars(module)):
             for leaf in pytree.tree_leaves(dict(store)):
-                if isinstance(leaf, torch.Tensor) and id(leaf) not in memo:
+                if issubclass(type(leaf), torch.Tensor) and id(leaf) not in memo:
                     memo[id(leaf)] = to_fake(leaf, mode)
     return copied(model, memo)
 
@@ -176,7 +176,7 @@ def arguments_to_fake(
         return args, kwargs
 
     def faked(value: Any) -> Any:
-        if not isinstance(value, torch.Tensor):
+        if not issubclass(type(value), torch.Tensor):
             return value
         known = type(value) is torch.Tensor and not value.dtype.is_floating_point and mode.may_turn_const(value)
         return with_values(value, mode) if known else to_fake(value, mode)

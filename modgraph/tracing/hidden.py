@@ -76,11 +76,11 @@ def _held_modules(
     pending: deque[_Place] = deque(_attributes(module))
     while pending and len(visited) < MAX_VISITED:
         place, value, depth, objects = pending.popleft()
-        if isinstance(value, nn.Module):
+        if issubclass(type(value), nn.Module):
             if value is not module and id(value) not in registered:
                 yield place, value
             continue
-        if isinstance(value, _ATOMS) or id(value) in visited or id(value) in barren or depth > MAX_DEPTH:
+        if issubclass(type(value), _ATOMS) or id(value) in visited or id(value) in barren or depth > MAX_DEPTH:
             continue
         visited[id(value)] = value
         if depth <= _SHALLOW:
@@ -101,7 +101,7 @@ def _attributes(module: nn.Module) -> Iterator[_Place]:
         if kind.__module__.split(".")[0] in ("torch", "builtins", "typing", "abc"):
             continue
         for name, value in vars(kind).items():
-            if isinstance(value, _CLASS_LEVEL) and name not in state and not name.startswith("__"):
+            if issubclass(type(value), _CLASS_LEVEL) and name not in state and not name.startswith("__"):
                 yield name, value, 0, 0
 
 
@@ -109,25 +109,25 @@ def _contents(value: Any, place: str, registered: set[int]) -> tuple[list[tuple[
     """What `value` holds, by place; and whether it is a plain object."""
     if type(value) is list:
         return [(f"{place}[{index}]", item) for index, item in enumerate(value) if id(item) not in registered], False
-    if isinstance(value, SEQUENCES):
+    if issubclass(type(value), SEQUENCES):
         return items_of(value, place), False
-    if isinstance(value, dict | types.MappingProxyType):
-        pairs = list(dict.items(value) if isinstance(value, dict) else value.items())
+    if issubclass(type(value), dict | types.MappingProxyType):
+        pairs = list(dict.items(value) if issubclass(type(value), dict) else value.items())
         places = [(f"{place}[{_key(key, index)}]", item) for index, (key, item) in enumerate(pairs)]
         return places + [(f"{place}.keys()[{index}]", key) for index, (key, _) in enumerate(pairs)], False
-    if isinstance(value, set | frozenset):
-        items: Iterator[Any] = set.__iter__(value) if isinstance(value, set) else frozenset.__iter__(value)
+    if issubclass(type(value), set | frozenset):
+        items: Iterator[Any] = set.__iter__(value) if issubclass(type(value), set) else frozenset.__iter__(value)
         ordered = sorted(items, key=_order)
         return [(f"{place}[{index}]", item) for index, item in enumerate(ordered)], False
-    if isinstance(value, functools.partial):
+    if issubclass(type(value), functools.partial):
         arguments = [(f"{place}.args[{index}]", item) for index, item in enumerate(value.args)]
         keywords = [(f"{place}.keywords[{name!r}]", item) for name, item in value.keywords.items()]
         return [(f"{place}.func", value.func), *arguments, *keywords], False
-    if isinstance(value, types.MethodType):
+    if issubclass(type(value), types.MethodType):
         return [(f"{place}.__self__", value.__self__), (place, value.__func__)], False
-    if isinstance(value, types.FunctionType):
+    if issubclass(type(value), types.FunctionType):
         return _function_contents(value, place), False
-    if isinstance(value, weakref.ref):
+    if issubclass(type(value), weakref.ref):
         return [(f"{place}()", value())], False
     if type(value).__module__.split(".")[0] in ("torch", "builtins", "numpy"):
         return [], False
@@ -147,11 +147,11 @@ def _function_contents(function: types.FunctionType, place: str) -> list[tuple[s
 def _order(item: Any) -> tuple[str, list[tuple[str, list[int]]], str]:
     """What a member of a set is sorted by, as sets have another order on each run: class, tensors, plain attributes."""
     name = f"{type(item).__module__}.{type(item).__qualname__}"
-    if isinstance(item, str | int | float | bool | bytes):
+    if issubclass(type(item), str | int | float | bool | bytes):
         return (name, [], repr(item))
     tensors: list[tuple[str, list[int]]] = []
     plain: list[str] = []
-    for _, module in registered_modules(item) if isinstance(item, nn.Module) else ():
+    for _, module in registered_modules(item) if issubclass(type(item), nn.Module) else ():
         state = instance_state(module)
         for store in ("_parameters", "_buffers"):
             for key, tensor in (state.get(store) or {}).items():
@@ -163,10 +163,10 @@ def _order(item: Any) -> tuple[str, list[tuple[str, list[int]]], str]:
 
 def _key(key: Any, position: int) -> str:
     """Text of a dict's key, where it has one that is the same on every run."""
-    if isinstance(key, enum.Enum):
+    if issubclass(type(key), enum.Enum):
         return f"{type(key).__name__}.{key.name}"
-    if isinstance(key, str | int | float | bool | bytes | type(None)):
+    if issubclass(type(key), str | int | float | bool | bytes | type(None)):
         return repr(key)
-    if isinstance(key, tuple) and all(isinstance(part, str | int | float | bool | type(None)) for part in key):
+    if issubclass(type(key), tuple) and all(isinstance(part, str | int | float | bool | type(None)) for part in key):
         return repr(tuple(key))
-    return key.__qualname__ if isinstance(key, type) else f"#{position}"
+    return key.__qualname__ if issubclass(type(key), type) else f"#{position}"

@@ -23,8 +23,13 @@ class KeptTensor:
         self._requires_grad = tensor.requires_grad
         self._is_leaf = tensor.is_leaf
         self._values: torch.Tensor | None = None
-        self._gradient = tensor.grad if tensor.is_leaf else None
-        self._gradient_values = _copy(self._gradient) if self._gradient is not None else None
+        self.gradient = tensor.grad if tensor.is_leaf else None
+        """What it had as `grad`: a tensor of which the values are kept by itself."""
+
+    @property
+    def has_its_gradient(self) -> bool:
+        """Whether the gradient stands where it stood."""
+        return self.gradient is not None and self._tensor.grad is self.gradient
 
     def keep_values(self) -> None:
         """Copy the values, once: those that the memory has now."""
@@ -33,8 +38,7 @@ class KeptTensor:
 
     def set_gradient_aside(self) -> None:
         """Let the tensor have no gradient until `restore`, and so its gradient stay untouched."""
-        if self._is_leaf and self._gradient is not None:
-            self._gradient_values = None
+        if self.gradient is not None:
             self._tensor.grad = None
 
     def restore(self) -> None:
@@ -51,10 +55,8 @@ class KeptTensor:
                 tensor.detach_()
             if tensor.requires_grad != self._requires_grad:
                 tensor.requires_grad_(self._requires_grad)
-            if tensor.grad is not self._gradient:
-                tensor.grad = self._gradient
-            if self._gradient is not None and self._gradient_values is not None:
-                _put_back(self._gradient.data, self._gradient_values)
+            if tensor.grad is not self.gradient:
+                tensor.grad = self.gradient
 
 
 def storage_of(tensor: torch.Tensor) -> int:

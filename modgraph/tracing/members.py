@@ -29,14 +29,14 @@ def every_module(model: nn.Module) -> Iterator[nn.Module]:
     waiting: list[Any] = [model]
     while waiting:
         value = waiting.pop()
-        if not isinstance(value, nn.Module | list | tuple | dict | set) or id(value) in seen:
+        if not issubclass(type(value), nn.Module | list | tuple | dict | set) or id(value) in seen:
             continue
         seen.add(id(value))
-        if isinstance(value, nn.Module):
+        if issubclass(type(value), nn.Module):
             yield value
             waiting.extend(reversed([*value._modules.values(), *vars(value).values()]))
         else:
-            waiting.extend(reversed(list(value.values()) if isinstance(value, dict) else list(value)))
+            waiting.extend(reversed(list(value.values()) if issubclass(type(value), dict) else list(value)))
 
 
 def parameters(model: nn.Module) -> Iterator[nn.Parameter]:

@@ -20,7 +20,7 @@ from torch.overrides import TorchFunctionMode
 
 from modgraph.tracing.recipes import slots_in
 from modgraph.tracing.shortcuts import ARGUMENT_NAMES, NOT_PLAIN, PlainOperations
-from modgraph.tracing.tensors import ATOMS, EXACT, Named, is_plain_slice, quietly, tensors_in
+from modgraph.tracing.tensors import ATOMS, EXACT, Named, is_fake, is_plain_slice, quietly, tensors_in
 
 if TYPE_CHECKING:
     from modgraph.tracing.raw_events import Taken
@@ -212,10 +212,19 @@ class OperationMode(TorchFunctionMode):  # type: ignore[misc]
         if function.kind is Kind.HIGHER_ORDER:
             result = func(*map(self._seeing, args), **{name: self._seeing(value) for name, value in kwargs.items()})
         else:
-            result = func(*args, **kwargs)
+            try:
+                result = func(*args, **kwargs)
+            except RuntimeError as error:
+                self._refused(function, arrived, error)
+                raise
         with quietly():
             self._after(function, arrived, flows, versions, args, kwargs, result, step)
         return result
+
+    def _refused(self, function: Function, arrived: list[Named], error: RuntimeError) -> None:
+        stack = self._local.stack
+        asked = function.kind is Kind.GAP and _gap_of(function) in SHARES_MEMORY and any(is_fake(t) for _, t in arrived)
+        self.recorder.refusals.note(error, stack[-1].path if stack else "", asked=asked)
 
     def _seeing(self, argument: Any) -> Any:
         """A function of the user's, wrapped so that its operations are seen though its caller has the mode off."""

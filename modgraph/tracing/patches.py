@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
+from collections.abc import Iterator
 from typing import Any
 
-one_at_a_time = threading.RLock()
-"""Held from the first look at a model until it is as before: patches, flags and generators are of the process."""
+from modgraph.errors import TraceError
+from modgraph.tracing.threads import Inside, follow_threads
 
 
 class Patches:
@@ -38,3 +40,62 @@ class Patches:
         """Set `mapping[name]`, which there is."""
         self._undo.callback(mapping.__setitem__, name, mapping[name])
         mapping[name] = value
+
+
+class _Descent(threading.local):
+    trace: object | None = None
+    """The trace in which this thread takes part, or last did: it holds the lock, or descends from one that does."""
+
+
+class _OneAtATime:
+    """A lock that one thread may take several times over, and that knows the threads which its holder has started.
+
+    One of those, waiting for its turn, would wait for ever where the holder waits for it to end.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._depth = 0
+        self._trace: object | None = None
+        self._here = _Descent()
+        self._undo = contextlib.ExitStack()
+
+    def __enter__(self) -> None:
+        if not self._lock.acquire(blocking=False):
+            if self._takes_part():
+                raise TraceError(
+                    "a model that is being traced has started a thread that traces another one",
+                    hint="trace the other one by itself, or in the thread that runs the model",
+                )
+            self._lock.acquire()
+        self._depth += 1
+        if self._depth == 1:
+            self._trace = self._here.trace = object()
+            follow_threads(Patches(self._undo).replace, self._fork)
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            if self._depth == 1:
+                self._undo.close()
+                self._trace = self._here.trace = None
+        finally:
+            self._depth -= 1
+            self._lock.release()
+
+    def _takes_part(self) -> bool:
+        return self._here.trace is not None and self._here.trace is self._trace
+
+    def _fork(self) -> Inside | None:
+        return functools.partial(self._descending, self._trace) if self._takes_part() else None
+
+    @contextlib.contextmanager
+    def _descending(self, trace: object) -> Iterator[None]:
+        before, self._here.trace = self._here.trace, trace
+        try:
+            yield
+        finally:
+            self._here.trace = before
+
+
+one_at_a_time = _OneAtATime()
+"""Held from the first look at a model until it is as before: patches, flags and generators are of the process."""

@@ -11,7 +11,6 @@ import functools
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -21,11 +20,11 @@ from torch.utils.flop_counter import flop_registry
 
 from modgraph.graph.model import CallCost, Graph, Profile
 from modgraph.tracing.failures import describe, is_interruption
-from modgraph.tracing.patches import Patches, one_at_a_time
+from modgraph.tracing.measured_calls import Measured, MeasuredCalls
+from modgraph.tracing.patches import one_at_a_time
 
 _DEVICE = torch.ops.prim.device.default
 """Asked of fake tensors; it has no decomposition to ask for."""
-_graph_task = torch._C._current_graph_task_id
 _VIEWS_AND_SIZES = frozenset(
     {"detach", "alias", "lift_fresh", "_local_scalar_dense", "is_same_size", "sym_size", "_unsafe_view"}
 )
@@ -37,33 +36,11 @@ Run = Callable[[contextlib.AbstractContextManager[Any]], None]
 """Runs the model as it was run before, inside the context that it is given."""
 
 
-@dataclass(slots=True)
-class _Measured:
-    """One call of the run that is measured."""
-
-    module: nn.Module
-    parent: int | None
-    flops: int = 0
-    seconds: float = 0.0
-    allocated: int = 0
-    peak: int = 0
-    began: Any = None
-    ended: Any = None
-    held: int = 0
-
-
-@dataclass(slots=True)
-class _Calls:
-    """The calls of one run in the order in which they began, and those that are open."""
-
-    all: list[_Measured] = field(default_factory=list)
-    open: list[int] = field(default_factory=list)
-
-
 def profiled(
     graph: Graph,
     run: Run,
     paths: dict[int, str],
+    modules: list[nn.Module],
     *,
     device: str,
     counts_only: bool,
@@ -72,18 +49,33 @@ def profiled(
 
     Args:
         paths: first path of each module of the tree, by `id`.
+        modules: those of the tree, and others that were met.
         device: where it runs: on CUDA time and memory are the device's.
         counts_only: no clock: of a run without weights it would tell nothing.
     """
     problems: list[str] = []
-    counter = _FlopMode()
-    counted = _observed(lambda: run(counter), counter.enter, counter.leave, problems)
-    timed: _Calls | None = None
+    called = {call.module for call in graph.calls if call.direct}
+    direct = {id(module) for module in modules if paths.get(id(module)) in called}
+    counter = _Counter()
+
+    def observed(calls: MeasuredCalls, mode: contextlib.AbstractContextManager[Any]) -> MeasuredCalls:
+        with one_at_a_time, calls.watched(modules, direct):
+            try:
+                run(mode)
+            except BaseException as error:  # the door to the user's code
+                if is_interruption(error):
+                    raise
+                problems.append(f"the model failed when it was run again to be measured: {describe(error)}")
+        return calls
+
+    counted = counter.calls = MeasuredCalls(_nothing, _nothing, functools.partial(_FlopMode, counter))
+    observed(counted, _FlopMode(counter)).add_up()
+    timed: MeasuredCalls | None = None
     if not counts_only:
-        bare = functools.partial(run, contextlib.nullcontext())
-        _observed(bare, _nothing, _nothing, problems)  # what runs first pays for loading kernels and caches
+        bare = contextlib.nullcontext()
+        observed(MeasuredCalls(_nothing, _nothing), bare)  # what runs first pays for loading kernels and caches
         clock: _Clock = _CudaClock() if device == "cuda" else _Clock()
-        timed = _observed(bare, clock.enter, clock.leave, problems)
+        timed = observed(MeasuredCalls(clock.enter, clock.leave), bare)
         clock.settle(timed)
     costs = _matched(graph, paths, counted, timed, problems)
     return Profile(
@@ -95,92 +87,62 @@ def profiled(
     )
 
 
-def _nothing(_: _Measured) -> None:
+def _nothing(_: Measured) -> None:
     """Neither clock nor counter."""
-
-
-def _observed(
-    run: Callable[[], None],
-    enter: Callable[[_Measured], None],
-    leave: Callable[[_Measured], None],
-    problems: list[str],
-) -> _Calls:
-    """Run it, with `enter` and `leave` around every call of a module in this thread."""
-    calls = _Calls()
-    original: Callable[..., Any] = vars(nn.Module)["__call__"]
-
-    @functools.wraps(original)
-    def __call__(self: nn.Module, *args: Any, **kwargs: Any) -> Any:  # noqa: N807
-        if _graph_task() != -1:
-            return original(self, *args, **kwargs)
-        call = _Measured(self, calls.open[-1] if calls.open else None)
-        calls.open.append(len(calls.all))
-        calls.all.append(call)
-        enter(call)
-        try:
-            return original(self, *args, **kwargs)
-        finally:
-            leave(call)
-            calls.open.pop()
-
-    with one_at_a_time, contextlib.ExitStack() as undo:
-        Patches(undo).replace(nn.Module, "__call__", __call__)
-        try:
-            run()
-        except BaseException as error:  # the door to the user's code
-            if is_interruption(error):
-                raise
-            problems.append(f"the model failed when it was run again to be measured: {describe(error)}")
-    return calls
 
 
 class _Clock:
     """Seconds on the host, and the bytes of memory of which torch tells nothing there."""
 
-    def enter(self, call: _Measured) -> None:
+    def enter(self, call: Measured) -> None:
         call.began = time.perf_counter()
 
-    def leave(self, call: _Measured) -> None:
+    def leave(self, call: Measured) -> None:
         call.seconds = time.perf_counter() - call.began
 
-    def settle(self, calls: _Calls) -> None:
+    def settle(self, calls: MeasuredCalls) -> None:
         """After the run: what could not be read inside it."""
 
 
 class _CudaClock(_Clock):
     """Time between two events on the device, read once at the end; memory by torch's allocator."""
 
-    def enter(self, call: _Measured) -> None:
+    def enter(self, call: Measured) -> None:
         call.held = torch.cuda.memory_allocated()
         call.began = torch.cuda.Event(enable_timing=True)
         call.began.record()
 
-    def leave(self, call: _Measured) -> None:
+    def leave(self, call: Measured) -> None:
         call.ended = torch.cuda.Event(enable_timing=True)
         call.ended.record()
         call.allocated = torch.cuda.memory_allocated() - call.held
 
-    def settle(self, calls: _Calls) -> None:
+    def settle(self, calls: MeasuredCalls) -> None:
         torch.cuda.synchronize()
         for call in calls.all:
             if call.began is not None and call.ended is not None:
                 call.seconds = call.began.elapsed_time(call.ended) / 1000
 
 
-class _FlopMode(TorchDispatchMode):  # type: ignore[misc]
-    """Adds the floating point operations of each kernel to every open call, by the formulas that torch has."""
+class _Counter:
+    """What all threads of the run have counted."""
 
     def __init__(self) -> None:
-        super().__init__()
         self.unknown: Counter[str] = Counter()
-        self._open: list[_Measured] = []
+        self.calls: MeasuredCalls | None = None
 
-    def enter(self, call: _Measured) -> None:
-        self._open.append(call)
+    def add(self, flops: int) -> None:
+        """To the open call of this thread."""
+        if self.calls is not None:
+            self.calls.add_flops(flops)
 
-    def leave(self, call: _Measured) -> None:
-        if self._open and self._open[-1] is call:
-            self._open.pop()
+
+class _FlopMode(TorchDispatchMode):  # type: ignore[misc]
+    """Tells a counter of the floating point operations of each kernel in one thread, by the formulas that torch has."""
+
+    def __init__(self, counter: _Counter) -> None:
+        super().__init__()
+        self._counter = counter
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
@@ -193,11 +155,9 @@ class _FlopMode(TorchDispatchMode):  # type: ignore[misc]
         result = func(*args, **kwargs)
         formula = flop_registry.get(packet)
         if formula is not None:
-            flops = int(formula(*args, **kwargs, out_val=result))
-            for call in self._open:
-                call.flops += flops
+            self._counter.add(int(formula(*args, **kwargs, out_val=result)))
         elif func is not _DEVICE and _computes(func):
-            self.unknown[str(packet)] += 1
+            self._counter.unknown[str(packet)] += 1
         return result
 
 
@@ -214,25 +174,19 @@ def _computes(func: Any) -> bool:
 
 
 def _matched(
-    graph: Graph, paths: dict[int, str], counted: _Calls, timed: _Calls | None, problems: list[str]
+    graph: Graph, paths: dict[int, str], counted: MeasuredCalls, timed: MeasuredCalls | None, problems: list[str]
 ) -> Iterator[CallCost]:
     """The cost of each recorded call; none of any where the runs made other calls than the recorded one."""
-    recorded = [call for call in graph.calls if not call.direct and not call.recomputed]
-    for calls in (counted, timed):
-        if calls is None:
-            continue
-        named = [paths.get(id(call.module)) for call in calls.all]
-        same = len(named) == len(recorded) and all(
-            path is None or path == call.module for path, call in zip(named, recorded, strict=True)
-        )
-        if not same:
-            problems.append("the model made other calls when it was run again to be measured")
-            return
-    for position, call in enumerate(recorded):
-        clock = timed.all[position] if timed is not None else None
+    recorded = [call for call in graph.calls if not call.recomputed]
+    counts = counted.matched(recorded, paths)
+    clocks = timed.matched(recorded, paths) if timed is not None else [None] * len(recorded)
+    if counts is None or clocks is None:
+        problems.append("the model made other calls when it was run again to be measured")
+        return
+    for call, count, clock in zip(recorded, counts, clocks, strict=True):
         yield CallCost(
             call=call.index,
-            flops=counted.all[position].flops,
+            flops=count.flops,
             seconds=clock.seconds if clock is not None else None,
             allocated=clock.allocated if clock is not None and clock.ended is not None else None,
         )

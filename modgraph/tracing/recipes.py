@@ -226,7 +226,7 @@ class Recipes:
             UnrepeatableError: it holds tensors where they cannot be taken out, or is used up by reading it.
         """
         kind = type(value)
-        if isinstance(value, torch.Tensor):
+        if issubclass(type(value), torch.Tensor):
             if _is_wrapped(value):
                 raise UnrepeatableError("it ran inside a transform of functions, as vmap is")
             if is_lazy(value):
@@ -240,15 +240,15 @@ class Recipes:
             return kind((key, self._kept(item)) for key, item in value.items())
         if kind is slice:
             return slice(self._kept(value.start), self._kept(value.stop), self._kept(value.step))
-        if isinstance(value, Iterator):
+        if issubclass(type(value), Iterator):
             raise UnrepeatableError("it was given an iterator, which can be read once")
         if not tensors_in(value, ""):
             return value
-        if isinstance(value, tuple) and isinstance(getattr(kind, "_fields", None), tuple):
+        if issubclass(type(value), tuple) and isinstance(getattr(kind, "_fields", None), tuple):
             return _Rebuilt(kind, tuple(map(self._kept, tuple.__iter__(value))), ())
-        if is_dataclass(value) and not isinstance(value, dict):
+        if is_dataclass(kind) and not issubclass(type(value), dict):
             state = instance_state(value)
-            names = tuple(each.name for each in fields(value) if each.name in state)
+            names = tuple(each.name for each in fields(kind) if each.name in state)
             return _Rebuilt(kind, tuple(self._kept(state[name]) for name in names), names)
         raise UnrepeatableError(f"it was given tensors inside a {kind.__name__}")
 

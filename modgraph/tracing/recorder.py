@@ -29,6 +29,7 @@ from modgraph.tracing.frames import Frame
 from modgraph.tracing.operations import SHARES_MEMORY, OperationMode, version_of
 from modgraph.tracing.raw_events import Raw, Taken, as_events
 from modgraph.tracing.recipes import Recipes, Step
+from modgraph.tracing.refusals import Refusals
 from modgraph.tracing.shortcuts import Leaves, Sites
 from modgraph.tracing.sites import Site, location_of, site_of
 from modgraph.tracing.statistics import Measured, Pending, measured, settle
@@ -92,12 +93,14 @@ class Recorder:
         self._measure = self._statistics_of if statistics else None
         self._measured: dict[int, tuple[Any, int | None, Measured]] = {}
         self._pending: list[Pending] = []
+        self.refusals = Refusals()
         self.names: dict[type, Names] = {}
         self._quiet_classes: dict[type, Callable[..., Any] | None] = {}
         self._failure: tuple[BaseException, str] | None = None
         self.has_failed = False
         """An exception left the model."""
         self.before_write: Callable[[torch.Tensor], None] = lambda _: None
+        self.before_backward: Callable[[], None] = lambda: None
 
     # What is said
 
@@ -141,6 +144,7 @@ class Recorder:
         self.on_new_class = lambda _: None
         self.on_new_module = lambda _: None
         self.before_write = lambda _: None
+        self.before_backward = lambda: None
         self.originals.clear()
         self.names.clear()
         self._quiet_classes.clear()
@@ -308,8 +312,15 @@ class Recorder:
         self.failed_inside(error, frame.path)
         self.keep(("exit", frame.index, [], describe(error)))
 
+    def refused(self, error: BaseException) -> None:
+        """Raised where Python asked for a number, maybe inside of an operation, whose own concern it is then."""
+        if not self.is_outside() and not self.is_quiet():
+            stack = self.local.stack
+            self.refusals.note(error, stack[-1].path if stack else "")
+
     def failed_inside(self, error: BaseException, path: str) -> None:
         """An exception left a call; the first that it leaves is where it came from."""
+        self.refusals.note(error, path)
         if self._failure is None or self._failure[0] is not error:
             self._failure = (error, path)
 
@@ -323,6 +334,7 @@ class Recorder:
     def failed(self, error: BaseException) -> None:
         """An exception left the model: where it came from is the innermost call that it went through."""
         self.has_failed = True
+        self.refusals.left(error)
         module = self._failure[1] if self._failure is not None and self._failure[0] is error else None
         file, line = user_line(error)
         self.say(ErrorEvent(message=describe(error), module=module, file=file, line=line))

@@ -5,10 +5,14 @@ Flags are kept per module: one `train(flag)` for all would also turn those that 
 
 from __future__ import annotations
 
+import array
 import contextlib
+import copy
+import itertools
 import random
 import sys
 import types
+import warnings
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -17,16 +21,23 @@ import torch
 from torch import nn
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 
+from modgraph.tracing.kept_script import ScriptState, put_back_attributes, put_back_slot
 from modgraph.tracing.kept_tensor import KeptTensor, storage_of, unwrapped
-from modgraph.tracing.tensors import ATOMS, instance_slots, quietly
+from modgraph.tracing.tensors import ATOMS, instance_slots, is_fake, quietly
 
 MAX_DEPTH = 8
-"""Levels of containers and objects below an attribute or argument whose contents are kept."""
+"""Levels of objects below an attribute or argument whose contents are kept; plain containers count as none."""
 MAX_KEPT = 100_000
 """Containers and objects kept in all."""
 _MAPPINGS: tuple[Any, ...] = (OrderedDict, dict)
 _SEQUENCES: tuple[Any, ...] = (list, set, deque)
 _BUILTINS = frozenset({dict, list, set, tuple})
+_COPIED_ITERATORS = frozenset(
+    {itertools.count, *(type(iter(kind())) for kind in (list, tuple, str, bytes)), type(iter(range(0)))}
+)
+"""Iterators of which a copy goes on by itself, from the same place."""
+_HOOKS = ("_backward_hooks", "_post_accumulate_grad_hooks")
+"""Attributes of a tensor under which its hooks stand."""
 _NOT_LOOKED_INTO = frozenset({*sys.stdlib_module_names, "torch", "numpy"})
 """Packages whose objects change with the process, not with the model: loggers, locks, queues, threads."""
 
@@ -44,6 +55,7 @@ class Snapshot:
         self.written: dict[int, torch.Tensor] = {}
         """What was about to be written into, of the tensors kept and of those that share their memory."""
         self._looked_into: dict[int, Any] = {}
+        self._scripted: dict[int, Any] = {}
         for put_back in random_states():
             self._later(put_back)
         with unset_fake_temporarily(), quietly(), torch.no_grad():
@@ -64,35 +76,75 @@ class Snapshot:
         state = object.__getattribute__(module, "__dict__")
         self._later(_restore_class, module, type(module))
         self._later(_restore_mapping, dict, state, dict(state))
-        if isinstance(module, torch.jit.ScriptModule):  # its flags, and those below it, are not in `vars`
-            for inner in module.modules():
-                self._later(setattr, inner, "training", inner.training)
+        if isinstance(module, torch.jit.ScriptModule):
+            self._keep_scripted(module)
+        self._keep_iterators(state)
+        for kind in type(module).__mro__:
+            self._keep_class(kind)
         renormalises = state.get("max_norm") is not None  # such an embedding writes into its weight when it is read
         for name, value in state.items():
             if name == "_parameters":
                 for parameter in dict(value).values() if isinstance(value, dict) else ():
                     if parameter is not None:
-                        self._keep_tensor(parameter, with_values=renormalises)
+                        self._keep_contents(*self._keep_tensor(parameter, with_values=renormalises))
+        self._keep_contents(*[value for value in state.values() if type(value) not in ATOMS])
+
+    def _keep_scripted(self, module: Any) -> None:
+        """Keep a ScriptModule and those below it: of them, `vars` shows neither flags nor tensors."""
+        if id(module) in self._scripted:
+            return
+        script = ScriptState(module)
+        for inner in script.modules:
+            self._scripted[id(inner)] = inner
+            self._later(setattr, inner, "training", inner.training)
+            self._later(put_back_attributes, inner, script.plain(inner))
+            for name, tensor, is_written in script.tensors(inner):
+                self._keep_contents(*self._keep_tensor(tensor, with_values=is_written))
+                self._later(put_back_slot, inner, name, tensor)
+
+    def _keep_iterators(self, state: dict[str, Any]) -> None:
+        """Let the run go on with a copy of each iterator that an attribute holds, as none can be turned back."""
+        for name, value in state.items():
+            if type(value) in _COPIED_ITERATORS:
+                with contextlib.suppress(TypeError), warnings.catch_warnings():  # Python means to copy no more of them
+                    warnings.simplefilter("ignore")
+                    state[name] = copy.copy(value)
+
+    def _keep_class(self, kind: type) -> None:
+        """Keep what stands on a class of the user's: the traces of all instances meet there."""
+        package = kind.__module__.partition(".")[0] if isinstance(kind.__module__, str) else ""
+        if id(kind) in self._looked_into or package in _NOT_LOOKED_INTO:
+            return
+        self._looked_into[id(kind)] = kind
+        before = {name: value for name, value in vars(kind).items() if _is_data(name, value)}
+        self._later(_restore_class_attributes, kind, before)
+        for value in before.values():
             if type(value) not in ATOMS:
                 self._keep_contents(value)
 
-    def _keep_contents(self, value: Any) -> None:
+    def _keep_contents(self, *values: Any) -> None:
         """Keep what containers and plain objects hold, and the tensors and random generators among it."""
-        pending: list[tuple[Any, int]] = [(value, 0)]
+        pending: list[tuple[Any, int]] = [(value, 0) for value in values]
         while pending:
             item, depth = pending.pop()
-            if type(item) in ATOMS or isinstance(item, nn.Module):
+            kind = type(item)
+            if kind in ATOMS or issubclass(kind, nn.Module):
                 continue
-            if isinstance(item, torch.Tensor):
-                self._keep_tensor(item, with_values=not isinstance(item, nn.Parameter))
+            if issubclass(kind, torch.Tensor):
+                contents = self._keep_tensor(item, with_values=not isinstance(item, nn.Parameter))
+                pending.extend((content, depth + 1) for content in contents)
             elif id(item) not in self._looked_into and len(self._looked_into) < MAX_KEPT:
                 self._looked_into[id(item)] = item
                 contents = self._keep_one(item)
                 if contents and depth < MAX_DEPTH:
-                    pending.extend((content, depth + 1) for content in contents if type(content) not in ATOMS)
+                    below = depth + (kind not in _BUILTINS)
+                    pending.extend((content, below) for content in contents if type(content) not in ATOMS)
 
     def _keep_one(self, item: Any) -> list[Any]:
         """Keep one container or object; gives what it holds."""
+        if type(item) is OrderedDict:  # what each module has a dozen of
+            self._later(_restore_mapping, OrderedDict, item, dict(item))
+            return list(item.values())
         put_back = _generator_state(item) if type(item) not in _BUILTINS else None
         if put_back is not None:
             self._later(put_back)
@@ -104,8 +156,9 @@ class Snapshot:
 
     def _keep_odd(self, item: Any) -> list[Any]:
         contents: list[Any] = []
-        mapping = next((kind for kind in _MAPPINGS if isinstance(item, kind)), None)
-        sequence = next((kind for kind in _SEQUENCES if isinstance(item, kind)), None)
+        own = type(item)  # never `isinstance`, which asks the object for its class
+        mapping = next((kind for kind in _MAPPINGS if issubclass(own, kind)), None)
+        sequence = next((kind for kind in _SEQUENCES if issubclass(own, kind)), None)
         if mapping is not None:
             before = dict(mapping.items(item))
             self._later(_restore_mapping, mapping, item, before)
@@ -113,10 +166,12 @@ class Snapshot:
         elif sequence is not None:
             contents += sequence.__iter__(item)
             self._later(_restore_sequence, sequence, item, list(contents))
-        elif isinstance(item, tuple):
+        elif issubclass(own, tuple):
             contents += tuple.__iter__(item)
-        package = type(item).__module__.partition(".")[0]
-        if not isinstance(item, type) and (package not in _NOT_LOOKED_INTO or type(item) is types.SimpleNamespace):
+        elif issubclass(own, bytearray | array.array):
+            self._later(_restore_array, item, item[:])
+        package = own.__module__.partition(".")[0] if isinstance(own.__module__, str) else ""
+        if not issubclass(own, type) and (package not in _NOT_LOOKED_INTO or own is types.SimpleNamespace):
             contents += self._keep_attributes(item)
         return contents
 
@@ -138,17 +193,31 @@ class Snapshot:
         with unset_fake_temporarily():
             self._keep_tensor(tensor, with_values=False)
 
-    def _keep_tensor(self, tensor: torch.Tensor, *, with_values: bool) -> None:
+    def _keep_tensor(self, tensor: torch.Tensor, *, with_values: bool) -> list[Any]:
+        """Keep one tensor; gives what its attributes hold, the first time."""
         kept = self._tensors.get(id(tensor))
+        contents: list[Any] = []
         if kept is None:
             try:
                 kept = self._tensors[id(tensor)] = KeptTensor(tensor)
             except (RuntimeError, NotImplementedError, TypeError):  # a subclass that has no `.data`
-                return
+                return []
             self._sharing.setdefault(storage_of(tensor), []).append(kept)
             self._later(kept.restore)
+            contents = self._keep_tensor_attributes(tensor)
+            if kept.gradient is not None:
+                self._keep_tensor(kept.gradient, with_values=False)
         if with_values:
             kept.keep_values()
+        return contents
+
+    def _keep_tensor_attributes(self, tensor: torch.Tensor) -> list[Any]:
+        """Keep its Python attributes and its hooks; those of what is no leaf belong to what autograd remembers."""
+        hooks = {name: getattr(tensor, name, None) for name in _HOOKS} if tensor.is_leaf else {}
+        state = {} if is_fake(tensor) else object.__getattribute__(tensor, "__dict__")
+        before = [(name, held, dict(held or {})) for name, held in hooks.items()]
+        self._later(_restore_hooks_and_state, tensor, before, state, dict(state))
+        return [value for value in state.values() if type(value) not in ATOMS]
 
     def before_write(self, tensor: torch.Tensor) -> None:
         """Copy the values of all that share memory with a tensor that is about to be written into.
@@ -164,6 +233,13 @@ class Snapshot:
                 for each in sharing:
                     if each is not None:
                         each.keep_values()
+
+    def before_backward(self) -> None:
+        """Copy the gradients, as a backward pass is about to add to those that stand where they stood."""
+        with unset_fake_temporarily(), quietly(), torch.no_grad():
+            for kept in list(self._tensors.values()):
+                if kept.gradient is not None and kept.has_its_gradient:
+                    self.before_write(kept.gradient)
 
     def set_gradients_aside(self) -> None:
         """Let the tensors begin without gradients; `restore` gives them back, untouched."""
@@ -183,6 +259,41 @@ class Snapshot:
         return failures
 
 
+def _is_data(name: str, value: Any) -> bool:
+    """Whether an attribute of a class is state: no method or other descriptor, nothing that Python puts there."""
+    return not name.startswith("__") and not name.startswith("_abc_") and not hasattr(type(value), "__get__")
+
+
+def _restore_class_attributes(kind: type, before: dict[str, Any]) -> None:
+    now = {name: value for name, value in vars(kind).items() if _is_data(name, value)}
+    for name in now.keys() - before.keys():
+        type.__delattr__(kind, name)
+    for name, value in before.items():
+        if name not in now or now[name] is not value:
+            type.__setattr__(kind, name, value)
+
+
+def _restore_array(item: Any, before: Any) -> None:
+    if item != before:
+        item[:] = before
+
+
+def _restore_hooks_and_state(
+    tensor: torch.Tensor, hooks: list[tuple[str, Any, dict[Any, Any]]], state: dict[str, Any], before: dict[str, Any]
+) -> None:
+    """Torch goes on with the very mapping that the hooks stand in, also where it has been told of none."""
+    for name, held, content in hooks:
+        now = getattr(tensor, name, None)
+        if now is not held:
+            if now is not None:
+                now.clear()
+            setattr(tensor, name, held)
+        if held is not None:
+            _restore_mapping(type(held), held, content)
+    if state or before:
+        _restore_mapping(dict, state, before)
+
+
 def _restore_class(module: nn.Module, kind: type) -> None:
     if type(module) is not kind:
         module.__class__ = kind
@@ -190,6 +301,8 @@ def _restore_class(module: nn.Module, kind: type) -> None:
 
 def _restore_mapping(kind: Any, mapping: Any, before: dict[Any, Any]) -> None:
     """By the methods of the base class, whatever a subclass of the user's overrides."""
+    if not before and kind.__len__(mapping) == 0:
+        return
     now = list(kind.items(mapping))
     same = len(now) == len(before) and all(
         key is old_key and value is old for (key, value), (old_key, old) in zip(now, before.items(), strict=True)
@@ -217,23 +330,23 @@ def _restore_slots(item: Any, before: dict[str, Any]) -> None:
 
 def _generator_state(item: Any) -> Callable[[], None] | None:
     """What puts back a random number generator, or the values of a numpy array, that somebody holds."""
-    numpy = sys.modules.get("numpy")
+    numpy, kind = sys.modules.get("numpy"), type(item)
     state: Any
-    if isinstance(item, torch.Generator):
+    if issubclass(kind, torch.Generator):
         state = item.get_state()
         return lambda: item.set_state(state)
-    if isinstance(item, random.Random) and not isinstance(item, random.SystemRandom):
+    if issubclass(kind, random.Random) and not issubclass(kind, random.SystemRandom):
         state = item.getstate()
         return lambda: item.setstate(state)
     if numpy is None:
         return None
-    if isinstance(item, numpy.random.Generator):
+    if issubclass(kind, numpy.random.Generator):
         state = item.bit_generator.state
         return lambda: setattr(item.bit_generator, "state", state)
-    if isinstance(item, numpy.random.RandomState):
+    if issubclass(kind, numpy.random.RandomState):
         state = item.get_state()
         return lambda: item.set_state(state)
-    if isinstance(item, numpy.ndarray) and item.flags.writeable:
+    if issubclass(kind, numpy.ndarray) and item.flags.writeable:
         state = item.copy()
         return lambda: numpy.copyto(item, state)
     return None

@@ -73,11 +73,13 @@ def _traced(
     recorder.observes_hooks = has_global_forward_hooks()
     snapshot = Snapshot((module for module, _ in tree.modules()), (args, kwargs))
     recorder.before_write = snapshot.before_write
+    recorder.before_backward = snapshot.before_backward
     recorder.on_new_module = snapshot.keep
     lost: list[Exception] = []
     try:
         _run(model, args, kwargs, options, recorder, snapshot, gradients)
     finally:
+        caught = list(recorder.refusals.told())
         if gradients is not None:
             gradients.remove()
         lost += snapshot.restore()
@@ -86,6 +88,8 @@ def _traced(
         with quietly():
             recorder.close()
     events.extend(recorder.events())
+    for refusal in caught:
+        pass_on(refusal)
     if lost:
         pass_on(ErrorEvent(message=f"a part of the model could not be put back as it was: {describe(lost[0])}"))
     if not recorder.has_failed and (options.verify or options.profile):
@@ -97,7 +101,7 @@ def _traced(
             with as_it_was_run(), mode:
                 model(*args, **kwargs)
 
-        for event in _examined(replay([*events, DoneEvent()]), options, recipes, paths, as_it_was_run, run):
+        for event in _examined(replay([*events, DoneEvent()]), options, recipes, paths, modules, as_it_was_run, run):
             pass_on(event)
     pass_on(DoneEvent())
     return replay(events)
@@ -133,6 +137,7 @@ def _examined(
     options: TraceOptions,
     recipes: Recipes | None,
     paths: dict[int, str],
+    modules: list[nn.Module],
     as_it_was_run: Callable[[], contextlib.AbstractContextManager[None]],
     run: Run,
 ) -> Iterator[Event]:
@@ -142,7 +147,7 @@ def _examined(
             found = verified(graph, recipes)
         yield VerifiedEvent(verification=found)
     if options.profile:
-        cost = profiled(graph, run, paths, device=options.device, counts_only=options.device == "fake")
+        cost = profiled(graph, run, paths, modules, device=options.device, counts_only=options.device == "fake")
         yield ProfiledEvent(profile=cost)
 
 

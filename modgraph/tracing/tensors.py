@@ -1,8 +1,8 @@
 """Tensors inside nested arguments and results: where they stand, and what they look like.
 
 A walk reads containers, fields and instance dictionaries. It never calls a property, `__getattr__`, `__eq__`,
-`__hash__` or `__bool__` of a user's object. Callers have torch functions disabled (`quietly`), so that reading a
-tensor's shape is no operation of the traced model.
+`__hash__` or `__bool__` of a user's object, nor `isinstance`, which asks it for its class. Callers have torch functions
+disabled (`quietly`), so that reading a tensor's shape is no operation of the traced model.
 """
 
 from __future__ import annotations
@@ -67,9 +67,9 @@ def _walk(value: Any, name: str) -> list[Named]:
         if type(item) in ATOMS or id(item) in visited or (type(item) is slice and is_plain_slice(item)):
             continue
         visited[id(item)] = item
-        if isinstance(item, _TENSOR):
+        if issubclass(type(item), _TENSOR):
             found.append((place, item))
-        elif depth < MAX_NESTING and not isinstance(item, torch.nn.Module | type):
+        elif depth < MAX_NESTING and not issubclass(type(item), torch.nn.Module | type):
             children, is_object = _children(item, place)
             if objects + is_object <= MAX_OBJECT_NESTING:
                 pending.extend((child, where, depth + 1, objects + is_object) for where, child in reversed(children))
@@ -78,20 +78,20 @@ def _walk(value: Any, name: str) -> list[Named]:
 
 def _children(item: Any, place: str) -> tuple[list[tuple[str, Any]], bool]:
     """What `item` holds, by place; and whether it is a plain object."""
-    if isinstance(item, SEQUENCES):
+    if issubclass(type(item), SEQUENCES):
         return items_of(item, place), False
-    if isinstance(item, dict):
-        fielded = is_dataclass(item)
+    if issubclass(type(item), dict):
+        fielded = is_dataclass(type(item))
         return [(_at_key(place, key, fielded), child) for key, child in dict.items(item)], False
-    if isinstance(item, slice):
+    if issubclass(type(item), slice):
         bounds = (("start", item.start), ("stop", item.stop), ("step", item.step))
         return [(f"{place}.{name}", bound) for name, bound in bounds], False
-    if is_dataclass(item):
+    if is_dataclass(type(item)):
         state = instance_state(item)
-        return [(f"{place}.{f.name}", state[f.name]) for f in fields(item) if f.name in state], False
-    if isinstance(item, UserDict):
+        return [(f"{place}.{f.name}", state[f.name]) for f in fields(type(item)) if f.name in state], False
+    if issubclass(type(item), UserDict):
         content = instance_state(item).get("data")
-        return _children(content, place) if isinstance(content, dict) else ([], False)
+        return _children(content, place) if issubclass(type(content), dict) else ([], False)
     return [(f"{place}.{key}", child) for key, child in instance_state(item).items()], True
 
 
@@ -102,7 +102,7 @@ def is_plain_slice(item: slice) -> bool:
 
 def items_of(sequence: Any, place: str) -> list[tuple[str, Any]]:
     """The elements of one of `SEQUENCES` by place, by the base class's own iterator whatever a subclass overrides."""
-    base: Any = next(kind for kind in SEQUENCES if isinstance(sequence, kind))
+    base: Any = next(kind for kind in SEQUENCES if issubclass(type(sequence), kind))
     items = list(base.__iter__(sequence))
     names = getattr(type(sequence), "_fields", None) if base is tuple else None
     if isinstance(names, tuple) and len(names) == len(items):
@@ -111,9 +111,9 @@ def items_of(sequence: Any, place: str) -> list[tuple[str, Any]]:
 
 
 def _at_key(place: str, key: Any, fielded: bool) -> str:
-    if fielded and isinstance(key, str):
+    if fielded and issubclass(type(key), str):
         return f"{place}.{key}"
-    return f"{place}[{key!r}]" if isinstance(key, str | int | float | bool) else f"{place}[{type(key).__name__}]"
+    return f"{place}[{key!r}]" if issubclass(type(key), str | int | float | bool) else f"{place}[{type(key).__name__}]"
 
 
 def instance_state(item: Any) -> dict[str, Any]:
@@ -123,8 +123,8 @@ def instance_state(item: Any) -> dict[str, Any]:
         own = object.__getattribute__(item, "__dict__")
     except AttributeError:
         return state
-    if isinstance(own, dict):
-        state.update((key, child) for key, child in dict.items(own) if isinstance(key, str))
+    if issubclass(type(own), dict):
+        state.update((key, child) for key, child in dict.items(own) if issubclass(type(key), str))
     return state
 
 
@@ -184,7 +184,7 @@ def _is_literal(value: Any) -> bool:
         return all(map(_is_literal, value))
     if type(value) is dict:
         return all(map(_is_literal, (*value, *value.values())))
-    return value is None or isinstance(value, bool | int | float | str)
+    return issubclass(type(value), bool | int | float | str | None)
 
 
 def dtype_name(dtype: torch.dtype) -> str:

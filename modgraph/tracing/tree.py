@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import math
+import types
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -270,7 +271,9 @@ _Held = tuple[tuple[str, tuple[tuple[str, "torch.Tensor | None"], ...]], ...]
 
 def _held_tensors(module: nn.Module) -> _Held:
     held = [(store, tuple(_store(module, store).items())) for store in ("_parameters", "_buffers")]
-    held.append(("", tuple((name, value) for name, value in vars(module).items() if isinstance(value, torch.Tensor))))
+    held.append(
+        ("", tuple((name, value) for name, value in vars(module).items() if issubclass(type(value), torch.Tensor)))
+    )
     return tuple(pair for pair in held if pair[1])
 
 
@@ -333,9 +336,9 @@ def _literal(value: Any, depth: int = 0) -> Any:
         return value
     if type(value) is float:
         return value if math.isfinite(value) else {"$repr": repr(value)}
-    if isinstance(value, torch.dtype | torch.device):
+    if issubclass(type(value), torch.dtype | torch.device):
         return {"$repr": str(value)}
-    if isinstance(value, type) or inspect.isfunction(value) or inspect.isbuiltin(value):
+    if issubclass(type(value), type | types.FunctionType | types.BuiltinFunctionType):
         return {"$ref": f"{value.__module__}.{value.__qualname__}"}
     if depth > 3:
         return _NOT_LITERAL

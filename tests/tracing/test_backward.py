@@ -269,3 +269,21 @@ def test_operations_that_a_checkpoint_runs_again_are_listed_once():
     ]
     assert names[0] == names[1]
     assert len(names[0]) == 2
+
+
+def test_a_model_that_writes_into_an_input_with_a_history():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.lin = nn.Linear(4, 4)
+
+        def forward(self, x):
+            return self.lin(x.mul_(2))
+
+    source = torch.ones(2, 4, requires_grad=True)
+    middle = source * 1
+    graph = trace_graph(Net(), (middle,), {}, TraceOptions(backward=True))
+    assert graph.problems == ()
+    assert [gradient.call for gradient in graph.backward if gradient.call == 1]
+    assert torch.equal(middle, torch.ones(2, 4))
+    assert source.grad is None

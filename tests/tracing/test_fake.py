@@ -184,6 +184,63 @@ def test_sizes_that_depend_on_values_are_unknown_not_an_error() -> None:
     assert found.shape[1] == 1
 
 
+def raises(x: torch.Tensor) -> None:
+    raise RuntimeError("of its own")
+
+
+@pytest.mark.parametrize(
+    ("ask", "is_said"),
+    [
+        (lambda x: float(x.sum()), True),
+        (lambda x: 1 if x.sum() > 0 else 2, True),
+        (lambda x: 1 if x.nonzero().shape[0] > 3 else 2, True),
+        (lambda x: 1 if x.sum().item() > 3 else 2, True),
+        (lambda x: range(int(x.sum().item())), True),
+        (lambda x: x.numpy(), True),
+        (lambda x: x.sum().item(), False),
+        (raises, False),
+        (lambda x: x.view(3), False),
+    ],
+)
+def test_a_caught_question_for_values_is_a_problem(ask: Any, is_said: bool) -> None:
+    class Net(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.a, self.b = nn.Linear(4, 4), nn.Linear(4, 4)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            for _ in range(3):
+                x = self.once(x)
+            return self.a(x)
+
+        def once(self, x: torch.Tensor) -> torch.Tensor:
+            try:
+                ask(x)
+            except Exception:  # the model goes another way
+                return self.b(x)
+            return x
+
+    graph = modgraph.trace(Net(), torch.ones(2, 4), device="fake")
+    assert [problem.message.partition(":")[0] for problem in graph.problems] == [
+        "without weights no value is known"
+    ] * (is_said)
+    assert all(problem.line for problem in graph.problems)
+    assert modgraph.trace(Net(), torch.ones(2, 4)).problems == ()
+
+
+def test_a_question_for_values_that_nobody_catches_is_told_once() -> None:
+    class Net(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            try:
+                return x * 2 if x.sum() > 0 else x
+            except RuntimeError as error:
+                raise ValueError("no") from error
+
+    graph = modgraph.trace(Net(), torch.ones(2, 4), device="fake")
+    assert len(graph.problems) == 1
+    assert graph.problems[0].message == "ValueError: no"
+
+
 class BrokenAndLarge(nn.Module):
     def __init__(self) -> None:
         super().__init__()

@@ -2,6 +2,7 @@
 
 import random
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy
 import pytest
@@ -218,3 +219,44 @@ def test_two_threads_trace_at_once():
         thread.join()
     assert (nn.Module.__call__, nn.Module._call_impl, nn.Linear.forward) == before
     assert [[call.module for call in graph.calls] for graph in graphs] == [["", "lin"]] * 2
+
+
+@pytest.mark.parametrize("options", [{}, {"profile": True}], ids=["plain", "profile"])
+@pytest.mark.parametrize("given", [True, False])
+@pytest.mark.parametrize("by", ["thread", "pool"])
+def test_a_trace_in_a_thread_of_the_traced_model_is_refused_and_one_in_its_own_thread_is_not(by, given, options):
+    inner, raised = nn.Linear(4, 4), []
+
+    def trace_inner():
+        try:
+            modgraph.trace(inner, X)
+        except modgraph.ModgraphError as error:
+            raised.append(error)
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.lin = nn.Linear(4, 4)
+
+        def forward(self, x):
+            if by == "thread":
+                thread = threading.Thread(target=trace_inner, daemon=True)
+                thread.start()
+                thread.join(30)
+                assert not thread.is_alive(), "deadlock"
+            else:
+                with ThreadPoolExecutor(1) as pool:
+                    pool.submit(trace_inner).result(30)
+            modgraph.trace(inner, X)
+            return self.lin(x)
+
+    graph = modgraph.trace(Net(), X, **options) if given else modgraph.trace(Net(), **options)
+    assert graph.calls[0].module == ""
+    assert graph.problems == ()
+    assert raised
+    assert all(isinstance(error, modgraph.TraceError) and "thread" in error.message for error in raised)
+    before = len(raised)
+    thread = threading.Thread(target=trace_inner)
+    thread.start()
+    thread.join()
+    assert len(raised) == before

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 import torch
 from torch import nn
@@ -78,16 +81,16 @@ def test_the_model_is_left_as_it_was():
 
 
 def test_a_run_that_goes_otherwise_has_no_cost_by_call():
-    class Odd(nn.Module):
-        seen = 0
+    seen = []
 
+    class Odd(nn.Module):
         def __init__(self):
             super().__init__()
             self.a, self.b = nn.Linear(4, 4), nn.Linear(4, 4)
 
         def forward(self, x):
-            Odd.seen += 1
-            return self.a(x) if Odd.seen == 1 else self.b(self.a(x))
+            seen.append(None)
+            return self.a(x) if len(seen) == 1 else self.b(self.a(x))
 
     found = modgraph.trace(Odd(), (torch.ones(1, 4),), profile=True).profile
     assert found is not None
@@ -100,3 +103,114 @@ def test_the_summary_says_what_takes_the_most():
     assert "FLOP" in text
     assert "not counted" in text
     assert "verified" in text
+
+
+class Parallel(nn.Module):
+    workers = 2
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(64, 64, bias=False), nn.Sequential(nn.Linear(64, 32, bias=False), nn.ReLU())
+
+    def forward(self, x):
+        with ThreadPoolExecutor(self.workers) as pool:
+            first, second = pool.map(lambda module: module(x), [self.a, self.b])
+        return first.sum() + second.sum()
+
+
+@pytest.mark.parametrize("device", ["cpu", "fake"])
+def test_work_in_a_pool_is_counted_where_it_was_done(device):
+    model = Parallel()
+    model.workers = 1 if device == "fake" else 2  # torch's fake tensors are not made for several threads at once
+    graph = modgraph.trace(model, torch.ones(8, 64), profile=True, device=device)
+    assert graph.problems == ()
+    assert graph.profile.problem is None
+    assert graph.profile.flops == 2 * 8 * 64 * (64 + 32)
+    by_module = {graph.calls[cost.call].module: cost.flops for cost in graph.profile.calls}
+    assert by_module == {"": 98304, "a": 65536, "b": 32768, "b.0": 32768, "b.1": 0}
+
+
+def test_calls_of_parallel_threads_are_matched_in_whatever_order_they_run():
+    runs = []
+
+    class Turns(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b = nn.Linear(64, 64, bias=False), nn.Linear(64, 32, bias=False)
+
+        def forward(self, x):
+            runs.append(None)
+            order = [self.a, self.b] if len(runs) % 2 else [self.b, self.a]
+            threads = [threading.Thread(target=module, args=(x,)) for module in order]
+            for thread in threads:
+                thread.start()
+                thread.join()
+            return x * 2
+
+    graph = modgraph.trace(Turns(), torch.ones(8, 64), profile=True)
+    assert graph.profile.problem is None
+    by_module = {graph.calls[cost.call].module: cost.flops for cost in graph.profile.calls}
+    assert by_module == {"": 98304, "a": 65536, "b": 32768}
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_a_forward_called_directly_has_its_cost(own):
+    class Direct(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a = nn.Linear(64, 64, bias=False)
+            if own:
+                self.a.forward = lambda x: x @ self.a.weight
+
+        def forward(self, x):
+            return self.a.forward(x) + self.a(x)
+
+    graph = modgraph.trace(Direct(), torch.ones(8, 64), profile=True)
+    assert graph.profile.problem is None
+    assert [(graph.calls[cost.call].direct, cost.flops) for cost in graph.profile.calls] == [
+        (False, 131072),
+        (True, 65536),
+        (False, 65536),
+    ]
+    assert all(cost.seconds > 0 for cost in graph.profile.calls)
+
+
+def test_a_class_with_a_call_of_its_own_is_measured():
+    class Own(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a = nn.Linear(64, 64, bias=False)
+
+        def __call__(self, x):
+            return self.a(x)
+
+    class Through(Own):
+        def __call__(self, x):
+            return nn.Module.__call__(self, x)
+
+        def forward(self, x):
+            return self.a(x)
+
+    graph = modgraph.trace(nn.Sequential(Own(), Through()), torch.ones(8, 64), profile=True)
+    assert graph.profile.problem is None
+    assert [cost.flops for cost in graph.profile.calls] == [131072, 65536, 65536, 65536, 65536]
+
+
+def test_models_that_other_threads_run_are_not_measured():
+    other, busy = nn.Linear(4, 4), threading.Event()
+
+    def work():
+        while not busy.is_set():
+            other(torch.ones(1, 4))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        for _ in range(5):
+            graph = modgraph.trace(Parallel(), torch.ones(8, 64), profile=True)
+            assert graph.profile.problem is None
+            assert graph.profile.flops == 98304
+            assert len(graph.profile.calls) == 5
+    finally:
+        busy.set()
+        thread.join()

@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import nn
 
+import modgraph
 from modgraph.options import TraceOptions
 
 pytestmark = pytest.mark.needs_torch
@@ -290,3 +291,35 @@ def test_statistics_on_request_are_of_the_moment(traced):
     assert graph.calls[1].outputs[0].statistics.min == -1
     assert graph.calls[2].inputs[0].statistics.min == -1
     assert graph.calls[2].outputs[0].statistics.min == 0
+
+
+class Claims:
+    """Says that it is of a class that it is not of, as proxies do."""
+
+    def __init__(self, kind):
+        self.kind = kind
+
+    @property
+    def __class__(self):
+        if self.kind is None:
+            raise ValueError("asked for its class")
+        return self.kind
+
+
+@pytest.mark.parametrize("device", ["cpu", "fake"])
+@pytest.mark.parametrize("kind", [dict, list, tuple, torch.Tensor, nn.Linear, torch.Generator, None])
+def test_an_object_that_claims_to_be_of_another_class(kind, device):
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.lin = nn.Linear(4, 4)
+            self.held = [Claims(kind)]
+            vars(self)["plain"] = Claims(kind)
+
+        def forward(self, x, proxy):
+            return self.lin(x), proxy
+
+    for options in ({}, {"backward": True}, {"profile": True}, {"verify": device == "cpu"}):
+        graph = modgraph.trace(Net(), (torch.ones(2, 4), Claims(kind)), device=device, **options)
+        assert graph.problems == ()
+        assert [call.module for call in graph.calls] == ["", "lin"]
