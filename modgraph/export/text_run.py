@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 from modgraph.export.text_table import Pen
-from modgraph.graph.model import CallCost, Graph, Profile
+from modgraph.graph.model import CallCost, Graph, Profile, Verification
 
 MAX_COSTLY = 3
 """Leaves named that take the most."""
@@ -24,11 +24,17 @@ def verification_text(graph: Graph, width: int, pen: Pen) -> list[str]:
         same = "all identical" if found.identical == found.repeated else "all the same up to rounding"
     else:
         same = "nothing compared"
-    rows = [f"{'verified' if found.proven else 'not verified'}  {again} · {same}"]
+    rows = [f"{_verdict(found)}  {again} · {same}"]
     rows += [
         f"  not run again: {reason}" for reason in list(dict.fromkeys(one.reason for one in found.not_repeated))[:3]
     ]
     return _wrapped(rows, width, pen)
+
+
+def _verdict(found: Verification) -> str:
+    if found.proven:
+        return f"verified with {found.gaps:,} gap{'s' * (found.gaps != 1)}" if found.gaps else "verified"
+    return "nothing to compare" if not found.outputs and not found.differences else "not verified"
 
 
 def cost_text(graph: Graph, width: int, pen: Pen) -> list[str]:

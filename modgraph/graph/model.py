@@ -307,13 +307,18 @@ class Verification:
     """Those of them that gave the same values to the last bit."""
     unused: int = 0
     """Steps from which no edge leads to an output: they were not run again."""
+    outputs: int = 0
+    """Tensors of the model's result that were looked at. Without any nothing is proven."""
+    gaps: int = 0
+    """Places where a value left torch or came into it unseen: what came of it was taken as it was in the run."""
     not_repeated: tuple[NotRepeated, ...] = ()
     differences: tuple[Difference, ...] = ()
 
     @property
     def proven(self) -> bool:
-        """Every step was run again and gave what it gave in the run, up to rounding."""
-        return not self.differences and not self.not_repeated
+        """Every step was run again and gave what it gave in the run, up to rounding; of what passed `gaps` that says
+        nothing."""
+        return self.outputs > 0 and not self.differences and not self.not_repeated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

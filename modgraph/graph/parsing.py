@@ -403,6 +403,8 @@ def _verification(fields: _Fields) -> Verification:
         repeated=fields.integer("repeated"),
         identical=fields.integer("identical"),
         unused=fields.integer("unused"),
+        outputs=fields.integer("outputs"),
+        gaps=fields.integer("gaps"),
         not_repeated=tuple(
             NotRepeated(node=one.text("node"), reason=one.text("reason")) for one in fields.records("not_repeated")
         ),

@@ -359,6 +359,8 @@ def _verification(found: Verification) -> Record:
         "repeated": found.repeated,
         "identical": found.identical,
         "unused": found.unused,
+        "outputs": found.outputs,
+        "gaps": found.gaps,
         "not_repeated": [{"node": one.node, "reason": one.reason} for one in found.not_repeated],
         "differences": [{"node": one.node, "output": one.output, "message": one.message} for one in found.differences],
     }

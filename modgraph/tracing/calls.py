@@ -23,7 +23,7 @@ from modgraph.tracing.recorder import Recorder
 from modgraph.tracing.shortcuts import NOT_PLAIN
 from modgraph.tracing.sites import stop_at
 from modgraph.tracing.stand_ins import StandIn
-from modgraph.tracing.tensors import EXACT, quietly
+from modgraph.tracing.tensors import EXACT, quietly, when_cut_off
 
 _FRAMES_PER_CALL = (5, 3)
 """Python frames of a module's call while it is traced, and bare."""
@@ -52,6 +52,8 @@ def recorded_calls(recorder: Recorder) -> Iterator[None]:
         _run_uncompiled(patches, undo)
         undo.callback(setattr, recorder.local, "stack", recorder.local.stack)
         recorder.local.stack = []
+        when_cut_off.append(recorder.cut_off)
+        undo.callback(when_cut_off.remove, recorder.cut_off)
         yield
 
 

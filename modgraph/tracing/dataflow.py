@@ -13,7 +13,7 @@ from weakref import ref
 
 import torch
 
-from modgraph.tracing.tensors import Facts, facts_of
+from modgraph.tracing.tensors import EXACT, Facts, facts_of, inner_tensors
 
 Producers = tuple[str, ...]
 
@@ -49,17 +49,21 @@ class Dataflow:
         self._known_before: dict[int, tuple[torch.Tensor, str]] = {}
         self._registered: set[int] = set()
         self._weak: list[int] = []
-        self._sequence = 0
+        self._ticks = itertools.count(1)
         self._n_constants = 0
         self.has_wrapped = False
         """Tensors may be wrapped that have a storage: those of `functionalize`. Others have none."""
         self.parameters_changed = False
         """The memory of a parameter or buffer was written into, or replaced."""
+        self._has_assembled = False
+        """Tensors were met that are put together of others."""
 
     def arrival(self, tensor: torch.Tensor) -> tuple[Producers, Facts]:
         """Who made what `tensor` holds now, and what it looks like; one never seen is a new constant."""
         entity = self.entities.get(id(tensor))
         if entity is not None and entity[0]() is tensor:
+            if self._has_assembled and (inner := inner_tensors(tensor)):
+                return _merged(entity[1], self._written_inside(inner, entity[2])), entity[4]
             if self.exported and self._has_moved(tensor, entity[3]):
                 return self._first_sight(tensor), facts_of(tensor)
             if entity[3] not in self.writes:
@@ -67,17 +71,40 @@ class Dataflow:
             return _merged(entity[1], self._later_writes(entity[3], tensor, entity[2])), entity[4]
         return self._first_sight(tensor), facts_of(tensor)
 
+    def arrival_of(self, part: torch.Tensor, tensor: torch.Tensor) -> Producers:
+        """Who made of `tensor` what `part`, a view of it, shows; of all of it where they share no memory."""
+        entity = self.entities.get(id(tensor))
+        if entity is None or entity[0]() is not tensor or self.exported or _storage_key(part)[0] != entity[3]:
+            return self.arrival(tensor)[0]
+        return _merged(entity[1], self._later_writes(entity[3], part, entity[2]))
+
+    def _written_inside(self, inner: list[torch.Tensor], sequence: int) -> list[Producers]:
+        """Who has written since into the tensors of which one is put together."""
+        found: list[Producers] = []
+        for tensor in inner:
+            key, _ = _storage_key(tensor)
+            found += self._later_writes(key, tensor, sequence)
+            found += self._written_inside(inner_tensors(tensor), sequence)
+        return found
+
+    def last_write(self, tensor: torch.Tensor) -> int | None:
+        """When the memory of `tensor` was last written into; None where others may have, and nobody tells."""
+        key, _ = _storage_key(tensor)
+        if self._same.get(key) or any(key == exported for _, _, exported, _ in self.exported):
+            return None
+        writes = self.writes.get(key)
+        return writes[-1][1] if writes else 0
+
     def _has_moved(self, tensor: torch.Tensor, key: int) -> bool:
         """Whether a known tensor was given the memory of another, which can go unseen: `Tensor.set_` does."""
         now, _ = _storage_key(tensor)
         return now != key and self._same.get(now, 0) != key and now in self._first
 
     def is_as_registered(self, tensor: torch.Tensor) -> bool:
-        """Whether a parameter or buffer still holds what it held before the run."""
+        """Whether no operation has written into a parameter or buffer: only calls, as layers do into their own."""
         if not self.parameters_changed:
             return True
-        producers, _ = self.arrival(tensor)
-        return len(producers) == 1 and producers[0].startswith("param:")
+        return all(producer.startswith(("param:", "call:")) for producer in self.arrival(tensor)[0])
 
     def forget(self, tensor: torch.Tensor) -> Producers:
         """No longer know this very tensor; gives who had made it. What is known of its memory stays."""
@@ -101,6 +128,9 @@ class Dataflow:
             key = self._same.get(key, 0) or self._shared_with(data)
         if key:
             return _merged(self._first[key], self._later_writes(key, tensor, -1))
+        inner = inner_tensors(tensor)
+        if any(self.knows(each) or _storage_key(each)[0] in self._first for each in inner):
+            return _merged((), (self.arrival(each)[0] for each in inner))
         constant = (f"const:{self._n_constants}",)
         self._n_constants += 1
         self.bind(tensor, constant)
@@ -118,7 +148,7 @@ class Dataflow:
 
     def bind(self, tensor: torch.Tensor, producers: Producers) -> Facts:
         """From now on `tensor`, and its storage if it was unknown, come from `producers`; gives what it looks like."""
-        self._sequence = sequence = self._sequence + 1
+        sequence = next(self._ticks)
         key = 0
         try:
             data = tensor.untyped_storage()
@@ -137,7 +167,17 @@ class Dataflow:
             if _is_wrapped(tensor):
                 self.bind(_innermost(tensor), producers)
         self.entities[id(tensor)] = (ref(tensor), producers, sequence, key, facts)
+        if key == 0 or type(tensor) not in EXACT:
+            self._bind_inside(tensor, producers)
         return facts
+
+    def _bind_inside(self, tensor: torch.Tensor, producers: Producers) -> None:
+        """What a tensor is put together of comes with it, as far as it was unknown."""
+        for inner in inner_tensors(tensor):
+            self._has_assembled = True
+            self.writes.setdefault(0, [])  # so that nobody takes one without a storage for never written into
+            if not self.knows(inner) and _storage_key(inner)[0] not in self._first:
+                self.bind(inner, producers)
 
     def _new_storage(self, key: int, data: Any, producers: Producers) -> int:
         """Remember a storage; gives the key of the one that it shares its memory with, else its own."""
@@ -170,7 +210,10 @@ class Dataflow:
     def _bind_all_known_before(self) -> None:
         """Bind what was registered, so that its memory is known too: only for a run that meets a foreign tensor."""
         while self._known_before:
-            _, (tensor, path) = self._known_before.popitem()
+            try:
+                _, (tensor, path) = self._known_before.popitem()
+            except KeyError:  # another thread took the last
+                return
             entity = self.entities.get(id(tensor))
             if entity is None or entity[0]() is not tensor:
                 self._of_parameter(tensor, path)
@@ -187,7 +230,9 @@ class Dataflow:
         if _is_wrapped(tensor):
             self.write(_innermost(tensor), writer)
         self.bind(tensor, writer)
-        key = self.entities[id(tensor)][3]
+        for inner in inner_tensors(tensor) if self._has_assembled else ():
+            self.write(inner, writer)
+        sequence, key = self.entities[id(tensor)][2:4]
         if key:
             writes = self.writes.setdefault(key, [])
             if len(writes) >= _MAX_WRITES_KEPT_APART:
@@ -195,7 +240,7 @@ class Dataflow:
             whole = place(tensor)
             written = whole if part is None or part is tensor else place(part)
             was_read = was_read and whole[2] is None
-            writes.append((writer, self._sequence, written, whole[:2] if was_read else _NOTHING))
+            writes.append((writer, sequence, written, whole[:2] if was_read else _NOTHING))
             if id(tensor) in self._registered or self._first[key][0].startswith("param:"):
                 self.parameters_changed = True
 
@@ -226,13 +271,20 @@ class Dataflow:
             self._weak.append(weak)
             self.exported.append((address, address + data.nbytes(), key, weak))
 
-    def _shared_with(self, data: Any) -> int:
-        """Key of the storage that was exported and holds the memory of `data`; 0 if there is none."""
-        address = _address(data) if self.exported and data is not None else 0
+    def exported_memory(self, tensor: torch.Tensor) -> tuple[int, int]:
+        """Key of the exported storage whose memory `tensor` has, and how many bytes into it; else (0, 0)."""
+        return self._exported_at(_storage_key(tensor)[1]) if self.exported else (0, 0)
+
+    def _exported_at(self, data: Any) -> tuple[int, int]:
+        address = _address(data) if data is not None else 0
         for start, end, key, weak in reversed(self.exported) if address else ():
             if start <= address < end and _is_alive(weak):
-                return key
-        return 0
+                return key, address - start
+        return 0, 0
+
+    def _shared_with(self, data: Any) -> int:
+        """Key of the storage that was exported and holds the memory of `data`; 0 if there is none."""
+        return self._exported_at(data)[0] if self.exported else 0
 
     def release(self) -> None:
         """Let go of the weak counts; the object is of no use afterwards."""

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import torch
 from torch import nn
 
 from modgraph.tracing.recipes import Step
 from modgraph.tracing.sites import Site
-from modgraph.tracing.tensors import Named
+from modgraph.tracing.tensors import Named, version_of
 
 
 class Frame:
     """One open call."""
 
     __slots__ = (
-        *("awaits_call", "has_children", "has_operations", "index", "inputs", "module", "parent", "path"),
-        *("recomputed", "site", "step", "versions"),
+        *("awaits_call", "has_children", "has_operations", "index", "inputs", "module", "own"),
+        *("parent", "path", "recomputed", "site", "step", "versions"),
     )
 
     def __init__(
@@ -27,6 +28,8 @@ class Frame:
         self.site = site
         self.inputs = inputs
         self.versions: list[int] | None = None
+        self.own: list[tuple[torch.Tensor, int | None]] = []
+        """Tensors of the layer's own that it may write into past every torch function, with their versions before."""
         self.has_children = False
         """A call began inside: it is no leaf."""
         self.has_operations = False
@@ -35,6 +38,16 @@ class Frame:
         self.recomputed = False
         self.awaits_call = False
         """The class has a `__call__` of its own, and that of `Module` was not reached yet."""
+
+    def is_one_step(self) -> bool:
+        """Whether it stands in the dataflow for all that happens inside. Not so the model's own call where operations
+        were seen in it: these are the steps then."""
+        is_all = self.parent is None and self.has_operations
+        return not (self.has_children or self.recomputed or is_all)
+
+    def own_written(self) -> list[torch.Tensor]:
+        """Of the layer's own tensors, those that it has written into."""
+        return [tensor for tensor, before in self.own if version_of(tensor) != before]
 
     def has_written(self) -> bool:
         """Whether the call may have written into one of its inputs."""

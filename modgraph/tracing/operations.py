@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import enum
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,9 +19,11 @@ import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
+from modgraph.tracing.backward import leaves_of
 from modgraph.tracing.recipes import slots_in
-from modgraph.tracing.shortcuts import ARGUMENT_NAMES, NOT_PLAIN, PlainOperations
+from modgraph.tracing.shortcuts import ARGUMENT_NAMES, NOT_PLAIN, PlainOperations, narrowed
 from modgraph.tracing.tensors import ATOMS, EXACT, Named, is_fake, is_plain_slice, quietly, tensors_in
+from modgraph.tracing.unwritten import with_zeros
 
 if TYPE_CHECKING:
     from modgraph.tracing.raw_events import Taken
@@ -65,6 +68,16 @@ class Function:
     """Position of its parameter `inplace`."""
 
     @cached_property
+    def last(self) -> str:
+        """The name without what it stands in: "add"."""
+        return self.name.rpartition(".")[2]
+
+    @cached_property
+    def fills_gradients(self) -> bool:
+        """It writes into the `grad` of tensors that it is not given."""
+        return self.last == "backward"
+
+    @cached_property
     def sets_items(self) -> bool:
         return self.name.endswith("__setitem__")
 
@@ -80,7 +93,7 @@ class Function:
     @cached_property
     def simple(self) -> bool:
         """It is an operation like most: reads what it is given."""
-        odd = self.in_place or self.may_change_any or self.gives_known
+        odd = self.in_place or self.may_change_any or self.gives_known or self.fills_gradients
         return self.kind is Kind.OPERATION and self.reads_all and not odd
 
     def may_write(self, arrived: list[Named], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:
@@ -126,7 +139,7 @@ _GAPS = {
 }
 SHARES_MEMORY = frozenset({"numpy", "dlpack", "data_ptr", "storage"})
 """Gaps through which others can read and write the memory itself."""
-_COUNTS_NO_VERSION = frozenset({"map_", "map2_"})
+_COUNTS_NO_VERSION = frozenset({"apply_", "map_", "map2_"})
 _TENSOR_GETTERS = frozenset({"data", "T", "mT", "H", "mH", "real", "imag", "grad"})
 _TENSOR_SETTERS = frozenset({"data", "real", "imag"})
 _SKIPPED = frozenset(
@@ -135,7 +148,7 @@ _SKIPPED = frozenset(
         *("get_device", "is_floating_point", "is_complex", "is_signed", "is_contiguous", "is_same_size", "is_pinned"),
         *("is_inference", "is_shared", "is_conj", "is_neg", "is_set_to", "has_names", "storage_type"),
         *("register_hook", "retain_grad", "requires_grad_"),
-        *("backward", "register_post_accumulate_grad_hook", "_set_grad_enabled", "device", "result_type", "can_cast"),
+        *("register_post_accumulate_grad_hook", "_set_grad_enabled", "device", "result_type", "can_cast"),
         *("__len__", "__hash__", "__dir__", "__setstate__"),
         *("broadcast_shapes", "is_tensor", "_is_view", "dense_dim", "sparse_dim", "_nested_tensor_size"),
     }
@@ -157,10 +170,6 @@ _OVERWRITING = frozenset(
         *("kaiming_normal_", "orthogonal_", "sparse_", "eye_", "dirac_"),
     }
 )
-_WITHOUT_VALUES = frozenset(
-    {"empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided", "new", "resize_"}
-)
-"""What they give holds whatever the memory held."""
 _ITERATORS: tuple[type, ...] = (type(iter(())), type(iter([])))
 
 
@@ -205,10 +214,14 @@ class OperationMode(TorchFunctionMode):  # type: ignore[misc]
         """The result of `func(*args, **kwargs)`, filed as an operation if it made or changed a tensor."""
         with quietly():
             arrived = _arguments(args, kwargs)
+            leaves = leaves_of(arrived[0][1]) if function.fills_gradients and arrived else []
+            arrived += [(f"grad[{number}]", leaf.grad) for number, leaf in enumerate(leaves) if leaf.grad is not None]
             flows, versions = self._before(function, arrived, args, kwargs)
             arrived = _each_once(arrived)
-            recipes = self.recorder.recipes
-            step = recipes.prepare(func, args, kwargs) if recipes is not None else None
+            recipes, step = self.recorder.recipes, None
+            if recipes is not None:
+                func = with_zeros(function.last, func)
+                step = recipes.prepare(func, args, kwargs)
         if function.kind is Kind.HIGHER_ORDER:
             result = func(*map(self._seeing, args), **{name: self._seeing(value) for name, value in kwargs.items()})
         else:
@@ -218,7 +231,8 @@ class OperationMode(TorchFunctionMode):  # type: ignore[misc]
                 self._refused(function, arrived, error)
                 raise
         with quietly():
-            self._after(function, arrived, flows, versions, args, kwargs, result, step)
+            made = [leaf.grad for leaf in leaves] if function.fills_gradients else result
+            self._after(function, arrived, flows, versions, args, kwargs, made, step)
         return result
 
     def _refused(self, function: Function, arrived: list[Named], error: RuntimeError) -> None:
@@ -273,7 +287,9 @@ class OperationMode(TorchFunctionMode):  # type: ignore[misc]
             changed = [item[1] for item, before in zip(arrived, versions, strict=True) if item[1]._version != before]
         if function.replaces_memory and arrived and not changed:
             changed = [arrived[0][1]]
-        made = _made(result, arrived)
+        made = _made(result, arrived, changed)
+        if len(made) == 1 and flows and flows[0][0] == arrived[0][0] and not changed:
+            flows = narrowed(self.recorder.dataflow, flows, arrived[0][1], made[0])
         if (
             function.gives_known or function.kind is Kind.HIGHER_ORDER
         ):  # what its functions made has come from their operations already
@@ -290,7 +306,7 @@ class OperationMode(TorchFunctionMode):  # type: ignore[misc]
         assert recipes is not None
         if function.kind is Kind.HIGHER_ORDER:
             step.cannot("it runs functions of the model's own")
-        elif function.name == "torch.autograd.grad":
+        elif function.name == "torch.autograd.grad" or function.fills_gradients:
             step.cannot("it goes back through what autograd remembers of the run")
         first: set[int] = set()
         if function.ignores_first and function.in_place:
@@ -298,7 +314,6 @@ class OperationMode(TorchFunctionMode):  # type: ignore[misc]
             first.update(slots_in((*step.args[:1], *named)))
         step.overwritten = frozenset(first.union(slots_in(step.kwargs.get("out"))))
         step.replaces_memory = function.replaces_memory
-        step.gives_values = function.name.rpartition(".")[2] not in _WITHOUT_VALUES
         recipes.finish(step, f"op:{index}", result, changed)
 
 
@@ -310,7 +325,8 @@ _tracing_state = torch._C._get_tracing_state
 def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Named]:
     """Every tensor given; one that is given twice comes twice."""
     arrived: list[Named] = []
-    for name, argument in zip(ARGUMENT_NAMES, args):  # noqa: B905
+    more = (f"args[{position}]" for position in range(len(ARGUMENT_NAMES), len(args)))
+    for name, argument in zip(itertools.chain(ARGUMENT_NAMES, more), args):  # noqa: B905
         kind = type(argument)
         if kind in EXACT:
             arrived.append((name, argument))
@@ -365,8 +381,9 @@ def _is_basic(index: Any) -> bool:
     return index is None or index is ... or type(index) is int or (type(index) is slice and is_plain_slice(index))
 
 
-def _made(result: Any, arrived: list[Named]) -> list[torch.Tensor]:
-    """The tensors of the result that did not exist before."""
+def _made(result: Any, arrived: list[Named], changed: list[torch.Tensor]) -> list[torch.Tensor]:
+    """The tensors of the result that did not exist before; and those given back unchanged beside them, as
+    `broadcast_tensors` does, which from now on come out of the function like the others."""
     kind = type(result)
     if kind in EXACT:
         for _, tensor in arrived:
@@ -378,15 +395,10 @@ def _made(result: Any, arrived: list[Named]) -> list[torch.Tensor]:
     if kind in _ITERATORS:
         result = result.__reduce__()[1]
     given = {id(tensor) for _, tensor in arrived}
-    return [tensor for _, tensor in tensors_in(result, "") if id(tensor) not in given]
-
-
-def version_of(tensor: torch.Tensor) -> int | None:
-    """How often `tensor` was written into; None for an inference tensor, which does not count."""
-    try:
-        return int(tensor._version)
-    except RuntimeError:
-        return None
+    found = [tensor for _, tensor in tensors_in(result, "")]
+    is_new = any(id(tensor) not in given for tensor in found)
+    written = {id(tensor) for tensor in changed}
+    return [tensor for tensor in found if id(tensor) not in written] if is_new else []
 
 
 def classified(func: Any) -> Function:

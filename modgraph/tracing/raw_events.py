@@ -43,6 +43,10 @@ def as_events(raw: Raw, place: Callable[[Site | None], SourceLocation | None]) -
     return [begun, as_event(("exit", index, left, error), place)]
 
 
+OWN = "self."
+"""What the name of a tensor begins with that a call did not take, but found in its module."""
+
+
 def as_event(raw: Raw, place: Callable[[Site | None], SourceLocation | None]) -> Event:
     """The event that `raw` stands for."""
     match raw:
@@ -53,7 +57,11 @@ def as_event(raw: Raw, place: Callable[[Site | None], SourceLocation | None]) ->
                 call=index,
                 module=path,
                 parent=parent,
-                inputs=tuple(_described(name, facts, statistics) for name, _, facts, statistics in flows),
+                inputs=tuple(
+                    _described(name, facts, statistics)
+                    for name, _, facts, statistics in flows
+                    if not name.startswith(OWN)
+                ),
                 flows=_flows(flows),
                 source=place(site),
                 direct=direct,

@@ -7,9 +7,11 @@ is a `Source`.
 
 from __future__ import annotations
 
+import gc
+import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 from weakref import ref
 
@@ -20,7 +22,7 @@ from modgraph.tracing.dataflow import Dataflow
 from modgraph.tracing.fingerprints import Fingerprint, fingerprint
 from modgraph.tracing.kept_tensor import storage_of
 from modgraph.tracing.restore import random_generators
-from modgraph.tracing.tensors import ATOMS, Named, instance_state, tensors_in
+from modgraph.tracing.tensors import ATOMS, Named, inner_tensors, instance_state, tensors_in
 
 _is_wrapped = torch._C._functorch.is_functorch_wrapped_tensor
 
@@ -53,8 +55,12 @@ class Slot:
     """Of a source: the tensor, or a copy of what it held when it was first seen."""
     origin: str | None = None
     """Of a source: `input:x`, `param:path`, `const:0`; None for what was seen without being made by a step."""
+    held: bool = False
+    """Its value is the tensor itself, that somebody else holds too."""
     base: int | None = None
     """Of a view that no step made: the slot with whose memory it shares."""
+    came_by_itself: bool = False
+    """The run made it past every step that was seen, so that its values are taken as given."""
 
 
 @dataclass(slots=True)
@@ -78,8 +84,7 @@ class Step:
     autocast: tuple[tuple[str, torch.dtype], ...] = ()
     """Devices for which operations were cast, and to what."""
     grad: bool = False
-    gives_values: bool = True
-    """Not so of one that gives memory as it was, as `torch.empty` does."""
+    default_dtype: torch.dtype = torch.float32
     overwritten: frozenset[int] = frozenset()
     """Slots of arguments whose values it replaces without reading them."""
     replaces_memory: bool = False
@@ -110,23 +115,33 @@ class Recipes:
         self._lies: list[tuple[Layout | None, int]] = []
         """Of each slot, how and in which memory its tensor lay when it was last seen."""
         self._random_before: dict[int, tuple[Any, ...]] = {}
+        self._before = _tensors_alive()
+        self._lock = threading.RLock()
+        """Of the slots, which the threads of a run share."""
 
     def prepare(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Step:
         """A step that is about to run."""
         step = Step("", function, autocast=tuple(_casts()), grad=torch.is_grad_enabled())
+        step.default_dtype = torch.get_default_dtype()
         faked = torch._C._len_torch_dispatch_stack() > 0
-        self._random_before[id(step)] = () if faked else tuple(random_generators())
+        given = (*args, *kwargs.values())
+        self._random_before[id(step)] = () if faked else (*random_generators(), *_generators_among(given))
         if faked:
             step.cannot("it ran under a mode that takes the place of torch's own kernels")
-        try:
-            step.args = tuple(self._kept(argument) for argument in args)
-            step.kwargs = {name: self._kept(argument) for name, argument in kwargs.items()}
-        except UnrepeatableError as error:
-            step.cannot(str(error))
+        with self._lock:
+            try:
+                step.args = tuple(self._kept(argument) for argument in args)
+                step.kwargs = {name: self._kept(argument) for name, argument in kwargs.items()}
+            except UnrepeatableError as error:
+                step.cannot(str(error))
         return step
 
     def finish(self, step: Step, node: str, result: Any, changed: list[torch.Tensor]) -> None:
         """It has run: what it gave, and what it wrote into."""
+        with self._lock:
+            self._finish(step, node, result, changed)
+
+    def _finish(self, step: Step, node: str, result: Any, changed: list[torch.Tensor]) -> None:
         step.node = node
         before = self._random_before.pop(id(step))
         if not all(is_unchanged() for is_unchanged, _ in before):
@@ -153,9 +168,10 @@ class Recipes:
         Args:
             result: what it returned, and what it was given and has written into: the call now stands for both.
         """
-        slots = [self.slot_of(tensor) for _, tensor in tensors_in(result, "") if not _is_wrapped(tensor)]
-        outputs = [(f"output[{position}]", slot) for position, slot in enumerate(slots)]
-        self.steps.append(Step(node, _same, (tuple(map(Place, slots)),), outputs=outputs, passes=True))
+        with self._lock:
+            slots = [self.slot_of(tensor) for _, tensor in tensors_in(result, "") if not _is_wrapped(tensor)]
+            outputs = [(f"output[{position}]", slot) for position, slot in enumerate(slots)]
+            self.steps.append(Step(node, _same, (tuple(map(Place, slots)),), outputs=outputs, passes=True))
 
     def drop(self, step: Step) -> None:
         """It made nothing, and is none."""
@@ -175,7 +191,7 @@ class Recipes:
             return
         if step.function is None:  # its result stands in for what would have come of it
             self.slots[slot].value = _copied(tensor)
-        step.values.append((name, slot, fingerprint(tensor) if step.gives_values else None))
+        step.values.append((name, slot, fingerprint(tensor)))
 
     # Slots
 
@@ -185,28 +201,51 @@ class Recipes:
 
     def slot_of(self, tensor: torch.Tensor) -> int:
         """The slot of a tensor; one never seen is a source, or a view of memory that a step made."""
-        known = self._slot_if_known(tensor)
-        if known is not None and self._lies[known] == (_layout_of(tensor), storage_of(tensor)):
-            return known  # else it was given other memory by means that no mode sees
-        producers, _ = self._dataflow.arrival(tensor)
-        origin = producers[0] if len(producers) == 1 and not producers[0].startswith(("op:", "call:")) else None
-        return self._foreign(tensor, origin, held=False)
+        with self._lock:
+            known = self._slot_if_known(tensor)
+            if known is not None and self._lies[known] == (_layout_of(tensor), storage_of(tensor)):
+                return known  # else it was given other memory by means that no mode sees
+            producers, _ = self._dataflow.arrival(tensor)
+            is_made = any(producer.startswith(("op:", "call:")) for producer in producers)
+            origin = producers[0] if len(producers) == 1 and not is_made else None
+            slot = self._foreign(tensor, origin, held=False)
+            made = self.slots[slot]
+            is_constant = any(producer.startswith("const:") for producer in producers)
+            made.came_by_itself = made.base is None and (is_made or (is_constant and self._is_new(tensor)))
+            return slot
+
+    def _is_new(self, tensor: torch.Tensor) -> bool:
+        """Whether a tensor was not there before the run; False where that cannot be told."""
+        if self._before is None:
+            return False
+        known = self._before.get(id(tensor))
+        return known is None or known() is not tensor
 
     def source(self, origin: str, tensor: torch.Tensor) -> None:
         """A tensor of the model, or an input, before anything is done with it: after the run it is as it was."""
-        if not is_lazy(tensor) and self._slot_if_known(tensor) is None:
-            self._foreign(tensor, origin, held=True)
+        with self._lock:
+            if not is_lazy(tensor) and self._slot_if_known(tensor) is None:
+                self._foreign(tensor, origin, held=not self._is_new(tensor))
 
     def _foreign(self, tensor: torch.Tensor, origin: str | None, *, held: bool) -> int:
+        """A slot of what no step gave. `held`: it is as it was after the run, and so need not be copied."""
         memory = storage_of(tensor)
         base = self._by_memory.get(memory) if memory else None
         slot = self._bind(tensor)
         made = self.slots[slot]
-        if base is not None and self.slots[base].layout is not None and made.layout is not None:
-            made.base = base
-        else:
+        shift = 0
+        if base is None and made.layout is not None:
+            exported, shift = self._dataflow.exported_memory(tensor)
+            base = self._by_memory.get(exported) if exported else None
+        lies = made.layout is not None and shift % made.layout.dtype.itemsize == 0
+        if base is None or (held and self.slots[base].value is not None) or self.slots[base].layout is None or not lies:
             made.origin = origin
-            made.value = tensor if held else _copied(tensor)
+            made.held = held and not tensor.is_inference()
+            made.value = tensor if made.held else _copied(tensor)
+        else:
+            assert made.layout is not None
+            made.base = base
+            made.layout = replace(made.layout, offset=made.layout.offset + shift // made.layout.dtype.itemsize)
         return slot
 
     def _bind(self, tensor: torch.Tensor) -> int:
@@ -231,7 +270,10 @@ class Recipes:
                 raise UnrepeatableError("it ran inside a transform of functions, as vmap is")
             if is_lazy(value):
                 raise UnrepeatableError("it was given a parameter that has no size yet")
-            return Place(self.slot_of(value))
+            slot = self.slot_of(value)
+            if self.slots[slot].came_by_itself and inner_tensors(value):
+                raise UnrepeatableError(f"it was given a {kind.__name__} that was put together of other tensors")
+            return Place(slot)
         if kind in ATOMS:
             return value
         if kind in (list, tuple, deque):
@@ -331,6 +373,29 @@ def _copied(tensor: torch.Tensor) -> torch.Tensor | None:
             return tensor.detach().clone()
     except Exception:  # a subclass of the user's may refuse with whatever it likes
         return None
+
+
+def _tensors_alive() -> dict[int, Any] | None:
+    """The tensors that there are now, by `id`; None where they cannot be told."""
+    if gc.get_freeze_count():  # what is frozen is not listed
+        return None
+    return {id(item): ref(item) for item in gc.get_objects() if issubclass(type(item), torch.Tensor)}
+
+
+def _generators_among(given: tuple[Any, ...]) -> Iterator[tuple[Callable[[], bool], Callable[[], None]]]:
+    """As `random_generators`, of those that were given."""
+    for item in given:
+        if isinstance(item, torch.Generator):
+            yield _state_of(item)
+
+
+def _state_of(generator: torch.Generator) -> tuple[Callable[[], bool], Callable[[], None]]:
+    before = generator.get_state()
+
+    def put_back() -> None:
+        generator.set_state(before)
+
+    return lambda: torch.equal(generator.get_state(), before), put_back
 
 
 def _casts() -> Iterator[tuple[str, torch.dtype]]:

@@ -26,14 +26,15 @@ from modgraph.tracing.arguments import Names, inputs_of, output_name
 from modgraph.tracing.dataflow import Dataflow
 from modgraph.tracing.failures import describe, user_line
 from modgraph.tracing.frames import Frame
-from modgraph.tracing.operations import SHARES_MEMORY, OperationMode, version_of
-from modgraph.tracing.raw_events import Raw, Taken, as_events
+from modgraph.tracing.operations import SHARES_MEMORY, OperationMode
+from modgraph.tracing.own_state import own_tensors, tensors_held
+from modgraph.tracing.raw_events import OWN, Raw, Taken, as_events
 from modgraph.tracing.recipes import Recipes, Step
 from modgraph.tracing.refusals import Refusals
 from modgraph.tracing.shortcuts import Leaves, Sites
 from modgraph.tracing.sites import Site, location_of, site_of
 from modgraph.tracing.statistics import Measured, Pending, measured, settle
-from modgraph.tracing.tensors import EXACT, Named, facts_of, quietly, tensors_in
+from modgraph.tracing.tensors import EXACT, Named, facts_of, is_opaque, quietly, tensors_in, version_of
 from modgraph.tracing.tree import Tree
 
 _n_modes = torch._C._len_torch_function_stack
@@ -90,8 +91,9 @@ class Recorder:
         """The user's `forward` behind each of the wrappers that are set on classes now."""
         self.n_calls = 0
         self.n_operations = 0
+        self._cut_off: set[int | None] = set()
         self._measure = self._statistics_of if statistics else None
-        self._measured: dict[int, tuple[Any, int | None, Measured]] = {}
+        self._measured: dict[int, tuple[Any, tuple[int, int] | None, Measured]] = {}
         self._pending: list[Pending] = []
         self.refusals = Refusals()
         self.names: dict[type, Names] = {}
@@ -248,6 +250,12 @@ class Recorder:
         else:
             frame.recomputed = True
             taken = [(name, (), facts_of(tensor), None) for name, tensor in inputs]
+        if not frame.recomputed and (
+            self._quiet_classes.get(type(module)) or isinstance(module, torch.jit.ScriptModule)
+        ):
+            frame.own = [(tensor, version_of(tensor)) for _, tensor in own_tensors(module)]
+            if self.dataflow.parameters_changed:
+                taken = [*taken, *self._own_flows(module)]
         try:
             frame.versions = [tensor._version for _, tensor in inputs]
         except RuntimeError:  # an inference tensor counts none
@@ -264,6 +272,11 @@ class Recorder:
         stack.append(frame)
         return frame
 
+    def _own_flows(self, module: nn.Module) -> list[Taken]:
+        """Where what a layer reads of its own comes from, as far as the run has written into it."""
+        held = [(f"{OWN}{name}", tensor) for name, tensor in tensors_held(module)]
+        return [flow for flow in self.flows(held) if any(not maker.startswith("param:") for maker in flow[1])]
+
     def exit(self, frame: Frame, result: Any) -> None:
         """A call ends with a result."""
         stack = self.local.stack
@@ -273,7 +286,7 @@ class Recorder:
             self._close(frame)
         outputs = [("output", result)] if type(result) in EXACT else tensors_in(result, "output")
         measure = self._measure
-        if frame.has_children or frame.recomputed:
+        if not frame.is_one_step():
             left = [(name, facts_of(tensor), measure and measure(tensor)) for name, tensor in outputs]
         else:
             producer = (f"call:{frame.index}",)
@@ -282,6 +295,8 @@ class Recorder:
                 for (_, tensor), before in zip(frame.inputs, frame.versions):  # noqa: B905
                     if tensor._version != before:
                         self.dataflow.write(tensor, producer)
+            for tensor in frame.own_written():
+                self.dataflow.write(tensor, producer)
             left = [(name, bind(tensor, producer), measure and measure(tensor)) for name, tensor in outputs]
         self.keep(("exit", frame.index, left, None))
         if frame.step is not None:
@@ -294,14 +309,15 @@ class Recorder:
         assert self.recipes is not None
         node = f"call:{frame.index}"
         outputs = tensors_in(result, "output")
-        if frame.has_children:
+        changed = [tensor for _, tensor in frame.inputs] if frame.has_written() else []
+        own = frame.own_written()
+        if not frame.is_one_step():
             self.recipes.drop(step)
-        elif frame.has_operations or (self.recipes.knows_all(outputs) and not frame.has_written()):
+        elif frame.has_operations or (self.recipes.knows_all(outputs) and not changed and not own):
             self.recipes.drop(step)
-            self.recipes.passed(node, (result, [tensor for _, tensor in frame.inputs] if frame.has_written() else []))
+            self.recipes.passed(node, (result, changed))
         else:
-            changed = [tensor for _, tensor in frame.inputs] if frame.has_written() else []
-            self.recipes.finish(step, node, result, changed)
+            self.recipes.finish(step, node, result, [*changed, *own])
 
     def fail(self, frame: Frame, error: BaseException) -> None:
         """A call ends with an exception."""
@@ -398,7 +414,8 @@ class Recorder:
 
     def _statistics_of(self, tensor: torch.Tensor) -> Measured:
         """Statistics of the values that `tensor` has now."""
-        version = version_of(tensor)
+        written = self.dataflow.last_write(tensor)
+        version = None if written is None or (moved := version_of(tensor)) is None else (moved, written)
         known = self._measured.get(id(tensor))
         if known is None or known[0]() is not tensor or known[1] != version or version is None:
             known = (ref(tensor), version, measured(tensor))
@@ -448,9 +465,20 @@ class Recorder:
             for _, tensor in read:
                 self.dataflow.export(tensor)
 
+    def cut_off(self) -> None:
+        """Values were not looked at, as there were too many: said once for each call."""
+        stack = self.local.stack
+        call = stack[-1].index if stack else None
+        if not self.is_outside() and call not in self._cut_off:
+            self._cut_off.add(call)
+            self.gap("limit", [])
+
     def outputs(self, result: Any) -> None:
         """What the model returned."""
-        for name, tensor in tensors_in(result, "output"):
+        found = tensors_in(result, "output")
+        if not found and is_opaque(result):
+            self.keep(("gap", "output", None, None))
+        for name, tensor in found:
             end = "0" if name == "output" else output_name(name.removeprefix("output"))
             self.keep(("output", end, self.flows([(name, tensor)])))
             if self.recipes is not None:

@@ -115,7 +115,7 @@ def _as_it_was_run(
     modules: list[nn.Module],
     registered: list[nn.Module],
     written: list[torch.Tensor],
-) -> Iterator[None]:
+) -> Iterator[Snapshot]:
     """The model in the mode in which it was traced, without gradients; afterwards as it was.
 
     Args:
@@ -127,7 +127,7 @@ def _as_it_was_run(
     try:
         with torch.no_grad():
             _set_mode(model, options, registered)
-            yield
+            yield snapshot
     finally:
         snapshot.restore()
 
@@ -138,13 +138,13 @@ def _examined(
     recipes: Recipes | None,
     paths: dict[int, str],
     modules: list[nn.Module],
-    as_it_was_run: Callable[[], contextlib.AbstractContextManager[None]],
+    as_it_was_run: Callable[[], contextlib.AbstractContextManager[Snapshot]],
     run: Run,
 ) -> Iterator[Event]:
     """What further looks at the model that was traced bring: its steps run again, its calls measured."""
     if recipes is not None:
-        with as_it_was_run():
-            found = verified(graph, recipes)
+        with as_it_was_run() as snapshot:
+            found = verified(graph, recipes, snapshot.before_write)
         yield VerifiedEvent(verification=found)
     if options.profile:
         cost = profiled(graph, run, paths, modules, device=options.device, counts_only=options.device == "fake")

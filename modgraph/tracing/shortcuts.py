@@ -19,6 +19,7 @@ from modgraph.tracing.sites import Site, site_of
 from modgraph.tracing.tensors import ATOMS, EXACT, is_plain_slice, quietly, tensors_in
 
 if TYPE_CHECKING:
+    from modgraph.tracing.dataflow import Dataflow
     from modgraph.tracing.frames import Frame
     from modgraph.tracing.operations import Function, OperationMode
     from modgraph.tracing.raw_events import Taken
@@ -28,7 +29,7 @@ _n_modes = torch._C._len_torch_function_stack
 _tracing_state = torch._C._get_tracing_state
 _graph_task = torch._C._current_graph_task_id
 _frame_at = sys._getframe
-# More names than any function has arguments: `zip` then stops where the arguments end.
+# More names than most functions have arguments: `zip` then stops where the arguments end.
 ARGUMENT_NAMES = tuple(f"args[{position}]" for position in range(1000))
 NOT_PLAIN: Any = object()
 """Instead of a result: the shortcut does not know what is asked of it, and has done nothing."""
@@ -53,6 +54,14 @@ class Sites:
             self.known[id(code)] = {site[1]: site}
             self._codes.append(code)  # so that its `id` is not used again
         return site
+
+
+def narrowed(dataflow: Dataflow, flows: list[Taken], first: torch.Tensor, result: torch.Tensor) -> list[Taken]:
+    """The flows of a function that gave a view of its first tensor: of who wrote into that, those that it shows."""
+    name, producers, facts, measured = flows[0]
+    if len(producers) < 2:
+        return flows
+    return [(name, dataflow.arrival_of(result, first), facts, measured), *flows[1:]]
 
 
 class Leaves:
@@ -88,6 +97,8 @@ class Leaves:
             or state["_backward_pre_hooks"]
             or state["_modules"]
             or "forward" in state
+            or (state["_buffers"] and state["training"])
+            or state.get("max_norm") is not None
         ):
             return NOT_PLAIN
         if not recorder.tree.has_its_tensors(module):
@@ -180,6 +191,8 @@ class PlainOperations:
         frame = _frame_at(2)
         offsets = self._sites.get(id(frame.f_code))
         site = (offsets and offsets.get(frame.f_lasti)) or recorder.sites.of(frame, top.site)
+        if flows and len(flows[0][1]) > 1 and arrived:
+            flows = narrowed(self._dataflow, flows, arrived[0], result)
         index = recorder.n_operations
         recorder.n_operations = index + 1
         top.has_operations = True

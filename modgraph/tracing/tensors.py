@@ -8,6 +8,7 @@ disabled (`quietly`), so that reading a tensor's shape is no operation of the tr
 from __future__ import annotations
 
 from collections import UserDict, deque
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from types import FunctionType, ModuleType
 from typing import Any, Literal
@@ -22,7 +23,7 @@ MAX_NESTING = 16
 MAX_OBJECT_NESTING = 3
 """Levels of plain objects (not containers) that are looked into."""
 MAX_VISITED = 20_000
-"""Values looked at in one walk; what lies beyond is attributed through its operations."""
+"""Containers and objects looked into in one walk; what lies beyond is attributed through its operations."""
 
 MAX_LITERAL = 200
 """Characters kept of a literal argument."""
@@ -48,6 +49,10 @@ ATOMS: frozenset[type] = frozenset(
 SEQUENCES = (tuple, list, deque)
 
 
+when_cut_off: list[Callable[[], None]] = []
+"""Called where a walk ends at a limit."""
+
+
 def tensors_in(value: Any, name: str) -> list[Named]:
     """Every tensor in `value`, in order, each once, named for where it stands: "x", "states[0]", "output.logits"."""
     kind = type(value)
@@ -62,18 +67,32 @@ def _walk(value: Any, name: str) -> list[Named]:
     found: list[Named] = []
     visited: dict[int, Any] = {}
     pending: list[tuple[Any, str, int, int]] = [(value, name, 0, 0)]
-    while pending and len(visited) < MAX_VISITED:
+    while pending:
         item, place, depth, objects = pending.pop()
         if type(item) in ATOMS or id(item) in visited or (type(item) is slice and is_plain_slice(item)):
             continue
         visited[id(item)] = item
         if issubclass(type(item), _TENSOR):
             found.append((place, item))
+        elif len(visited) - len(found) > MAX_VISITED:
+            for tell in when_cut_off:
+                tell()
+            break
         elif depth < MAX_NESTING and not issubclass(type(item), torch.nn.Module | type):
             children, is_object = _children(item, place)
             if objects + is_object <= MAX_OBJECT_NESTING:
                 pending.extend((child, where, depth + 1, objects + is_object) for where, child in reversed(children))
     return found
+
+
+def is_opaque(value: Any) -> bool:
+    """Whether a value holds what a walk does not look into, or nothing that can be read as text: a set, an iterator."""
+    if type(value) in (list, tuple, dict):
+        return any(map(is_opaque, (*value.keys(), *value.values()) if type(value) is dict else value))
+    return type(value) not in ATOMS and not issubclass(type(value), _NUMBERS)
+
+
+_NUMBERS = (int, float, complex, str, bytes, torch.SymInt, torch.SymFloat, torch.SymBool)
 
 
 def _children(item: Any, place: str) -> tuple[list[tuple[str, Any]], bool]:
@@ -141,6 +160,28 @@ def instance_slots(item: Any) -> dict[str, Any]:
     return filled
 
 
+def inner_tensors(tensor: torch.Tensor) -> list[torch.Tensor]:
+    """The tensors of which one is put together: the parts of a sparse one, those that a subclass's instance holds."""
+    names = _PARTS.get(tensor.layout)
+    if names is not None:
+        try:
+            return [getattr(tensor, name)() for name in names]
+        except (RuntimeError, NotImplementedError):  # inside a transform of functions
+            return []
+    if type(tensor) in EXACT or type(tensor).__torch_dispatch__ is _TENSOR.__torch_dispatch__:
+        return []
+    return [value for value in instance_state(tensor).values() if issubclass(type(value), _TENSOR)]
+
+
+_PARTS: dict[torch.layout, tuple[str, ...]] = {
+    torch.sparse_coo: ("_indices", "_values"),
+    torch.sparse_csr: ("crow_indices", "col_indices", "values"),
+    torch.sparse_bsr: ("crow_indices", "col_indices", "values"),
+    torch.sparse_csc: ("ccol_indices", "row_indices", "values"),
+    torch.sparse_bsc: ("ccol_indices", "row_indices", "values"),
+}
+
+
 class _Slotted:
     __slots__ = ("slot",)
 
@@ -154,6 +195,14 @@ def facts_of(tensor: torch.Tensor) -> Facts:
         return (tensor.shape, tensor.dtype, tensor.device)
     except RuntimeError:  # a nested tensor of the strided layout has no shape
         return (None, tensor.dtype, tensor.device)
+
+
+def version_of(tensor: torch.Tensor) -> int | None:
+    """How often `tensor` was written into; None for an inference tensor, which does not count."""
+    try:
+        return int(tensor._version)
+    except RuntimeError:
+        return None
 
 
 _dtypes: dict[Any, str] = {}

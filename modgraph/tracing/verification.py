@@ -8,14 +8,15 @@ edge that is missing shows in the values behind it.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 
 import torch
 
 from modgraph.graph.model import Difference, Graph, NotRepeated, Verification
 from modgraph.tracing.dataflow import extent, place
 from modgraph.tracing.failures import describe
-from modgraph.tracing.fingerprints import difference, fingerprint
+from modgraph.tracing.fingerprints import difference, fingerprint, is_identical
 from modgraph.tracing.kept_tensor import storage_of
 from modgraph.tracing.recipes import Recipes, Slot, Step, given_again, slots_in
 from modgraph.tracing.tensors import tensors_in
@@ -24,15 +25,22 @@ MAX_DIFFERENCES = 20
 """Steps named that gave other values; those behind the first follow from it."""
 
 
-def verified(graph: Graph, recipes: Recipes) -> Verification:
-    """Runs the steps of `graph` again and compares. The model has to be as it was before its run."""
-    return _Rerun(graph, recipes).run()
+def verified(
+    graph: Graph, recipes: Recipes, before_write: Callable[[torch.Tensor], None] = lambda _: None
+) -> Verification:
+    """Runs the steps of `graph` again and compares. The model has to be as it was before its run.
+
+    `before_write` is told of each tensor of the model or the caller that a step is about to write into. Afterwards the
+    recipes are used up.
+    """
+    return _Rerun(graph, recipes, before_write).run()
 
 
 class _Rerun:
     """One verification."""
 
-    def __init__(self, graph: Graph, recipes: Recipes) -> None:
+    def __init__(self, graph: Graph, recipes: Recipes, before_write: Callable[[torch.Tensor], None]) -> None:
+        self._before_write = before_write
         self._slots = recipes.slots
         self._steps = recipes.steps
         self._outputs = recipes.outputs
@@ -44,15 +52,16 @@ class _Rerun:
         self._made_by: dict[int, str] = {}
         self._writers: dict[int, list[tuple[str, int, int]]] = {}
         """By memory: who wrote all of a stretch of it, and its first byte and one past the last."""
-        self._undefined: set[int] = set()
-        """Memory given as it was, into which nothing was written yet."""
+        self._users: Counter[int] = Counter()
+        """By memory, how many of the tensors that were made hold it."""
         self._unmade: set[int] = set()
-        self._copies_by_memory: dict[int, torch.UntypedStorage] = {}
         self._makers: dict[int, int] = {}
         for number, step in enumerate(self._steps):
             for _, slot in step.outputs:
                 self._makers.setdefault(slot, number)
         self._written_in = self._written_through()
+        self._n_gaps = len(graph.gaps)
+        self._n_compared = 0
         self._identical = 0
         self._repeated = 0
         self._differences: list[Difference] = []
@@ -61,8 +70,10 @@ class _Rerun:
     def run(self) -> Verification:
         wanted = self._leading_to_a_result()
         steps = [step for step in self._steps if self._unit(step.node) in wanted]
-        for step in steps:
+        for step, done in zip(steps, self._last_uses(steps), strict=True):
             self._again(step)
+            for slot in done:
+                self._let_go(slot)
         for name, slot in self._outputs:
             self._compare_output(name, slot)
         return Verification(
@@ -70,6 +81,8 @@ class _Rerun:
             repeated=self._repeated,
             identical=self._identical,
             unused=sum(not step.passes for step in self._steps) - sum(not step.passes for step in steps),
+            outputs=self._n_compared,
+            gaps=self._n_gaps,
             not_repeated=tuple(self._not_repeated),
             differences=tuple(self._differences[:MAX_DIFFERENCES]),
         )
@@ -99,6 +112,44 @@ class _Rerun:
             found.setdefault(self._unit(step.node), set()).update(_written_arguments(step) & self._makers.keys())
         return found
 
+    def _last_uses(self, steps: list[Step]) -> list[list[int]]:
+        """By step, the slots that none after it asks for, nor the outputs."""
+        last: dict[int, int] = {}
+        for number, step in enumerate(steps):
+            given = (slot for _, slot in step.outputs)
+            changed = (slot for _, slot, _ in step.values)
+            for slot in (*slots_in(step.args), *slots_in(step.kwargs), *given, *changed):
+                last.update(dict.fromkeys(self._with_bases(slot), number))
+        for _, slot in self._outputs:
+            for each in self._with_bases(slot):
+                last.pop(each, None)
+        done: list[list[int]] = [[] for _ in steps]
+        for slot, number in last.items():
+            done[number].append(slot)
+        return done
+
+    def _with_bases(self, slot: int) -> Iterator[int]:
+        each: int | None = slot
+        while each is not None:
+            yield each
+            each = self._slots[each].base
+
+    def _hold(self, slot: int, tensor: torch.Tensor) -> None:
+        self._let_go(slot)
+        self._made[slot] = tensor
+        self._users[_memory(tensor)] += 1
+
+    def _let_go(self, slot: int) -> None:
+        """Free what a slot holds; an address that is free may come again, and says nothing of who wrote there."""
+        tensor = self._made.pop(slot, None)
+        if tensor is None:
+            return
+        memory, source = _memory(tensor), self._slots[slot]
+        self._users[memory] -= 1
+        if not self._users[memory] and not source.held:
+            self._writers.pop(memory, None)
+            source.value = None
+
     # One step
 
     def _again(self, step: Step) -> None:
@@ -114,6 +165,9 @@ class _Rerun:
             self._give_up(step)
             return
         versions: dict[int, int | None] = {}
+        for _, slot, _ in step.values:
+            if slot in self._made or any(self._slots[each].held for each in self._with_bases(slot)):
+                self._before_write(self._tensor(slot))
 
         def tensor_of(slot: int) -> torch.Tensor:
             tensor = self._given(step, slot)
@@ -137,7 +191,10 @@ class _Rerun:
                 low, high, gaps = place(tensor)
                 if gaps is None:
                     self._writers.setdefault(_memory(tensor), []).append((step.node, low, high))
-                self._undefined.discard(_memory(tensor))
+        for _, slot, _ in step.values:
+            if slot not in versions and self._slots[slot].origin is not None:  # a layer's own, that it has written into
+                self._tensor(slot)
+                self._made_by[slot] = step.node
         if step.replaces_memory:
             self._made_by.update(dict.fromkeys(step.overwritten, step.node))
         self._keep(step, result)
@@ -169,21 +226,15 @@ class _Rerun:
             return known
         source = self._slots[slot]
         made = self._view(source) if source.base is not None else self._source(source)
-        self._made[slot] = made
+        self._hold(slot, made)
         return made
 
     def _source(self, source: Slot) -> torch.Tensor:
-        """What no step made: a copy, as steps may write into it."""
-        tensor = source.value
-        if tensor is None:
+        """What no step made."""
+        self._n_gaps += source.came_by_itself
+        if source.value is None:
             return _of_no_values(source)  # made by a step that no edge leads on from: only its size may matter
-        if source.layout is None:
-            return tensor
-        memory = tensor.untyped_storage()
-        copy = self._copies_by_memory.get(memory._cdata)
-        if copy is None:
-            copy = self._copies_by_memory[memory._cdata] = memory.clone()
-        return _laid_out(copy, source)
+        return source.value
 
     def _view(self, source: Slot) -> torch.Tensor:
         assert source.base is not None
@@ -192,11 +243,11 @@ class _Rerun:
     def _is_brought(self, node: str, slot: int, tensor: torch.Tensor) -> bool:
         """Whether an edge leads from what made the tensor, or last wrote into it, to the step."""
         source = self._slots[slot]
-        while source.base is not None and slot not in self._made_by:
+        while source.base is not None and source.origin is None and slot not in self._made_by:
             slot, source = source.base, self._slots[source.base]
         maker = self._made_by.get(slot) or source.origin
         unit = self._unit(node)
-        if maker is None or self._unit(maker) == unit:
+        if maker is None or (node == unit and self._unit(maker) == unit):
             return True
         if unit.startswith("call:") and maker.startswith("param:"):
             return True  # a leaf reads its own parameters, and those have no edge
@@ -219,10 +270,8 @@ class _Rerun:
                 self._differ(step.node, name, "it does not give this tensor")
                 self._unmade.add(slot)
             else:
-                self._made[slot] = tensor
+                self._hold(slot, tensor)
                 self._made_by[slot] = step.node
-                if not step.gives_values:
-                    self._undefined.add(_memory(tensor))
 
     def _take_over(self, step: Step) -> None:
         """In place of what the step would give stands what it gave in the run."""
@@ -231,7 +280,7 @@ class _Rerun:
             if value is None:
                 self._unmade.add(slot)
             else:
-                self._made[slot] = value
+                self._hold(slot, value)
                 self._made_by[slot] = step.node
 
     def _give_up(self, step: Step) -> None:
@@ -243,12 +292,12 @@ class _Rerun:
         same = True
         for name, slot, before in step.values:
             tensor = self._made.get(slot)
-            if tensor is None or _memory(tensor) in self._undefined:
+            if tensor is None or before is None or is_identical(before, tensor):
                 continue
             now = fingerprint(tensor)
-            if before is None or now is None:  # what has no values, or none that can be read
+            if now is None:  # its values cannot be read any more
                 continue
-            same = same and before.checksum == now.checksum
+            same = False
             message = difference(before, now)
             if message is not None:
                 self._differ(step.node, name, message)
@@ -262,9 +311,11 @@ class _Rerun:
         while maker is None and base is not None:
             maker, base = self._made_by.get(base) or self._slots[base].origin, self._slots[base].base
         end = f"output:{name}"
-        if maker is None or slot not in self._made:
+        if maker is None:
             return
-        if self._brings.get(end, set()).isdisjoint(self._stand_for(maker, self._made[slot])):
+        tensor = self._tensor(slot)
+        self._n_compared += 1
+        if self._brings.get(end, set()).isdisjoint(self._stand_for(maker, tensor)):
             self._differ(end, name, f"no edge leads to it from {maker}")
 
     def _differ(self, node: str, output: str, message: str) -> None:
@@ -277,21 +328,26 @@ def _written_arguments(step: Step) -> set[int]:
 
 
 def _homes(graph: Graph) -> dict[str, str]:
-    """Of each operation inside of a leaf: its call."""
+    """Of each operation inside of a leaf: its call. The model's own call stands for none of its operations."""
     parents = {call.parent for call in graph.calls}
     return {
         operation.id: f"call:{operation.call}"
         for operation in graph.operations
-        if operation.call is not None and operation.call not in parents
+        if operation.call is not None
+        and operation.call not in parents
+        and graph.calls[operation.call].parent is not None
     }
 
 
 @contextlib.contextmanager
 def _circumstances(step: Step) -> Iterator[None]:
-    """What the step ran under, besides its arguments: the random numbers, casts, and whether autograd looks on."""
+    """What the step ran under, besides its arguments: random numbers, casts, the default type, and whether autograd
+    looks on."""
     for put_back in step.random:
         put_back()
     with contextlib.ExitStack() as casts:
+        casts.callback(torch.set_default_dtype, torch.get_default_dtype())
+        torch.set_default_dtype(step.default_dtype)
         for device, kind in step.autocast:
             casts.enter_context(torch.autocast(device, dtype=kind))
         with torch.set_grad_enabled(step.grad and step.node.startswith("call:")):

@@ -148,10 +148,10 @@ def test_every_edge_that_is_left_out_is_noticed(forward, monkeypatch):
         if way[0].startswith(("const:", "input:", "param:")):
             continue  # what no step made is given as it was
 
-        def without(graph, recipes, way=way):
+        def without(graph, recipes, *more, way=way):
             builder = GraphBuilder.of(graph)
             builder.edges[:] = [edge for edge in edges if (edge.producer, edge.consumer) != way]
-            return verification.verified(builder.build(), recipes)
+            return verification.verified(builder.build(), recipes, *more)
 
         monkeypatch.setattr(tracing_run, "verified", without)
         again = modgraph.trace(Net(forward), (X.clone(),), verify=True).verification

@@ -509,11 +509,11 @@ def one_of_two_halves_of_every_row_written(self, x):
 @pattern(
     "a b",
     """input:x -> a -> __getitem__ -> add_
-    a, add_ -> __getitem__#2 -> mul_
+    a -> __getitem__#2 -> mul_
     a, add_, mul_ -> b -> output:0""",
 )
 def cell_written_then_columns_beside_it(self, x):
-    """The second write reaches around the first and has not read it: what is read comes from both."""
+    """The second write lies beside the first and has not read it: what is read comes from both."""
     y = self.a(x)
     y[0, 2:].add_(1)
     y[:, :2].mul_(2)
@@ -567,7 +567,7 @@ def kv_cache_written_and_read_step_by_step(self, x):
     """input:x -> a -> copy_
     param:cache -> narrow
     param:cache, copy_ -> narrow#2 -> b -> __getitem__ -> a#2 -> copy_#2
-    param:cache, copy_ -> narrow#3
+    param:cache -> narrow#3
     param:cache, copy_, copy_#2 -> narrow#4 -> b#2 -> __getitem__#2 -> output:0""",
     parts={"cache": lambda: torch.zeros(2, 2, 4)},
 )
