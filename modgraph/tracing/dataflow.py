@@ -19,7 +19,7 @@ Producers = tuple[str, ...]
 
 _get_unwrapped = torch._C._functorch.get_unwrapped
 _is_wrapped = torch._C._functorch.is_functorch_wrapped_tensor
-_MAX_WRITES_KEPT_APART = 1024
+_MAX_WRITES_KEPT_APART = 8192
 """Writes remembered per storage; older ones are then one write of everything."""
 
 
