@@ -454,7 +454,8 @@ class _Fold:
         if call is None:
             return False
         found = self._call(call)
-        return not found.has_children and not (found.enter.parent is None and found.has_operations)
+        is_model = found.enter.parent is None and not found.enter.module
+        return not found.has_children and not (is_model and found.has_operations)
 
     def _owns(self, module: str, parameter: str) -> bool:
         """Whether `parameter`, by any of its names, belongs to the module or to one below it."""

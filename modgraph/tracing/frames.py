@@ -42,7 +42,7 @@ class Frame:
     def is_one_step(self) -> bool:
         """Whether it stands in the dataflow for all that happens inside. Not so the model's own call where operations
         were seen in it: these are the steps then."""
-        is_all = self.parent is None and self.has_operations
+        is_all = self.parent is None and not self.path and self.has_operations
         return not (self.has_children or self.recomputed or is_all)
 
     def own_written(self) -> list[torch.Tensor]:

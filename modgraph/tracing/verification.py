@@ -335,7 +335,7 @@ def _homes(graph: Graph) -> dict[str, str]:
         for operation in graph.operations
         if operation.call is not None
         and operation.call not in parents
-        and graph.calls[operation.call].parent is not None
+        and (graph.calls[operation.call].parent is not None or graph.calls[operation.call].module)
     }
 
 
