@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
 import torch
 from torch import nn
 
@@ -25,3 +29,13 @@ def own_tensors(module: nn.Module) -> list[Named]:
 def tensors_held(module: nn.Module) -> list[Named]:
     """The parameters and buffers of a layer, and of what is below it."""
     return [*module.named_parameters(), *module.named_buffers()]
+
+
+def torch_forward(kind: Any, originals: dict[Any, Callable[..., Any]]) -> Callable[..., Any] | None:
+    """The `forward` of one of torch's own classes; None for a class, or a forward, of somebody else's."""
+    forward: Any = getattr(kind, "forward", None)
+    forward = originals.get(forward, forward)
+    inside = ("torch.nn.modules.", "torch.ao.nn.")
+    own = kind.__module__.startswith(inside) and str(getattr(forward, "__module__", "")).startswith(inside)
+    plain_call = kind.__call__ is nn.Module.__call__ and kind._call_impl is nn.Module._call_impl
+    return forward if own and plain_call and isinstance(forward, FunctionType) else None

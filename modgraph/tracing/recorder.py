@@ -11,7 +11,6 @@ import functools
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from types import FunctionType
 from typing import Any
 from weakref import ref
 
@@ -27,7 +26,7 @@ from modgraph.tracing.dataflow import Dataflow
 from modgraph.tracing.failures import describe, user_line
 from modgraph.tracing.frames import Frame
 from modgraph.tracing.operations import SHARES_MEMORY, OperationMode
-from modgraph.tracing.own_state import own_tensors, tensors_held
+from modgraph.tracing.own_state import own_tensors, tensors_held, torch_forward
 from modgraph.tracing.raw_events import OWN, Raw, Taken, as_events
 from modgraph.tracing.recipes import Recipes, Step
 from modgraph.tracing.refusals import Refusals
@@ -385,7 +384,7 @@ class Recorder:
         try:
             forward = self._quiet_classes[kind]
         except KeyError:
-            forward = self._quiet_classes[kind] = _torch_forward(kind, self.originals)
+            forward = self._quiet_classes[kind] = torch_forward(kind, self.originals)
         if forward is None or self.observes_hooks or _n_modes() != 1:
             return None
         state = module.__dict__
@@ -499,13 +498,3 @@ class Recorder:
 def _forward_again(module: nn.Module, direct: bool) -> Callable[..., Any]:
     forward: Callable[..., Any] = module.forward if direct else module
     return forward
-
-
-def _torch_forward(kind: Any, originals: dict[Any, Callable[..., Any]]) -> Callable[..., Any] | None:
-    """The `forward` of one of torch's own classes; None for a class, or a forward, of somebody else's."""
-    forward: Any = getattr(kind, "forward", None)
-    forward = originals.get(forward, forward)
-    inside = ("torch.nn.modules.", "torch.ao.nn.")
-    own = kind.__module__.startswith(inside) and str(getattr(forward, "__module__", "")).startswith(inside)
-    plain_call = kind.__call__ is nn.Module.__call__ and kind._call_impl is nn.Module._call_impl
-    return forward if own and plain_call and isinstance(forward, FunctionType) else None
