@@ -1,0 +1,192 @@
+"""What a name in a file means, followed through imports into other files; which classes are modules.
+
+Files are found where the project lies and on Python's path, and read, never imported. A class of which nothing can be
+found is no module, unless the configuration or the list of well-known bases says so: the check does not guess.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import sys
+from collections.abc import Collection, Iterator
+
+from modgraph.rules import known
+from modgraph.source.files import decode
+from modgraph.source.summaries import Summary, summarize
+
+MAX_STEPS = 40
+"""Imports and bases followed for one name; more is a cycle."""
+
+
+class Project:
+    """The files in reach of a check, and what their classes derive from."""
+
+    def __init__(self, module_bases: Collection[str] = (), path: list[str] | None = None) -> None:
+        self.module_bases = frozenset(module_bases)
+        self.path = sys.path if path is None else path
+        self.read: dict[str, None] = {}
+        """Files that were asked while the present file is checked: its findings depend on them."""
+        self._summaries: dict[str, Summary | None] = {}
+        self._files: dict[tuple[str, str], str | None] = {}
+        self._modules: dict[tuple[str, str], bool | None] = {}
+
+    def add(self, file: str, summary: Summary) -> None:
+        """A file that is checked, so that it need not be read again."""
+        self._summaries[os.path.abspath(file)] = summary
+
+    def summary(self, file: str) -> Summary | None:
+        """Of a file by its absolute path; None where it is no Python that can be read."""
+        self.read[file] = None
+        if file not in self._summaries:
+            self._summaries[file] = _summary(file)
+        return self._summaries[file]
+
+    # ---- files -------------------------------------------------------------------------------------------------------
+
+    def find_file(self, importer: str, module: str, level: int) -> str | None:
+        """The file of a module as an import statement in the file `importer` names it."""
+        if level:
+            folder = os.path.dirname(importer)
+            for _ in range(level - 1):
+                folder = os.path.dirname(folder)
+            return self._in_folder(folder, module)
+        for folder in (*roots(importer), *self.path):
+            found = self._in_folder(folder or os.curdir, module)
+            if found is not None:
+                return found
+        return None
+
+    def _in_folder(self, folder: str, module: str) -> str | None:
+        key = (folder, module)
+        if key not in self._files:
+            base = os.path.join(folder, *module.split(".")) if module else folder
+            options = (os.path.join(base, "__init__.py"), f"{base}.py")
+            self._files[key] = next((os.path.abspath(each) for each in options if os.path.isfile(each)), None)
+        return self._files[key]
+
+    # ---- names -------------------------------------------------------------------------------------------------------
+
+    def absolute(self, summary: Summary, name: str) -> str | None:
+        """The import path of a dotted name as far as the import statements of its file say: "nn.Linear" is
+        "torch.nn.Linear". None for a name that no absolute import binds."""
+        first, _, rest = name.partition(".")
+        seen = 0
+        while first in summary.aliases and first not in summary.imports and seen < MAX_STEPS:
+            name = f"{summary.aliases[first]}.{rest}" if rest else summary.aliases[first]
+            first, _, rest = name.partition(".")
+            seen += 1
+        bound = summary.imports.get(first)
+        if bound is None or bound[2]:
+            return None
+        module, attribute, _ = bound
+        return ".".join(part for part in (module, attribute, rest) if part)
+
+    def homes(self, file: str, name: str, steps: int = MAX_STEPS) -> Iterator[tuple[str, str]]:
+        """Where a dotted name of a file is defined: (file, qualified name), or ("", import path) where no file is
+        found for it."""
+        summary = self.summary(file)
+        if summary is None or steps <= 0:
+            return
+        if name in summary.classes or name in summary.functions:
+            yield file, name
+            return
+        first, _, rest = name.partition(".")
+        if first in summary.imports:
+            module, attribute, level = summary.imports[first]
+            yield from self._imported(file, module, ".".join(p for p in (attribute, rest) if p), level, steps - 1)
+        elif first in summary.aliases:
+            alias = summary.aliases[first]
+            yield from self.homes(file, f"{alias}.{rest}" if rest else alias, steps - 1)
+        else:
+            for module, level in summary.stars:
+                yield from self._imported(file, module, name, level, steps - 1)
+
+    def _imported(self, importer: str, module: str, name: str, level: int, steps: int) -> Iterator[tuple[str, str]]:
+        """What `from module import name` gives, `name` dotted; a part of it may be a module itself."""
+        if not level and known.torch_class(f"{module}.{name}"):
+            yield "", f"{module}.{name}"
+            return
+        parts = name.split(".") if name else []
+        for taken in range(len(parts) - 1, -1, -1):
+            path = ".".join(part for part in (module, *parts[:taken]) if part)
+            home = self.find_file(importer, path, level)
+            if home is not None:
+                yield from self.homes(home, ".".join(parts[taken:]), steps)
+                return
+        if not level:
+            yield "", f"{module}.{name}" if name else module
+
+    # ---- classes -----------------------------------------------------------------------------------------------------
+
+    def is_module(self, file: str, name: str, steps: int = MAX_STEPS) -> bool | None:
+        """Whether the dotted name is, in that file, a class derived from `nn.Module`; None where it is not known."""
+        key = (file, name)
+        if key not in self._modules:
+            self._modules[key] = False  # a class that is, by mistake, its own base is none
+            self._modules[key] = self._is_module(file, name, steps)
+        return self._modules[key]
+
+    def _is_module(self, file: str, name: str, steps: int) -> bool | None:
+        unknown = False
+        found = False
+        for home, qualname in self.homes(file, name, steps):
+            found = True
+            answer = self._derives(home, qualname, steps) if home else self.is_module_path(qualname)
+            if answer:
+                return True
+            unknown = unknown or answer is None
+        if not found or unknown:
+            return True if self._is_named(name) else None
+        return False
+
+    def _derives(self, file: str, qualname: str, steps: int) -> bool | None:
+        summary = self.summary(file)
+        bases = summary.classes.get(qualname) if summary is not None else None
+        if bases is None:
+            return False  # a function
+        answers = [self._base(file, qualname, base, steps - 1) for base in bases if base]
+        if any(answers):
+            return True
+        return None if None in answers or "" in bases else False
+
+    def _base(self, file: str, qualname: str, base: str, steps: int) -> bool | None:
+        if steps <= 0:
+            return None
+        outer = qualname.rpartition(".")[0]
+        summary = self.summary(file)
+        if outer and summary is not None and f"{outer}.{base}" in summary.classes:
+            return self.is_module(file, f"{outer}.{base}", steps)
+        return self.is_module(file, base, steps)
+
+    def is_module_path(self, path: str) -> bool | None:
+        """The same for an import path of which no file was found."""
+        if known.torch_class(path) or path in known.WELL_KNOWN_BASES or self._is_named(path):
+            return True
+        if path.partition(".")[0] in known.NO_MODULES or path in ("object", "builtins.object"):
+            return False
+        return None
+
+    def _is_named(self, name: str) -> bool:
+        return name in self.module_bases or name.rpartition(".")[2] in self.module_bases
+
+
+def roots(file: str) -> tuple[str, ...]:
+    """Folders from which a file's own project is imported: above its packages, and `src` beside it."""
+    folder = os.path.dirname(os.path.abspath(file))
+    while os.path.isfile(os.path.join(folder, "__init__.py")):
+        above = os.path.dirname(folder)
+        if above == folder:
+            break
+        folder = above
+    own = os.path.dirname(os.path.abspath(file))
+    here = os.getcwd()
+    return tuple(dict.fromkeys((folder, own, here, os.path.join(here, "src"))))
+
+
+def _summary(file: str) -> Summary | None:
+    try:
+        with open(file, "rb") as handle:
+            return summarize(ast.parse(decode(handle.read())))
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return None

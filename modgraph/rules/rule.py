@@ -1,0 +1,63 @@
+"""What a rule is: its name and words, the examples that are its tests and its documentation, and how it looks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from modgraph.findings import Fix, Related, Severity
+
+if TYPE_CHECKING:
+    import ast
+
+    from modgraph.rules.subject import Subject
+
+
+@dataclass(frozen=True, slots=True)
+class Valid:
+    """Code that the rule must say nothing of, and why."""
+
+    code: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Invalid:
+    """Code in which the rule must find something on exactly these lines."""
+
+    code: str
+    lines: tuple[int, ...]
+    fixed: str | None = None
+    """The code after all fixes; None where the rule offers none here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One thing that a rule has found in a class; the engine adds file, code and severity."""
+
+    node: ast.AST
+    message: str
+    attribute: str | None = None
+    related: tuple[Related, ...] = ()
+    fix: Fix | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One rule of the check."""
+
+    code: str
+    name: str
+    severity: Severity
+    summary: str
+    """One sentence: what is wrong, as it stands in lists of the rules."""
+    why: str
+    """What torch does with it and what to write instead, in Markdown."""
+    find: Callable[[Subject], Iterator[Found]]
+    default: bool = True
+    """It looks without being asked to."""
+    valid: tuple[Valid, ...] = ()
+    invalid: tuple[Invalid, ...] = ()
+    settings: dict[str, object] = field(default_factory=dict)
+    """Configuration under which the examples hold."""
