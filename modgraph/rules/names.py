@@ -22,14 +22,27 @@ MAX_STEPS = 40
 class Project:
     """The files in reach of a check, and what their classes derive from."""
 
-    def __init__(self, module_bases: Collection[str] = (), path: list[str] | None = None) -> None:
+    def __init__(
+        self,
+        module_bases: Collection[str] = (),
+        path: list[str] | None = None,
+        hidden_names: Collection[str] = (),
+        strict: bool = False,
+    ) -> None:
         self.module_bases = frozenset(module_bases)
         self.path = sys.path if path is None else path
+        self.hidden_names = frozenset(hidden_names)
+        """Words in names of attributes that say, beside the usual ones, that modules are hidden on purpose."""
+        self.strict = strict
+        """What is only possible is reported too."""
         self.read: dict[str, None] = {}
-        """Files that were asked while the present file is checked: its findings depend on them."""
+        """Files that were asked for while the present file is checked, those too that are not there: its findings
+        depend on them."""
         self._summaries: dict[str, Summary | None] = {}
         self._files: dict[tuple[str, str], str | None] = {}
-        self._modules: dict[tuple[str, str], bool | None] = {}
+        self._roots: dict[str, tuple[str, ...]] = {}
+        self._modules: dict[tuple[str, str], tuple[bool | None, dict[str, None]]] = {}
+        """With the files that the answer depends on."""
 
     def add(self, file: str, summary: Summary) -> None:
         """A file that is checked, so that it need not be read again."""
@@ -50,20 +63,30 @@ class Project:
             folder = os.path.dirname(importer)
             for _ in range(level - 1):
                 folder = os.path.dirname(folder)
-            return self._in_folder(folder, module)
-        for folder in (*roots(importer), *self.path):
-            found = self._in_folder(folder or os.curdir, module)
+            return self._in_folder(folder, module, own=True)
+        own = os.path.dirname(importer)
+        if own not in self._roots:
+            self._roots[own] = roots(importer)
+        for folder in self._roots[own]:
+            found = self._in_folder(folder, module, own=True)
+            if found is not None:
+                return found
+        for folder in self.path:
+            found = self._in_folder(folder or os.curdir, module, own=False)
             if found is not None:
                 return found
         return None
 
-    def _in_folder(self, folder: str, module: str) -> str | None:
+    def _in_folder(self, folder: str, module: str, *, own: bool) -> str | None:
+        """`own`: the folder is the project's, and the file may be there tomorrow if it is not today."""
         key = (folder, module)
         if key not in self._files:
-            base = os.path.join(folder, *module.split(".")) if module else folder
-            options = (os.path.join(base, "__init__.py"), f"{base}.py")
-            self._files[key] = next((os.path.abspath(each) for each in options if os.path.isfile(each)), None)
-        return self._files[key]
+            found = next((os.path.abspath(each) for each in _options(folder, module) if os.path.isfile(each)), None)
+            self._files[key] = found
+        found = self._files[key]
+        if found is None and own:
+            self.read.update(dict.fromkeys(_options(folder, module)))
+        return found
 
     # ---- names -------------------------------------------------------------------------------------------------------
 
@@ -123,9 +146,18 @@ class Project:
         """Whether the dotted name is, in that file, a class derived from `nn.Module`; None where it is not known."""
         key = (file, name)
         if key not in self._modules:
-            self._modules[key] = False  # a class that is, by mistake, its own base is none
-            self._modules[key] = self._is_module(file, name, steps)
-        return self._modules[key]
+            outer, self.read = self.read, {}
+            self._modules[key] = (False, {})  # a class that is, by mistake, its own base is none
+            try:
+                self._modules[key] = (self._is_module(file, name, steps), self.read)
+            except BaseException:
+                del self._modules[key]
+                raise
+            finally:
+                self.read = outer
+        answer, files = self._modules[key]
+        self.read.update(files)
+        return answer
 
     def _is_module(self, file: str, name: str, steps: int) -> bool | None:
         unknown = False
@@ -169,6 +201,12 @@ class Project:
 
     def _is_named(self, name: str) -> bool:
         return name in self.module_bases or name.rpartition(".")[2] in self.module_bases
+
+
+def _options(folder: str, module: str) -> tuple[str, str]:
+    """The files that a module of a folder may be."""
+    base = os.path.join(folder, *module.split(".")) if module else folder
+    return os.path.join(base, "__init__.py"), f"{base}.py"
 
 
 def roots(file: str) -> tuple[str, ...]:

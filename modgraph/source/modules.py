@@ -436,6 +436,12 @@ class ModuleFinder:
         found = self.find(name)
         return found if isinstance(found, SourceModule) else None
 
+    @property
+    def files_read(self) -> list[str]:
+        """Of the modules whose text was asked for."""
+        found = (each for each in self._found.values() if isinstance(each, SourceModule))
+        return [str(each.path) for each in found if "text" in vars(each)]
+
     def _search(self, name: str) -> Found | None:
         parent, _, last = name.rpartition(".")
         if not last.isidentifier() and not last.replace("-", "_").isidentifier():
