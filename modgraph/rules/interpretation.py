@@ -6,8 +6,10 @@ suspicious.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from modgraph.errors import ModgraphError
 from modgraph.prediction.entry import Prediction, predict_target
@@ -33,7 +35,7 @@ from modgraph.prediction.values import (
 )
 from modgraph.rules import known
 from modgraph.rules.names import Project, roots
-from modgraph.source.targets import parse_target
+from modgraph.source.targets import Target, import_name
 
 MAX_HELD = 2_000
 """Values looked at below one attribute."""
@@ -148,16 +150,30 @@ class Interpreted:
 PARAMETER = "torch.nn.Parameter"
 
 
-def interpret(project: Project, file: str, qualname: str) -> Interpreted | None:
-    """What a class holds after its constructor; None where that cannot be said at all."""
+def interpret(project: Project, file: str, qualname: str, text: str) -> Interpreted | None:
+    """What a class holds after its constructor; None where that cannot be said at all.
+
+    Args:
+        text: what the file is taken to hold: it may be being mended, or come from standard input.
+    """
     if "<locals>" in qualname:
         return None
-    search = [*roots(file), *project.path]
+    path = Path(os.path.realpath(file))
+    root, module = import_name(path)
+    own = [folder for folder in roots(file) if folder != str(root)]
+    target = Target(
+        text=path.relative_to(root).as_posix(),
+        module=module,
+        name=qualname,
+        file=path,
+        root=root,
+        search_path=(str(root), *own, *(entry for entry in project.path if entry)),
+    )
     try:
-        target = parse_target(f"{file}:{qualname}", path=search)
-        prediction = predict_target(target)
+        prediction = predict_target(target, text)
     except ModgraphError:
         return None
+    project.read.update(dict.fromkeys(prediction.machine.finder.files_read))
     return _interpreted(prediction)
 
 

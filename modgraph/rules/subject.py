@@ -204,7 +204,7 @@ class Subject:
         if isinstance(self._interpreted, bool):
             from modgraph.rules.interpretation import interpret
 
-            self._interpreted = interpret(self.file.project, self.file.path, self.facts.qualname)
+            self._interpreted = interpret(self.file.project, self.file.path, self.facts.qualname, self.file.text)
         return self._interpreted
 
 
