@@ -79,6 +79,15 @@ class Interpreted:
         assert found is not None
         return found
 
+    @property
+    def learns(self) -> bool:
+        """It certainly has parameters that its constructor made, itself or below."""
+        for index in sorted(self.registered):
+            found = self.machine.state.read(Address(index))
+            if isinstance(found, TensorObject) and found.is_parameter:
+                return True
+        return False
+
     def attribute(self, name: str) -> Value | None:
         """Of the instance's own `__dict__`; None where it has no such plain attribute."""
         return self.module.attributes.get(name)
@@ -131,8 +140,8 @@ class Interpreted:
             yield from ((f"{place}[{n}]", item) for n, item in enumerate(value.items))
         elif isinstance(value, Choice):
             yield from ((place, item) for item in value.alternatives)
-        elif isinstance(value, Unknown):
-            yield from ((f"{place}[...]", Address(index)) for index in sorted(value.may_be))
+        elif isinstance(value, Unknown) and value.optional:
+            yield from ((place, Address(index)) for index in sorted(value.may_be))
         elif isinstance(value, Address):
             found = self.machine.state.read(value)
             if isinstance(found, (ListObject, IteratorObject)):
@@ -144,17 +153,18 @@ class Interpreted:
                 yield from ((f"{place}{{...}}", item) for item in found.items)
             why = getattr(found, "open", None)
             if isinstance(why, Unknown) and isinstance(found, _CONTAINERS):
-                yield from self._below(place, why)
+                yield from ((f"{place}[...]", Address(index)) for index in sorted(why.may_be))
 
 
 PARAMETER = "torch.nn.Parameter"
 
 
-def interpret(project: Project, file: str, qualname: str, text: str) -> Interpreted | None:
+def interpret(project: Project, file: str, qualname: str, text: str, unknown: Iterable[str] = ()) -> Interpreted | None:
     """What a class holds after its constructor; None where that cannot be said at all.
 
     Args:
         text: what the file is taken to hold: it may be being mended, or come from standard input.
+        unknown: parameters that are given something of which nothing is known, whatever their defaults.
     """
     if "<locals>" in qualname:
         return None
@@ -165,6 +175,7 @@ def interpret(project: Project, file: str, qualname: str, text: str) -> Interpre
         text=path.relative_to(root).as_posix(),
         module=module,
         name=qualname,
+        keywords=tuple((name, Unknown("anything may be given", inert=True)) for name in unknown),
         file=path,
         root=root,
         search_path=(str(root), *own, *(entry for entry in project.path if entry)),
@@ -212,10 +223,11 @@ def _container(machine: Interpreter, value: Value | None) -> str | None:
     if isinstance(value, TupleValue):
         return "tuple"
     if isinstance(value, Choice):
-        kinds = {_container(machine, each) for each in value.alternatives}
+        kinds = {_container(machine, each) for each in value.alternatives if not isinstance(each, Constant)}
         return kinds.pop() if len(kinds) == 1 else None
-    if isinstance(value, Unknown) and len(value.may_be) == 1:
-        return _container(machine, Address(next(iter(value.may_be))))
+    if isinstance(value, Unknown) and value.optional:
+        kinds = {_container(machine, Address(index)) for index in value.may_be}
+        return kinds.pop() if len(kinds) == 1 else None
     found = machine.state.read(value) if isinstance(value, Address) else None
     if isinstance(found, ListObject):
         return _last(found.cls) or "list"
@@ -247,13 +259,13 @@ def _states(machine: Interpreter, root: Address) -> tuple[bool, bool]:
         if value.index in seen:
             continue
         seen.add(value.index)
-        stateful = stateful or _has_state(machine, module)
+        stateful = stateful or _has_state(module)
         modal = modal or _is_modal(machine, module.cls)
         pending.extend(module.modules.values())
     return stateful, modal
 
 
-def _has_state(machine: Interpreter, module: ModuleObject) -> bool:
+def _has_state(module: ModuleObject) -> bool:
     tensors: Iterable[Value] = (*module.parameters.values(), *module.buffers.values())
     if any(isinstance(each, (Address, Unknown, Choice)) for each in tensors):
         return True

@@ -196,6 +196,68 @@ LEARNING = STATEFUL - frozenset(
 
 MODULES = STATELESS | MODAL | CONTAINERS | STATEFUL | {"Module"}
 
+MODULE_METHODS = frozenset(
+    [
+        "add_module",
+        "apply",
+        "bfloat16",
+        "buffers",
+        "children",
+        "compile",
+        "cpu",
+        "cuda",
+        "double",
+        "eval",
+        "extra_repr",
+        "float",
+        "forward",
+        "get_buffer",
+        "get_extra_state",
+        "get_parameter",
+        "get_submodule",
+        "half",
+        "ipu",
+        "load_state_dict",
+        "modules",
+        "mtia",
+        "named_buffers",
+        "named_children",
+        "named_modules",
+        "named_parameters",
+        "parameters",
+        "register_backward_hook",
+        "register_buffer",
+        "register_forward_hook",
+        "register_forward_pre_hook",
+        "register_full_backward_hook",
+        "register_full_backward_pre_hook",
+        "register_load_state_dict_post_hook",
+        "register_load_state_dict_pre_hook",
+        "register_module",
+        "register_parameter",
+        "register_state_dict_post_hook",
+        "register_state_dict_pre_hook",
+        "requires_grad_",
+        "set_extra_state",
+        "set_submodule",
+        "share_memory",
+        "state_dict",
+        "to",
+        "to_empty",
+        "train",
+        "type",
+        "xpu",
+        "zero_grad",
+    ]
+)
+"""Public methods of `nn.Module`."""
+
+OTHER_NAMES = frozenset(["T_destination", "call_super_init", "dump_patches", "training"])
+"""Further public attributes of every module."""
+
+DICT_NAMES = frozenset(["clear", "items", "keys", "pop", "update", "values"])
+"""What `nn.ModuleDict` has besides: names that none of its entries can have."""
+
 WELL_KNOWN_BASES = frozenset(
     [
         "diffusers.ModelMixin",

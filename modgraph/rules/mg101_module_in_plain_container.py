@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from modgraph.findings import Related
 from modgraph.rules import containers
 from modgraph.rules.rule import Found, Invalid, Rule, Valid
 from modgraph.rules.subject import Subject
@@ -14,17 +13,12 @@ def find(subject: Subject) -> Iterator[Found]:
     for hidden in containers.hidden_modules(subject):
         if hidden.deliberate or not any(held.stateful or held.modal for held in hidden.held):
             continue
-        changes = [
-            Related(node.lineno, node.col_offset + 1, "added here")
-            for node in hidden.changes
-            if hasattr(node, "lineno")
-        ]
         yield Found(
             hidden.store.statement,
             f"{containers.counted(hidden)} in a plain {hidden.kind} `self.{hidden.name}`: not in parameters(), "
             f"state_dict(), to() or train(); {containers.advice(hidden)}",
             hidden.name,
-            tuple(changes),
+            containers.places(subject, hidden),
             containers.wrap(subject, hidden),
         )
 
@@ -40,8 +34,8 @@ RULE = Rule(
 `state_dict()` (a checkpoint loses them), and `to()`, `half()`, `train()` and `eval()` do not reach them. Nothing is
 raised.
 
-Use `nn.ModuleList` or `nn.ModuleDict`, or register each element with `add_module`. Where modules are hidden on purpose,
-say so: `object.__setattr__(self, "teacher", teacher)`, or `# modgraph: ignore[MG101]` with the reason.
+Use `nn.ModuleList` or `nn.ModuleDict`, or register each element with `add_module`. Where modules are hidden on
+purpose, say so: `object.__setattr__(self, "teacher", teacher)`, or `# modgraph: ignore[MG101]` with the reason.
 """,
     find=find,
     invalid=(

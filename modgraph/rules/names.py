@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from modgraph.rules import known
 from modgraph.source.files import decode
@@ -17,6 +18,21 @@ from modgraph.source.summaries import Summary, summarize
 
 MAX_STEPS = 40
 """Imports and bases followed for one name; more is a cycle."""
+
+MAX_TREES = 8
+"""Parsed files kept for further questions."""
+
+MAX_BODY = 20_000
+"""Characters of a function's text that are looked at."""
+_NEXT = re.compile(r"^(?:def|class|@)", re.MULTILINE)
+_CONTAINER = re.compile(
+    r"(?:return|=|else|or)\s*(?:[\[{(]|(?:list|tuple|dict|set|OrderedDict|collections\.\w+|deque)\()"
+)
+_DEF = re.compile(r"def[ \t]+(\w+)")
+
+
+class Costly(Exception):  # noqa: N818 - not a mistake of anybody's
+    """A class would have to be interpreted, and whoever asked would rather look for the answer elsewhere first."""
 
 
 class Project:
@@ -35,6 +51,8 @@ class Project:
         """Words in names of attributes that say, beside the usual ones, that modules are hidden on purpose."""
         self.strict = strict
         """What is only possible is reported too."""
+        self.reluctant = False
+        """`Costly` is raised where a class would have to be interpreted."""
         self.read: dict[str, None] = {}
         """Files that were asked for while the present file is checked, those too that are not there: its findings
         depend on them."""
@@ -43,10 +61,19 @@ class Project:
         self._roots: dict[str, tuple[str, ...]] = {}
         self._modules: dict[tuple[str, str], tuple[bool | None, dict[str, None]]] = {}
         """With the files that the answer depends on."""
+        self._trees: dict[str, ast.Module | None] = {}
+        self._texts: dict[str, str] = {}
+        """Of the file that is checked now: it may not be on disk as it is."""
+        self._defined: dict[str, frozenset[str]] = {}
+        self._answers: dict[tuple[str, str, str], tuple[bool, dict[str, None]]] = {}
 
-    def add(self, file: str, summary: Summary) -> None:
+    def add(self, file: str, summary: Summary, tree: ast.Module | None = None, text: str | None = None) -> None:
         """A file that is checked, so that it need not be read again."""
+        self._texts = {os.path.abspath(file): text} if text is not None else {}
+        self._defined.pop(os.path.abspath(file), None)
         self._summaries[os.path.abspath(file)] = summary
+        if tree is not None:
+            self._keep(os.path.abspath(file), tree)
 
     def summary(self, file: str) -> Summary | None:
         """Of a file by its absolute path; None where it is no Python that can be read."""
@@ -54,6 +81,93 @@ class Project:
         if file not in self._summaries:
             self._summaries[file] = _summary(file)
         return self._summaries[file]
+
+    def text(self, file: str) -> str | None:
+        """What a file holds; None where it cannot be read."""
+        self.read[file] = None
+        if file in self._texts:
+            return self._texts[file]
+        try:
+            with open(file, "rb") as handle:
+                return decode(handle.read())
+        except (OSError, SyntaxError, ValueError):
+            return None
+
+    def function(self, file: str, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+        """A function at the top of a file, the last of that name."""
+        tree = self._tree(file)
+        found = None
+        for node in tree.body if tree is not None else ():
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == name:
+                found = node
+        return found
+
+    def class_node(self, file: str, qualname: str) -> ast.ClassDef | None:
+        """A class by its qualified name, the last one of that name."""
+        tree = self._tree(file)
+        body: list[ast.stmt] = tree.body if tree is not None else []
+        found: ast.ClassDef | None = None
+        for name in qualname.split("."):
+            found = next(
+                (each for each in reversed(body) if isinstance(each, ast.ClassDef) and each.name == name), None
+            )
+            if found is None:
+                return None
+            body = found.body
+        return found
+
+    def may_make_containers(self, file: str, summary: Summary, name: str) -> bool:
+        """Whether a name may be a function that gives a list or dict, by the look of the text of the file it is
+        imported from: nothing is parsed for it."""
+        if name in summary.classes:
+            return False
+        first, _, rest = name.partition(".")
+        if name in summary.functions or first not in summary.imports:
+            return name in summary.functions or first in summary.aliases or bool(summary.stars)
+        module, attribute, level = summary.imports[first]
+        home = self.find_file(file, module, level)
+        last = (rest or attribute).rpartition(".")[2]
+        if home is None or not last or (rest and attribute):
+            return home is not None and bool(last) and not (attribute or last)[0].isupper()
+        text = self.text(home) or ""
+        defined = re.search(rf"^(def|class)[ \t]+{re.escape(last)}\b", text, re.MULTILINE)
+        if defined is None:
+            return not last[0].isupper()
+        body = text[defined.start() : defined.start() + MAX_BODY]
+        end = _NEXT.search(body, 1)
+        return defined[1] == "def" and _CONTAINER.search(body, 0, end.start() if end else len(body)) is not None
+
+    def functions_named(self, file: str) -> frozenset[str]:
+        """Names after `def` anywhere in a file, by its text alone."""
+        self.read[file] = None
+        if file not in self._defined:
+            self._defined[file] = frozenset(_DEF.findall(self.text(file) or ""))
+        return self._defined[file]
+
+    def _tree(self, file: str) -> ast.Module | None:
+        self.read[file] = None
+        if file not in self._trees:
+            self._keep(file, _parsed(file))
+        return self._trees[file]
+
+    def _keep(self, file: str, tree: ast.Module | None) -> None:
+        while len(self._trees) >= MAX_TREES:
+            del self._trees[next(iter(self._trees))]
+        self._trees[file] = tree
+
+    def answered(self, key: tuple[str, str, str], ask: Callable[[], bool]) -> bool:
+        """The answer to a question on a function (file, name, question), asked once; one that leads back to itself is
+        answered with no."""
+        if key not in self._answers:
+            outer, self.read = self.read, {}
+            self._answers[key] = (False, {})
+            try:
+                self._answers[key] = (ask(), self.read)
+            finally:
+                self.read = outer
+        answer, files = self._answers[key]
+        self.read.update(files)
+        return answer
 
     # ---- files -------------------------------------------------------------------------------------------------------
 
@@ -223,8 +337,13 @@ def roots(file: str) -> tuple[str, ...]:
 
 
 def _summary(file: str) -> Summary | None:
+    tree = _parsed(file)
+    return None if tree is None else summarize(tree)
+
+
+def _parsed(file: str) -> ast.Module | None:
     try:
         with open(file, "rb") as handle:
-            return summarize(ast.parse(decode(handle.read())))
+            return ast.parse(decode(handle.read()))
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return None

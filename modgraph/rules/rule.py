@@ -41,6 +41,8 @@ class Found:
     attribute: str | None = None
     related: tuple[Related, ...] = ()
     fix: Fix | None = None
+    severity: Severity | None = None
+    """Where it differs from the rule's own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
