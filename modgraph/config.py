@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -91,15 +92,16 @@ def read(file: str) -> Config | None:
 
 
 def _table(file: str, data: bytes) -> dict[str, Any] | None:
-    try:
+    if sys.version_info >= (3, 11):
         import tomllib
-    except ModuleNotFoundError:  # Python 3.10
+    else:
         import tomli as tomllib
     try:
         whole = tomllib.loads(data.decode("utf-8"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"{os.path.basename(file)} is no TOML: {error}", file=file) from None
-    table = whole.get("tool", {}).get("modgraph")
+    tools = whole.get("tool", {})
+    table = tools.get("modgraph") if isinstance(tools, dict) else None
     if table is not None and not isinstance(table, dict):
         raise ConfigError("tool.modgraph must be a table", file=file)
     return table
@@ -108,7 +110,10 @@ def _table(file: str, data: bytes) -> dict[str, Any] | None:
 def _config(file: str, table: dict[str, Any]) -> Config:
     unknown = [key for key in table if key not in _KEYS]
     if unknown:
-        hint = f"the keys are {', '.join(_KEYS)}"
+        from difflib import get_close_matches
+
+        near = get_close_matches(unknown[0].replace("_", "-"), _KEYS, 1)
+        hint = f"did you mean {near[0]!r}?" if near else f"the keys are {', '.join(_KEYS)}"
         raise ConfigError(f"[tool.modgraph] has no key {unknown[0]!r}", file=file, hint=hint)
     lists = {key: _strings(file, key, table[key]) for key in _LISTS if key in table}
     per_file = table.get("per-file-ignores", {})

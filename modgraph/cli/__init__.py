@@ -15,6 +15,7 @@ from modgraph.errors import ExitStatus, ModgraphError
 
 COMMANDS = {
     "analyze": "predict, trace and merge a model, and write its graph",
+    "check": "look for mistakes in models, such as layers that nn.Module does not see",
     "render": "draw a saved graph again, without the model",
 }
 
@@ -70,7 +71,8 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action=_Version)
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    # With `prog` given, argparse need not ask how wide the terminal is.
+    commands = parser.add_subparsers(prog="modgraph", dest="command", metavar="COMMAND", required=True)
     asked = next((word for word in argv if word in COMMANDS), None)
     for name, summary in COMMANDS.items():
         command = commands.add_parser(

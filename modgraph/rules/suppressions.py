@@ -2,122 +2,129 @@
 
 from __future__ import annotations
 
-import io
 import re
-import tokenize
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from modgraph.findings import Finding
-from modgraph.rules.registry import UNUSED_IGNORE
+from modgraph.rules.registry import SYNTAX_ERROR, UNUSED_IGNORE, rules
 from modgraph.rules.rule import Rule
+from modgraph.source.files import lines_of
 
-_OWN = re.compile(r"#\s*modgraph:\s*(ignore|ignore-file)(?:\[([^\]]*)\])?(?![\w-])")
-_NOQA = re.compile(r"#\s*noqa(?::\s*([A-Z]+[0-9]+(?:[,\s]+[A-Z]+[0-9]+)*))?", re.IGNORECASE)
+_OWN = re.compile(r"#\s*modgraph:\s*(ignore-file|ignore)(?![\w-])(?:\[([^\]]*)\])?")
+_NOQA = re.compile(r"#\s*noqa(?![\w-])(?::\s*([A-Z]+[0-9]+(?:[,\s]+[A-Z]+[0-9]+)*))?", re.IGNORECASE)
 
 
-@dataclass(slots=True)
 class _Comment:
-    line: int
-    column: int
-    words: tuple[str, ...]
-    """Codes or names; empty for all."""
-    whole_file: bool
-    own: bool
-    """Ours, and not a `noqa`, which may be meant for others."""
-    alone: bool
-    """Nothing else stands on its line: it is about the next one."""
-    used: set[str] = field(default_factory=set)
+    __slots__ = ("about", "column", "line", "own", "used", "whole_file", "words")
+
+    def __init__(self, line: int, column: int, words: tuple[str, ...], *, own: bool, whole_file: bool, about: int):
+        self.line = line
+        self.column = column
+        self.words = words
+        """Codes or names; empty for all."""
+        self.own = own
+        """Ours, and not a `noqa`, which may be meant for others."""
+        self.whole_file = whole_file
+        self.about = about
+        """The line it is about: its own, or the next statement's where nothing else stands on its line."""
+        self.used: set[str] = set()
 
 
-def apply(text: str, shown: str, findings: Sequence[Finding], rules: Sequence[Rule]) -> list[Finding]:
-    """The findings that no comment silences, and one for each comment of ours that silences nothing."""
+def apply(
+    text: str, shown: str, findings: Sequence[Finding], chosen: Sequence[Rule], ignored: Collection[str] = ()
+) -> list[Finding]:
+    """The findings that no comment silences, and one for each comment of ours that silences nothing.
+
+    Args:
+        chosen: the rules that looked; what a comment says of others is left alone.
+    """
+    if "modgraph:" not in text and not findings:
+        return []
     comments = list(_comments(text))
     kept: list[Finding] = []
     for finding in findings:
-        silenced = False
-        for comment in comments:
-            word = _fits(comment, finding)
-            if word is not None:
-                comment.used.add(word)
-                silenced = True
-        if not silenced:
+        fitting = [(comment, word) for comment in comments if (word := _fits(comment, finding)) is not None]
+        for comment, word in fitting:
+            comment.used.add(word)
+        if not fitting:
             kept.append(finding)
-    kept.extend(_unused(comments, shown, rules))
+    codes = {rule.code for rule in chosen} - set(ignored)
+    if UNUSED_IGNORE in codes:
+        idle = (each for each in _unused(comments, shown, codes))
+        kept.extend(each for each in idle if not any(_fits(comment, each) for comment in comments))
     return sorted(kept, key=lambda finding: finding.key)
-
-
-def unused(text: str, shown: str, findings: Sequence[Finding], rules: Sequence[Rule]) -> list[Finding]:
-    """For a file in which nothing can be found."""
-    return list(_unused(_comments(text), shown, rules)) if "modgraph:" in text else list(findings)
 
 
 def _fits(comment: _Comment, finding: Finding) -> str | None:
     """The word of a comment that silences a finding; "" for a comment without words."""
     first, last = finding.line or 0, finding.end_line or finding.line or 0
-    here = comment.whole_file or first <= comment.line <= last or (comment.alone and comment.line == first - 1)
-    if not here:
+    if not (comment.whole_file or first <= comment.line <= last or comment.about == first):
         return None
     if not comment.words:
         return ""
     return next((word for word in comment.words if word.upper() == finding.code or word == finding.name), None)
 
 
-def _unused(comments: Iterable[_Comment], shown: str, rules: Sequence[Rule]) -> Iterator[Finding]:
-    known = {rule.code for rule in rules} | {rule.name for rule in rules}
+def _unused(comments: Iterable[_Comment], shown: str, codes: Collection[str]) -> Iterator[Finding]:
+    known = {name: rule.code for rule in rules() for name in (rule.code, rule.name)}
+    everything = all(rule.code in codes for rule in rules() if rule.default)
     for comment in comments:
         if not comment.own:
             continue
-        idle = [word for word in comment.words if word not in comment.used and (word in known or word.upper() in known)]
-        strange = [word for word in comment.words if not _is_rule(word)]
+        meant = {word: known.get(word, known.get(word.upper())) for word in comment.words}
+        strange = [word for word, code in meant.items() if code is None]
+        idle = [word for word, code in meant.items() if code in codes and word not in comment.used]
+        idle = [word for word in idle if meant[word] not in (SYNTAX_ERROR, UNUSED_IGNORE)]
         if strange:
             message = f"there is no rule {strange[0]!r}"
         elif idle:
             message = f"{', '.join(idle)} is not found here: the comment can go"
-        elif not comment.words and not comment.used:
+        elif not comment.words and not comment.used and everything:
             message = "nothing is found here: the comment can go"
         else:
             continue
         yield Finding(
-            code=UNUSED_IGNORE, name="unused-ignore", severity="warning", message=message, file=shown, line=comment.line,
-            column=comment.column + 1, end_line=comment.line, end_column=comment.column + 2,
+            code=UNUSED_IGNORE, name="unused-ignore", severity="warning", message=message, file=shown,
+            line=comment.line, column=comment.column + 1, end_line=comment.line, end_column=comment.column + 2,
         )  # fmt: skip
 
 
-def _is_rule(word: str) -> bool:
-    from modgraph.rules.registry import rules
-
-    return any(word.upper() == rule.code or word == rule.name for rule in rules())
-
-
 def _comments(text: str) -> Iterator[_Comment]:
-    if "modgraph:" not in text and "noqa" not in text.lower():
+    lower = text.lower()
+    if "modgraph:" not in lower and "noqa" not in lower:
         return
-    for number, line in enumerate(text.splitlines(), 1):
-        if "#" not in line or ("modgraph:" not in line and "noqa" not in line.lower()):
+    lines = lines_of(text)
+    for number, column, content in _tokens(text):
+        own = _OWN.search(content)
+        match = own or _NOQA.search(content)
+        if match is None:
             continue
-        own, noqa = _OWN.search(line), _NOQA.search(line)
-        match = own or noqa
-        if match is None or not _is_comment(text, number, match.start()):
-            continue
-        given = match.group(2) if own else match.group(1)
+        given = own.group(2) if own else match.group(1)
         words = tuple(word for word in re.split(r"[,\s]+", given or "") if word)
-        if own and own.group(2) is not None and not words:
+        if given is not None and not words:
             continue
-        alone = not line[: match.start()].strip()
-        yield _Comment(
-            number, match.start(), words, bool(own and own.group(1) == "ignore-file"), own is not None, alone
-        )
+        alone = not lines[number - 1][:column].strip("\ufeff \t\f")
+        about = _next_statement(lines, number) if alone and own else number
+        whole = own is not None and own.group(1) == "ignore-file"
+        yield _Comment(number, column + match.start(), words, own=own is not None, whole_file=whole, about=about)
 
 
-def _is_comment(text: str, line: int, column: int) -> bool:
-    """It is no part of a string."""
+def _next_statement(lines: Sequence[str], number: int) -> int:
+    """The line of the code below a comment; decorators belong to what they decorate."""
+    for below in range(number, len(lines)):
+        if not lines[below].lstrip().startswith(("#", "@")):
+            return below + 1
+    return number
+
+
+def _tokens(text: str) -> Iterator[tuple[int, int, str]]:
+    """(line, column, text) of the comments; as many as there are before a mistake."""
+    import io
+    import tokenize
+
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
-            if token.type == tokenize.COMMENT and token.start[0] == line:
-                return token.start[1] <= column
-            if token.start[0] > line:
-                return False
+            if token.type == tokenize.COMMENT and ("modgraph" in token.string or "noqa" in token.string.lower()):
+                yield token.start[0], token.start[1], token.string
     except (tokenize.TokenError, SyntaxError):
-        return True
-    return False
+        return

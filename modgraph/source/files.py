@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import fnmatch
 import os
-import subprocess
 from collections.abc import Iterator, Sequence
 
 SUFFIXES = (".py", ".pyi")
+NOTEBOOK = ".ipynb"
 NEVER = frozenset(
     [
         ".bzr",
@@ -41,51 +40,88 @@ NEVER = frozenset(
 
 def is_excluded(path: str, patterns: Sequence[str]) -> bool:
     """A pattern fits the whole path, its end, or the name of a directory above: `tests`, `*/generated/*`, `a/b.py`."""
+    if not patterns:
+        return False
+    from fnmatch import fnmatchcase
+
     path = path.replace(os.sep, "/")
     parts = path.split("/")
+    above = ["/".join(parts[:n]) for n in range(1, len(parts) + 1)]
     for pattern in patterns:
         pattern = pattern.rstrip("/")
         if "/" in pattern:
-            whole = pattern.removeprefix("./")
-            above = ["/".join(parts[:n]) for n in range(1, len(parts) + 1)]
-            if any(fnmatch.fnmatchcase(each, whole) or fnmatch.fnmatchcase(each, f"*/{whole}") for each in above):
+            whole = pattern.removeprefix("./").removeprefix("/")
+            if any(fnmatchcase(each, whole) or fnmatchcase(each, f"*/{whole}") for each in above):
                 return True
-        elif any(fnmatch.fnmatchcase(part, pattern) for part in parts):
+        elif any(fnmatchcase(part, pattern) for part in parts):
             return True
     return False
 
 
-def python_files(folder: str) -> Iterator[str]:
-    """Files of Python below a folder, in the order of their paths; what git ignores is left out where there is git.
+def lies_in_none_of_ours(path: str) -> bool:
+    """A directory of the path is one that holds no code of the project's own."""
+    return any(part in NEVER for part in path.replace(os.sep, "/").split("/")[:-1])
 
-    Links to folders are not followed, so that a loop of them ends.
+
+def python_files(folder: str) -> Iterator[str]:
+    """Files of Python below a folder, and notebooks, in the order of their paths; what git ignores is left out where
+    there is git.
+
+    Links to folders are not followed, so that a loop of them ends; nor are links to files that are not there.
     """
+    wanted = (*SUFFIXES, NOTEBOOK)
     ignored = _ignored_by_git(folder)
     pending = [folder]
     while pending:
         here = pending.pop()
-        try:
-            entries = sorted(os.scandir(here), key=lambda entry: entry.name)
-        except OSError:  # vanished, or not ours to read
-            continue
         below: list[str] = []
-        for entry in entries:
-            path = os.path.join(here, entry.name)
-            if entry.is_dir(follow_symlinks=False):
-                if entry.name not in NEVER and os.path.normpath(path) not in ignored:
-                    below.append(path)
-            elif entry.name.endswith(SUFFIXES) and os.path.normpath(path) not in ignored:
-                yield path
+        for entry in _entries(here):
+            path = entry.name if here == os.curdir else os.path.join(here, entry.name)
+            if entry.name.endswith(wanted) and _is_file(entry):
+                if os.path.normpath(path) not in ignored:
+                    yield path
+            elif entry.name not in NEVER and _is_folder(entry) and os.path.normpath(path) not in ignored:
+                below.append(path)
         pending.extend(reversed(below))
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as found:
+            return sorted(found, key=lambda entry: entry.name)
+    except OSError:  # vanished, or not ours to read
+        return []
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    """A file, and no pipe or device, which one could wait for for ever."""
+    try:
+        return entry.is_file()
+    except OSError:
+        return False
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir(follow_symlinks=False)
+    except OSError:
+        return False
 
 
 def _ignored_by_git(folder: str) -> frozenset[str]:
     """Paths below a folder that git ignores, whole directories as one; empty where there is no git repository."""
     if not _in_repository(os.path.abspath(folder)):
         return frozenset()
-    command = ["git", "ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z"]
+    import subprocess
+
+    # A repository may name a program to be run as its file system monitor: not for reading a list of files.
+    command = ["git", "-c", "core.fsmonitor=false", "ls-files", "--others", "--ignored", "--exclude-standard"]
+    # Inside a hook these say which repository is being committed to, which need not be the one of this folder.
+    outside = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
-        run = subprocess.run(command, cwd=folder, capture_output=True, timeout=20, check=False)
+        run = subprocess.run(
+            [*command, "--directory", "-z"], cwd=folder, env=outside, capture_output=True, timeout=20, check=False
+        )
     except (OSError, subprocess.SubprocessError):
         return frozenset()
     names = os.fsdecode(run.stdout).split("\0") if run.returncode == 0 else []
@@ -108,16 +144,38 @@ def decode(data: bytes) -> str:
     Raises:
         SyntaxError: the encoding that it declares does not exist or does not fit.
     """
-    if not data.startswith(b"\xef\xbb\xbf") and b"coding" not in data[:400]:
-        try:
-            return data.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise SyntaxError(f"not utf-8: byte {error.start} cannot be decoded") from None
-    import io
-    import tokenize
-
-    encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+    encoding = encoding_of(data)
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
-        raise SyntaxError(f"not {encoding}: byte {error.start} cannot be decoded") from None
+        name = "utf-8" if encoding == "utf-8-sig" else encoding
+        line = data.count(b"\n", 0, error.start) + 1
+        raise SyntaxError(f"not {name}: byte {error.start} cannot be decoded", ("", line, 1, "")) from None
+    except (LookupError, ValueError) as error:  # a codec that gives no text, such as rot13
+        raise SyntaxError(f"encoding {encoding} cannot be used: {error}") from None
+
+
+def encoding_of(data: bytes) -> str:
+    """What a Python file says that it is encoded in; "utf-8-sig" for one that begins with a byte order mark.
+
+    Raises:
+        SyntaxError: no such encoding exists.
+    """
+    second_line_end = data.find(b"\n", data.find(b"\n") + 1)
+    declared = data.find(b"coding", 0, second_line_end if second_line_end >= 0 else len(data)) >= 0
+    if not declared and not data.startswith(b"\xef\xbb\xbf"):
+        return "utf-8"
+    import io
+    import tokenize
+
+    try:
+        return tokenize.detect_encoding(io.BytesIO(data).readline)[0]
+    except (LookupError, ValueError) as error:  # a name that is none, such as one with a null character
+        raise SyntaxError(f"unknown encoding: {error}") from None
+
+
+def lines_of(text: str) -> list[str]:
+    """Its lines with their ends, where Python sees line ends: a form feed is none."""
+    import io
+
+    return io.StringIO(text, newline="").readlines()
