@@ -123,6 +123,48 @@ class Net(nn.Module):
 """,
             (12,),
         ),
+        Invalid(
+            """\
+import copy
+from torch import nn
+
+def init_(module):
+    nn.init.zeros_(module.weight)
+    return module
+
+class Net(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.heads, self.size = [], width
+        self.heads.extend(init_(nn.Linear(8, 8)) for _ in range(2))
+        self.tails = ()
+        self.tails += (nn.utils.weight_norm(nn.Linear(8, 8)), copy.deepcopy(nn.Linear(8, 8)).eval())
+        self.table = {}
+        self.table["a"] = [nn.Conv2d(3, 8, 3)]
+        self.table.setdefault("b", []).append(nn.Conv2d(3, 8, 3))
+        first = self.first = [nn.Linear(8, 8)] + [nn.Linear(8, 8)]
+        first.insert(0, nn.Linear(8, 8))
+""",
+            (11, 13, 15, 18),
+        ),
+        Invalid(
+            """\
+from collections import OrderedDict
+import torch.nn as nn
+
+class Net(nn.Module):
+    def __init__(self, depth, extra=False):
+        super().__init__()
+        self.auxiliary = []
+        if extra:
+            for _ in range(depth):
+                self.auxiliary.append(nn.Linear(8, 2))
+        self.named = OrderedDict()
+        for i in range(depth):
+            self.named[f"layer{i}"] = nn.Linear(8, 8)
+""",
+            (7, 11),
+        ),
     ),
     valid=(
         Valid(
@@ -234,6 +276,89 @@ class Net(nn.Module):
         self.__dict__["other"] = [nn.Linear(8, 8)]
 """,
             "the registration is bypassed on purpose",
+        ),
+        Valid(
+            """\
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self, depth, plain):
+        super().__init__()
+        self.first = [nn.Linear(8, 8) for _ in range(depth)]
+        for i in range(depth):
+            setattr(self, "first_%d" % i, self.first[i])
+        self.second = {"a": nn.Linear(8, 8)}
+        self.body = nn.ModuleDict(self.second) if plain else nn.Sequential(*self.second.values())
+        self.third = []
+        for i in range(depth):
+            layer = nn.Linear(8, 8)
+            self.register_module(str(i), layer)
+            self.third += [layer]
+        blocks = [nn.Linear(8, 8)]
+        self.fourth = blocks
+        self.wrapper = Wrapper(blocks)
+
+class Wrapper(nn.Module):
+    def __init__(self, blocks):
+        super().__init__()
+        self.blocks = nn.ModuleList(blocks)
+""",
+            "registered by setattr, by another container, under their numbers, by another module that is given them",
+        ),
+        Valid(
+            """\
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self, depth, plain=False):
+        super().__init__()
+        self.layers = [] if plain else nn.ModuleList()
+        for _ in range(depth):
+            if not plain:
+                self.layers.append(nn.Linear(8, 8))
+        self._finish()
+
+    def _build(self):
+        self.rest = []
+        for _ in range(3):
+            self.rest.append(nn.Linear(8, 8))
+
+    def _finish(self):
+        self._build()
+        self.rest = nn.ModuleList(self.rest)
+""",
+            "only a container that registers is ever filled; another method makes one of the list",
+        ),
+        Valid(
+            """\
+import weakref
+from functools import partial
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self, blocks, parent, lookup):
+        super().__init__()
+        self.kinds = {"a": nn.Linear, "b": partial(nn.Conv2d, kernel_size=3)}
+        self.given = blocks
+        self.parent = [weakref.ref(parent)]
+        self.unknown = [lookup(i) for i in range(3)]
+        self.fields = [("width", 3), ("act", "relu")]
+        self.one = nn.Linear(8, 8)
+        self.views = [self.one, self.one.weight]
+""",
+            "classes, arguments, references, unknown things, plain values, what is registered already",
+        ),
+        Valid(
+            """\
+from somewhere import Base
+from torch import nn
+
+class Net(Base):
+    def __init__(self):
+        super().__init__()
+        self.blocks = [nn.Linear(8, 8)]
+""",
+            "nothing is known of the base; `module-bases` in the configuration can say what it is",
         ),
     ),
 )

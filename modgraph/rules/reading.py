@@ -171,7 +171,9 @@ class Reader:
             return path.startswith(_WRAPPERS) and any(self.may_hold_module(each, method, depth + 1) for each in given)
         if path is not None and path.partition(".")[0] in known.NO_MODULES:
             return False
-        return self._own_code_may_give_module(name, depth)
+        return self._own_code_may_give_module(name, depth) or any(
+            isinstance(each, ast.Call) and self.may_hold_module(each, method, depth + 1) for each in given
+        )
 
     def _result_may_give_module(self, function: ast.expr, method: Method, depth: int) -> bool:
         """`make()(...)`, `Block(8).eval()`, `table[kind](...)`."""
