@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from modgraph.findings import Fix, Related
 from modgraph.rules import known
@@ -20,8 +19,7 @@ _DELIBERATE = ("teacher", "ema", "target", "frozen", "ref")
 _REGISTERING = frozenset(("add_module", "register_module", "__setattr__", "setattr", "register_parameter"))
 
 
-@dataclass(frozen=True, slots=True)
-class Hidden:
+class Hidden(NamedTuple):
     """An attribute that holds, in the end, modules or parameters in a plain container which are registered nowhere."""
 
     name: str
@@ -93,11 +91,17 @@ def _suspicious(
         if not stores or _is_rebound(subject, every):
             continue
         changes = changed.get(name, [])
-        filled = any(may_hold(store.value, store.method) for store in stores) or any(
+        filled = any(may_hold(each, store.method) for store in stores for each in _same(store)) or any(
             may_hold(value, change.method) for change in changes for value in change.values
         )
         if filled and subject.is_module:
             yield name, stores, changes
+
+
+def _same(store: Store) -> list[ast.expr | None]:
+    """What is stored, and other names that the statement gives it: `self.x = x = []`."""
+    targets = store.statement.targets if isinstance(store.statement, ast.Assign) else []
+    return [store.value, *(each for each in targets if isinstance(each, ast.Name) and len(targets) > 1)]
 
 
 def _is_rebound(subject: Subject, stores: list[Store]) -> bool:
