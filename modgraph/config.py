@@ -5,16 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from modgraph.errors import ConfigError
 
 FILE = "pyproject.toml"
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
+class Config(NamedTuple):
     """What a project asks of the check."""
 
     file: str | None = None
@@ -23,7 +22,7 @@ class Config:
     """Codes, names of rules or beginnings of codes ("MG2", "ALL"); None for the rules that are on by default."""
     extend_select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
-    per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    per_file_ignores: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     """By a pattern of paths, relative to the folder of the file."""
     exclude: tuple[str, ...] = ()
     force_exclude: bool = False
@@ -40,7 +39,7 @@ class Config:
         return os.path.dirname(os.path.abspath(self.file)) if self.file else os.getcwd()
 
     def with_(self, **changes: Any) -> Config:
-        return replace(self, **changes)
+        return self._replace(**changes)
 
 
 _LISTS = ("select", "extend-select", "ignore", "exclude", "module-bases", "hidden-names")

@@ -6,8 +6,8 @@ import ast
 import builtins
 import re
 from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from modgraph.findings import Finding
 from modgraph.rules import suppressions
 from modgraph.rules.edits import characters
 from modgraph.rules.facts import ClassFacts, classes
@@ -18,6 +18,9 @@ from modgraph.rules.rule import Found, Rule
 from modgraph.rules.subject import FileSubject, Subject
 from modgraph.source.dotted_names import dotted
 from modgraph.source.summaries import Summary, summarize
+
+if TYPE_CHECKING:
+    from modgraph.findings import Finding
 
 _CLASS = re.compile(r"^[ \t\f]*class\s+(\w+)\s*(?:\[[^(]*)?\(\s*([^)]*)", re.MULTILINE)
 _TORCH = re.compile(r"\btorch\b|\bnn\b|Module\b|\bdef forward\b")
@@ -98,6 +101,8 @@ def _is_surely_no_module(node: ast.ClassDef, summary: Summary, project: Project)
 
 
 def _finding(rule: Rule, found: Found, subject: Subject) -> Finding:
+    from modgraph.findings import Finding
+
     lines = subject.file.lines
     line, column, end_line, end_column = _span(found.node, lines)
     return Finding(
@@ -129,6 +134,8 @@ def _span(node: ast.AST, lines: Sequence[str]) -> tuple[int, int, int, int]:
 
 def syntax_error(error: BaseException, shown: str) -> Finding:
     """What is said of a file that cannot be read as Python."""
+    from modgraph.findings import Finding
+
     line = max(getattr(error, "lineno", None) or 1, 1)
     column = max(getattr(error, "offset", None) or 1, 1)
     message = getattr(error, "msg", None) or str(error)

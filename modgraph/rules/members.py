@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from modgraph.rules.facts import ClassFacts
 from modgraph.rules.names import Project
@@ -14,8 +14,7 @@ from modgraph.source.summaries import Summary
 _DIRECT = ("_modules", "_parameters", "_buffers", "__dict__", "__getattr__")
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(NamedTuple):
     """One name in the body of a class."""
 
     kind: str

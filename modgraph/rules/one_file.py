@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from modgraph.config import Config, Configs
-from modgraph.findings import Finding
 from modgraph.rules.check import check_text, syntax_error
 from modgraph.rules.names import Costly, Project
 from modgraph.rules.options import CheckOptions
@@ -21,6 +20,7 @@ from modgraph.rules.rule import Rule
 from modgraph.source.files import decode, encoding_of, is_excluded
 
 if TYPE_CHECKING:
+    from modgraph.findings import Finding
     from modgraph.rules.results_cache import ResultsCache
 
 MAX_BYTES = 8_000_000
@@ -126,15 +126,15 @@ class Checker:
         try:
             return self._check(shown, path, lookup)
         except FileNotFoundError:  # it was there a moment ago
-            return Outcome()
+            return Outcome([])
         except OSError as error:
-            return Outcome(failure=Failure(shown, f"cannot be read: {error.strerror or error}"))
+            return Outcome([], failure=Failure(shown, f"cannot be read: {error.strerror or error}"))
         except Exception as error:
-            return Outcome(failure=defect(shown, error))
+            return Outcome([], failure=defect(shown, error))
 
     def _check(self, shown: str, path: str, lookup: bool) -> Outcome:
         if os.path.getsize(path) > MAX_BYTES:
-            return Outcome(failure=Failure(shown, f"is not checked: it is larger than {MAX_BYTES // 1_000_000} MB"))
+            return Outcome([], failure=Failure(shown, f"is not checked: it is larger than {MAX_BYTES // 1_000_000} MB"))
         with open(path, "rb") as handle:
             data = handle.read()
         try:
@@ -147,7 +147,7 @@ class Checker:
         if outcome.change is not None and self.options.write:
             failure = _write(path, outcome.change, encoding_of(data))
             if failure is not None:
-                return Outcome(failure=failure)
+                return Outcome([], failure=failure)
         return outcome
 
     def _looked_up(self, text: str, shown: str, path: str) -> Outcome | None:
@@ -190,7 +190,7 @@ class Checker:
         settings = self.settings(path)
         wanted = any(rule.code == SYNTAX_ERROR for rule in settings.rules)
         if not wanted or SYNTAX_ERROR in settings.ignored(path):
-            return Outcome(depends=())
+            return Outcome([], depends=())
         return Outcome([syntax_error(error, shown)], depends=())
 
 

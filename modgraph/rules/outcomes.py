@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
 
-from modgraph.findings import Finding
+if TYPE_CHECKING:
+    from modgraph.findings import Finding
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(NamedTuple):
     """A file that could not be checked or written, through no fault that a finding could name."""
 
     file: str
@@ -18,8 +18,7 @@ class Failure:
     """Of a defect of modgraph's own."""
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """What fixes make of a file."""
 
     file: str
@@ -28,11 +27,10 @@ class Change:
     fixed: tuple[Finding, ...]
 
 
-@dataclass(slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """Of one file."""
 
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[Finding]
     failure: Failure | None = None
     change: Change | None = None
     text: str | None = None
@@ -41,16 +39,16 @@ class Outcome:
     """Files that the findings depend on, beside the file itself; None where they are not to be kept."""
 
 
-@dataclass(slots=True)
 class Report:
     """Of all files, findings in the order of file and place."""
 
-    findings: list[Finding] = field(default_factory=list)
-    files: list[str] = field(default_factory=list)
-    """That were looked at, as they are shown."""
-    notices: list[str] = field(default_factory=list)
-    failures: list[Failure] = field(default_factory=list)
-    changes: list[Change] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.findings: list[Finding] = []
+        self.files: list[str] = []
+        """That were looked at, as they are shown."""
+        self.notices: list[str] = []
+        self.failures: list[Failure] = []
+        self.changes: list[Change] = []
 
     def add(self, file: str, outcome: Outcome) -> None:
         """The outcome of one file."""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from modgraph.config import Config, Configs
-from modgraph.findings import Finding
 from modgraph.rules.options import CheckOptions
 from modgraph.rules.outcomes import Failure, Outcome, Report
 from modgraph.source.files import NOTEBOOK, is_excluded, lies_in_none_of_ours, python_files
+
+if TYPE_CHECKING:
+    from modgraph.findings import Finding
 
 POOL_FROM = 200
 """Files to be checked from which on several processes are started; below, starting them costs more than it spares."""
@@ -118,7 +121,7 @@ def check_source(text: str, filename: str, options: CheckOptions) -> Outcome:
         and options.force_exclude
         and not list(find_files([filename], options, checker.configs, report))
     ):
-        return Outcome(text=text)
+        return Outcome([], text=text)
     with undisturbed():
         return checker.check_text(text, shown(filename, path), path)
 

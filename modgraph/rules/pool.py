@@ -34,7 +34,7 @@ def check_in_processes(files: Sequence[_File], options: CheckOptions, jobs: int)
                 alone = pool.submit(_check_all, [(shown, path)])
                 died = isinstance(alone.exception(), BrokenProcessPool)
             failure = Failure(shown, "the process that checked it died")
-            outcomes[path] = Outcome(failure=failure) if died else alone.result()[path]
+            outcomes[path] = Outcome([], failure=failure) if died else alone.result()[path]
     return outcomes
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
 
 from modgraph.findings import Fix, Related, Severity
 
@@ -14,16 +14,14 @@ if TYPE_CHECKING:
     from modgraph.rules.subject import Subject
 
 
-@dataclass(frozen=True, slots=True)
-class Valid:
+class Valid(NamedTuple):
     """Code that the rule must say nothing of, and why."""
 
     code: str
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Invalid:
+class Invalid(NamedTuple):
     """Code in which the rule must find something on exactly these lines."""
 
     code: str
@@ -32,8 +30,7 @@ class Invalid:
     """The code after all fixes; None where the rule offers none here."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """One thing that a rule has found in a class; the engine adds file, code and severity."""
 
     node: ast.AST
@@ -45,8 +42,7 @@ class Found:
     """Where it differs from the rule's own."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class Rule(NamedTuple):
     """One rule of the check."""
 
     code: str
@@ -61,5 +57,5 @@ class Rule:
     """It looks without being asked to."""
     valid: tuple[Valid, ...] = ()
     invalid: tuple[Invalid, ...] = ()
-    settings: dict[str, object] = field(default_factory=dict)
+    settings: Mapping[str, object] = MappingProxyType({})
     """Configuration under which the examples hold."""

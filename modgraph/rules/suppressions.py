@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from modgraph.findings import Finding
 from modgraph.rules.registry import SYNTAX_ERROR, UNUSED_IGNORE, rules
 from modgraph.rules.rule import Rule
 from modgraph.source.files import lines_of
+
+if TYPE_CHECKING:
+    from modgraph.findings import Finding
 
 _OWN = re.compile(r"#\s*modgraph:\s*(ignore-file|ignore)(?![\w-])(?:\[([^\]]*)\])?")
 _NOQA = re.compile(r"#\s*noqa(?![\w-])(?::\s*([A-Z]+[0-9]+(?:[,\s]+[A-Z]+[0-9]+)*))?", re.IGNORECASE)
@@ -66,6 +69,8 @@ def _fits(comment: _Comment, finding: Finding) -> str | None:
 
 
 def _unused(comments: Iterable[_Comment], shown: str, codes: Collection[str]) -> Iterator[Finding]:
+    from modgraph.findings import Finding
+
     known = {name: rule.code for rule in rules() for name in (rule.code, rule.name)}
     everything = all(rule.code in codes for rule in rules() if rule.default)
     for comment in comments:
