@@ -32,7 +32,7 @@ from modgraph.prediction.values import (
     Unknown,
     Value,
 )
-from modgraph.source.modules import SourceModule, finder_for
+from modgraph.source.modules import ModuleFinder, SourceModule, finder_for
 from modgraph.source.targets import Ref, Target
 
 _STACK = 512 * 1024 * 1024
@@ -99,11 +99,14 @@ def with_deep_stack(function: Callable[[], Result]) -> Result:
     return results[0]
 
 
-def predict_target(target: Target, text: str | None = None) -> Prediction:
+def predict_target(
+    target: Target, text: str | None = None, prepare: Callable[[ModuleFinder], None] | None = None
+) -> Prediction:
     """Interprets what the target asks for.
 
     Args:
         text: what its file is taken to hold, whatever it holds on disk; the file need not be there then.
+        prepare: is given the finder first, and may add modules to it.
 
     Raises:
         TargetError: the file or name is not there, or the file is no Python.
@@ -111,6 +114,8 @@ def predict_target(target: Target, text: str | None = None) -> Prediction:
     machine = interpreter(target.search_path)
     if target.root is not None:
         machine.finder = finder_for([str(target.root), *(target.search_path or sys.path)])
+    if prepare is not None:
+        prepare(machine.finder)
     return with_deep_stack(lambda: _predict(machine, load_target(machine, target, text), target))
 
 

@@ -49,6 +49,24 @@ def hidden_parameters(subject: Subject) -> Iterator[Hidden]:
     yield from _hidden(subject, subject.reads.may_hold_parameter, lambda state, name: state.parameters_in(name))
 
 
+def possible_modules(subject: Subject) -> Iterator[Store]:
+    """Stores of plain containers of which it is not known whether they hold modules: for those who want to be told."""
+    facts, reads = subject.facts, subject.reads
+    if _registers_by_name(subject):
+        return
+    certain = {hidden.name for hidden in hidden_modules(subject)}
+    for name, stores in facts.stored.items():
+        first = stores[0]
+        if name in certain or not reads.is_plain_container(first.value, first.method) or _is_rebound(subject, stores):
+            continue
+        values = [(each.value, each.method) for each in stores]
+        values += [(value, each.method) for each in facts.changes if each.name == name for value in each.values]
+        if not any(reads.may_be_anything(value, method) for value, method in values) or not subject.is_module:
+            continue
+        if not _handed_on(subject, name) and not _is_deliberate(subject, name, stores):
+            yield first
+
+
 def _hidden(
     subject: Subject,
     may_hold: Callable[[ast.expr | None, Method], bool],
@@ -69,7 +87,7 @@ def _looked_at(
     subject: Subject, state: Interpreted | None, name: str, within: Callable[[Interpreted, str], list[Held]]
 ) -> tuple[str, tuple[Held, ...]] | None:
     """(kind, what is hidden) of an attribute; None where the state shows nothing of the kind."""
-    if state is None or (state.open and _registers_by_name(subject)):
+    if state is None or state.failed or (state.open and _registers_by_name(subject)):
         return None
     kind = state.container(name)
     inside = within(state, name)

@@ -35,6 +35,7 @@ from modgraph.prediction.values import (
 )
 from modgraph.rules import known
 from modgraph.rules.names import Project, roots
+from modgraph.source.modules import ModuleFinder, SourceModule
 from modgraph.source.targets import Target, import_name
 
 MAX_HELD = 2_000
@@ -181,11 +182,47 @@ def interpret(project: Project, file: str, qualname: str, text: str, unknown: It
         search_path=(str(root), *own, *(entry for entry in project.path if entry)),
     )
     try:
-        prediction = predict_target(target, text)
+        prediction = predict_target(target, text, prepare=lambda finder: _add_believed(finder, list(project.believed)))
     except ModgraphError:
         return None
     project.read.update(dict.fromkeys(prediction.machine.finder.files_read))
     return _interpreted(prediction)
+
+
+_STAND_IN = """\
+import torch.nn
+from {nowhere} import anything
+
+
+class {name}(torch.nn.Module):
+    def __init__(self, *args, **kwargs):
+        super().__init__()
+
+    def __getattr__(self, name):
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            return anything(name)
+"""
+
+
+def _add_believed(finder: ModuleFinder, paths: Iterable[str]) -> None:
+    """Modules of which no file is found, with the classes in them that are taken for modules: so much is known of
+    these, and nothing of their attributes."""
+    texts: dict[str, str] = {}
+    for path in paths:
+        module, _, name = path.rpartition(".")
+        if module and (module in texts or finder.find(module) is None):
+            texts[module] = texts.get(module, "") + _STAND_IN.format(nowhere="_not_found", name=name)
+            while "." in module:
+                module = module.rpartition(".")[0]
+                if finder.find(module) is None:
+                    texts.setdefault(module, "")
+    for module, text in sorted(texts.items()):
+        file = f"{module.replace('.', '/')}.py"
+        source = SourceModule(module, Path(file), file, is_package=True)
+        source.text = text
+        finder.add(source)
 
 
 def _interpreted(prediction: Prediction) -> Interpreted | None:

@@ -21,6 +21,14 @@ def find(subject: Subject) -> Iterator[Found]:
             containers.places(subject, hidden),
             containers.wrap(subject, hidden),
         )
+    if subject.file.project.strict:
+        for store in containers.possible_modules(subject):
+            yield Found(
+                store.statement,
+                f"`self.{store.name}` is a plain container of what may be modules: if so, they are not in "
+                "parameters(), state_dict(), to() or train()",
+                store.name,
+            )
 
 
 RULE = Rule(

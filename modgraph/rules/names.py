@@ -53,6 +53,8 @@ class Project:
         """What is only possible is reported too."""
         self.reluctant = False
         """`Costly` is raised where a class would have to be interpreted."""
+        self.believed: dict[str, None] = {}
+        """Import paths of classes of which no file is found and that are taken for modules."""
         self.read: dict[str, None] = {}
         """Files that were asked for while the present file is checked, those too that are not there: its findings
         depend on them."""
@@ -307,7 +309,10 @@ class Project:
 
     def is_module_path(self, path: str) -> bool | None:
         """The same for an import path of which no file was found."""
-        if known.torch_class(path) or path in known.WELL_KNOWN_BASES or self._is_named(path):
+        if known.torch_class(path):
+            return True
+        if path in known.WELL_KNOWN_BASES or self._is_named(path):
+            self.believed[path] = None
             return True
         if path.partition(".")[0] in known.NO_MODULES or path in ("object", "builtins.object"):
             return False

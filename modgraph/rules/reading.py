@@ -201,6 +201,28 @@ class Reader:
         values = [*local_values(method, name), *method.parameters.get(name, [])]
         return any(self.is_module_class(value) for value in values if dotted(value) and dotted(value) != name)
 
+    def may_be_anything(self, node: ast.expr | None, method: Method, depth: int = 0) -> bool:
+        """It holds the result of a call of which nothing is known: of an argument, or of what no file is found for."""
+        if node is None or depth > _MAX_DEPTH:
+            return False
+        if isinstance(node, ast.Name):
+            return any(self.may_be_anything(value, method, depth + 1) for value in local_values(method, node.id))
+        if not isinstance(node, ast.Call):
+            return any(self.may_be_anything(part, method, depth + 1) for part in _parts(node))
+        name = dotted(node.func)
+        if name is None:
+            return isinstance(node.func, (ast.Subscript, ast.Call))
+        if name in _BUILDERS or name in _MAPPINGS:
+            return any(self.may_be_anything(each, method, depth + 1) for each in node.args)
+        if name in method.parameters:
+            return True
+        path = self.path_of(node.func)
+        return (
+            path is not None
+            and path.partition(".")[0] not in ("torch", *known.NO_MODULES)
+            and (self.is_module_class(node.func) is None)
+        )
+
     def may_hold_parameter(self, node: ast.expr | None, method: Method, depth: int = 0) -> bool:
         """It may be a parameter that is made here, or something that holds one."""
         if node is None or depth > _MAX_DEPTH:

@@ -45,7 +45,9 @@ def test_what_is_right_is_not_reported(rule: Rule, example: Valid, tmp_path: Pat
     assert found_in(example.code, [rule], tmp_path) == []
 
 
-@pytest.mark.parametrize(("rule", "example"), [each for each in examples("invalid") if each.values[1].fixed is not None])
+@pytest.mark.parametrize(
+    ("rule", "example"), [each for each in examples("invalid") if each.values[1].fixed is not None]
+)
 def test_fixes_are_those_of_the_example(rule: Rule, example: Invalid, tmp_path: Path):
     def check(new: str) -> list[Finding]:
         return found_in(new, [rule], tmp_path)
@@ -55,7 +57,9 @@ def test_fixes_are_those_of_the_example(rule: Rule, example: Invalid, tmp_path: 
     assert mend(mended.text, check, unsafe=True).text == mended.text
 
 
-@pytest.mark.parametrize("rule", [each for each in rules() if each.code not in OF_THE_ENGINE], ids=lambda rule: rule.code)
+@pytest.mark.parametrize(
+    "rule", [each for each in rules() if each.code not in OF_THE_ENGINE], ids=lambda rule: rule.code
+)
 def test_every_rule_has_examples_of_both_kinds(rule: Rule):
     assert rule.valid
     assert rule.invalid
