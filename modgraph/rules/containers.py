@@ -33,6 +33,8 @@ class Hidden(NamedTuple):
     """Where modules are put into it later."""
     deliberate: bool
     """Its name or form says that it is meant so."""
+    alone: bool
+    """There is nothing but such in it."""
 
 
 def hidden_modules(subject: Subject) -> Iterator[Hidden]:
@@ -78,22 +80,23 @@ def _hidden(
             found = _looked_at(subject, subject.interpreted_openly(), name, within)
         if found is None or not found[1] or _handed_on(subject, name):
             continue
-        kind, held = found
+        kind, held, alone = found
         nodes = tuple(each.node for each in changes if any(may_hold(value, each.method) for value in each.values))
-        yield Hidden(name, kind, stores[0], held, nodes, _is_deliberate(subject, name, stores))
+        yield Hidden(name, kind, stores[0], held, nodes, _is_deliberate(subject, name, stores), alone)
 
 
 def _looked_at(
     subject: Subject, state: Interpreted | None, name: str, within: Callable[[Interpreted, str], list[Held]]
-) -> tuple[str, tuple[Held, ...]] | None:
-    """(kind, what is hidden) of an attribute; None where the state shows nothing of the kind."""
+) -> tuple[str, tuple[Held, ...], bool] | None:
+    """(kind, what is hidden, whether that is all) of an attribute; None where the state shows nothing of the kind."""
     if state is None or state.failed or (state.open and _registers_by_name(subject)):
         return None
     kind = state.container(name)
     inside = within(state, name)
     if kind is None or not inside:
         return None
-    return kind, tuple(each for each in inside if not each.registered and not each.given)
+    hidden = tuple(each for each in inside if not each.registered and not each.given)
+    return kind, hidden, state.holds_only(name)
 
 
 def _suspicious(
@@ -146,9 +149,12 @@ def _registers_by_name(subject: Subject) -> bool:
 
 def _handed_on(subject: Subject, name: str) -> bool:
     """It is given whole to something else that is kept on self and may register what is in it."""
-    for method in subject.facts.methods.values():
+    facts = subject.facts
+    built = facts.reached("__init__")
+    running = [each for each in facts.reached("forward") if each not in built]
+    for method in facts.methods.values():
         for call in method.calls:
-            if not method.receiver or not _may_register(subject, call):
+            if not method.receiver or method in running or not _may_register(subject, call):
                 continue
             for each in (*call.args, *(keyword.value for keyword in call.keywords)):
                 inner = each.value if isinstance(each, ast.Starred) else each
@@ -251,7 +257,7 @@ def wrap(subject: Subject, hidden: Hidden, what: str = "Module") -> Fix | None:
     if len(subject.facts.stores_of(hidden.name)) != 1 or value is None or _is_used_as_container(subject, hidden.name):
         return None
     nn = nn_name(subject)
-    if nn is None or any("][" in held.place or held.place.count("[") > 1 for held in hidden.held):
+    if nn is None or not hidden.alone:
         return None
     if hidden.kind in ("list", "tuple") and isinstance(value, (ast.List, ast.Tuple, ast.ListComp)):
         wrapper = f"{what}List"

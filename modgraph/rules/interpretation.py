@@ -97,6 +97,24 @@ class Interpreted:
         """ "list", "tuple", "dict", ... where the attribute certainly is such a plain container."""
         return _container(self.machine, self.attribute(name))
 
+    def holds_only(self, name: str) -> bool:
+        """Each element of the container under this name certainly is a module, or each a parameter: a container that
+        registers takes it as it is."""
+        value = self.attribute(name)
+        if isinstance(value, TupleValue):
+            items: list[Value] = list(value.items)
+        else:
+            found = self.machine.state.read(value) if isinstance(value, Address) else None
+            if isinstance(found, ListObject):
+                items = found.items
+            elif isinstance(found, DictObject):
+                items = list(found.entries.values())
+            else:
+                return False
+            if found.open is not None:
+                items = [*items, *(Address(index) for index in sorted(found.open.may_be))]
+        return all(isinstance(each, Address) and self._held_at("", each) is not None for each in items)
+
     def modules_in(self, name: str) -> list[Held]:
         """The modules in a plain container that is kept under this name, none where it is something else."""
         return [held for held in self._in(name) if held.class_name != PARAMETER]
