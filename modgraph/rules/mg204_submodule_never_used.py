@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from modgraph.rules.facts import Store
 from modgraph.rules.rule import Found, Invalid, Rule, Valid
 from modgraph.rules.subject import Subject
 
@@ -33,12 +34,7 @@ def find(subject: Subject) -> Iterator[Found]:
     if "forward" not in facts.methods or not _stands_on_torch_alone(subject):
         return
     names = [name for name, stores in facts.stored.items() if len(stores) == 1 and stores[0].method.name == "__init__"]
-    made = [
-        name
-        for name in names
-        if subject.reads.is_module(facts.stores_of(name)[0].value, facts.stores_of(name)[0].method)
-        and subject.reads.torch_class(facts.stores_of(name)[0].value.func) != "Identity"  # type: ignore[union-attr]
-    ]
+    made = [name for name in names if _makes_a_layer(subject, facts.stores_of(name)[0])]
     if not made:
         return
     used = _used(subject)
@@ -51,6 +47,15 @@ def find(subject: Subject) -> Iterator[Found]:
                 f"`self.{name}` is made and never used: it is not trained, and stays in the state dict",
                 name,
             )
+
+
+def _makes_a_layer(subject: Subject, store: Store) -> bool:
+    """A module other than one that only hands its input on."""
+    made = subject.reads.made(store.value, store.method)
+    kinds = [subject.reads.torch_class(call.func) for call in made]
+    return (
+        bool(kinds) and any(kind != "Identity" for kind in kinds) and subject.reads.is_module(store.value, store.method)
+    )
 
 
 def _stands_on_torch_alone(subject: Subject) -> bool:
