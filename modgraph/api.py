@@ -18,6 +18,7 @@ from modgraph.options import Device, Mode, TraceOptions
 if TYPE_CHECKING:
     import torch
 
+    from modgraph.findings import Finding
     from modgraph.source.checkpoints import Checkpoint
     from modgraph.source.inputs import InputSpec
     from modgraph.source.targets import Target
@@ -217,6 +218,47 @@ def load(path: str | Path) -> Graph:
     from modgraph.graph.serial import load as load_graph
 
     return load_graph(Path(path))
+
+
+def check(
+    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    *,
+    select: Sequence[str] | None = None,
+    ignore: Sequence[str] = (),
+    isolated: bool = False,
+    strict: bool = False,
+) -> list[Finding]:
+    """Mistakes in models, read from their source: nothing is imported or executed, and nothing is changed.
+
+    Args:
+        paths: files and folders.
+        select: codes of rules, their names, beginnings of codes, or "ALL"; by default what the configuration says.
+        ignore: rules that are not wanted.
+        isolated: read no `[tool.modgraph]` of any pyproject.toml.
+        strict: report what is possible too, not only what is certain.
+
+    Returns:
+        The findings, in the order of file and place.
+
+    Raises:
+        ConfigError: a path is not there or cannot be read, or a rule or a configuration cannot be used.
+    """
+    from modgraph.rules.options import CheckOptions
+    from modgraph.rules.paths import check_paths
+    from modgraph.source.cache_home import cache_home
+
+    given = [paths] if isinstance(paths, str | os.PathLike) else paths
+    options = CheckOptions(
+        select=None if select is None else tuple(select),
+        ignore=tuple(ignore),
+        isolated=isolated,
+        strict=strict,
+        cache=cache_home(),
+    )
+    report = check_paths([os.fspath(path) for path in given], options)
+    for failure in report.failures:
+        raise ConfigError(failure.message, file=failure.file, hint=failure.hint)
+    return report.findings
 
 
 def find_targets(text: str, *, path: Sequence[str] | None = None, bare: bool = True) -> tuple[Target, ...]:

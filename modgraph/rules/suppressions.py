@@ -128,7 +128,7 @@ def _tokens(text: str) -> Iterator[tuple[int, int, str]]:
     import tokenize
 
     try:
-        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        for token in tokenize.generate_tokens(io.StringIO(text, newline=None).readline):
             if token.type == tokenize.COMMENT and ("modgraph" in token.string or "noqa" in token.string.lower()):
                 yield token.start[0], token.start[1], token.string
     except (tokenize.TokenError, SyntaxError):

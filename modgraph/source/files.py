@@ -158,20 +158,42 @@ def decode(data: bytes) -> str:
 def encoding_of(data: bytes) -> str:
     """What a Python file says that it is encoded in; "utf-8-sig" for one that begins with a byte order mark.
 
+    By bytes, as Python itself does it: `tokenize` refuses a line that declares another encoding and makes use of it.
+
     Raises:
         SyntaxError: no such encoding exists.
     """
-    second_line_end = data.find(b"\n", data.find(b"\n") + 1)
-    declared = data.find(b"coding", 0, second_line_end if second_line_end >= 0 else len(data)) >= 0
-    if not declared and not data.startswith(b"\xef\xbb\xbf"):
-        return "utf-8"
-    import io
-    import tokenize
+    marked = data.startswith(b"\xef\xbb\xbf")
+    end = data.find(b"\n", data.find(b"\n") + 1)
+    if data.find(b"coding", 0, end if end >= 0 else len(data)) < 0:
+        return "utf-8-sig" if marked else "utf-8"
+    import codecs
 
+    declared = _declared(data[3:] if marked else data)
+    if declared is None:
+        return "utf-8-sig" if marked else "utf-8"
     try:
-        return tokenize.detect_encoding(io.BytesIO(data).readline)[0]
-    except (LookupError, ValueError) as error:  # a name that is none, such as one with a null character
-        raise SyntaxError(f"unknown encoding: {error}") from None
+        name = codecs.lookup(declared).name
+    except (LookupError, ValueError):
+        raise SyntaxError(f"unknown encoding: {declared}") from None
+    if marked:
+        if name != "utf-8":
+            raise SyntaxError(f"encoding {declared}, and a byte order mark of utf-8")
+        return "utf-8-sig"
+    return name
+
+
+def _declared(data: bytes) -> str | None:
+    """Source: PEP 263: a comment in the first line, or in the second if there is no code in the first."""
+    import re
+
+    for line in re.split(rb"\r\n|\r|\n", data, maxsplit=2)[:2]:
+        match = re.match(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", line)
+        if match:
+            return match[1].decode("ascii")
+        if not re.match(rb"^[ \t\f]*(?:#|$)", line):
+            return None
+    return None
 
 
 def lines_of(text: str) -> list[str]:
