@@ -32,8 +32,8 @@ def source(subject: Subject, node: ast.expr | ast.stmt) -> str:
 
 
 def between(subject: Subject, start: tuple[int, int], end: tuple[int, int]) -> str:
-    """The text from one place (line, column) to another, with plain line ends."""
-    lines = [line.rstrip("\r\n") + "\n" for line in subject.file.lines[start[0] - 1 : end[0]]]
+    """The text from one place (line, column) to another."""
+    lines = subject.file.lines[start[0] - 1 : end[0]]
     if len(lines) == 1:
         return lines[0][start[1] : end[1]]
     return "".join([lines[0][start[1] :], *lines[1:-1], lines[-1][: end[1]]])
@@ -57,6 +57,12 @@ def replace(subject: Subject, node: ast.expr | ast.stmt, text: str) -> Edit:
 
 def around(subject: Subject, node: ast.expr | ast.stmt, before: str, after: str) -> tuple[Edit, Edit]:
     return insert(start_of(subject, node), before), insert(end_of(subject, node), after)
+
+
+def newline(subject: Subject) -> str:
+    """How the lines of the file end."""
+    first = subject.file.lines[0] if subject.file.lines else ""
+    return next((each for each in ("\r\n", "\n", "\r") if first.endswith(each)), "\n")
 
 
 def nn_name(subject: Subject) -> str | None:

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from modgraph.findings import Edit, Fix
 from modgraph.rules import initialising
-from modgraph.rules.edits import between, end_of, insert, start_of
+from modgraph.rules.edits import between, end_of, insert, newline, start_of
 from modgraph.rules.facts import Method
 from modgraph.rules.rule import Found, Invalid, Rule, Valid
 from modgraph.rules.subject import Subject
@@ -141,7 +141,7 @@ def _insertion(subject: Subject, init: Method) -> Fix | None:
     if first is None or not _is_plain_module(subject) or not _starts_line(subject, first):
         return None
     line, column = start_of(subject, first)
-    text = f"super().__init__()\n{_indent(subject, line, column)}"
+    text = f"super().__init__(){newline(subject)}{_indent(subject, line, column)}"
     return Fix("insert super().__init__()", (insert((line, column), text),), safe=True)
 
 
@@ -159,7 +159,8 @@ def _move(subject: Subject, init: Method, call: ast.stmt) -> Fix | None:
     if any(isinstance(each, ast.Attribute) and each.value for value in given for each in ast.walk(value)):
         return None
     line, column = start_of(subject, first)
-    text = f"{between(subject, start_of(subject, call), end_of(subject, call))}\n{_indent(subject, line, column)}"
+    written = between(subject, start_of(subject, call), end_of(subject, call))
+    text = f"{written}{newline(subject)}{_indent(subject, line, column)}"
     last = call.end_lineno or call.lineno
     removed = Edit(call.lineno, 0, last + 1, 0, "")
     return Fix("call super().__init__() first", (insert((line, column), text), removed), safe=_is_plain_module(subject))
