@@ -88,7 +88,7 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
-    """Finds out how wide the terminal is without `shutil`: argparse makes one of these for every argument it is told."""
+    """Finds out how wide the terminal is without `shutil`: argparse makes one of these for every argument."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, width=_columns() - 2)

@@ -55,10 +55,14 @@ def main() -> None:
             f"{len(sample)} files: ruff": cpu(ruff(*sample), rounds),
         }
         if arguments.torchfix:
-            measured[f"{len(sample)} files: torchfix"] = cpu(torchfix(arguments.torchfix, *sample), 1, arguments.torchfix)
+            measured[f"{len(sample)} files: torchfix"] = cpu(
+                torchfix(arguments.torchfix, *sample), 1, arguments.torchfix
+            )
         folder = str(arguments.folder)
         measured[f"all {len(every)} files: modgraph, cold"] = cpu(modgraph(folder, "--cache-dir", f"{place}/cache"), 1)
-        measured[f"all {len(every)} files: modgraph, warm"] = cpu(modgraph(folder, "--cache-dir", f"{place}/cache"), rounds)
+        measured[f"all {len(every)} files: modgraph, warm"] = cpu(
+            modgraph(folder, "--cache-dir", f"{place}/cache"), rounds
+        )
         measured[f"all {len(every)} files: ruff"] = cpu(ruff(folder), 1)
     report(measured, len(sample))
 

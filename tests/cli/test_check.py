@@ -131,7 +131,12 @@ def test_fixes_change_the_mistake_and_nothing_else(bad, modgraph):
 
 @pytest.mark.parametrize(
     ("encoding", "head", "newline"),
-    [("utf-8", "", "\r\n"), ("utf-8-sig", "", "\n"), ("latin-1", "# coding: latin-1 \xe9\n", "\n"), ("utf-8", "\f# é\n", "\r")],
+    [
+        ("utf-8", "", "\r\n"),
+        ("utf-8-sig", "", "\n"),
+        ("latin-1", "# coding: latin-1 \xe9\n", "\n"),
+        ("utf-8", "\f# é\n", "\r"),
+    ],
 )
 def test_fixes_keep_encoding_and_line_ends(tmp_path, modgraph, encoding, head, newline):
     def written(text: str) -> bytes:
@@ -181,7 +186,9 @@ def test_an_ignore_comment_silences_and_an_idle_one_is_reported(tmp_path, modgra
     (tmp_path / "d.py").write_text("# modgraph: ignore-file[unregistered-module-container]\n" + BAD)
     (tmp_path / "e.py").write_text(GOOD.replace("# the three", "# modgraph: ignore[MG101]"))
     (tmp_path / "f.py").write_text("x = 1  # modgraph: ignore[MG999]\ny = '# modgraph: ignore[MG998]'\n")
-    (tmp_path / "g.py").write_text(BAD.replace("        self.blocks =", "        # modgraph: ignore[MG101] so\n        self.blocks ="))
+    (tmp_path / "g.py").write_text(
+        BAD.replace("        self.blocks =", "        # modgraph: ignore[MG101] so\n        self.blocks =")
+    )
     (tmp_path / "h.py").write_text(GOOD.replace("# the three", "# modgraph: ignore[MG201]"))
     run = modgraph("check", "--format", "concise", "--quiet")
     assert [line.split(" ")[0] + line.split(" ")[2] for line in run.stdout.splitlines()] == [
@@ -196,7 +203,9 @@ def test_the_configuration_nearest_to_a_file_holds(tmp_path, modgraph):
     (tmp_path / "a.py").write_text(BAD)
     inner = tmp_path / "inner"
     inner.mkdir()
-    (inner / "pyproject.toml").write_text('[tool.modgraph]\nper-file-ignores = { "tests/*" = ["MG101"] }\nexclude = ["old"]\n')
+    (inner / "pyproject.toml").write_text(
+        '[tool.modgraph]\nper-file-ignores = { "tests/*" = ["MG101"] }\nexclude = ["old"]\n'
+    )
     for name in ("b.py", "tests/c.py", "old/d.py"):
         (inner / name).parent.mkdir(exist_ok=True)
         (inner / name).write_text(BAD)

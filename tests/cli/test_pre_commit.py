@@ -34,7 +34,16 @@ def hooks() -> list[dict[str, object]]:
 
 
 def git(*arguments: str, cwd: Path) -> None:
-    own = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false", "-c", "init.defaultBranch=main"]
+    own = [
+        "-c",
+        "user.name=t",
+        "-c",
+        "user.email=t@example.org",
+        "-c",
+        "commit.gpgsign=false",
+        "-c",
+        "init.defaultBranch=main",
+    ]
     subprocess.run(["git", *own, *arguments], cwd=cwd, check=True, capture_output=True, env=environment(cwd))
 
 
@@ -75,7 +84,11 @@ def test_the_hooks_do_their_work_as_programs_of_the_machine(repository):
     entries = {str(hook["id"]): hook for hook in hooks()}
     assert set(entries) == {"modgraph-check", "modgraph-check-fix"}
     local = [
-        {**hook, "language": "system", "entry": str(hook["entry"]).replace("modgraph", f"{sys.executable} -m modgraph", 1)}
+        {
+            **hook,
+            "language": "system",
+            "entry": str(hook["entry"]).replace("modgraph", f"{sys.executable} -m modgraph", 1),
+        }
         for hook in entries.values()
     ]
     (repository / ".pre-commit-config.yaml").write_text(yaml.safe_dump({"repos": [{"repo": "local", "hooks": local}]}))
@@ -98,8 +111,12 @@ def test_the_hook_installs_without_torch(repository, tmp_path):
     shutil.copytree(ROOT / "modgraph", source / "modgraph", ignore=shutil.ignore_patterns("__pycache__"))
     git("add", ".", cwd=source)
     git("commit", "-q", "-m", "all", cwd=source)
-    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=source, capture_output=True, text=True, check=True).stdout.strip()
-    config = {"repos": [{"repo": str(source), "rev": head, "hooks": [{"id": "modgraph-check"}, {"id": "modgraph-check-fix"}]}]}
+    head = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=source, capture_output=True, text=True, check=True
+    ).stdout.strip()
+    config = {
+        "repos": [{"repo": str(source), "rev": head, "hooks": [{"id": "modgraph-check"}, {"id": "modgraph-check-fix"}]}]
+    }
     (repository / ".pre-commit-config.yaml").write_text(yaml.safe_dump(config))
     git("add", ".", cwd=repository)
     installed = pre_commit("install-hooks", cwd=repository)
@@ -107,6 +124,8 @@ def test_the_hook_installs_without_torch(repository, tmp_path):
         pytest.skip("no package index: the hook's environment cannot be installed")
     assert installed.returncode == 0, installed.stdout + installed.stderr
     outcome(pre_commit("run", "modgraph-check", "--all-files", cwd=repository), repository)
-    packages = {path.name for path in (repository / ".git" / "hooks-home").glob("*/py_env-*/lib/python*/site-packages/*")}
+    packages = {
+        path.name for path in (repository / ".git" / "hooks-home").glob("*/py_env-*/lib/python*/site-packages/*")
+    }
     assert "libcst" in packages
     assert not packages & {"torch", "onnx", "onnxruntime"}

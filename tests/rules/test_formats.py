@@ -81,7 +81,7 @@ def test_json_has_the_promised_fields():
     assert (found["message"], found["class"], found["attribute"]) == (FINDING.message, "Net", "ö")
     assert found["fix"]["applicability"] == "unsafe"
     assert found["fix"]["edits"][0] == {"line": 3, "column": 11, "end_line": 3, "end_column": 11, "text": "List("}
-    assert [json.loads(line) for line in rendered("json-lines", FINDING, LONG).splitlines()][0] == found
+    assert json.loads(rendered("json-lines", FINDING, LONG).splitlines()[0]) == found
 
 
 def test_github_annotations_are_escaped():

@@ -218,8 +218,8 @@ def test_paths_are_shown_from_the_working_directory(tmp_path, monkeypatch):
     (tmp_path / "a.py").write_text(NET)
     monkeypatch.chdir(tmp_path)
     options = CheckOptions(isolated=True, select=("MG101",))
-    for given in (".", "a.py", "./a.py", str(tmp_path), str(tmp_path / "a.py")):
-        assert [each.file for each in check_paths([given], options).findings] == ["a.py"]
+    for path in (".", "a.py", "./a.py", str(tmp_path), str(tmp_path / "a.py")):
+        assert [each.file for each in check_paths([path], options).findings] == ["a.py"]
     assert len(check_paths([".", "a.py", str(tmp_path)], options).findings) == 1
 
 
