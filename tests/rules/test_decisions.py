@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+
+import pytest
 
 from modgraph.rules.check import check_text
 from modgraph.rules.names import Project
@@ -117,3 +120,30 @@ def test_columns_are_characters_and_fixes_go_where_they_belong(tmp_path: Path):
     assert mended.text == text.replace("[nn.Linear(2, 2), nn.ReLU()]", "nn.ModuleList([nn.Linear(2, 2), nn.ReLU()])")
     again = mend(text.replace("\n", "\r\n"), check, unsafe=True)  # type: ignore[arg-type]
     assert again.text == mended.text.replace("\n", "\r\n")
+
+
+def test_nothing_of_torch_need_be_on_the_path(tmp_path: Path):
+    path = [folder for folder in sys.path if "site-packages" not in folder]
+    chosen = {rule.code: rule for rule in DEFAULT}
+    for code in ("MG101", "MG102", "MG104", "MG105"):
+        for example in chosen[code].invalid:
+            project = Project(path=path)
+            found = check_text(example.code, "net.py", str(tmp_path / "net.py"), [chosen[code]], project)
+            assert tuple(each.line for each in found) == example.lines
+
+
+def test_classes_in_which_nothing_is_suspicious_are_not_interpreted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def refuse(*arguments: object) -> None:
+        raise AssertionError(f"interpreted: {arguments}")
+
+    monkeypatch.setattr("modgraph.rules.subject.Subject._interpret", refuse)
+    text = "from torch import nn\n\ndef make(n):\n    return nn.Sequential(*[nn.Linear(n, n) for _ in range(n)])\n\n"
+    text += "class Net(nn.Module):\n    sizes = {'a': 1}\n\n    def __init__(self, n=3, act=nn.ReLU):\n        super().__init__()\n"
+    text += "        layers = []\n        for _ in range(n):\n            layers += [nn.Linear(n, n), act()]\n"
+    text += "        self.body = nn.Sequential(*layers)\n        self.tail = make(n)\n        self.info = [dict(n=n, kind='a')]\n"
+    text += (
+        "        self.names = ['body', 'tail']\n        self.blocks = []\n        self.blocks.append(nn.Linear(n, n))\n"
+    )
+    text += "        self.blocks = nn.ModuleList(self.blocks)\n        self.cache = {}\n\n"
+    text += "    def forward(self, x):\n        self.cache['x'] = x\n        return self.tail(self.body(x))\n"
+    assert found(tmp_path, "net.py", text) == []
