@@ -6,6 +6,7 @@ import ast
 
 from modgraph.rules.facts import Method, attribute_of
 from modgraph.rules.subject import Subject
+from modgraph.source.dotted_names import dotted
 
 _REGISTERING = frozenset(["add_module", "register_module", "register_buffer", "register_parameter"])
 
@@ -53,4 +54,10 @@ def registers(subject: Subject, method: Method, statement: ast.stmt) -> bool:
     targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
     if not any(attribute_of(target, method.receiver) is not None for target in targets):
         return False
-    return subject.reads.is_parameter(statement.value) or subject.reads.is_module(statement.value, method)
+    if subject.reads.is_parameter(statement.value):
+        return True
+    made = subject.reads.made(statement.value, method)
+    named = all(
+        (dotted(each.func) or "").rpartition(".")[2][:1].isupper() for each in made
+    )  # files are not read for less
+    return named and subject.reads.is_module(statement.value, method)

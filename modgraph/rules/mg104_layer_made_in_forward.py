@@ -19,8 +19,8 @@ def find(subject: Subject) -> Iterator[Found]:
     for method in subject.facts.reached("forward"):
         if method.name == "__init__":
             continue
-        for made, name in _made_and_called(method):
-            if not _may_learn(subject, method, made) or _is_meant(method, made) or not subject.is_module:
+        for made, name in _made_and_called(subject, method):
+            if _is_meant(method, made) or not subject.is_module:
                 continue
             if _is_dropout(subject, made):
                 yield Found(
@@ -59,18 +59,20 @@ def _is_dropout(subject: Subject, call: ast.Call) -> bool:
     return not (call.args and isinstance(call.args[0], ast.Constant) and call.args[0].value == 0)
 
 
-def _made_and_called(method: Method) -> Iterator[tuple[ast.Call, str | None]]:
-    """Calls whose result is called at once, or through a local name that is used for nothing else."""
+def _made_and_called(subject: Subject, method: Method) -> Iterator[tuple[ast.Call, str | None]]:
+    """Calls of what may be a layer, whose result is called at once, or by a local name that is used for nothing else."""
     for call in method.calls:
         made = call.func
         if isinstance(made, ast.Call):
             inner = _on_device(made)
-            if inner is not None:
+            if inner is not None and _may_learn(subject, method, inner):
                 yield inner, None
         elif isinstance(made, ast.Name) and len(method.values.get(made.id, [])) == 1:
             value = method.values[made.id][0]
             inner = _on_device(value) if isinstance(value, ast.Call) else None
-            if inner is not None and _is_only_called(method, made.id):
+            if inner is None or not _may_learn(subject, method, inner):
+                continue
+            if _is_only_called(method, made.id):
                 yield inner, made.id
 
 
