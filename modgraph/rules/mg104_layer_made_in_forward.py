@@ -60,7 +60,7 @@ def _is_dropout(subject: Subject, call: ast.Call) -> bool:
 
 
 def _made_and_called(subject: Subject, method: Method) -> Iterator[tuple[ast.Call, str | None]]:
-    """Calls of what may be a layer, whose result is called at once, or by a local name that is used for nothing else."""
+    """Calls of what may be a layer, whose result is called at once or by a local name of no other use."""
     for call in method.calls:
         made = call.func
         if isinstance(made, ast.Call):
