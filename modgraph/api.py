@@ -298,7 +298,7 @@ def analyze_target(
     with watch("predict"):
         predicted = predict_graph(target)
     if static:
-        return _with_repeats(predicted)
+        return _with_repeats(_with_findings(predicted, target))
     from modgraph.isolation import trace_in_process
 
     with watch("trace"):
@@ -307,14 +307,14 @@ def analyze_target(
         except (TargetError, InputError):
             raise
         except ModgraphError as error:
-            return _with_repeats(_without_trace(predicted, error))
+            return _with_repeats(_with_findings(_without_trace(predicted, error), target))
         except Exception as error:  # a defect of ours must not cost what is known without a run
-            return _with_repeats(_without_trace(predicted, _defect("tracing", error)))
+            return _with_repeats(_with_findings(_without_trace(predicted, _defect("tracing", error)), target))
     with watch("merge"):
         try:
-            return _with_repeats(_merged(predicted, traced))
+            return _with_repeats(_with_findings(_merged(predicted, traced), target))
         except Exception as error:
-            return _with_repeats(_without_trace(predicted, _defect("merging", error)))
+            return _with_repeats(_with_findings(_without_trace(predicted, _defect("merging", error)), target))
 
 
 def read_checkpoint(path: str | os.PathLike[str], options: TraceOptions) -> Checkpoint:
@@ -379,6 +379,16 @@ def _without_trace(predicted: Graph, error: ModgraphError) -> Graph:
         Problem(stage="trace", message=error.message, module=module, file=error.file, line=error.line)
     )
     return builder.build()
+
+
+def _with_findings(graph: Graph, target: Target) -> Graph:
+    """The graph with what the check finds; it costs no graph where that fails, or its configuration cannot be used."""
+    from modgraph.diagnosis import with_findings
+
+    try:
+        return with_findings(graph, target)
+    except Exception:
+        return graph
 
 
 def _with_repeats(graph: Graph) -> Graph:
