@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from modgraph._version import __version__
 
 if TYPE_CHECKING:
-    from modgraph.api import analyze, load, predict, trace
+    from modgraph.api import analyze, check, load, predict, trace
     from modgraph.errors import (
         ConfigError,
         ExportError,
@@ -21,15 +21,17 @@ if TYPE_CHECKING:
         TargetError,
         TraceError,
     )
+    from modgraph.findings import Finding
     from modgraph.graph.model import Graph
     from modgraph.source.targets import Ref
 
 _HOMES = {
-    **dict.fromkeys(("analyze", "load", "predict", "trace"), "modgraph.api"),
+    **dict.fromkeys(("analyze", "check", "load", "predict", "trace"), "modgraph.api"),
     **dict.fromkeys(
         ("ConfigError", "ExportError", "GraphError", "InputError", "ModgraphError", "TargetError", "TraceError"),
         "modgraph.errors",
     ),
+    "Finding": "modgraph.finding",
     "Graph": "modgraph.graph.model",
     "Ref": "modgraph.source.targets",
 }
@@ -37,6 +39,7 @@ _HOMES = {
 __all__ = [
     "ConfigError",
     "ExportError",
+    "Finding",
     "Graph",
     "GraphError",
     "InputError",
@@ -46,6 +49,7 @@ __all__ = [
     "TraceError",
     "__version__",
     "analyze",
+    "check",
     "load",
     "predict",
     "trace",

@@ -18,6 +18,7 @@ from modgraph.options import Device, Mode, TraceOptions
 if TYPE_CHECKING:
     import torch
 
+    from modgraph.findings import Finding
     from modgraph.source.checkpoints import Checkpoint
     from modgraph.source.inputs import InputSpec
     from modgraph.source.targets import Target
@@ -220,6 +221,47 @@ def load(path: str | Path) -> Graph:
     return load_graph(Path(path))
 
 
+def check(
+    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    *,
+    select: Sequence[str] | None = None,
+    ignore: Sequence[str] = (),
+    isolated: bool = False,
+    strict: bool = False,
+) -> list[Finding]:
+    """Mistakes in models, read from their source: nothing is imported or executed, and nothing is changed.
+
+    Args:
+        paths: files and folders.
+        select: codes of rules, their names, beginnings of codes, or "ALL"; by default what the configuration says.
+        ignore: rules that are not wanted.
+        isolated: read no `[tool.modgraph]` of any pyproject.toml.
+        strict: report what is possible too, not only what is certain.
+
+    Returns:
+        The findings, in the order of file and place.
+
+    Raises:
+        ConfigError: a path is not there or cannot be read, or a rule or a configuration cannot be used.
+    """
+    from modgraph.rules.options import CheckOptions
+    from modgraph.rules.paths import check_paths
+    from modgraph.source.cache_home import cache_home
+
+    given = [paths] if isinstance(paths, str | os.PathLike) else paths
+    options = CheckOptions(
+        select=None if select is None else tuple(select),
+        ignore=tuple(ignore),
+        isolated=isolated,
+        strict=strict,
+        cache=cache_home(),
+    )
+    report = check_paths([os.fspath(path) for path in given], options)
+    for failure in report.failures:
+        raise ConfigError(failure.message, file=failure.file, hint=failure.hint)
+    return report.findings
+
+
 def find_targets(text: str, *, path: Sequence[str] | None = None, bare: bool = True) -> tuple[Target, ...]:
     """The models that a target stands for: itself, or the root models of the file it names.
 
@@ -257,7 +299,7 @@ def analyze_target(
     with watch("predict"):
         predicted = predict_graph(target)
     if static:
-        return _with_repeats(predicted)
+        return _with_repeats(_with_findings(predicted, target))
     from modgraph.isolation import trace_in_process
 
     with watch("trace") as watcher:
@@ -266,14 +308,14 @@ def analyze_target(
         except (TargetError, InputError):
             raise
         except ModgraphError as error:
-            return _with_repeats(_without_trace(predicted, error))
+            return _with_repeats(_with_findings(_without_trace(predicted, error), target))
         except Exception as error:  # a defect of ours must not cost what is known without a run
-            return _with_repeats(_without_trace(predicted, _defect("tracing", error)))
+            return _with_repeats(_with_findings(_without_trace(predicted, _defect("tracing", error)), target))
     with watch("merge"):
         try:
-            return _with_repeats(_merged(predicted, traced))
+            return _with_repeats(_with_findings(_merged(predicted, traced), target))
         except Exception as error:
-            return _with_repeats(_without_trace(predicted, _defect("merging", error)))
+            return _with_repeats(_with_findings(_without_trace(predicted, _defect("merging", error)), target))
 
 
 def read_checkpoint(path: str | os.PathLike[str], options: TraceOptions) -> Checkpoint:
@@ -338,6 +380,16 @@ def _without_trace(predicted: Graph, error: ModgraphError) -> Graph:
         Problem(stage="trace", message=error.message, module=module, file=error.file, line=error.line)
     )
     return builder.build()
+
+
+def _with_findings(graph: Graph, target: Target) -> Graph:
+    """The graph with what the check finds; it costs no graph where that fails, or its configuration cannot be used."""
+    from modgraph.diagnosis import with_findings
+
+    try:
+        return with_findings(graph, target)
+    except Exception:
+        return graph
 
 
 def _with_repeats(graph: Graph) -> Graph:

@@ -15,6 +15,7 @@ from modgraph.errors import ExitStatus, ModgraphError
 
 COMMANDS = {
     "analyze": "predict, trace and merge a model, and write its graph",
+    "check": "look for mistakes in models, such as layers that nn.Module does not see",
     "render": "draw a saved graph again, without the model",
 }
 
@@ -66,7 +67,7 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
         prog="modgraph",
         description="See, check and document a PyTorch model.",
         epilog="example: modgraph analyze model.py --input 1x3x224x224\n\n`modgraph COMMAND --help` has the rest.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_Help,
         allow_abbrev=False,
     )
     parser.add_argument("--version", action=_Version)
@@ -78,12 +79,29 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
             help=summary,
             description=f"{summary[0].upper()}{summary[1:]}.",
             parents=[shared],
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            formatter_class=_Help,
             allow_abbrev=False,
         )
         if name == asked:
             importlib.import_module(f"modgraph.cli.{name}").add_arguments(command)
     return parser
+
+
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Finds out how wide the terminal is without `shutil`: argparse makes one of these for every argument."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=_columns() - 2)
+
+
+def _columns() -> int:
+    given = os.environ.get("COLUMNS", "")
+    if given.isdecimal() and int(given) > 0:
+        return max(int(given), 40)
+    try:
+        return max(os.get_terminal_size(sys.stdout.fileno()).columns, 40)
+    except (OSError, ValueError, AttributeError):  # no terminal, or no such stream
+        return 80
 
 
 class _Version(argparse.Action):

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
-import traceback
 from typing import Literal, TextIO
 
 from modgraph.cli.progress import Progress, Stage
 from modgraph.errors import ModgraphError
+
 
 _RED, _YELLOW, _CYAN, _BOLD, _DIM, _RESET = "\033[31m", "\033[33m", "\033[36m", "\033[1m", "\033[2m", "\033[0m"
 
@@ -39,11 +38,17 @@ class Console:
             _speak_utf8(stream)
         self.color = _colored(color, sys.stdout)
         self._color_errors = _colored(color, sys.stderr)
-        self.width = shutil.get_terminal_size((100, 24)).columns
         self.unicode = _can_show(sys.stdout)
         self.one_terminal = not quiet and sys.stdout.isatty() and sys.stderr.isatty()
         """A person sees both streams together."""
         self._progress = Progress(sys.stderr, shown=not quiet and _watched(sys.stderr), verbose=verbose and not quiet)
+
+    @property
+    def width(self) -> int:
+        """Columns of the terminal."""
+        import shutil
+
+        return shutil.get_terminal_size((100, 24)).columns
 
     def result(self, text: str) -> None:
         """Print a result on standard output."""
@@ -86,6 +91,8 @@ class Console:
         if error.hint is not None:
             self._say(f"{self._paint(_BOLD, 'help:')} {error.hint}")
         if self.debug:
+            import traceback
+
             self._say("".join(traceback.format_exception(error)).rstrip())
 
     def stage(self, name: str) -> Stage:

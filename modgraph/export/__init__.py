@@ -1,18 +1,26 @@
 """A graph as text or bytes: `render` gives them, `write` and `save` are the ones that put them into files.
 
-Every format is one line of `FORMATS`; its module is imported when it is first asked for.
+Every format is one line of `FORMATS`; its module is imported when it is first asked for. So are the names here: what
+only writes findings loads nothing that draws.
 """
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
-from modgraph.export.files import Written, file_stem, file_stems, save, write, write_file
-from modgraph.export.formats import FORMATS, Format, check_format, format_of, render
-from modgraph.export.notebook import mime_bundle
-
 if TYPE_CHECKING:
+    from modgraph.export.files import Written, file_stem, file_stems, save, write, write_file
+    from modgraph.export.formats import FORMATS, Format, check_format, format_of, render
+    from modgraph.export.notebook import mime_bundle
     from modgraph.export.picture import PictureOptions
+
+_HOMES = {
+    **dict.fromkeys(("Written", "file_stem", "file_stems", "save", "write", "write_file"), "files"),
+    **dict.fromkeys(("FORMATS", "Format", "check_format", "format_of", "render"), "formats"),
+    "mime_bundle": "notebook",
+    "PictureOptions": "picture",
+}
 
 __all__ = [
     "FORMATS",
@@ -32,8 +40,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "PictureOptions":
-        from modgraph.export.picture import PictureOptions
-
-        return PictureOptions
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"modgraph.export.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from modgraph.findings import Finding as Finding
+
 if TYPE_CHECKING:
     import networkx
 
@@ -222,17 +224,6 @@ class Problem:
     """The smallest module whose content is left open; None where it is the whole model."""
     file: str | None = None
     line: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """A likely mistake in the model, that does not make the graph partial."""
-
-    code: str
-    message: str
-    file: str | None = None
-    line: int | None = None
-    module: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -373,6 +373,13 @@ def _finding(fields: _Fields) -> Finding:
         file=fields.text_or_null("file"),
         line=fields.integer_or_null("line"),
         module=fields.text_or_null("module"),
+        name=fields.text("name", ""),
+        severity=fields.choice("severity", "error", "warning", "info", default="warning"),
+        column=fields.integer_or_null("column", None),
+        end_line=fields.integer_or_null("end_line", None),
+        end_column=fields.integer_or_null("end_column", None),
+        class_name=fields.text_or_null("class", None),
+        attribute=fields.text_or_null("attribute", None),
     )
 
 

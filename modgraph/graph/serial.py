@@ -323,13 +323,24 @@ def _problem(problem: Problem) -> Record:
 
 
 def _finding(finding: Finding) -> Record:
-    return {
+    """Without what is about the text of the file alone: the fix, and further places in it."""
+    record: Record = {
         "code": finding.code,
         "message": finding.message,
         "file": finding.file,
         "line": finding.line,
         "module": finding.module,
     }
+    further: Record = {
+        "name": finding.name or None,
+        "severity": None if finding.severity == "warning" else finding.severity,
+        "column": finding.column,
+        "end_line": finding.end_line,
+        "end_column": finding.end_column,
+        "class": finding.class_name,
+        "attribute": finding.attribute,
+    }
+    return record | {name: value for name, value in further.items() if value is not None}
 
 
 def _checkpoint(found: CheckpointComparison) -> Record:

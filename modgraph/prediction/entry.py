@@ -32,7 +32,7 @@ from modgraph.prediction.values import (
     Unknown,
     Value,
 )
-from modgraph.source.modules import SourceModule, finder_for
+from modgraph.source.modules import ModuleFinder, SourceModule, finder_for
 from modgraph.source.targets import Ref, Target
 
 _STACK = 512 * 1024 * 1024
@@ -99,8 +99,14 @@ def with_deep_stack(function: Callable[[], Result]) -> Result:
     return results[0]
 
 
-def predict_target(target: Target) -> Prediction:
+def predict_target(
+    target: Target, text: str | None = None, prepare: Callable[[ModuleFinder], None] | None = None
+) -> Prediction:
     """Interprets what the target asks for.
+
+    Args:
+        text: what its file is taken to hold, whatever it holds on disk; the file need not be there then.
+        prepare: is given the finder first, and may add modules to it.
 
     Raises:
         TargetError: the file or name is not there, or the file is no Python.
@@ -108,10 +114,12 @@ def predict_target(target: Target) -> Prediction:
     machine = interpreter(target.search_path)
     if target.root is not None:
         machine.finder = finder_for([str(target.root), *(target.search_path or sys.path)])
-    return with_deep_stack(lambda: _predict(machine, load_target(machine, target), target))
+    if prepare is not None:
+        prepare(machine.finder)
+    return with_deep_stack(lambda: _predict(machine, load_target(machine, target, text), target))
 
 
-def load_target(machine: Interpreter, target: Target) -> SourceModule:
+def load_target(machine: Interpreter, target: Target, text: str | None = None) -> SourceModule:
     """The module of a target, its index read.
 
     Raises:
@@ -119,9 +127,11 @@ def load_target(machine: Interpreter, target: Target) -> SourceModule:
     """
     source: SourceModule | None
     if target.file is not None:
-        if not target.file.is_file():
+        if text is None and not target.file.is_file():
             raise TargetError(f"{target.place} does not exist")
         source = SourceModule(target.module, target.file, target.relative_file, target.file.name == "__init__.py")
+        if text is not None:
+            source.text = text.replace("\r\n", "\n").replace("\r", "\n")
         machine.finder.add(source)
     else:
         source = machine.finder.source(target.module)

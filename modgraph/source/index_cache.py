@@ -18,6 +18,7 @@ from typing import Any
 
 from modgraph._version import __version__
 from modgraph.source import index as _index
+from modgraph.source.cache_home import cache_home
 from modgraph.source.index import Definition, ImportedName, ModuleIndex, Statement, read_index
 
 _MIN_CHARACTERS = 4_000
@@ -42,16 +43,8 @@ def indexed(text: str, filename: str) -> ModuleIndex:
 
 def directory() -> Path | None:
     """Where entries are kept; None where they are not."""
-    chosen = os.environ.get("MODGRAPH_CACHE", "")
-    if chosen == "off":
-        return None
-    if chosen:
-        return Path(chosen) / "index"
-    home = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
-    try:
-        return Path(home or Path.home() / ".cache") / "modgraph" / "index"
-    except RuntimeError:  # there is no home directory
-        return None
+    home = cache_home()
+    return None if home is None else Path(home) / "index"
 
 
 def _path(text: str) -> Path | None:

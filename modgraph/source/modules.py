@@ -430,8 +430,12 @@ class ModuleFinder:
         return self._found[name]
 
     def source(self, name: str) -> SourceModule | None:
-        found = self.find(name)
-        return found if isinstance(found, SourceModule) else None
+        return found if isinstance(found := self.find(name), SourceModule) else None
+
+    @property
+    def files_read(self) -> list[str]:
+        """Of the modules whose text was asked for."""
+        return [str(m.path) for m in self._found.values() if isinstance(m, SourceModule) and "text" in vars(m)]
 
     def _search(self, name: str) -> Found | None:
         parent, _, last = name.rpartition(".")
@@ -480,8 +484,7 @@ class ModuleFinder:
 
     def _module(self, name: str, path: str, directory: str, is_package: bool) -> SourceModule:
         parent = name.rpartition(".")[0].replace(".", "/")
-        file = f"{parent}/" if parent else ""
-        file += os.path.relpath(path, directory).replace(os.sep, "/")
+        file = (f"{parent}/" if parent else "") + os.path.relpath(path, directory).replace(os.sep, "/")
         return SourceModule(name, Path(path), file, is_package)
 
 

@@ -14,7 +14,11 @@ ROOT = Path(__file__).parents[2]
 
 
 def run_modgraph(
-    *arguments: str, cwd: Path, environment: dict[str, str] | None = None, binary: bool = False
+    *arguments: str,
+    cwd: Path,
+    environment: dict[str, str] | None = None,
+    binary: bool = False,
+    stdin: str | None = None,
 ) -> subprocess.CompletedProcess:
     """`python -m modgraph ARGUMENTS` in `cwd`."""
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
@@ -22,6 +26,7 @@ def run_modgraph(
         [sys.executable, "-m", "modgraph", *arguments],
         cwd=cwd,
         capture_output=True,
+        input=stdin,
         text=not binary,
         env={**os.environ, "PYTHONPATH": path, "COLUMNS": "100", "OMP_NUM_THREADS": "1", **(environment or {})},
         timeout=180,

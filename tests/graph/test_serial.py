@@ -103,6 +103,12 @@ def full_graph():
     builder.gaps.append(Gap(kind="item", call=1, source=line))
     builder.backward.append(BackwardRecord(module="fc", grad_inputs=(IMAGE,), call=1))
     builder.findings.append(Finding(code="MG101", message="hidden", file="model.py", line=12, module="fc"))
+    builder.findings.append(
+        Finding(
+            code="MG122", message="hidden", name="stateless-module-container", severity="info", file="model.py", line=12,
+            column=9, end_line=13, end_column=2, module="fc", class_name="Net", attribute="fc",
+        )
+    )  # fmt: skip
     builder.problems.append(Problem(stage="trace", message="stopped", module="fc", file="model.py", line=12))
     return builder.build()
 

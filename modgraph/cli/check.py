@@ -1,0 +1,335 @@
+"""`modgraph check [PATH...]`: looks for mistakes in models; what it finds, and what it mended."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from modgraph.cli.arguments import count
+from modgraph.errors import ConfigError, ExitStatus, ModgraphError
+
+if TYPE_CHECKING:
+    from modgraph.cli.console import Console
+    from modgraph.findings import Finding
+    from modgraph.rules.options import CheckOptions
+    from modgraph.rules.outcomes import Outcome, Report
+    from modgraph.rules.rule import Rule
+
+FORMATS = ("text", "concise", "json", "json-lines", "sarif", "github", "gitlab", "junit", "rdjson")
+_SEVERITIES = ("info", "warning", "error")
+_FOR_PEOPLE = ("text", "concise")
+
+_EPILOG = """\
+examples:
+  modgraph check src/
+  modgraph check --fix --unsafe-fixes --diff model.py
+  modgraph check --select ALL --format sarif -o findings.sarif
+  modgraph check --explain MG101
+
+A finding is silenced by `# modgraph: ignore[MG101] reason` on its line or above it.
+
+exit status:
+  0 nothing found   1 findings   2 a path or the configuration could not be used
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of the command."""
+    parser.epilog = _EPILOG
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="files and folders; - is standard input; default: .")
+    what = parser.add_argument_group("what is looked for")
+    what.add_argument("--select", action="append", metavar="RULES", help="codes, names, beginnings of codes, or ALL")
+    what.add_argument("--extend-select", action="append", metavar="RULES", help="beside those of the configuration")
+    what.add_argument("--ignore", action="append", metavar="RULES", help="rules that are not wanted")
+    what.add_argument("--strict", action="store_true", help="report what is possible too, not only what is certain")
+    what.add_argument("--fail-on", choices=_SEVERITIES, default="warning", help="exit 1 from this severity on")
+    what.add_argument("--exit-zero", action="store_true", help="exit 0 whatever is found")
+    what.add_argument("--baseline", metavar="FILE", help="keep quiet about the findings in this file")
+    what.add_argument("--write-baseline", metavar="FILE", help="write the present findings into this file")
+    files = parser.add_argument_group("which files")
+    files.add_argument("--exclude", action="append", metavar="PATTERN", help="beside those of the configuration")
+    files.add_argument("--force-exclude", action="store_true", help="exclude files that are named one by one too")
+    files.add_argument("--stdin-filename", metavar="FILE", help="what - is taken to be")
+    files.add_argument("--isolated", action="store_true", help="read no configuration")
+    fixes = parser.add_argument_group("fixes")
+    fixes.add_argument("--fix", action="store_true", help="mend what can be mended without a change of behaviour")
+    fixes.add_argument("--unsafe-fixes", action="store_true", help="with --fix or --diff: mend the rest too")
+    fixes.add_argument("--diff", action="store_true", help="print what --fix would change; exit 1 if anything")
+    fixes.add_argument("--exit-non-zero-on-fix", action="store_true", help="exit 1 if anything was mended")
+    output = parser.add_argument_group("results")
+    output.add_argument("--format", choices=FORMATS, metavar="NAME", help=", ".join(FORMATS))
+    output.add_argument("-o", "--output", metavar="FILE", help="write the findings there")
+    output.add_argument("--statistics", action="store_true", help="the number of findings of each rule instead")
+    output.add_argument("--explain", metavar="CODE", help="what a rule means, with examples; ALL for every rule")
+    output.add_argument("--show-files", action="store_true", help="the files that would be checked")
+    output.add_argument("--show-settings", action="store_true", help="the configuration that would be used")
+    work = parser.add_argument_group("work")
+    work.add_argument("--no-cache", action="store_true", help="keep and use no findings of earlier runs")
+    work.add_argument("--cache-dir", metavar="DIR", help="where they are kept")
+    work.add_argument("-j", "--jobs", type=count, metavar="N", help="processes; default: as many as pay")
+
+
+def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
+    """Check, mend, report."""
+    if arguments.explain is not None:
+        return _explain(arguments, console)
+    options = _options(arguments)
+    paths = arguments.paths or ["."]
+    if "-" in paths:
+        return _check_input(arguments, options, console)
+    if arguments.show_files or arguments.show_settings:
+        from modgraph.cli.check_settings import show
+
+        return show(paths, options, console, files=arguments.show_files)
+    from modgraph.rules.paths import check_paths
+
+    report = check_paths(paths, options)
+    for notice in report.notices:
+        console.note(f"note: {notice}")
+    for failure in report.failures:
+        console.error(ModgraphError(failure.message, file=failure.file, hint=failure.hint))
+        if console.debug and failure.trace:
+            console.note(failure.trace.rstrip())
+    status = ExitStatus.FAILED if report.failures else ExitStatus.OK
+    if arguments.diff:
+        return max(status, _diff(report, console))
+    return max(status, _report(report, arguments, console))
+
+
+def _options(arguments: argparse.Namespace) -> CheckOptions:
+    from modgraph.rules.options import CheckOptions
+
+    if arguments.stdin_filename is not None and "-" not in arguments.paths:
+        raise ConfigError("--stdin-filename is of no use without -", hint="modgraph check - --stdin-filename model.py")
+    if arguments.write_baseline and (arguments.fix or arguments.diff or arguments.baseline):
+        raise ConfigError("--write-baseline goes with neither --fix nor --diff nor --baseline")
+    mends = arguments.fix or arguments.diff
+    return CheckOptions(
+        select=None if arguments.select is None else _words(arguments.select),
+        extend_select=_words(arguments.extend_select),
+        ignore=_words(arguments.ignore),
+        exclude=tuple(arguments.exclude or ()),
+        force_exclude=arguments.force_exclude,
+        isolated=arguments.isolated,
+        strict=arguments.strict,
+        fix="no" if not mends else "unsafe" if arguments.unsafe_fixes else "safe",
+        write=not arguments.diff,
+        cache=_cache(arguments),
+        jobs=arguments.jobs,
+    )
+
+
+def _words(given: Sequence[str] | None) -> tuple[str, ...]:
+    return tuple(word.strip() for text in given or () for word in text.split(",") if word.strip())
+
+
+def _cache(arguments: argparse.Namespace) -> str | None:
+    """Where findings are kept; what the interpreter keeps of files goes there too."""
+    if arguments.no_cache:
+        os.environ["MODGRAPH_CACHE"] = "off"
+    elif arguments.cache_dir:
+        os.environ["MODGRAPH_CACHE"] = os.path.abspath(arguments.cache_dir)
+    from modgraph.source.cache_home import cache_home
+
+    return cache_home()
+
+
+def _report(report: Report, arguments: argparse.Namespace, console: Console) -> ExitStatus:
+    if arguments.write_baseline:
+        return _write_baseline(report, arguments.write_baseline, console)
+    findings, known = report.findings, 0
+    file = arguments.baseline or _configured_baseline(arguments)
+    if file is not None:
+        from modgraph.rules.baseline import Baseline
+
+        baseline = Baseline.read(file)
+        findings = baseline.hide(findings)
+        known = len(report.findings) - len(findings)
+        for sentence in baseline.stale(report.findings, report.files):
+            console.warning(f"{sentence}: the entry in {file} can go (--write-baseline)")
+    _show(findings, report, arguments, console, known)
+    if arguments.exit_zero:
+        return ExitStatus.OK
+    if arguments.exit_non_zero_on_fix and report.changes:
+        return ExitStatus.PARTIAL
+    return ExitStatus.PARTIAL if _fails(findings, arguments.fail_on) else ExitStatus.OK
+
+
+def _fails(findings: Sequence[Finding], fail_on: str) -> bool:
+    return any(_SEVERITIES.index(each.severity) >= _SEVERITIES.index(fail_on) for each in findings)
+
+
+def _configured_baseline(arguments: argparse.Namespace) -> str | None:
+    """Of the configuration that holds for the working directory."""
+    from modgraph.config import Configs
+
+    config = Configs(arguments.isolated).of(os.path.join(os.getcwd(), "-"))
+    return None if config.baseline is None else os.path.relpath(os.path.join(config.folder, config.baseline))
+
+
+def _write_baseline(report: Report, file: str, console: Console) -> ExitStatus:
+    from modgraph.rules import baseline
+
+    _write(file, baseline.text(file, report.findings))
+    console.note(f"wrote {file}: {len(report.findings)} findings are known from now on")
+    return ExitStatus.OK
+
+
+def _show(
+    findings: Sequence[Finding], report: Report, arguments: argparse.Namespace, console: Console, known: int
+) -> None:
+    form = arguments.format or "text"
+    if arguments.statistics:
+        from modgraph.cli.check_settings import statistics
+
+        text = statistics(findings, form)
+    elif findings or form not in _FOR_PEOPLE:
+        text = rendered(findings, report.files, form, color=console.color and not arguments.output)
+    else:
+        text = ""
+    if arguments.output:
+        _write(arguments.output, text)
+    elif text:
+        console.result(text)
+    if form in _FOR_PEOPLE and not console.quiet:
+        summary = _summary(findings, report, known)
+        if arguments.output:
+            console.note(summary)
+        else:
+            console.result(summary)
+
+
+def rendered(
+    findings: Sequence[Finding], files: Sequence[str], form: str, *, color: bool = False, text: str | None = None
+) -> str:
+    """Findings in a format; `text` is what they were found in, where that is no file."""
+    from modgraph.export.findings import FindingView, render_findings
+    from modgraph.source.files import decode, lines_of
+
+    def read(file: str) -> list[str]:
+        if text is not None:
+            return lines_of(text)
+        try:
+            with open(file, "rb") as handle:
+                return lines_of(decode(handle.read()))
+        except (OSError, SyntaxError):
+            return []
+
+    rules: Sequence[Rule] = ()
+    if form == "sarif":
+        from modgraph.rules.registry import rules as all_rules
+
+        rules = all_rules()
+    return render_findings(FindingView(findings, files=files, rules=rules, read=read, color=color), form)
+
+
+def _summary(findings: Sequence[Finding], report: Report, known: int) -> str:
+    where = f"{len(report.files)} file{'' if len(report.files) == 1 else 's'}"
+    mended = sum(len(change.fixed) for change in report.changes)
+    parts = [f"{len(findings)} finding{'' if len(findings) == 1 else 's'}" if findings else "nothing found"]
+    counts = {name: sum(each.severity == name for each in findings) for name in reversed(_SEVERITIES)}
+    if findings:
+        parts[0] += f" ({', '.join(f'{number} {name}' for name, number in counts.items() if number)})"
+    parts[0] += f" in {where}"
+    if mended:
+        parts.append(f"{mended} mended")
+    if known:
+        parts.append(f"{known} known from the baseline")
+    safe = sum(each.fix is not None and each.fix.safe for each in findings)
+    unsafe = sum(each.fix is not None and not each.fix.safe for each in findings)
+    if safe:
+        parts.append(f"{safe} can be mended with --fix")
+    if unsafe:
+        parts.append(
+            f"{unsafe} with --fix --unsafe-fixes" if safe else f"{unsafe} can be mended with --fix --unsafe-fixes"
+        )
+    return "; ".join(parts)
+
+
+def _diff(report: Report, console: Console) -> ExitStatus:
+    """Prints what fixes would change."""
+    for change in report.changes:
+        console.result(_unified(change.file, change.before, change.after))
+    number = len(report.changes)
+    if not console.quiet:
+        files = f"{number} file{'' if number == 1 else 's'}"
+        console.note(f"{files} would be changed" if number else "nothing would be changed")
+    return ExitStatus.PARTIAL if number else ExitStatus.OK
+
+
+def _unified(file: str, before: str, after: str) -> str:
+    from difflib import unified_diff
+
+    from modgraph.source.files import lines_of
+
+    lines = unified_diff(lines_of(before), lines_of(after), f"{file}", f"{file}")
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+
+
+def _check_input(arguments: argparse.Namespace, options: CheckOptions, console: Console) -> ExitStatus:
+    """Checks standard input; with --fix the mended text is the result, and findings go to standard error."""
+    from modgraph.rules.outcomes import Report
+    from modgraph.rules.paths import check_source
+    from modgraph.source.files import decode, encoding_of
+
+    if len(arguments.paths) > 1:
+        raise ConfigError("- is standard input, and goes with no other path")
+    name = arguments.stdin_filename or "-"
+    data = sys.stdin.buffer.read()
+    report = Report()
+    try:
+        text = decode(data)
+        outcome = check_source(text, name, options)
+    except SyntaxError as error:
+        from modgraph.rules.check import syntax_error
+
+        report.add(name, _of(syntax_error(error, name)))
+        if arguments.fix:
+            console.result_bytes(data)
+        return _report(report, arguments, console)
+    report.add(name, outcome)
+    if arguments.diff:
+        return _diff(report, console)
+    if arguments.fix:
+        console.result_bytes((outcome.text if outcome.text is not None else text).encode(encoding_of(data)))
+        if outcome.findings:
+            console.note(rendered(outcome.findings, [name], "concise", text=outcome.text).rstrip("\n"))
+        failed = _fails(outcome.findings, arguments.fail_on) or (arguments.exit_non_zero_on_fix and report.changes)
+        return ExitStatus.PARTIAL if failed and not arguments.exit_zero else ExitStatus.OK
+    return _report(report, arguments, console)
+
+
+def _of(finding: Finding) -> Outcome:
+    from modgraph.rules.outcomes import Outcome
+
+    return Outcome([finding])
+
+
+def _explain(arguments: argparse.Namespace, console: Console) -> ExitStatus:
+    from modgraph.rules import explain
+    from modgraph.rules.registry import meant, rules
+
+    chosen = meant(arguments.explain)
+    if arguments.format in ("json", "json-lines"):
+        import json
+
+        records = explain.records(chosen)
+        text = json.dumps({"rules": records}, indent=2, ensure_ascii=False)
+        if arguments.format == "json-lines":
+            text = "\n".join(json.dumps(each, ensure_ascii=False) for each in records)
+    else:
+        text = explain.page(chosen) if chosen == rules() else explain.markdown(chosen)
+    if arguments.output:
+        _write(arguments.output, text)
+    else:
+        console.result(text)
+    return ExitStatus.OK
+
+
+def _write(file: str, text: str) -> None:
+    from modgraph.export.files import write_file
+
+    write_file(file, text)

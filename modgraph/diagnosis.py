@@ -1,0 +1,86 @@
+"""What the check finds in the file of a target, as findings of its graph: where, and what the run showed of it.
+
+A finding about a class is one of each of its modules. It stands at the module that is hidden, where that is one, else
+at the module whose class it is about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from modgraph.findings import Finding
+from modgraph.graph.build import GraphBuilder
+from modgraph.graph.model import Graph, ModuleNode
+from modgraph.graph.sizes import elements
+from modgraph.rules.options import CheckOptions
+from modgraph.rules.paths import check_paths
+from modgraph.source.targets import Target
+
+_MAX_FINDINGS = 200
+"""Of one graph: a mistake in a block that is repeated is one each time."""
+
+
+def with_findings(graph: Graph, target: Target) -> Graph:
+    """The graph with the findings about classes that it has modules of; as it is for a target that names no file."""
+    if target.file is None:
+        return graph
+    found = check_paths([str(target.file)], CheckOptions()).findings
+    placed = [
+        one
+        for finding in found
+        if finding.class_name is not None
+        for one in _placed(replace(finding, file=target.relative_file, related=(), fix=None), graph, target)
+    ]
+    if not placed:
+        return graph
+    builder = GraphBuilder.of(graph)
+    builder.findings.extend(placed[:_MAX_FINDINGS])
+    return builder.build()
+
+
+def _placed(finding: Finding, graph: Graph, target: Target) -> Iterator[Finding]:
+    name = f"{target.module}.{finding.class_name}"
+    for node in graph.modules:
+        if node.class_name == name and node.alias_of is None:
+            hidden = _hidden(finding, node, graph)
+            place = hidden[0].path if len(hidden) == 1 else node.path
+            yield replace(finding, module=place, message=finding.message + _seen(hidden, graph))
+
+
+def _hidden(finding: Finding, holder: ModuleNode, graph: Graph) -> list[ModuleNode]:
+    """The modules that the attribute of a finding hides, of this one module."""
+    start = f"{holder.path}.{finding.attribute}" if holder.path else str(finding.attribute)
+    return [
+        node
+        for node in graph.modules
+        if not node.registered
+        and node.alias_of is None
+        and node.path.startswith(start)
+        and node.path[len(start) :][:1] in ("", "[")
+        and "." not in node.path[len(start) :]
+    ]
+
+
+def _seen(hidden: list[ModuleNode], graph: Graph) -> str:
+    """ "; called 3 times in this run; its 60 parameters reach no optimizer": what only the live modules tell."""
+    live = [node for node in hidden if node.observed]
+    if not live:
+        return ""
+    calls = sum(len(node.calls) for node in live)
+    how_often = "never called" if not calls else "called once" if calls == 1 else f"called {calls:,} times"
+    sizes = [elements(parameter.shape) for node in _below(live, graph) for parameter in node.parameters]
+    number = sum(size for size in sizes if size is not None)
+    whose = "its" if len(live) == 1 else "their"
+    parameters = f"; {whose} {number:,} parameters reach no optimizer" if number and None not in sizes else ""
+    return f"; {how_often} in this run{parameters}"
+
+
+def _below(nodes: list[ModuleNode], graph: Graph) -> list[ModuleNode]:
+    roots = [node.path for node in nodes]
+    return [
+        node
+        for node in graph.modules
+        if node.alias_of is None
+        and any(node.path == root or node.path.startswith((f"{root}.", f"{root}[")) for root in roots)
+    ]

@@ -1,0 +1,27 @@
+"""Findings as a code quality report of GitLab. Source: docs.gitlab.com, "Code Quality report format"."""
+
+from __future__ import annotations
+
+import json
+
+from modgraph.export.findings import FindingView, fingerprints
+
+_SEVERITIES = {"error": "critical", "warning": "major", "info": "info"}
+
+
+def render(view: FindingView, name: str) -> str:  # noqa: ARG001
+    """A list of issues; an empty one says that there are none."""
+    issues = [
+        {
+            "description": f"{each.code}: {each.message}",
+            "check_name": each.name or each.code,
+            "fingerprint": fingerprint,
+            "severity": _SEVERITIES[each.severity],
+            "location": {
+                "path": each.file or "",
+                "lines": {"begin": each.line or 1, "end": each.end_line or each.line or 1},
+            },
+        }
+        for each, fingerprint in zip(view.findings, fingerprints(view.findings), strict=True)
+    ]
+    return json.dumps(issues, indent=2, ensure_ascii=False) + "\n"

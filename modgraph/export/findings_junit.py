@@ -1,0 +1,53 @@
+"""Findings as JUnit's XML, which most build servers show: a suite per file, a failed case per finding."""
+
+from __future__ import annotations
+
+import re
+from xml.sax.saxutils import escape, quoteattr
+
+from modgraph.export.findings import FindingView
+from modgraph.findings import Finding
+
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Source: XML 1.0, 2.2 "Characters"."""
+
+
+def render(view: FindingView, name: str) -> str:  # noqa: ARG001
+    """All files that were checked; one in which nothing is found is a case that passed."""
+    by_file: dict[str, list[Finding]] = {file: [] for file in view.files}
+    for finding in view.findings:
+        by_file.setdefault(finding.file or "", []).append(finding)
+    cases = sum(max(1, len(found)) for found in by_file.values())
+    failures = len(view.findings)
+    lines = ['<?xml version="1.0" encoding="utf-8"?>']
+    lines.append(f'<testsuites name="modgraph" tests="{cases}" failures="{failures}" errors="0">')
+    for file, found in by_file.items():
+        count = max(1, len(found))
+        lines.append(
+            f'  <testsuite name={_attribute(file)} tests="{count}" failures="{len(found)}" errors="0" skipped="0" '
+            'package="modgraph">'
+        )
+        lines.extend(_case(each) for each in found)
+        if not found:
+            lines.append(f'    <testcase name="modgraph" classname={_attribute(file)} />')
+        lines.append("  </testsuite>")
+    lines.append("</testsuites>")
+    return "\n".join(lines) + "\n"
+
+
+def _case(finding: Finding) -> str:
+    place = f"line {finding.line}, column {finding.column}: " if finding.line is not None else ""
+    head = f"    <testcase name={_attribute(finding.code)} classname={_attribute(finding.file or '')}"
+    place_of = f' line="{finding.line}" column="{finding.column}">' if finding.line is not None else ">"
+    return (
+        f"{head}{place_of}<failure message={_attribute(finding.message)} type={_attribute(finding.severity)}>"
+        f"{_content(place + finding.message)}</failure></testcase>"
+    )
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(_NOT_XML.sub("\ufffd", text))
+
+
+def _content(text: str) -> str:
+    return escape(_NOT_XML.sub("\ufffd", text))

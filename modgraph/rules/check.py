@@ -1,0 +1,147 @@
+"""Text -> findings: the prefilter, the facts of each class, the rules, and the comments that silence them."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from modgraph.rules import suppressions
+from modgraph.rules.edits import characters
+from modgraph.rules.facts import ClassFacts, classes
+from modgraph.rules.known import NO_MODULES
+from modgraph.rules.names import Project
+from modgraph.rules.registry import SYNTAX_ERROR
+from modgraph.rules.rule import Found, Rule
+from modgraph.rules.subject import FileSubject, Subject
+from modgraph.source.dotted_names import dotted
+from modgraph.source.summaries import Summary, summarize
+
+if TYPE_CHECKING:
+    from modgraph.findings import Finding
+
+_CLASS = re.compile(r"(?:^|\r)[ \t\f]*class\s+(\w+)\s*(?:\[[^(]*)?\(\s*([^)]*)", re.MULTILINE)
+_TORCH = re.compile(r"\btorch\b|\bnn\b|Module\b|\bdef forward\b")
+_BUILTIN_BASES = frozenset(dir(builtins)) | {"ABC", "Enum", "Flag", "Generic", "IntEnum", "NamedTuple", "Protocol"}
+_BUILTIN_BASES |= {"StrEnum", "TestCase", "Thread", "TypedDict"}
+"""Of classes that are no modules."""
+
+
+def may_hold_modules(text: str) -> bool:
+    """Whether a file is worth parsing: it has a class that speaks of torch, or whose base may be a module elsewhere."""
+    if "class" not in text or _CLASS.search(text) is None:
+        return False
+    if _TORCH.search(text) is not None:
+        return True
+    if "self." not in text:
+        return False
+    found = [(match[1], match[2]) for match in _CLASS.finditer(text)]
+    own = {name for name, _ in found}
+    return any(_may_be_a_module(base, own) for _, bases in found for base in bases.split(","))
+
+
+def _may_be_a_module(base: str, own: Collection[str]) -> bool:
+    first, _, rest = re.split(r"[\[(]", base.strip(), maxsplit=1)[0].partition(".")
+    if not first.isidentifier() or "=" in base:
+        return False
+    return not (first in own or first in NO_MODULES or (rest or first) in _BUILTIN_BASES)
+
+
+def check_text(
+    text: str, shown: str, path: str, rules: Sequence[Rule], project: Project, ignored: Collection[str] = ()
+) -> list[Finding]:
+    """The findings in a file, in order of place; `ignored` are codes that are not reported for it.
+
+    Args:
+        shown: the file as findings name it.
+        path: absolute; need not exist, imports are looked up from there.
+    """
+    if not may_hold_modules(text):
+        return suppressions.apply(text, shown, (), rules, ignored)
+    try:
+        tree = ast.parse(text)
+        summary = summarize(tree)
+        project.add(path, summary, tree, text)
+        file = FileSubject(path, shown, text, tree, summary, project)
+        found = list(_findings(file, [rule for rule in rules if rule.code not in ignored]))
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        if isinstance(error, ValueError) and "null" not in str(error):
+            raise
+        reported = SYNTAX_ERROR not in ignored and any(rule.code == SYNTAX_ERROR for rule in rules)
+        return [syntax_error(error, shown)] if reported else []
+    found.sort(key=lambda finding: finding.key)
+    return suppressions.apply(text, shown, found, rules, ignored)
+
+
+def _findings(file: FileSubject, rules: Sequence[Rule]) -> Iterator[Finding]:
+    for node, qualname in classes(file.tree):
+        if _is_surely_no_module(node, file.summary, file.project):
+            continue
+        subject = Subject(file, ClassFacts(node, qualname))
+        for rule in rules:
+            for found in rule.find(subject):
+                yield _finding(rule, found, subject)
+
+
+def _is_surely_no_module(node: ast.ClassDef, summary: Summary, project: Project) -> bool:
+    """Told from the import statements alone."""
+    for base in node.bases:
+        text = dotted(base.value if isinstance(base, ast.Subscript) else base)
+        if text is None:
+            return False
+        path = project.absolute(summary, text)
+        if path is not None and path.partition(".")[0] in NO_MODULES:
+            continue
+        if path is None and text in _BUILTIN_BASES and text not in summary.classes:
+            continue
+        return False
+    return True
+
+
+def _finding(rule: Rule, found: Found, subject: Subject) -> Finding:
+    from modgraph.findings import Finding
+
+    lines = subject.file.lines
+    line, column, end_line, end_column = _span(found.node, lines)
+    return Finding(
+        code=rule.code,
+        name=rule.name,
+        severity=found.severity or rule.severity,
+        message=found.message,
+        file=subject.file.shown,
+        line=line,
+        column=column + 1,
+        end_line=end_line,
+        end_column=end_column + 1,
+        class_name=subject.facts.qualname,
+        attribute=found.attribute,
+        related=found.related,
+        fix=found.fix,
+    )
+
+
+def _span(node: ast.AST, lines: Sequence[str]) -> tuple[int, int, int, int]:
+    """Lines, and columns in characters; of what has a body, its header's first line."""
+    line = getattr(node, "lineno", 1)
+    column = characters(lines, line, getattr(node, "col_offset", 0))
+    if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+        return line, column, line, len(lines[line - 1].split("#")[0].rstrip()) if line <= len(lines) else column
+    end_line = getattr(node, "end_lineno", None) or line
+    return line, column, end_line, characters(lines, end_line, getattr(node, "end_col_offset", None) or 0)
+
+
+def syntax_error(error: BaseException, shown: str) -> Finding:
+    """What is said of a file that cannot be read as Python."""
+    from modgraph.findings import Finding
+
+    line = max(getattr(error, "lineno", None) or 1, 1)
+    column = max(getattr(error, "offset", None) or 1, 1)
+    message = getattr(error, "msg", None) or str(error)
+    if isinstance(error, (RecursionError, MemoryError)):
+        message = "nested too deeply to be read"
+    return Finding(
+        code=SYNTAX_ERROR, name="syntax-error", severity="error", message=f"not valid Python: {message}", file=shown,
+        line=line, column=column, end_line=line, end_column=column + 1,
+    )  # fmt: skip

@@ -1,0 +1,320 @@
+"""Plain containers on a module that hold modules or parameters: found among the facts, decided on the end state."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from modgraph.findings import Fix, Related
+from modgraph.rules import known
+from modgraph.rules.edits import around, characters, nn_name
+from modgraph.rules.facts import Change, Method, Store, attribute_of, enclosing, is_unconditional
+from modgraph.rules.subject import Subject
+
+if TYPE_CHECKING:
+    from modgraph.rules.interpretation import Held, Interpreted
+
+_DELIBERATE = ("teacher", "ema", "target", "frozen", "ref")
+_REGISTERING = frozenset(("add_module", "register_module", "__setattr__", "setattr", "register_parameter"))
+
+
+class Hidden(NamedTuple):
+    """An attribute that holds, in the end, modules or parameters in a plain container which are registered nowhere."""
+
+    name: str
+    kind: str
+    """ "list", "dict", "OrderedDict", ..."""
+    store: Store
+    """The first one of the container."""
+    held: tuple[Held, ...]
+    """Those that are not registered."""
+    changes: tuple[ast.AST, ...]
+    """Where modules are put into it later."""
+    deliberate: bool
+    """Its name or form says that it is meant so."""
+    alone: bool
+    """There is nothing but such in it."""
+
+
+def hidden_modules(subject: Subject) -> Iterator[Hidden]:
+    """Attributes whose plain container certainly holds modules that are registered nowhere."""
+    if "hidden modules" not in subject.notes:
+        subject.notes["hidden modules"] = list(
+            _hidden(subject, subject.reads.may_hold_module, lambda state, name: state.modules_in(name))
+        )
+    yield from subject.notes["hidden modules"]
+
+
+def hidden_parameters(subject: Subject) -> Iterator[Hidden]:
+    """The same for parameters that were not put into a module first."""
+    yield from _hidden(subject, subject.reads.may_hold_parameter, lambda state, name: state.parameters_in(name))
+
+
+def possible_modules(subject: Subject) -> Iterator[Store]:
+    """Stores of plain containers of which it is not known whether they hold modules: for those who want to be told."""
+    facts, reads = subject.facts, subject.reads
+    if _registers_by_name(subject):
+        return
+    certain = {hidden.name for hidden in hidden_modules(subject)}
+    for name, stores in facts.stored.items():
+        first = stores[0]
+        if name in certain or not reads.is_plain_container(first.value, first.method) or _is_rebound(subject, stores):
+            continue
+        values = [(each.value, each.method) for each in stores]
+        values += [(value, each.method) for each in facts.changes if each.name == name for value in each.values]
+        if not any(reads.may_be_anything(value, method) for value, method in values) or not subject.is_module:
+            continue
+        if not _handed_on(subject, name) and not _is_deliberate(subject, name, stores):
+            yield first
+
+
+def _hidden(
+    subject: Subject,
+    may_hold: Callable[[ast.expr | None, Method], bool],
+    within: Callable[[Interpreted, str], list[Held]],
+) -> Iterator[Hidden]:
+    for name, stores, changes in _suspicious(subject, may_hold):
+        found = _looked_at(subject, subject.interpreted(), name, within)
+        if found is None and _is_on_a_branch(stores, changes):
+            found = _looked_at(subject, subject.interpreted_openly(), name, within)
+        if found is None or not found[1] or _handed_on(subject, name):
+            continue
+        kind, held, alone = found
+        nodes = tuple(each.node for each in changes if any(may_hold(value, each.method) for value in each.values))
+        yield Hidden(name, kind, stores[0], held, nodes, _is_deliberate(subject, name, stores), alone)
+
+
+def _looked_at(
+    subject: Subject, state: Interpreted | None, name: str, within: Callable[[Interpreted, str], list[Held]]
+) -> tuple[str, tuple[Held, ...], bool] | None:
+    """(kind, what is hidden, whether that is all) of an attribute; None where the state shows nothing of the kind."""
+    if state is None or state.failed or (state.open and _registers_by_name(subject)):
+        return None
+    kind = state.container(name)
+    inside = within(state, name)
+    if kind is None or not inside:
+        return None
+    hidden = tuple(each for each in inside if not each.registered and not each.given)
+    return kind, hidden, state.holds_only(name)
+
+
+def _suspicious(
+    subject: Subject, may_hold: Callable[[ast.expr | None, Method], bool]
+) -> Iterator[tuple[str, list[Store], list[Change]]]:
+    """(name, stores, changes) of attributes that may hold a plain container of what is asked for."""
+    facts, reads = subject.facts, subject.reads
+    changed: dict[str, list[Change]] = {}
+    for change in facts.changes:
+        changed.setdefault(change.name, []).append(change)
+    for name, every in facts.stored.items():
+        stores = [store for store in every if reads.is_plain_container(store.value, store.method)]
+        if not stores or _is_rebound(subject, every):
+            continue
+        changes = changed.get(name, [])
+        filled = any(may_hold(each, store.method) for store in stores for each in _same(store)) or any(
+            may_hold(value, change.method) for change in changes for value in change.values
+        )
+        if filled and subject.is_module:
+            yield name, stores, changes
+
+
+def _same(store: Store) -> list[ast.expr | None]:
+    """What is stored, and other names that the statement gives it: `self.x = x = []`."""
+    targets = store.statement.targets if isinstance(store.statement, ast.Assign) else []
+    return [store.value, *(each for each in targets if isinstance(each, ast.Name) and len(targets) > 1)]
+
+
+def _is_rebound(subject: Subject, stores: list[Store]) -> bool:
+    """In the end it certainly is a container that registers: the last store, in the same method, says so."""
+    last = stores[-1]
+    if any(store.method is not last.method for store in stores) or not isinstance(last.value, ast.Call):
+        return False
+    made = subject.reads.torch_class(last.value.func)
+    return made is not None and is_unconditional(last.method, last.statement)
+
+
+def _is_on_a_branch(stores: list[Store], changes: list[Change]) -> bool:
+    """Some of it is done only under a condition, or with what a condition chose."""
+    places = [*((store.method, store.statement) for store in stores), *((each.method, each.node) for each in changes)]
+    return any(isinstance(each, ast.If) for method, node in places for each in enclosing(method, node)) or any(
+        isinstance(store.value, ast.IfExp) for store in stores
+    )
+
+
+def _registers_by_name(subject: Subject) -> bool:
+    """It registers under names that are computed: then what is registered may be these."""
+    return bool(subject.facts.calls_of(*_REGISTERING))
+
+
+def _handed_on(subject: Subject, name: str) -> bool:
+    """It is given whole to something else that is kept on self and may register what is in it."""
+    facts = subject.facts
+    built = facts.reached("__init__")
+    running = [each for each in facts.reached("forward") if each not in built]
+    for method in facts.methods.values():
+        for call in method.calls:
+            if not method.receiver or method in running or not _may_register(subject, call):
+                continue
+            for each in (*call.args, *(keyword.value for keyword in call.keywords)):
+                inner = each.value if isinstance(each, ast.Starred) else each
+                if attribute_of(inner, method.receiver) == name:
+                    return True
+    return False
+
+
+def _may_register(subject: Subject, call: ast.Call) -> bool:
+    """What is called makes a module, or is not known."""
+    function = call.func
+    if isinstance(function, ast.Name) and function.id in _LOOKING:
+        return False
+    path = subject.reads.path_of(function)
+    if path is not None and path.startswith("torch.") and not known.torch_class(path):
+        return False
+    return subject.reads.is_module_class(function) is not False or path is None
+
+
+_LOOKING = frozenset(
+    [
+        "all",
+        "any",
+        "enumerate",
+        "filter",
+        "hasattr",
+        "isinstance",
+        "iter",
+        "len",
+        "list",
+        "map",
+        "max",
+        "min",
+        "next",
+        "print",
+        "range",
+        "repr",
+        "reversed",
+        "sorted",
+        "str",
+        "sum",
+        "tuple",
+        "type",
+        "zip",
+    ]
+)
+"""Builtins that register nothing."""
+
+
+def _is_deliberate(subject: Subject, name: str, stores: list[Store]) -> bool:
+    words = name.lower().strip("_").split("_")
+    meant = (*_DELIBERATE, *(word.lower() for word in subject.file.project.hidden_names))
+    if (
+        any(word in meant for word in words)
+        or name.lower() in meant
+        or any(part in name.lower() for part in ("teacher", "frozen"))
+    ):
+        return True
+    return bool(stores) and all(is_one_element_hiding(store) for store in stores)
+
+
+def is_one_element_hiding(store: Store) -> bool:
+    """`self._x = [x]`: the usual way of keeping a module out of sight."""
+    value = store.value
+    if not isinstance(value, (ast.List, ast.Tuple)) or len(value.elts) != 1:
+        return False
+    only = value.elts[0]
+    return store.name.startswith("_") or (isinstance(only, ast.Name) and only.id in store.method.parameters)
+
+
+def counted(hidden: Hidden, what: str = "module") -> str:
+    """ "3 modules (Linear)", "modules (Block)" where their number is not known."""
+    names = dict.fromkeys(held.class_name.rpartition(".")[2] or "of unknown class" for held in hidden.held)
+    shown = ", ".join(list(names)[:3]) + (", ..." if len(names) > 3 else "")
+    shown = f" ({shown})" if what == "module" else ""
+    open_ended = any("..." in held.place for held in hidden.held)
+    number = len(hidden.held)
+    plural = f"{what}s" if open_ended or number > 1 else what
+    return f"{plural}{shown}" if open_ended else f"{number} {plural}{shown}"
+
+
+def advice(hidden: Hidden, what: str = "Module") -> str:
+    return f"use nn.{what}{'Dict' if 'dict' in hidden.kind.lower() else 'List'}"
+
+
+def places(subject: Subject, hidden: Hidden) -> tuple[Related, ...]:
+    """Where it is filled."""
+    lines = subject.file.lines
+    return tuple(
+        Related(node.lineno, characters(lines, node.lineno, node.col_offset) + 1, "added here")
+        for node in hidden.changes
+        if isinstance(node, (ast.stmt, ast.expr)) and node.lineno != hidden.store.statement.lineno
+    )
+
+
+def wrap(subject: Subject, hidden: Hidden, what: str = "Module") -> Fix | None:
+    """`nn.ModuleList(...)` around the container where that is all it takes. Never a safe fix: the keys of the state
+    dict and what the optimizer is given change."""
+    value = hidden.store.value
+    if len(subject.facts.stores_of(hidden.name)) != 1 or value is None or _is_used_as_container(subject, hidden.name):
+        return None
+    nn = nn_name(subject)
+    if nn is None or not hidden.alone:
+        return None
+    if hidden.kind in ("list", "tuple") and isinstance(value, (ast.List, ast.Tuple, ast.ListComp)):
+        wrapper = f"{what}List"
+    elif hidden.kind == "dict" and isinstance(value, ast.Dict) and _keys_fit(subject, hidden, value):
+        wrapper = f"{what}Dict"
+    else:
+        return None
+    if wrapper == "ParameterList" and isinstance(value, ast.Tuple) and not value.elts:
+        return None
+    return Fix(f"wrap in {nn}.{wrapper}", around(subject, value, f"{nn}.{wrapper}(", ")"))
+
+
+def _keys_fit(subject: Subject, hidden: Hidden, node: ast.Dict) -> bool:
+    """All keys are string literals that `nn.ModuleDict` takes as names."""
+    keys: list[ast.expr | None] = list(node.keys)
+    for change in subject.facts.changes:
+        if change.name != hidden.name:
+            continue
+        targets = change.node.targets if isinstance(change.node, ast.Assign) else []
+        if change.how != "[]" or not targets:
+            return False
+        keys.extend(each.slice for each in targets if isinstance(each, ast.Subscript))
+    taken = known.MODULE_METHODS | known.OTHER_NAMES | known.DICT_NAMES
+    return all(
+        isinstance(key, ast.Constant)
+        and isinstance(key.value, str)
+        and key.value
+        and "." not in key.value
+        and key.value not in taken
+        for key in keys
+    )
+
+
+_PLAIN_ONLY = frozenset(("remove", "sort", "count", "index", "reverse", "copy", "get", "setdefault", "appendleft"))
+
+
+def _is_used_as_container(subject: Subject, name: str) -> bool:
+    """It is used as only a plain container can be: concatenated, compared, asked for its type, given more than
+    modules."""
+    for node in ast.walk(subject.facts.node):
+        if isinstance(node, ast.BinOp) and any(_is_attribute(each, name) for each in (node.left, node.right)):
+            return True
+        if isinstance(node, ast.Compare) and any(_is_attribute(each, name) for each in (node.left, *node.comparators)):
+            return True
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice) and _is_attribute(node.value, name):
+            return True
+        if not isinstance(node, ast.Call):
+            continue
+        typed = isinstance(node.func, ast.Name) and node.func.id in ("isinstance", "type")
+        if typed and any(_is_attribute(each, name) for each in node.args):
+            return True
+        function = node.func
+        asked = isinstance(function, ast.Attribute) and function.attr in _PLAIN_ONLY
+        if asked and _is_attribute(function.value, name):  # type: ignore[attr-defined]
+            return True
+    return False
+
+
+def _is_attribute(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.value, ast.Name)

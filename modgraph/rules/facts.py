@@ -1,0 +1,397 @@
+"""A class as the rules see it first: what its methods store, change and call, from one walk over its `ast`.
+
+Nothing is decided here. A rule that finds nothing suspicious among these facts is done with the class; only for the
+others is the class interpreted.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cached_property
+
+_LEAVES = frozenset(
+    [
+        ast.Break,
+        ast.ClassDef,
+        ast.Constant,
+        ast.Continue,
+        ast.Global,
+        ast.Import,
+        ast.ImportFrom,
+        ast.Name,
+        ast.Nonlocal,
+        ast.Pass,
+        bool,
+        int,
+        str,
+        type(None),
+    ]
+)
+"""Below these nothing is looked for."""
+_NO_NODES = frozenset(
+    [
+        "ctx",
+        "op",
+        "ops",
+        "id",
+        "attr",
+        "arg",
+        "name",
+        "names",
+        "asname",
+        "module",
+        "level",
+        "type_comment",
+        "kind",
+        "conversion",
+        "is_async",
+        "type_params",
+        "rest",
+        "simple",
+        "annotation",
+    ]
+)
+"""Fields that hold no expressions, or none that is executed."""
+_BELOW: dict[type[ast.AST], tuple[str, ...]] = {}
+_SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return, ast.Import, ast.ImportFrom, ast.Raise)
+"""Statements without statements in them."""
+_SEQUENCES = (ast.List, ast.Tuple)
+
+
+def _fields_below(kind: type[ast.AST]) -> tuple[str, ...]:
+    _BELOW[kind] = tuple(name for name in kind._fields if name not in _NO_NODES)
+    return _BELOW[kind]
+
+
+class Method:
+    """A function in the body of a class."""
+
+    __slots__ = (
+        "_parameters",
+        "_values",
+        "assigns",
+        "calls",
+        "functions",
+        "loops",
+        "name",
+        "node",
+        "products",
+        "receiver",
+        "returns",
+    )
+
+    def __init__(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        self.node = node
+        self.name = node.name
+        self.receiver = _receiver(node)
+        """Name of its first parameter, "self"; "" for a static method."""
+        self.assigns: list[ast.Assign | ast.AnnAssign | ast.AugAssign] = []
+        self.calls: list[ast.Call] = []
+        self.returns: list[ast.Return] = []
+        self.functions: list[ast.AST] = []
+        """Functions and lambdas inside it; what they do is listed too."""
+        self.loops: list[ast.For] = []
+        self.products: list[ast.BinOp] = []
+        """`[x] * n` and `n * (x,)`."""
+        self._values: dict[str, list[ast.expr | None]] | None = None
+        self._parameters: dict[str, list[ast.expr]] | None = None
+        self._walk()
+
+    @property
+    def values(self) -> dict[str, list[ast.expr | None]]:
+        """What each local name is assigned; None for a value that does not stand there by itself."""
+        if self._values is None:
+            self._values = {}
+            for statement in self.assigns:
+                plain = isinstance(statement, ast.Assign)
+                targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+                for target in targets if statement.value is not None else ():
+                    for place, value in _pairs(target, statement.value):
+                        if isinstance(place, ast.Name):
+                            value = value if plain or isinstance(statement, ast.AnnAssign) else None
+                            self._values.setdefault(place.id, []).append(value)
+        return self._values
+
+    @property
+    def parameters(self) -> dict[str, list[ast.expr]]:
+        """Names of its parameters, the receiver left out, each with its default."""
+        if self._parameters is None:
+            arguments = self.node.args
+            places = [*arguments.posonlyargs, *arguments.args]
+            found: dict[str, list[ast.expr]] = {each.arg: [] for each in (*places, *arguments.kwonlyargs)}
+            for place, default in zip(reversed(places), reversed(arguments.defaults), strict=False):
+                found[place.arg].append(default)
+            for place, given in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+                if given is not None:
+                    found[place.arg].append(given)
+            found.pop(self.receiver, None)
+            self._parameters = found
+        return self._parameters
+
+    def _walk(self) -> None:
+        """In the order of the text."""
+        pending: list[ast.AST] = list(reversed(self.node.body))
+        while pending:
+            node = pending.pop()
+            kind = type(node)
+            if kind in _LEAVES:
+                continue
+            if kind is ast.Call:
+                self.calls.append(node)  # type: ignore[arg-type]
+            elif kind in (ast.Assign, ast.AnnAssign, ast.AugAssign):
+                self.assigns.append(node)  # type: ignore[arg-type]
+            elif kind is ast.Return:
+                self.returns.append(node)  # type: ignore[arg-type]
+            elif kind is ast.BinOp:
+                if type(node.op) is ast.Mult and (  # type: ignore[attr-defined]
+                    type(node.left) in _SEQUENCES or type(node.right) in _SEQUENCES  # type: ignore[attr-defined]
+                ):
+                    self.products.append(node)  # type: ignore[arg-type]
+            elif kind is ast.For:
+                self.loops.append(node)  # type: ignore[arg-type]
+            elif kind in (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda):
+                self.functions.append(node)
+            below: list[ast.AST] = []
+            for name in _BELOW.get(kind) or _fields_below(kind):
+                value = getattr(node, name, None)
+                if value.__class__ is list:
+                    below += [each for each in value if each.__class__ not in _LEAVES]
+                elif value.__class__ not in _LEAVES:
+                    below.append(value)  # type: ignore[arg-type]
+            below.reverse()
+            pending += below
+
+
+class Store:
+    """`self.name = value` in a method; `value` is None where it is a part of what is unpacked."""
+
+    __slots__ = ("method", "name", "statement", "target", "value")
+
+    def __init__(
+        self, name: str, method: Method, statement: ast.stmt, target: ast.Attribute, value: ast.expr | None
+    ) -> None:
+        self.name = name
+        self.method = method
+        self.statement = statement
+        self.target = target
+        self.value = value
+
+
+class Change:
+    """`self.name.append(value)`, `self.name[key] = value`, `self.name += value`: what changes the object in place."""
+
+    __slots__ = ("how", "method", "name", "node", "values")
+
+    def __init__(self, name: str, how: str, method: Method, node: ast.AST, values: list[ast.expr]) -> None:
+        self.name = name
+        self.how = how
+        """"append", "[]", "+=", ..."""
+        self.method = method
+        self.node = node
+        self.values = values
+
+
+class ClassFacts:
+    """One class of a file."""
+
+    def __init__(self, node: ast.ClassDef, qualname: str) -> None:
+        self.node = node
+        self.qualname = qualname
+        self.methods: dict[str, Method] = {}
+        self.body_assigns: list[ast.Assign | ast.AnnAssign] = []
+        """Of the class's own body."""
+        self._read(node.body)
+        self.stores: list[Store] = []
+        self.changes: list[Change] = []
+        for method in self.methods.values():
+            if method.receiver:
+                self.stores.extend(_stores(method))
+                self.changes.extend(_changes(method))
+
+    def _read(self, body: list[ast.stmt]) -> None:
+        for statement in body:
+            if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                self.methods[statement.name] = Method(statement)
+            elif isinstance(statement, (ast.Assign, ast.AnnAssign)):
+                self.body_assigns.append(statement)
+            elif isinstance(statement, (ast.If, ast.Try, ast.With)):
+                self._read(statement.body)
+                self._read(getattr(statement, "orelse", []))
+
+    @cached_property
+    def stored(self) -> dict[str, list[Store]]:
+        """By the attribute's name, in the order of their first stores."""
+        found: dict[str, list[Store]] = {}
+        for store in self.stores:
+            found.setdefault(store.name, []).append(store)
+        return found
+
+    def stores_of(self, name: str) -> list[Store]:
+        return self.stored.get(name, [])
+
+    def reached(self, name: str) -> list[Method]:
+        """A method of this class and those that it calls on itself."""
+        found: dict[str, Method] = {}
+        pending = [name]
+        while pending:
+            method = self.methods.get(pending.pop())
+            if method is None or method.name in found:
+                continue
+            found[method.name] = method
+            for call in method.calls:
+                called = attribute_of(call.func, method.receiver) if method.receiver else None
+                if called is not None:
+                    pending.append(called)
+        return list(found.values())
+
+    @cached_property
+    def calls(self) -> dict[str, list[tuple[Method, ast.Call]]]:
+        """Calls in its methods, by the last word of what is called: "Linear" for `nn.Linear(...)`."""
+        found: dict[str, list[tuple[Method, ast.Call]]] = {}
+        for method in self.methods.values():
+            for call in method.calls:
+                function = call.func
+                if type(function) is ast.Attribute:
+                    found.setdefault(function.attr, []).append((method, call))
+                elif type(function) is ast.Name:
+                    found.setdefault(function.id, []).append((method, call))
+        return found
+
+    def calls_of(self, *names: str) -> list[tuple[Method, ast.Call]]:
+        return [each for name in names for each in self.calls.get(name, ())]
+
+
+def enclosing(method: Method, node: ast.AST) -> list[ast.AST]:
+    """The statements and functions around a node, from the outside in; the one it stands in is the last."""
+    found: list[ast.AST] = []
+    line = getattr(node, "lineno", 0)
+    column = getattr(node, "col_offset", 0)
+    pending: list[ast.AST] = list(method.node.body)
+    while pending:
+        each = pending.pop()
+        first = getattr(each, "lineno", None)
+        if first is None:
+            pending.extend(ast.iter_child_nodes(each))
+            continue
+        last = (each.end_lineno or first, each.end_col_offset or 0)  # type: ignore[attr-defined]
+        if not (first, each.col_offset) <= (line, column) <= last:  # type: ignore[attr-defined]
+            continue
+        if isinstance(each, (ast.stmt, ast.Lambda, ast.excepthandler)):
+            found.append(each)
+            pending.clear()
+        if each is node:
+            break
+        pending.extend(ast.iter_child_nodes(each))
+    return found
+
+
+_DECIDING = (ast.If, ast.For, ast.While, ast.Try, ast.Match, ast.excepthandler, ast.FunctionDef, ast.Lambda)
+
+
+def is_unconditional(method: Method, node: ast.AST) -> bool:
+    """It is executed whenever the method comes so far: no branch, loop, `try` or inner function is around it."""
+    return not any(isinstance(each, _DECIDING) for each in enclosing(method, node))
+
+
+def expects_error(method: Method, node: ast.AST) -> bool:
+    """An exception is caught or expected there: `try`, `with pytest.raises(...)`."""
+    for each in enclosing(method, node):
+        if isinstance(each, ast.Try) and each.handlers:
+            return True
+        if isinstance(each, ast.With) and any("aises" in ast.unparse(item.context_expr) for item in each.items):
+            return True
+    return False
+
+
+def classes(tree: ast.Module) -> Iterator[tuple[ast.ClassDef, str]]:
+    """Every class of a file with its qualified name, those inside functions too, outer ones first."""
+    pending: list[tuple[ast.AST, str]] = [(node, "") for node in reversed(tree.body)]
+    while pending:
+        node, prefix = pending.pop()
+        if type(node) in _SIMPLE:
+            continue
+        below = prefix
+        if isinstance(node, ast.ClassDef):
+            yield node, prefix + node.name
+            below = f"{prefix}{node.name}."
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            below = f"{prefix}{node.name}.<locals>."
+        for name in ("orelse", "finalbody", "handlers", "cases", "body"):
+            block = getattr(node, name, None)
+            if type(block) is list:
+                pending.extend(
+                    (each, below)
+                    for each in reversed(block)
+                    if isinstance(each, (ast.stmt, ast.excepthandler, ast.match_case))
+                )
+
+
+def attribute_of(node: ast.AST, receiver: str) -> str | None:
+    """ "x" for `self.x`."""
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == receiver:
+        return node.attr
+    return None
+
+
+def _receiver(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
+    for decorator in node.decorator_list:
+        if isinstance(decorator, ast.Name) and decorator.id in ("staticmethod", "classmethod"):
+            return ""
+    places = [*node.args.posonlyargs, *node.args.args]
+    return places[0].arg if places else ""
+
+
+def _stores(method: Method) -> Iterator[Store]:
+    for statement in method.assigns:
+        if isinstance(statement, ast.AugAssign):
+            continue
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        if statement.value is None:
+            continue
+        for target in targets:
+            for place, value in _pairs(target, statement.value):
+                name = attribute_of(place, method.receiver)
+                if name is not None and isinstance(place, ast.Attribute):
+                    yield Store(name, method, statement, place, value)
+
+
+def _pairs(target: ast.expr, value: ast.expr | None) -> Iterator[tuple[ast.expr, ast.expr | None]]:
+    """(place, value) of one assignment; the value of a part is None where it does not stand there by itself."""
+    if isinstance(target, (ast.Tuple, ast.List)):
+        same = isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts)
+        for number, each in enumerate(target.elts):
+            yield from _pairs(each, value.elts[number] if same else None)  # type: ignore[union-attr]
+    elif isinstance(target, ast.Starred):
+        yield from _pairs(target.value, None)
+    else:
+        yield target, value
+
+
+_CHANGING = frozenset(["append", "extend", "insert", "appendleft", "extendleft", "add", "update", "setdefault"])
+
+
+def _changes(method: Method) -> Iterator[Change]:
+    for call in method.calls:
+        function = call.func
+        if isinstance(function, ast.Attribute) and function.attr in _CHANGING:
+            name = attribute_of(function.value, method.receiver)
+            if name is not None:
+                values = [*call.args, *(keyword.value for keyword in call.keywords)]
+                yield Change(name, function.attr, method, call, values)
+    for statement in method.assigns:
+        if isinstance(statement, ast.AugAssign):
+            name = attribute_of(statement.target, method.receiver)
+            if name is not None:
+                yield Change(name, "+=", method, statement, [statement.value])
+            elif isinstance(statement.target, ast.Subscript):
+                name = attribute_of(statement.target.value, method.receiver)
+                if name is not None:
+                    yield Change(name, "[]", method, statement, [statement.value])
+        elif statement.value is not None:
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            for target in targets:
+                if isinstance(target, ast.Subscript):
+                    name = attribute_of(target.value, method.receiver)
+                    if name is not None:
+                        yield Change(name, "[]", method, statement, [statement.value])

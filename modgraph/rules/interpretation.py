@@ -1,0 +1,353 @@
+"""What a class holds once its constructor has run, by the interpreter of the prediction; arguments are not known.
+
+Only this file of the rules reaches the interpreter, and with it libcst, and only where a class holds something
+suspicious.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from modgraph.errors import ModgraphError
+from modgraph.prediction.entry import Prediction, predict_target
+from modgraph.prediction.machine import Interpreter
+from modgraph.prediction.objects import (
+    ClassObject,
+    DictObject,
+    IteratorObject,
+    ListObject,
+    ModuleObject,
+    SetObject,
+    TensorObject,
+)
+from modgraph.prediction.values import (
+    Address,
+    Choice,
+    ClassValue,
+    Constant,
+    KnownClass,
+    TupleValue,
+    Unknown,
+    Value,
+)
+from modgraph.rules import known
+from modgraph.rules.names import Project, roots
+from modgraph.source.modules import ModuleFinder, SourceModule
+from modgraph.source.targets import Target, import_name
+
+MAX_HELD = 2_000
+"""Values looked at below one attribute."""
+_CONTAINERS = (ListObject, DictObject, SetObject, IteratorObject)
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A module or parameter in a plain container."""
+
+    place: str
+    """Behind the attribute's name: "[0]", "['a']", "[...]" where the place is not known."""
+    class_name: str
+    """Import path; "" where it is not known."""
+    registered: bool
+    """It is, or may be, reached from the module through registration as well."""
+    stateful: bool = True
+    """It has parameters or buffers, or may have some."""
+    modal: bool = False
+    """What it does depends on `train()` and `eval()`."""
+    given: bool = False
+    """It came in as an argument, or was not made by the constructor."""
+
+
+@dataclass(slots=True)
+class Interpreted:
+    """The end state of a constructor."""
+
+    machine: Interpreter
+    root: Address
+    open: bool
+    """Further names may be registered that are not known."""
+    failed: bool
+    """The constructor certainly raises, or could not be followed to its end."""
+    registered: frozenset[int] = frozenset()
+    _held: dict[str, list[Held]] = field(default_factory=dict)
+
+    @property
+    def module(self) -> ModuleObject:
+        found = self.machine.state.find(self.root, ModuleObject)
+        assert found is not None
+        return found
+
+    @property
+    def learns(self) -> bool:
+        """It certainly has parameters that its constructor made, itself or below."""
+        for index in sorted(self.registered):
+            found = self.machine.state.read(Address(index))
+            if isinstance(found, TensorObject) and found.is_parameter:
+                return True
+        return False
+
+    def attribute(self, name: str) -> Value | None:
+        """Of the instance's own `__dict__`; None where it has no such plain attribute."""
+        return self.module.attributes.get(name)
+
+    def container(self, name: str) -> str | None:
+        """ "list", "tuple", "dict", ... where the attribute certainly is such a plain container."""
+        return _container(self.machine, self.attribute(name))
+
+    def holds_only(self, name: str) -> bool:
+        """Each element of the container under this name certainly is a module, or each a parameter: a container that
+        registers takes it as it is."""
+        value = self.attribute(name)
+        if isinstance(value, TupleValue):
+            items: list[Value] = list(value.items)
+        else:
+            found = self.machine.state.read(value) if isinstance(value, Address) else None
+            if isinstance(found, ListObject):
+                items = found.items
+            elif isinstance(found, DictObject):
+                items = list(found.entries.values())
+            else:
+                return False
+            if found.open is not None:
+                items = [*items, *(Address(index) for index in sorted(found.open.may_be))]
+        return all(isinstance(each, Address) and self._held_at("", each) is not None for each in items)
+
+    def modules_in(self, name: str) -> list[Held]:
+        """The modules in a plain container that is kept under this name, none where it is something else."""
+        return [held for held in self._in(name) if held.class_name != PARAMETER]
+
+    def parameters_in(self, name: str) -> list[Held]:
+        return [held for held in self._in(name) if held.class_name == PARAMETER]
+
+    def _in(self, name: str) -> list[Held]:
+        if name not in self._held:
+            value = self.attribute(name)
+            self._held[name] = list(self._walk(value)) if _container(self.machine, value) else []
+        return self._held[name]
+
+    def _walk(self, value: Value | None) -> Iterator[Held]:
+        seen: set[int] = set()
+        pending: list[tuple[str, Value | None]] = [("", value)]
+        while pending and len(seen) < MAX_HELD:
+            place, each = pending.pop()
+            if isinstance(each, Address):
+                if each.index in seen:
+                    continue
+                seen.add(each.index)
+                held = self._held_at(place, each)
+                if held is not None:
+                    yield held
+                    continue
+            pending.extend(reversed(list(self._below(place, each))))
+
+    def _held_at(self, place: str, address: Address) -> Held | None:
+        found = self.machine.state.read(address)
+        registered = address.index in self.registered
+        if isinstance(found, ModuleObject):
+            name = found.cls.name if isinstance(found.cls, (ClassValue, KnownClass)) else ""
+            stateful, modal = _states(self.machine, address)
+            return Held(place, name, registered, stateful, modal, found.where is None)
+        if isinstance(found, TensorObject) and found.is_parameter:
+            return Held(place, PARAMETER, registered)
+        return None
+
+    def _below(self, place: str, value: Value | None) -> Iterator[tuple[str, Value]]:
+        if isinstance(value, TupleValue):
+            yield from ((f"{place}[{n}]", item) for n, item in enumerate(value.items))
+        elif isinstance(value, Choice):
+            yield from ((place, item) for item in value.alternatives)
+        elif isinstance(value, Unknown) and value.optional:
+            yield from ((place, Address(index)) for index in sorted(value.may_be))
+        elif isinstance(value, Address):
+            found = self.machine.state.read(value)
+            if isinstance(found, (ListObject, IteratorObject)):
+                yield from ((f"{place}[{n}]", item) for n, item in enumerate(found.items))
+            elif isinstance(found, DictObject):
+                for key, item in found.entries.items():
+                    yield f"{place}[{key.value!r}]" if isinstance(key, Constant) else f"{place}[...]", item
+            elif isinstance(found, SetObject):
+                yield from ((f"{place}{{...}}", item) for item in found.items)
+            why = getattr(found, "open", None)
+            if isinstance(why, Unknown) and isinstance(found, _CONTAINERS):
+                yield from ((f"{place}[...]", Address(index)) for index in sorted(why.may_be))
+
+
+PARAMETER = "torch.nn.Parameter"
+
+
+def interpret(project: Project, file: str, qualname: str, text: str, unknown: Iterable[str] = ()) -> Interpreted | None:
+    """What a class holds after its constructor; None where that cannot be said at all.
+
+    Args:
+        text: what the file is taken to hold: it may be being mended, or come from standard input.
+        unknown: parameters that are given something of which nothing is known, whatever their defaults.
+    """
+    if "<locals>" in qualname:
+        return None
+    path = Path(os.path.realpath(file))
+    root, module = import_name(path)
+    own = [folder for folder in roots(file) if folder != str(root)]
+    target = Target(
+        text=path.relative_to(root).as_posix(),
+        module=module,
+        name=qualname,
+        keywords=tuple((name, Unknown("anything may be given", inert=True)) for name in unknown),
+        file=path,
+        root=root,
+        search_path=(str(root), *own, *(entry for entry in project.path if entry)),
+    )
+    try:
+        prediction = predict_target(target, text, prepare=lambda finder: _add_believed(finder, list(project.believed)))
+    except ModgraphError:
+        return None
+    project.read.update(dict.fromkeys(prediction.machine.finder.files_read))
+    return _interpreted(prediction)
+
+
+_STAND_IN = """\
+import torch.nn
+from {nowhere} import anything
+
+
+class {name}(torch.nn.Module):
+    def __init__(self, *args, **kwargs):
+        super().__init__()
+
+    def __getattr__(self, name):
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            return anything(name)
+"""
+
+
+def _add_believed(finder: ModuleFinder, paths: Iterable[str]) -> None:
+    """Modules of which no file is found, with the classes in them that are taken for modules: so much is known of
+    these, and nothing of their attributes."""
+    texts: dict[str, str] = {}
+    for path in paths:
+        module, _, name = path.rpartition(".")
+        if module and (module in texts or finder.find(module) is None):
+            texts[module] = texts.get(module, "") + _STAND_IN.format(nowhere="_not_found", name=name)
+            while "." in module:
+                module = module.rpartition(".")[0]
+                if finder.find(module) is None:
+                    texts.setdefault(module, "")
+    for module, text in sorted(texts.items()):
+        file = f"{module.replace('.', '/')}.py"
+        source = SourceModule(module, Path(file), file, is_package=True)
+        source.text = text
+        finder.add(source)
+
+
+def _interpreted(prediction: Prediction) -> Interpreted | None:
+    machine, root = prediction.machine, prediction.root
+    if not isinstance(root, Address):
+        return None
+    module = machine.state.find(root, ModuleObject)
+    if module is None:
+        return None
+    is_open = any(name == "?" for name in module.modules) or any(name == "?" for name in module.parameters)
+    found = Interpreted(machine, root, is_open, prediction.failure is not None)
+    found.registered = frozenset(_registered(machine, root))
+    return found
+
+
+def _registered(machine: Interpreter, root: Address) -> Iterator[int]:
+    """Addresses of all modules and parameters that are, or may be, reached by registration."""
+    seen: set[int] = set()
+    pending: list[Value] = [root]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, Choice):
+            pending.extend(value.alternatives)
+        elif isinstance(value, Unknown):
+            pending.extend(Address(index) for index in value.may_be)
+        elif isinstance(value, Address) and value.index not in seen:
+            seen.add(value.index)
+            yield value.index
+            module = machine.state.find(value, ModuleObject)
+            if module is not None:
+                pending.extend((*module.modules.values(), *module.parameters.values()))
+
+
+def _container(machine: Interpreter, value: Value | None) -> str | None:
+    if isinstance(value, TupleValue):
+        return "tuple"
+    if isinstance(value, Choice):
+        kinds = {_container(machine, each) for each in value.alternatives if not isinstance(each, Constant)}
+        return kinds.pop() if len(kinds) == 1 else None
+    if isinstance(value, Unknown) and value.optional:
+        kinds = {_container(machine, Address(index)) for index in value.may_be}
+        return kinds.pop() if len(kinds) == 1 else None
+    found = machine.state.read(value) if isinstance(value, Address) else None
+    if isinstance(found, ListObject):
+        return _last(found.cls) or "list"
+    if isinstance(found, DictObject):
+        return _last(found.cls) or "dict"
+    return "set" if isinstance(found, SetObject) else None
+
+
+def _last(cls: Value) -> str:
+    name = cls.name if isinstance(cls, (ClassValue, KnownClass)) else ""
+    return name.rpartition(".")[2]
+
+
+def _states(machine: Interpreter, root: Address) -> tuple[bool, bool]:
+    """(stateful, modal) of a module and all below it; what is not known counts as so."""
+    stateful = modal = False
+    seen: set[int] = set()
+    pending: list[Value] = [root]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, Choice):
+            pending.extend(value.alternatives)
+            continue
+        module = machine.state.find(value, ModuleObject) if isinstance(value, Address) else None
+        if module is None:
+            stateful = stateful or isinstance(value, Unknown)
+            continue
+        assert isinstance(value, Address)
+        if value.index in seen:
+            continue
+        seen.add(value.index)
+        stateful = stateful or _has_state(module)
+        modal = modal or _is_modal(machine, module.cls)
+        pending.extend(module.modules.values())
+    return stateful, modal
+
+
+def _has_state(module: ModuleObject) -> bool:
+    tensors: Iterable[Value] = (*module.parameters.values(), *module.buffers.values())
+    if any(isinstance(each, (Address, Unknown, Choice)) for each in tensors):
+        return True
+    return not isinstance(module.cls, (ClassValue, KnownClass))
+
+
+def _is_modal(machine: Interpreter, cls: Value) -> bool:
+    """Its class, or a base that is not torch's, reads `training`."""
+    if not isinstance(cls, (ClassValue, KnownClass)):
+        return True
+    if known.torch_class(cls.name):
+        return known.torch_class(cls.name) in known.MODAL
+    for base in machine.mro(cls) if isinstance(cls, ClassValue) else ():
+        if not isinstance(base, ClassValue):
+            continue
+        if known.torch_class(base.name) in known.MODAL:
+            return True
+        if base.name.startswith("torch."):
+            continue
+        found = machine.state.find(base.address, ClassObject)
+        definition = found.definition if found is not None else None
+        if definition is None or definition.entry is None:
+            return True
+        source = machine.finder.source(definition.module)
+        lines = (
+            source.text.splitlines()[definition.entry.line - 1 : definition.entry.last_line] if source else ["training"]
+        )
+        if any("training" in line for line in lines):
+            return True
+    return False

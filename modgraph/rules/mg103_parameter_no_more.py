@@ -1,0 +1,266 @@
+"""MG103: a Parameter that is moved, cast or computed with before it is assigned: what is assigned is a plain tensor."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from modgraph.findings import Edit, Fix
+from modgraph.rules.edits import between, end_of, insert, nn_name, start_of
+from modgraph.rules.facts import Method, Store
+from modgraph.rules.rule import Found, Invalid, Rule, Valid
+from modgraph.rules.subject import Subject
+
+_MOVING = frozenset(("to", "cuda", "type"))
+_CHANGING = frozenset(
+    [
+        "bfloat16",
+        "chunk",
+        "clamp",
+        "clone",
+        "contiguous",
+        "double",
+        "exp",
+        "expand",
+        "flatten",
+        "half",
+        "log",
+        "mul",
+        "permute",
+        "repeat",
+        "reshape",
+        "softmax",
+        "squeeze",
+        "t",
+        "transpose",
+        "unsqueeze",
+        "view",
+    ]
+)
+"""Methods of a tensor that give another one, which is no Parameter. `float` and `cpu` are not among them: on what is
+usual they give the Parameter itself."""
+_SAME = ("cpu", "torch.float", "torch.float32")
+
+
+def find(subject: Subject) -> Iterator[Found]:
+    for store in subject.facts.stores:
+        step = _step(store.value)
+        if step is None:
+            continue
+        made = _parameter_below(subject, store.value, store.method)
+        if (
+            made is None
+            or not subject.is_module
+            or len(subject.facts.stores_of(store.name)) > 1
+            or _is_registered(subject, store.name)
+        ):
+            continue
+        yield Found(
+            store.statement,
+            f"`self.{store.name}` is no parameter: {step} of an nn.Parameter gives a plain tensor"
+            f"{' wherever it changes anything' if step.strip('`.()') in _MOVING else ''}, "
+            "which is not registered; write nn.Parameter(...) around the whole",
+            store.name,
+            fix=_fix(subject, store, made),
+        )
+
+
+def _step(value: ast.expr | None) -> str | None:
+    """The outermost thing that is done, "`.to()`", where the result is another tensor."""
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+        name = value.func.attr
+        if name in _CHANGING or (name in _MOVING and not _changes_nothing(value)):
+            return f"`.{name}()`"
+        return _step(value.func.value) if name == "requires_grad_" else None
+    if isinstance(value, ast.BinOp) and not isinstance(value.op, ast.BitOr):
+        return "arithmetic"
+    return None
+
+
+def _changes_nothing(call: ast.Call) -> bool:
+    """`.to("cpu")`, `.to(torch.float32)`: the Parameter itself."""
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    return bool(given) and all(
+        (isinstance(each, ast.Constant) and each.value in ("cpu", False, True, None)) or ast.unparse(each) in _SAME
+        for each in given
+    )
+
+
+def _parameter_below(subject: Subject, value: ast.expr | None, method: Method) -> ast.expr | None:
+    """The call of `nn.Parameter` at the bottom of what is done; of a name, where it is used for nothing else."""
+    while True:
+        if (
+            isinstance(value, ast.Call)
+            and isinstance(value.func, ast.Attribute)
+            and not subject.reads.is_parameter(value)
+        ):
+            if value.func.attr not in _MOVING | _CHANGING and not value.func.attr.endswith("_"):
+                return None
+            value = value.func.value
+        elif isinstance(value, ast.BinOp):
+            value = value.left if not isinstance(value.left, ast.Constant) else value.right
+        else:
+            break
+    if isinstance(value, ast.Name):
+        values = method.values.get(value.id, [])
+        uses = [each for each in ast.walk(method.node) if isinstance(each, ast.Name) and each.id == value.id]
+        return value if len(values) == 1 and len(uses) == 2 and subject.reads.is_parameter(values[0]) else None
+    return value if subject.reads.is_parameter(value) else None
+
+
+def _is_registered(subject: Subject, name: str) -> bool:
+    return any(
+        call.args and isinstance(call.args[0], ast.Constant) and call.args[0].value == name
+        for _, call in subject.facts.calls_of("register_parameter", "setattr", "register_buffer")
+    )
+
+
+def _fix(subject: Subject, store: Store, made: ast.expr) -> Fix | None:
+    """What is done behind the call moves into it: `nn.Parameter(x).to(d)` is `nn.Parameter(x.to(d))`."""
+    value = store.value
+    if not isinstance(made, ast.Call) or len(made.args) != 1 or value is None or nn_name(subject) is None:
+        return None
+    if (value.lineno, value.col_offset) != (made.lineno, made.col_offset):
+        return None
+    inside, end, whole = made.args[0], end_of(subject, made), end_of(subject, value)
+    if isinstance(inside, ast.Starred):
+        return None
+    done = between(subject, end, whole)
+    simple = isinstance(inside, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
+    edits = [insert(end_of(subject, inside), done if simple else f"){done}")]
+    if not simple:
+        edits.append(insert(start_of(subject, inside), "("))
+    edits.append(Edit(*end, *whole, ""))
+    return Fix("make the Parameter of the result", tuple(edits))
+
+
+RULE = Rule(
+    code="MG103",
+    name="parameter-cast-drops-registration",
+    severity="warning",
+    summary="A Parameter is moved, cast or computed with before it is assigned, so a plain tensor is assigned.",
+    why="""\
+`nn.Parameter(x).to(device)` is a Parameter only where `to` has nothing to do; on another device or in another
+precision it is the result of an operation, a plain tensor. It is not registered: no optimizer updates it,
+`state_dict()` does not have it. The same goes for `.cuda()`, `.half()`, `.clone()`, `.view()` and for arithmetic. On
+a CPU alone the mistake often does not show.
+
+Do it to the tensor, and make the Parameter of the result: `nn.Parameter(x.to(device))`. `.requires_grad_()` and the
+initialisers that end in `_` give the Parameter itself and are fine.
+""",
+    find=find,
+    invalid=(
+        Invalid(
+            """\
+import torch
+from torch import nn
+
+class Prior(nn.Module):
+    def __init__(self, device):
+        super().__init__()
+        self.mean = nn.Parameter(torch.zeros(8)).to(device)
+""",
+            (7,),
+            """\
+import torch
+from torch import nn
+
+class Prior(nn.Module):
+    def __init__(self, device):
+        super().__init__()
+        self.mean = nn.Parameter(torch.zeros(8).to(device))
+""",
+        ),
+        Invalid(
+            """\
+import torch
+from torch import nn
+
+class Attention(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.query = nn.Parameter(torch.randn(1, width)) * 0.02
+        self.key = torch.nn.Parameter(torch.randn(1, width) / 2).clone()
+""",
+            (7, 8),
+            """\
+import torch
+from torch import nn
+
+class Attention(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.query = nn.Parameter(torch.randn(1, width) * 0.02)
+        self.key = torch.nn.Parameter((torch.randn(1, width) / 2).clone())
+""",
+        ),
+        Invalid(
+            """\
+import torch
+from torch import nn
+
+class Head(nn.Module):
+    def __init__(self):
+        super().__init__()
+        weight = nn.Parameter(torch.ones(4))
+        self.weight = weight.half()
+""",
+            (8,),
+        ),
+    ),
+    valid=(
+        Valid(
+            """\
+import torch
+from torch import nn
+
+class Prior(nn.Module):
+    def __init__(self, device):
+        super().__init__()
+        self.mean = nn.Parameter(torch.zeros(8).to(device))
+        self.scale = nn.Parameter(torch.zeros(8)).requires_grad_(False)
+""",
+            "the Parameter is made last; `requires_grad_` gives the Parameter itself",
+        ),
+        Valid(
+            """\
+import torch
+from torch import nn
+
+class Prior(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.mean = nn.Parameter(torch.zeros(8)).float()
+        self.scale = nn.Parameter(torch.zeros(8)).to("cpu")
+        self.shift = nn.Parameter(torch.zeros(8)).to(torch.float32)
+""",
+            "what it is already: the Parameter itself is given",
+        ),
+        Valid(
+            """\
+import torch
+from torch import nn
+
+class Prior(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.start = nn.Parameter(torch.zeros(8)).data.clone()
+""",
+            "the plain tensor is meant",
+        ),
+        Valid(
+            """\
+import torch
+from torch import nn
+
+class Prior(nn.Module):
+    def __init__(self):
+        super().__init__()
+        mean = nn.Parameter(torch.zeros(8))
+        self.register_parameter("mean", mean)
+        self.twice = mean * 2
+""",
+            "the Parameter is registered beside it",
+        ),
+    ),
+)

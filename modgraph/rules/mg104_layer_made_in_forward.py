@@ -1,0 +1,234 @@
+"""MG104: a layer with parameters, or a dropout, that is made anew in each forward pass."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from modgraph.rules import known
+from modgraph.rules.facts import Method, enclosing
+from modgraph.rules.rule import Found, Invalid, Rule, Valid
+from modgraph.rules.state import learns
+from modgraph.rules.subject import Subject
+from modgraph.source.dotted_names import dotted
+
+
+def find(subject: Subject) -> Iterator[Found]:
+    if "forward" not in subject.facts.methods:
+        return
+    for method in subject.facts.reached("forward"):
+        if method.name == "__init__":
+            continue
+        for made, name in _made_and_called(subject, method):
+            if _is_meant(method, made) or not subject.is_module:
+                continue
+            if _is_dropout(subject, made):
+                yield Found(
+                    made,
+                    f"{_shown(made)} is made anew in each call: it is always in training mode, eval() does not reach "
+                    "it; make it in __init__, or use the function with training=self.training",
+                    name,
+                )
+            elif learns(subject.reads, made):
+                yield Found(
+                    made,
+                    f"{_shown(made)} is made anew in each call: its weights are fresh each time and never trained; "
+                    "make it in __init__",
+                    name,
+                )
+
+
+def _may_learn(subject: Subject, method: Method, call: ast.Call) -> bool:
+    """By its name alone it may make a module with something to learn, or with a mode."""
+    name = dotted(call.func) or ""
+    if not name or name.partition(".")[0] in (method.receiver, *method.parameters, *method.values):
+        return False
+    path = subject.reads.path_of(call.func) or ""
+    if path.startswith("torch."):
+        return known.torch_class(path) in known.LEARNING | known.MODAL
+    return path.partition(".")[0] not in known.NO_MODULES and name.rpartition(".")[2][0].isupper()
+
+
+def _shown(call: ast.Call) -> str:
+    return f"`{ast.unparse(call.func)}(...)`"
+
+
+def _is_dropout(subject: Subject, call: ast.Call) -> bool:
+    if subject.reads.torch_class(call.func) not in known.MODAL:
+        return False
+    return not (call.args and isinstance(call.args[0], ast.Constant) and call.args[0].value == 0)
+
+
+def _made_and_called(subject: Subject, method: Method) -> Iterator[tuple[ast.Call, str | None]]:
+    """Calls of what may be a layer, whose result is called at once or by a local name of no other use."""
+    for call in method.calls:
+        made = call.func
+        if isinstance(made, ast.Call):
+            inner = _on_device(made)
+            if inner is not None and _may_learn(subject, method, inner):
+                yield inner, None
+        elif isinstance(made, ast.Name) and len(method.values.get(made.id, [])) == 1:
+            value = method.values[made.id][0]
+            inner = _on_device(value) if isinstance(value, ast.Call) else None
+            if inner is None or not _may_learn(subject, method, inner):
+                continue
+            if _is_only_called(method, made.id):
+                yield inner, made.id
+
+
+def _on_device(call: ast.Call) -> ast.Call | None:
+    """The constructor's call, whatever device or precision its result is moved to; `eval`, `train` and what else is
+    done to it say that it is meant."""
+    while isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Call):
+        if call.func.attr not in ("to", "cuda", "half", "float", "double", "cpu", "bfloat16"):
+            return None
+        call = call.func.value
+    return call
+
+
+def _is_only_called(method: Method, name: str) -> bool:
+    """No weights are put into it and nobody else is given it. The first call of several speaks for all."""
+    uses = [node for node in ast.walk(method.node) if isinstance(node, ast.Name) and node.id == name]
+    called = [call.func for call in method.calls if isinstance(call.func, ast.Name) and call.func.id == name]
+    return len(called) == 1 and len(uses) == 2
+
+
+def _is_meant(method: Method, node: ast.AST) -> bool:
+    """It is made only in training, only once, or with a seed of its own."""
+    if any("manual_seed" in ast.unparse(call.func) for call in method.calls if isinstance(call.func, ast.Attribute)):
+        return True
+    return any(
+        isinstance(each, (ast.FunctionDef, ast.Lambda))
+        or (
+            isinstance(each, ast.If)
+            and any(word in ast.unparse(each.test) for word in ("training", "hasattr", "is None"))
+        )
+        for each in enclosing(method, node)
+    )
+
+
+RULE = Rule(
+    code="MG104",
+    name="stateful-module-in-forward",
+    severity="warning",
+    summary="A layer with parameters, or a dropout, is made anew in each forward pass.",
+    why="""\
+A layer that `forward` makes has fresh random weights in each call, belongs to no optimizer and to no checkpoint, and
+stands on the CPU whatever `to()` was told. A `Dropout` made there is always in training mode. Nothing is raised.
+
+Make it in `__init__`; for dropout, `F.dropout(x, p, training=self.training)` does as well. Activations, poolings and
+losses without weights lose nothing and are not reported.
+""",
+    find=find,
+    invalid=(
+        Invalid(
+            """\
+from torch import nn
+
+class Net(nn.Module):
+    def forward(self, x):
+        x = nn.Linear(x.shape[-1], 8)(x)
+        norm = nn.LayerNorm(8).to(x.device)
+        return norm(x)
+""",
+            (5, 6),
+        ),
+        Invalid(
+            """\
+from torch import nn
+
+class Net(nn.Module):
+    def forward(self, x):
+        return self._tail(x)
+
+    def _tail(self, x):
+        return nn.Dropout(0.5)(x)
+""",
+            (8,),
+        ),
+        Invalid(
+            """\
+from torch import nn
+
+class Block(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.conv = nn.Conv2d(width, width, 3)
+
+    def forward(self, x):
+        return self.conv(x)
+
+class Net(nn.Module):
+    def forward(self, x):
+        return Block(16)(x)
+""",
+            (13,),
+        ),
+    ),
+    valid=(
+        Valid(
+            """\
+from torch import nn
+
+class Net(nn.Module):
+    def forward(self, x, y):
+        x = nn.ReLU()(x)
+        x = nn.Softmax(dim=-1)(x)
+        return nn.MSELoss()(x, y)
+""",
+            "without weights and the same in training and evaluation: a matter of style",
+        ),
+        Valid(
+            """\
+from torch import nn
+
+class Net(nn.Module):
+    def forward(self, x):
+        x = nn.LayerNorm(x.shape[1:], elementwise_affine=False)(x)
+        return nn.Dropout(0.5).train(self.training)(x)
+""",
+            "no weights; the mode is passed on",
+        ),
+        Valid(
+            """\
+from torch import nn
+
+class Net(nn.Module):
+    def forward(self, x):
+        conv = nn.Conv1d(1, 1, 3)
+        conv.weight = self.kernel
+        return conv(x)
+""",
+            "it is given weights that are kept elsewhere",
+        ),
+        Valid(
+            """\
+from torch import nn
+
+class Net(nn.Module):
+    def forward(self, x):
+        if self.training:
+            x = nn.Dropout(0.5)(x)
+        return x
+""",
+            "made only where it is to act",
+        ),
+        Valid(
+            """\
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.build()
+
+    def build(self):
+        self.body = nn.Sequential(nn.Linear(8, 8), nn.Dropout(0.1))
+
+    def forward(self, x):
+        return self.body(x)
+""",
+            "made once, by the constructor",
+        ),
+    ),
+)

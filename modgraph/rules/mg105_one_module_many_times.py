@@ -1,0 +1,185 @@
+"""MG105: `[Block()] * n`: n times the same module."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from modgraph.findings import Fix
+from modgraph.rules.edits import replace, source
+from modgraph.rules.facts import Method
+from modgraph.rules.rule import Found, Invalid, Rule, Valid
+from modgraph.rules.state import learns
+from modgraph.rules.subject import Subject
+
+_MEANT = ("shared", "share", "tied", "recurren", "universal", "same")
+
+
+def find(subject: Subject) -> Iterator[Found]:
+    for method in subject.facts.methods.values():
+        for product in method.products:
+            left = isinstance(product.left, (ast.List, ast.Tuple))
+            sequence, times = (product.left, product.right) if left else (product.right, product.left)
+            assert isinstance(sequence, (ast.List, ast.Tuple))
+            name = _repeated(subject, method, sequence.elts, times)
+            if name is not None:
+                yield _found(product, name, ast.unparse(times), _fix(subject, product, sequence, times))
+    for method, call in subject.calls_of("repeat"):
+        if subject.reads.path_of(call.func) != "itertools.repeat" or not call.args:
+            continue
+        if len(call.args) > 1:
+            name = _repeated(subject, method, call.args[:1], call.args[1])
+            if name is not None:
+                yield _found(call, name, ast.unparse(call.args[1]), None)
+
+
+def _found(node: ast.expr, name: str, times: str, fix: Fix | None) -> Found:
+    return Found(
+        node,
+        f"one {name} {times} times, not {times} of them: all places share the parameters of one module; "
+        f"write [{name}(...) for _ in range({times})]",
+        fix=fix,
+    )
+
+
+def _repeated(subject: Subject, method: Method, elements: list[ast.expr], times: ast.expr) -> str | None:
+    """Name of the class of which one module is repeated, where it has something to learn."""
+    if isinstance(times, ast.Constant) and times.value in (0, 1):
+        return None
+    for element in elements:
+        made = subject.reads.made(element, method)
+        if not made or not all(subject.reads.is_module_class(each.func) for each in made):
+            continue
+        if _is_meant(subject, method, element) or not subject.is_module:
+            return None
+        if all(learns(subject.reads, each) for each in made):
+            return ast.unparse(made[0].func)
+    return None
+
+
+def _is_meant(subject: Subject, method: Method, element: ast.expr) -> bool:
+    """A name says that the parameters are to be shared."""
+    names = [subject.facts.qualname, ast.unparse(element) if isinstance(element, ast.Name) else ""]
+    for statement in method.assigns:
+        if statement.lineno <= element.lineno <= (statement.end_lineno or statement.lineno):
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            names.extend(ast.unparse(target) for target in targets)
+    return any(word in name.lower() for word in _MEANT for name in names)
+
+
+def _fix(subject: Subject, product: ast.BinOp, sequence: ast.List | ast.Tuple, times: ast.expr) -> Fix | None:
+    if len(sequence.elts) != 1 or not isinstance(sequence.elts[0], ast.Call):
+        return None
+    each = f"{source(subject, sequence.elts[0])} for _ in range({source(subject, times)})"
+    text = f"[{each}]" if isinstance(sequence, ast.List) else f"tuple({each})"
+    return Fix("make a module for each place", (replace(subject, product, text),))
+
+
+RULE = Rule(
+    code="MG105",
+    name="shared-by-multiplication",
+    severity="warning",
+    summary="`[layer] * n` repeats one module; all n places share its parameters.",
+    why="""\
+Multiplying a list repeats references. `nn.Sequential(*[Block()] * 12)` has twelve names in its state dict and the
+parameters of one block; `parameters()` gives them once. Nothing is raised.
+
+Write a comprehension, `[Block() for _ in range(12)]`. Where the sharing is meant, as in a recurrent stack, call the
+one module in a loop, or give it a name that says so (`shared_block`). Modules without parameters are not reported.
+""",
+    find=find,
+    invalid=(
+        Invalid(
+            """\
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self, depth):
+        super().__init__()
+        self.body = nn.Sequential(*[nn.Linear(8, 8)] * 3)
+        self.heads = nn.ModuleList(depth * [nn.Linear(8, 2)])
+""",
+            (6, 7),
+            """\
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self, depth):
+        super().__init__()
+        self.body = nn.Sequential(*[nn.Linear(8, 8) for _ in range(3)])
+        self.heads = nn.ModuleList([nn.Linear(8, 2) for _ in range(depth)])
+""",
+        ),
+        Invalid(
+            """\
+import itertools
+from torch import nn
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(8, 8)
+
+class Net(nn.Module):
+    def __init__(self, depth):
+        super().__init__()
+        layers = [nn.Linear(3, 8)]
+        layers += [Block()] * depth
+        self.body = nn.Sequential(*layers)
+        self.tail = nn.ModuleList(itertools.repeat(Block(), 3))
+""",
+            (13, 15),
+        ),
+        Invalid(
+            """\
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        layer = nn.Conv2d(8, 8, 3)
+        self.body = nn.Sequential(*[layer] * 4)
+""",
+            (7,),
+        ),
+    ),
+    valid=(
+        Valid(
+            """\
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self, depth):
+        super().__init__()
+        self.body = nn.Sequential(*[nn.Linear(8, 8) for _ in range(depth)])
+        self.sizes = [8] * depth
+        self.activations = nn.ModuleList([nn.ReLU()] * depth)
+""",
+            "a module for each place; numbers; nothing to learn",
+        ),
+        Valid(
+            """\
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self, depth):
+        super().__init__()
+        shared_block = nn.Linear(8, 8)
+        self.body = nn.Sequential(*[shared_block] * depth)
+""",
+            "the name says that it is meant",
+        ),
+        Valid(
+            """\
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self, make):
+        super().__init__()
+        self.kinds = [nn.Linear] * 3
+        self.body = nn.Sequential(*[kind(8, 8) for kind in self.kinds])
+""",
+            "the class is repeated, not a module",
+        ),
+    ),
+)

@@ -1,0 +1,334 @@
+"""MG108: `super().__init__()` that is missing, comes too late, or comes twice."""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Iterator
+from itertools import pairwise
+
+from modgraph.findings import Edit, Fix
+from modgraph.rules import initialising
+from modgraph.rules.edits import between, end_of, insert, newline, start_of
+from modgraph.rules.facts import Method
+from modgraph.rules.rule import Found, Invalid, Rule, Valid
+from modgraph.rules.subject import Subject
+
+MAX_BESIDE = 100
+"""Files of a folder that are looked at."""
+
+
+def find(subject: Subject) -> Iterator[Found]:
+    init = subject.facts.methods.get("__init__")
+    if init is None or not init.receiver or init.node.decorator_list or subject.facts.node.decorator_list:
+        return
+    initialised = [call for call in init.calls if initialising.may_initialise(call, init)]
+    if not initialised:
+        yield from _missing(subject, init)
+        return
+    statements = init.node.body
+    top = [(n, each) for n, each in enumerate(statements) if _base_call(each) is not None]
+    if not top:
+        return
+    yield from _late(subject, init, top[0][0], initialised)
+    yield from _twice(subject, init, top)
+
+
+def _base_call(statement: ast.stmt) -> ast.Call | None:
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    return call if isinstance(call, ast.Call) and initialising.is_base_init(call) else None
+
+
+def _missing(subject: Subject, init: Method) -> Iterator[Found]:
+    first = next((each for each in init.node.body if initialising.registers(subject, init, each)), None)
+    if first is None or not _builds_itself(subject) or not subject.is_module:
+        return
+    yield Found(
+        first,
+        "super().__init__() is never called: nn.Module raises here, since nothing can be registered before it",
+        _attribute(first),
+        fix=_insertion(subject, init),
+    )
+
+
+def _builds_itself(subject: Subject) -> bool:
+    """Nothing else prepares the object: no `__new__`, metaclass or `__setattr__` of its own."""
+    own = subject.facts
+    return not own.node.keywords and not any(name in own.methods for name in ("__new__", "__setattr__"))
+
+
+def _late(subject: Subject, init: Method, place: int, initialised: list[ast.Call]) -> Iterator[Found]:
+    statements = init.node.body
+    call = statements[place]
+    if any((each.lineno, each.col_offset) < (call.lineno, call.col_offset) for each in initialised):
+        return
+    first = next((each for each in statements[:place] if initialising.registers(subject, init, each)), None)
+    if first is None or not _builds_itself(subject) or not subject.is_module or _is_template(subject):
+        return
+    yield Found(
+        first,
+        f"this comes before super().__init__() (line {call.lineno}): nn.Module raises here; call that first",
+        _attribute(first),
+        fix=_move(subject, init, call),
+    )
+
+
+def _is_template(subject: Subject) -> bool:
+    """Another file beside it says that it is generated from this one, which then is not run as it is."""
+    folder, own = os.path.split(subject.file.path)
+    try:
+        beside = sorted(name for name in os.listdir(folder) if name.endswith(".py") and name != own)
+    except OSError:
+        return False
+    for name in beside[:MAX_BESIDE]:
+        head = (subject.file.project.text(os.path.join(folder, name)) or "")[:2_000]
+        if own in head and "generated from" in head:
+            return True
+    return False
+
+
+def _twice(subject: Subject, init: Method, top: list[tuple[int, ast.stmt]]) -> Iterator[Found]:
+    statements = init.node.body
+    wiping = [(place, each) for place, each in top if _wipes(subject, each)]
+    for (first, _), (second, statement) in pairwise(wiping):
+        between_them = statements[first + 1 : second]
+        lost = next((each for each in between_them if initialising.registers(subject, init, each)), None)
+        if lost is not None and subject.is_module:
+            yield Found(
+                statement,
+                f"a second call of the base's constructor empties what is registered already (line {lost.lineno}); "
+                "remove it",
+                _attribute(lost),
+                severity="warning",
+            )
+
+
+def _wipes(subject: Subject, statement: ast.stmt) -> bool:
+    """It certainly comes to `nn.Module.__init__`."""
+    call = _base_call(statement)
+    if call is None:
+        return False
+    if initialising.is_module_init(subject, call):
+        return True
+    bases = subject.facts.node.bases
+    return initialising.is_super_init(call) and len(bases) == 1 and subject.reads.torch_class(bases[0]) == "Module"
+
+
+def _attribute(statement: ast.stmt) -> str | None:
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    return next((each.attr for each in targets if isinstance(each, ast.Attribute)), None)
+
+
+# ---- fixes -----------------------------------------------------------------------------------------------------------
+
+
+def _is_plain_module(subject: Subject) -> bool:
+    """Its one base is `nn.Module`: the constructor needs no arguments."""
+    bases = subject.facts.node.bases
+    return len(bases) == 1 and subject.reads.torch_class(bases[0]) == "Module"
+
+
+def _first(init: Method) -> ast.stmt | None:
+    """The first statement behind the docstring."""
+    body = init.node.body
+    docstring = isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
+    rest = body[1:] if docstring and isinstance(body[0].value.value, str) else body  # type: ignore[attr-defined]
+    return rest[0] if rest else None
+
+
+def _insertion(subject: Subject, init: Method) -> Fix | None:
+    first = _first(init)
+    if first is None or not _is_plain_module(subject) or not _starts_line(subject, first):
+        return None
+    line, column = start_of(subject, first)
+    text = f"super().__init__(){newline(subject)}{_indent(subject, line, column)}"
+    return Fix("insert super().__init__()", (insert((line, column), text),), safe=True)
+
+
+def _move(subject: Subject, init: Method, call: ast.stmt) -> Fix | None:
+    """The call with its whole lines, to the front."""
+    first = _first(init)
+    if first is None or first is call or not _starts_line(subject, first) or not _is_alone(subject, call):
+        return None
+    made = call.value if isinstance(call, ast.Expr) else None
+    assert isinstance(made, ast.Call)
+    given = [*made.args, *(keyword.value for keyword in made.keywords)]
+    names = {each.id for value in given for each in ast.walk(value) if isinstance(each, ast.Name)}
+    if not names <= {*init.parameters, init.receiver} or names & set(init.values):
+        return None
+    if any(isinstance(each, ast.Attribute) and each.value for value in given for each in ast.walk(value)):
+        return None
+    line, column = start_of(subject, first)
+    written = between(subject, start_of(subject, call), end_of(subject, call))
+    text = f"{written}{newline(subject)}{_indent(subject, line, column)}"
+    last = call.end_lineno or call.lineno
+    removed = Edit(call.lineno, 0, last + 1, 0, "")
+    return Fix("call super().__init__() first", (insert((line, column), text), removed), safe=_is_plain_module(subject))
+
+
+def _indent(subject: Subject, line: int, column: int) -> str:
+    return subject.file.lines[line - 1][:column]
+
+
+def _starts_line(subject: Subject, statement: ast.stmt) -> bool:
+    line, column = start_of(subject, statement)
+    return not _indent(subject, line, column).strip()
+
+
+def _is_alone(subject: Subject, statement: ast.stmt) -> bool:
+    line, column = end_of(subject, statement)
+    return _starts_line(subject, statement) and not subject.file.lines[line - 1][column:].strip()
+
+
+RULE = Rule(
+    code="MG108",
+    name="registration-before-super",
+    severity="error",
+    summary="`super().__init__()` is missing, comes after the first submodule, or comes twice.",
+    why="""\
+`nn.Module.__init__` makes the stores in which submodules, parameters and buffers are registered. Before it, assigning
+one raises "cannot assign module before Module.__init__() call". A second call makes them anew: what was registered
+between the two is lost without a word.
+
+Make `super().__init__()` the first statement of the constructor.
+""",
+    find=find,
+    invalid=(
+        Invalid(
+            """\
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        \"\"\"A net.\"\"\"
+        self.body = nn.Linear(8, 8)
+""",
+            (6,),
+            """\
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        \"\"\"A net.\"\"\"
+        super().__init__()
+        self.body = nn.Linear(8, 8)
+""",
+        ),
+        Invalid(
+            """\
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self, width):
+        self.width = width
+        # the scale
+        self.scale = nn.Parameter(torch.ones(width))
+        super(Net, self).__init__()
+        self.body = nn.Linear(8, 8)
+""",
+            (8,),
+            """\
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self, width):
+        super(Net, self).__init__()
+        self.width = width
+        # the scale
+        self.scale = nn.Parameter(torch.ones(width))
+        self.body = nn.Linear(8, 8)
+""",
+        ),
+        Invalid(
+            """\
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(8, 8)
+        nn.Module.__init__(self)
+        self.head = nn.Linear(8, 2)
+""",
+            (7,),
+        ),
+    ),
+    valid=(
+        Valid(
+            """\
+from torch import nn
+
+class First(nn.Module):
+    def __init__(self):
+        nn.Module.__init__(self)
+        self.body = nn.Linear(8, 8)
+
+class Second(First):
+    def __init__(self):
+        First.__init__(self)
+        self.head = nn.Linear(8, 8)
+
+class Third(nn.Module):
+    def __init__(self):
+        self._prepare()
+        self.head = nn.Linear(8, 8)
+
+    def _prepare(self):
+        super().__init__()
+""",
+            "other spellings; another method does it",
+        ),
+        Valid(
+            """\
+from torch import nn
+
+class Mixin:
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+
+class Net(Mixin, nn.Module):
+    def __init__(self):
+        Mixin.__init__(self)
+        self.body = nn.Linear(8, 8)
+""",
+            "the mixin goes on to nn.Module",
+        ),
+        Valid(
+            """\
+import dataclasses
+from torch import nn
+
+@dataclasses.dataclass(eq=False)
+class Net(nn.Module):
+    width: int = 8
+
+    def __post_init__(self):
+        super().__init__()
+        self.body = nn.Linear(self.width, self.width)
+
+class Plain(nn.Module):
+    def __init__(self, width):
+        self.width = width
+        super().__init__()
+        self.body = nn.Linear(width, width)
+""",
+            "a generated constructor; a plain value may come first",
+        ),
+        Valid(
+            """\
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self, quick):
+        if quick:
+            super().__init__()
+        else:
+            nn.Module.__init__(self)
+        self.body = nn.Linear(8, 8)
+""",
+            "one of the two is called",
+        ),
+    ),
+)

@@ -1,0 +1,170 @@
+"""MG109: `nn.Sequential([...])`, `nn.ModuleList(a, b)`, a ModuleList that is called: what torch refuses."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from modgraph.rules.facts import Method, attribute_of, expects_error
+from modgraph.rules.rule import Found, Invalid, Rule, Valid
+from modgraph.rules.subject import Subject
+
+_CONTAINERS = ("Sequential", "ModuleList", "ModuleDict")
+_SEQUENCES = (ast.List, ast.Tuple, ast.ListComp, ast.Set, ast.SetComp)
+
+
+def find(subject: Subject) -> Iterator[Found]:
+    for method, call in subject.calls_of(*_CONTAINERS):
+        kind = subject.reads.torch_class(call.func)
+        message = _wrong_arguments(subject, method, call, kind) if kind in _CONTAINERS else None
+        if message is not None and not expects_error(method, call):
+            yield Found(call, message)
+    yield from _called(subject)
+
+
+def _wrong_arguments(subject: Subject, method: Method, call: ast.Call, kind: str | None) -> str | None:
+    given = call.args
+    if kind == "Sequential":
+        if len(given) == 1 and isinstance(given[0], _SEQUENCES):
+            return "nn.Sequential takes the modules themselves: write nn.Sequential(*[...])"
+        if len(given) == 1 and isinstance(given[0], (ast.Dict, ast.DictComp)):
+            return "nn.Sequential takes no dict: write nn.Sequential(OrderedDict({...}))"
+        return _no_module(subject, method, given, "nn.Sequential")
+    starred = any(isinstance(each, ast.Starred) for each in given)
+    if len(given) > 1 and not starred:
+        return f"nn.{kind} takes one {'list' if kind == 'ModuleList' else 'dict'} of modules, not several arguments"
+    if kind == "ModuleList" and len(given) == 1:
+        if subject.reads.is_module(given[0], method) and _has_no_elements(subject, method, given[0]):
+            return "nn.ModuleList takes a list of modules, not a module"
+        if isinstance(given[0], (ast.List, ast.Tuple)):
+            return _no_module(subject, method, given[0].elts, "nn.ModuleList")
+        if isinstance(given[0], ast.ListComp):
+            return _no_module(subject, method, [given[0].elt], "nn.ModuleList")
+    if kind == "ModuleDict" and len(given) == 1 and isinstance(given[0], ast.Dict):
+        if any(isinstance(key, ast.Constant) and not isinstance(key.value, str) for key in given[0].keys):
+            return "the keys of an nn.ModuleDict are strings: write str(key)"
+        return _no_module(subject, method, given[0].values, "nn.ModuleDict")
+    return None
+
+
+def _has_no_elements(subject: Subject, method: Method, node: ast.expr) -> bool:
+    made = subject.reads.made(node, method)
+    names = [subject.reads.torch_class(each.func) for each in made]
+    return all(name is not None and name not in (*_CONTAINERS, "ParameterList", "ParameterDict") for name in names)
+
+
+def _no_module(subject: Subject, method: Method, elements: list[ast.expr], container: str) -> str | None:
+    """What is said of an element that certainly is no module."""
+    for each in elements:
+        if isinstance(each, (ast.List, ast.ListComp, ast.Tuple)):
+            return f"an element of {container} is a list; nest a container: nn.ModuleList([...])"
+        if isinstance(each, ast.Lambda):
+            return f"an element of {container} is a function, which is no module"
+        if not isinstance(each, (ast.Name, ast.Attribute)):
+            continue
+        first = ast.unparse(each).partition(".")[0]
+        if first in method.values or first in method.parameters:
+            continue
+        path = subject.reads.path_of(each) or ""
+        if path.startswith("torch.nn.functional."):
+            return f"an element of {container} is the function {ast.unparse(each)}; nn has modules for these"
+        if subject.reads.torch_class(each):
+            return f"an element of {container} is the class {ast.unparse(each)}; call it: {ast.unparse(each)}()"
+    return None
+
+
+def _called(subject: Subject) -> Iterator[Found]:
+    """`self.layers(x)`, where that certainly is a ModuleList or ModuleDict."""
+    facts = subject.facts
+    lists = {name for name, stores in facts.stored.items() if all(_is_list(subject, each.value) for each in stores)}
+    for name in sorted(lists - set(facts.methods)):
+        for method, call in facts.calls_of(name):
+            if attribute_of(call.func, method.receiver) != name or not subject.is_module or expects_error(method, call):
+                continue
+            kind = subject.reads.torch_class(facts.stores_of(name)[0].value.func)  # type: ignore[union-attr]
+            yield Found(call, f"`self.{name}` is an nn.{kind}, which cannot be called; call its elements", name)
+
+
+def _is_list(subject: Subject, value: ast.expr | None) -> bool:
+    return isinstance(value, ast.Call) and subject.reads.torch_class(value.func) in ("ModuleList", "ModuleDict")
+
+
+RULE = Rule(
+    code="MG109",
+    name="container-misuse",
+    severity="error",
+    summary="A container of modules is given what it refuses, or is called.",
+    why="""\
+`nn.Sequential` takes modules as its arguments, `nn.ModuleList` and `nn.ModuleDict` one list or dict of them;
+functions, classes, nested lists and keys that are no strings raise a TypeError. A ModuleList or ModuleDict has no
+`forward`: calling it raises a NotImplementedError.
+""",
+    find=find,
+    invalid=(
+        Invalid(
+            """\
+import torch.nn.functional as F
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Sequential([nn.Linear(8, 8), nn.ReLU()])
+        self.b = nn.ModuleList(nn.Linear(8, 8), nn.ReLU())
+        self.c = nn.ModuleList([nn.Linear(8, 8), F.relu])
+        self.d = nn.Sequential(nn.Linear(8, 8), nn.ReLU)
+        self.e = nn.ModuleList([nn.ReLU(), [nn.ReLU()]])
+        self.f = nn.ModuleDict({1: nn.ReLU()})
+""",
+            (7, 8, 9, 10, 11, 12),
+        ),
+        Invalid(
+            """\
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(8, 8)])
+
+    def forward(self, x):
+        return self.layers(x)
+""",
+            (9,),
+        ),
+    ),
+    valid=(
+        Valid(
+            """\
+from collections import OrderedDict
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self, blocks, act=nn.ReLU):
+        super().__init__()
+        self.a = nn.Sequential(*[nn.Linear(8, 8)])
+        self.b = nn.Sequential(OrderedDict([("a", nn.Linear(8, 8))]))
+        self.c = nn.ModuleList(blocks)
+        self.d = nn.ModuleDict([["a", nn.ReLU()]])
+        self.e = nn.ModuleList(nn.Sequential(nn.ReLU(), nn.ReLU()))
+        self.f = nn.ModuleList([None, act()])
+
+    def forward(self, x):
+        return self.c[0](x)
+""",
+            "what torch takes",
+        ),
+        Valid(
+            """\
+import pytest
+from torch import nn
+
+class TestNet:
+    def test_list(self):
+        with pytest.raises(TypeError):
+            nn.Sequential([nn.ReLU()])
+""",
+            "the error is expected",
+        ),
+    ),
+)

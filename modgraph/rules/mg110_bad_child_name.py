@@ -1,0 +1,132 @@
+"""MG110: names that a submodule, parameter or buffer cannot have: with a dot, empty, or taken."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from modgraph.rules import known
+from modgraph.rules.facts import Method, attribute_of, expects_error
+from modgraph.rules.rule import Found, Invalid, Rule, Valid
+from modgraph.rules.subject import Subject
+
+_REGISTERING = ("add_module", "register_module", "register_buffer", "register_parameter")
+_TAKEN = known.MODULE_METHODS | known.OTHER_NAMES
+
+
+def find(subject: Subject) -> Iterator[Found]:
+    for method, call in subject.calls_of(*_REGISTERING):
+        name = call.args[0] if call.args else next((k.value for k in call.keywords if k.arg == "name"), None)
+        if name is None or not _is_a_modules(subject, method, call) or expects_error(method, call):
+            continue
+        own = attribute_of(call.func, method.receiver) is not None
+        problem = _problem(name, {*_TAKEN, *subject.facts.methods} if own else _TAKEN)
+        if problem is not None and subject.is_module:
+            yield Found(call, f"{problem}: torch raises a KeyError")
+    for method, call in subject.calls_of("setattr"):
+        if len(call.args) == 3 and isinstance(call.args[0], ast.Name) and call.args[0].id == method.receiver:
+            problem = _problem(call.args[1], ())
+            if problem is None or not subject.reads.is_module(call.args[2], method) or not subject.is_module:
+                continue
+            yield Found(
+                call,
+                f"{problem}: it is registered under a name that no look-up finds, and such are its keys",
+                severity="warning",
+            )
+    for method, call in subject.calls_of("ModuleDict"):
+        if subject.reads.torch_class(call.func) == "ModuleDict" and not expects_error(method, call):
+            yield from _keys(call)
+
+
+def _keys(call: ast.Call) -> Iterator[Found]:
+    if len(call.args) != 1 or not isinstance(call.args[0], ast.Dict):
+        return
+    for key in call.args[0].keys:
+        problem = _problem(key, _TAKEN | known.DICT_NAMES) if key is not None else None
+        if key is not None and problem is not None:
+            yield Found(key, f"{problem}: torch raises a KeyError")
+
+
+def _is_a_modules(subject: Subject, method: Method, call: ast.Call) -> bool:
+    """It is a method of this module, or of one that is made here."""
+    if attribute_of(call.func, method.receiver) is not None:
+        return call.func.attr not in subject.facts.methods  # type: ignore[attr-defined]
+    return isinstance(call.func, ast.Attribute) and subject.reads.is_module(call.func.value, method)
+
+
+def _problem(name: ast.expr, taken: frozenset[str] | set[str] | tuple[str, ...]) -> str | None:
+    if isinstance(name, ast.Constant) and isinstance(name.value, str):
+        if not name.value:
+            return "the name is empty"
+        if "." in name.value:
+            return f"the name {name.value!r} has a dot"
+        return f"the name {name.value!r} is taken by the class" if name.value in taken else None
+    if any("." in part for part in _literal_parts(name)):
+        return "the name has a dot"
+    return None
+
+
+def _literal_parts(node: ast.expr) -> Iterator[str]:
+    """Text that certainly stands in the name."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+    elif isinstance(node, ast.JoinedStr):
+        yield from (
+            each.value for each in node.values if isinstance(each, ast.Constant) and isinstance(each.value, str)
+        )
+    elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        yield from _literal_parts(node.left)
+        yield from _literal_parts(node.right)
+
+
+RULE = Rule(
+    code="MG110",
+    name="bad-child-name",
+    severity="error",
+    summary="A submodule, parameter or buffer gets a name with a dot, an empty one, or one that is taken.",
+    why="""\
+Names of submodules are parts of paths: `add_module`, `register_buffer` and `nn.ModuleDict` raise a KeyError for a
+name with a dot, for an empty one, and for one that the class has already (`forward`, `type`, `keys` of a ModuleDict).
+`setattr(self, "a.b", module)` is worse: it registers a child that no look-up finds, whose keys in the state dict read
+as if there were a module `a`.
+""",
+    find=find,
+    invalid=(
+        Invalid(
+            """\
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self, depth):
+        super().__init__()
+        for i in range(depth):
+            self.add_module(f"layer.{i}", nn.Linear(8, 8))
+        self.add_module("", nn.Linear(8, 8))
+        self.add_module("forward", nn.Linear(8, 8))
+        self.heads = nn.ModuleDict({"type": nn.Linear(8, 2), "a.b": nn.Linear(8, 2)})
+        setattr(self, "tail.last", nn.Linear(8, 2))
+        body = nn.Sequential()
+        body.add_module("conv" + ".0", nn.Conv2d(3, 8, 3))
+""",
+            (7, 8, 9, 10, 10, 11, 13),
+        ),
+    ),
+    valid=(
+        Valid(
+            """\
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self, depth, name):
+        super().__init__()
+        for i in range(depth):
+            self.add_module(f"layer{i}", nn.Linear(8, 8))
+            setattr(self, f"{name}_{i}", nn.Linear(8, 8))
+        self.heads = nn.ModuleDict({"kind": nn.Linear(8, 2)})
+        self.add_module(name.replace(".", "_"), nn.Linear(8, 8))
+        setattr(self, "note.text", "a plain value")
+""",
+            "names without dots; a plain value",
+        ),
+    ),
+)

@@ -1,0 +1,96 @@
+"""MG124: a module as an attribute of the class: one for all instances, registered in none."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from modgraph.rules import known
+from modgraph.rules.rule import Found, Invalid, Rule, Valid
+from modgraph.rules.subject import Subject
+
+
+def find(subject: Subject) -> Iterator[Found]:
+    for statement in subject.facts.body_assigns:
+        value = statement.value
+        if value is None or isinstance(value, ast.Constant):
+            continue
+        made = [each for each in _elements(value) if isinstance(each, ast.Call) and _is_stateful(subject, each)]
+        if not made or not subject.is_module:
+            continue
+        target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
+        name = ast.unparse(target)
+        yield Found(
+            statement,
+            f"`{name}` is made once, for the class: all instances share it and none has it among its submodules; "
+            "make it in __init__",
+            name,
+        )
+
+
+def _elements(node: ast.expr) -> list[ast.expr]:
+    return node.elts if isinstance(node, (ast.List, ast.Tuple)) else [node]
+
+
+def _is_stateful(subject: Subject, call: ast.Call) -> bool:
+    name = subject.reads.torch_class(call.func)
+    if name is None:
+        return subject.reads.is_module_class(call.func) is True
+    if name in known.CONTAINERS:
+        return any(isinstance(each, ast.Call) and _is_stateful(subject, each) for each in _below(call))
+    return name not in known.STATELESS
+
+
+def _below(call: ast.Call) -> Iterator[ast.expr]:
+    for each in call.args:
+        yield from _elements(each)
+
+
+RULE = Rule(
+    code="MG124",
+    name="class-level-module",
+    severity="info",
+    summary="A module is an attribute of the class, not of its instances.",
+    why="""\
+A module that is made in the body of a class exists once. All instances share it, and it is registered in none of
+them: no parameters, no place in the state dict, not moved by `to()`.
+
+Make it in `__init__`.
+""",
+    find=find,
+    default=False,
+    invalid=(
+        Invalid(
+            """\
+from torch import nn
+
+class Net(nn.Module):
+    head = nn.Linear(8, 2)
+    drops = [nn.Dropout(0.1)]
+    body = nn.Sequential(nn.Linear(8, 8), nn.ReLU())
+
+    def forward(self, x):
+        return self.head(self.body(x))
+""",
+            (4, 5, 6),
+        ),
+    ),
+    valid=(
+        Valid(
+            """\
+from torch import nn
+
+class Net(nn.Module):
+    head: nn.Linear
+    kind = nn.Linear
+    act = nn.ReLU()
+    __constants__ = ["head"]
+
+    def __init__(self):
+        super().__init__()
+        self.head = self.kind(8, 2)
+""",
+            "an annotation; the class itself; nothing to share",
+        ),
+    ),
+)

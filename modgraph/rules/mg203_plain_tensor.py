@@ -1,0 +1,208 @@
+"""MG203: a tensor as a plain attribute that `forward` computes with: it is not moved and not saved."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TypeGuard
+
+from modgraph.findings import Fix
+from modgraph.rules.edits import between, end_of, replace, start_of
+from modgraph.rules.facts import Store, attribute_of, is_unconditional
+from modgraph.rules.rule import Found, Invalid, Rule, Valid
+from modgraph.rules.subject import Subject
+
+_MAKING = frozenset(
+    [
+        "torch.tensor",
+        "torch.as_tensor",
+        "torch.from_numpy",
+        "torch.zeros",
+        "torch.ones",
+        "torch.full",
+        "torch.empty",
+        "torch.eye",
+        "torch.arange",
+        "torch.linspace",
+        "torch.logspace",
+        "torch.rand",
+        "torch.randn",
+        "torch.randint",
+        "torch.randperm",
+        "torch.stack",
+        "torch.cat",
+        "torch.tril",
+        "torch.triu",
+        "torch.diag",
+        "torch.meshgrid",
+        "torch.Tensor",
+        "torch.FloatTensor",
+        "torch.LongTensor",
+        "torch.hann_window",
+        "torch.hamming_window",
+    ]
+)
+_SAME = frozenset(
+    ("float", "double", "half", "long", "int", "bool", "view", "reshape", "unsqueeze", "squeeze", "repeat")
+)
+_READING = frozenset(
+    ("to", "cuda", "item", "tolist", "numpy", "cpu", "type_as", "size", "shape", "numel", "dim", "device")
+)
+"""What is asked of a tensor where its device does not matter, or is minded."""
+
+
+def find(subject: Subject) -> Iterator[Found]:
+    facts = subject.facts
+    if "forward" not in facts.methods:
+        return
+    for name, stores in facts.stored.items():
+        store = stores[0]
+        if len(stores) > 1 or store.method.name != "__init__" or not _makes_a_tensor(subject, store.value):
+            continue
+        if any(change.name == name for change in facts.changes) or not _is_computed_with(subject, name):
+            continue
+        if subject.is_module and not _is_registered(subject, name):
+            yield Found(
+                store.statement,
+                f"`self.{name}` is a plain tensor: to() leaves it where it is, state_dict() does not have it; "
+                f'use self.register_buffer("{name}", ...)',
+                name,
+                fix=_fix(subject, store),
+            )
+
+
+def _makes_a_tensor(subject: Subject, value: ast.expr | None) -> bool:
+    while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in _SAME:
+        if not isinstance(value.func.value, ast.Call):
+            return False
+        value = value.func.value
+    if not isinstance(value, ast.Call) or subject.reads.path_of(value.func) not in _MAKING:
+        return False
+    if any(keyword.arg in ("device", None) for keyword in value.keywords):
+        return False
+    return not (value.args and isinstance(value.args[0], (ast.Constant, ast.UnaryOp)) and _is_scalar(subject, value))
+
+
+def _is_scalar(subject: Subject, call: ast.Call) -> bool:
+    """`torch.tensor(0.5)`: a number, which goes with tensors on any device."""
+    return subject.reads.path_of(call.func) in ("torch.tensor", "torch.as_tensor")
+
+
+def _is_computed_with(subject: Subject, name: str) -> bool:
+    """`forward`, or a method it calls, uses the tensor as it is; nowhere is it moved."""
+    used = False
+    for method in subject.facts.methods.values():
+        for node in ast.walk(method.node):
+            if (
+                isinstance(node, ast.Attribute)
+                and node.attr in _READING
+                and attribute_of(node.value, method.receiver) == name
+            ):
+                return False
+            if _turns_into_number(node) and any(attribute_of(a, method.receiver) == name for a in node.args):
+                return False
+    for method in subject.facts.reached("forward"):
+        if method.name != "__init__":
+            nodes = ast.walk(method.node)
+            used = used or any(attribute_of(node, method.receiver) == name for node in nodes)
+    return used
+
+
+def _turns_into_number(node: ast.AST) -> TypeGuard[ast.Call]:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("int", "float", "len")
+
+
+def _is_registered(subject: Subject, name: str) -> bool:
+    calls = subject.facts.calls_of("register_buffer", "register_parameter", "setattr", "_apply")
+    return any(
+        (call.args and isinstance(call.args[0], ast.Constant) and call.args[0].value == name)
+        or any(isinstance(each, ast.Constant) and each.value == name for each in call.args)
+        for _, call in calls
+    )
+
+
+def _fix(subject: Subject, store: Store) -> Fix | None:
+    statement = store.statement
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1 or store.value is None:
+        return None
+    if not is_unconditional(store.method, statement):
+        return None
+    value = between(subject, start_of(subject, store.value), end_of(subject, store.value))
+    text = f'{store.method.receiver}.register_buffer("{store.name}", {value})'
+    return Fix("register the buffer", (replace(subject, statement, text),))
+
+
+RULE = Rule(
+    code="MG203",
+    name="plain-tensor",
+    severity="warning",
+    summary="A tensor that `forward` computes with is a plain attribute.",
+    why="""\
+A tensor assigned to an attribute is neither parameter nor buffer: `model.to("cuda")` leaves it on the CPU, where the
+first operation with it raises, `half()` does not cast it, and the state dict does not have it.
+
+Use `self.register_buffer("name", tensor)`; with `persistent=False` it stays out of the state dict.
+""",
+    find=find,
+    default=False,
+    invalid=(
+        Invalid(
+            """\
+import torch
+from torch import nn
+
+class Norm(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.mean = torch.tensor([0.5, 0.5, 0.5]).view(1, 3, 1, 1)
+        self.steps = torch.arange(8)
+
+    def forward(self, x):
+        return self._shift(x) * self.steps
+
+    def _shift(self, x):
+        return x - self.mean
+""",
+            (7, 8),
+            """\
+import torch
+from torch import nn
+
+class Norm(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("mean", torch.tensor([0.5, 0.5, 0.5]).view(1, 3, 1, 1))
+        self.register_buffer("steps", torch.arange(8))
+
+    def forward(self, x):
+        return self._shift(x) * self.steps
+
+    def _shift(self, x):
+        return x - self.mean
+""",
+        ),
+    ),
+    valid=(
+        Valid(
+            """\
+import torch
+from torch import nn
+
+class Norm(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = torch.tensor(0.5)
+        self.mean = torch.zeros(3)
+        self.cache = None
+        self.state = torch.zeros(3)
+        self.start = torch.zeros(3)
+        self.register_buffer("std", torch.ones(3))
+
+    def forward(self, x):
+        self.state = x
+        return (x - self.mean.to(x.device)) * self.scale / self.std + self.state
+""",
+            "a number; moved in forward; scratch state; unused; a buffer",
+        ),
+    ),
+)

@@ -1,0 +1,354 @@
+"""What a name in a file means, followed through imports into other files; which classes are modules.
+
+Files are found where the project lies and on Python's path, and read, never imported. A class of which nothing can be
+found is no module, unless the configuration or the list of well-known bases says so: the check does not guess.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import sys
+from collections.abc import Callable, Collection, Iterator
+
+from modgraph.rules import known
+from modgraph.source.files import decode
+from modgraph.source.summaries import Summary, summarize
+
+MAX_STEPS = 40
+"""Imports and bases followed for one name; more is a cycle."""
+
+MAX_TREES = 8
+"""Parsed files kept for further questions."""
+
+MAX_BODY = 20_000
+"""Characters of a function's text that are looked at."""
+_NEXT = re.compile(r"^(?:def|class|@)", re.MULTILINE)
+_CONTAINER = re.compile(
+    r"(?:return|=|else|or)\s*(?:[\[{(]|(?:list|tuple|dict|set|OrderedDict|collections\.\w+|deque)\()"
+)
+_DEF = re.compile(r"def[ \t]+(\w+)")
+
+
+class Costly(Exception):  # noqa: N818 - not a mistake of anybody's
+    """A class would have to be interpreted, and whoever asked would rather look for the answer elsewhere first."""
+
+
+class Project:
+    """The files in reach of a check, and what their classes derive from."""
+
+    def __init__(
+        self,
+        module_bases: Collection[str] = (),
+        path: list[str] | None = None,
+        hidden_names: Collection[str] = (),
+        strict: bool = False,
+    ) -> None:
+        self.module_bases = frozenset(module_bases)
+        self.path = sys.path if path is None else path
+        self.hidden_names = frozenset(hidden_names)
+        """Words in names of attributes that say, beside the usual ones, that modules are hidden on purpose."""
+        self.strict = strict
+        """What is only possible is reported too."""
+        self.reluctant = False
+        """`Costly` is raised where a class would have to be interpreted."""
+        self.believed: dict[str, None] = {}
+        """Import paths of classes of which no file is found and that are taken for modules."""
+        self.read: dict[str, None] = {}
+        """Files that were asked for while the present file is checked, those too that are not there: its findings
+        depend on them."""
+        self._summaries: dict[str, Summary | None] = {}
+        self._files: dict[tuple[str, str], str | None] = {}
+        self._roots: dict[str, tuple[str, ...]] = {}
+        self._modules: dict[tuple[str, str], tuple[bool | None, dict[str, None]]] = {}
+        """With the files that the answer depends on."""
+        self._trees: dict[str, ast.Module | None] = {}
+        self._texts: dict[str, str] = {}
+        """Of the file that is checked now: it may not be on disk as it is."""
+        self._defined: dict[str, frozenset[str]] = {}
+        self._answers: dict[tuple[str, str, str], tuple[bool, dict[str, None]]] = {}
+
+    def add(self, file: str, summary: Summary, tree: ast.Module | None = None, text: str | None = None) -> None:
+        """A file that is checked, so that it need not be read again."""
+        self._texts = {os.path.abspath(file): text} if text is not None else {}
+        self._defined.pop(os.path.abspath(file), None)
+        self._summaries[os.path.abspath(file)] = summary
+        if tree is not None:
+            self._keep(os.path.abspath(file), tree)
+
+    def summary(self, file: str) -> Summary | None:
+        """Of a file by its absolute path; None where it is no Python that can be read."""
+        self.read[file] = None
+        if file not in self._summaries:
+            self._summaries[file] = _summary(file)
+        return self._summaries[file]
+
+    def text(self, file: str) -> str | None:
+        """What a file holds; None where it cannot be read."""
+        self.read[file] = None
+        if file in self._texts:
+            return self._texts[file]
+        try:
+            with open(file, "rb") as handle:
+                return decode(handle.read())
+        except (OSError, SyntaxError, ValueError):
+            return None
+
+    def function(self, file: str, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+        """A function at the top of a file, the last of that name."""
+        tree = self._tree(file)
+        found = None
+        for node in tree.body if tree is not None else ():
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == name:
+                found = node
+        return found
+
+    def class_node(self, file: str, qualname: str) -> ast.ClassDef | None:
+        """A class by its qualified name, the last one of that name."""
+        tree = self._tree(file)
+        body: list[ast.stmt] = tree.body if tree is not None else []
+        found: ast.ClassDef | None = None
+        for name in qualname.split("."):
+            found = next(
+                (each for each in reversed(body) if isinstance(each, ast.ClassDef) and each.name == name), None
+            )
+            if found is None:
+                return None
+            body = found.body
+        return found
+
+    def may_make_containers(self, file: str, summary: Summary, name: str) -> bool:
+        """Whether a name may be a function that gives a list or dict, by the look of the text of the file it is
+        imported from: nothing is parsed for it."""
+        if name in summary.classes:
+            return False
+        first, _, rest = name.partition(".")
+        if name in summary.functions or first not in summary.imports:
+            return name in summary.functions or first in summary.aliases or bool(summary.stars)
+        module, attribute, level = summary.imports[first]
+        home = self.find_file(file, module, level)
+        last = (rest or attribute).rpartition(".")[2]
+        if home is None or not last or (rest and attribute):
+            return home is not None and bool(last) and not (attribute or last)[0].isupper()
+        text = self.text(home) or ""
+        defined = re.search(rf"^(def|class)[ \t]+{re.escape(last)}\b", text, re.MULTILINE)
+        if defined is None:
+            return not last[0].isupper()
+        body = text[defined.start() : defined.start() + MAX_BODY]
+        end = _NEXT.search(body, 1)
+        return defined[1] == "def" and _CONTAINER.search(body, 0, end.start() if end else len(body)) is not None
+
+    def functions_named(self, file: str) -> frozenset[str]:
+        """Names after `def` anywhere in a file, by its text alone."""
+        self.read[file] = None
+        if file not in self._defined:
+            self._defined[file] = frozenset(_DEF.findall(self.text(file) or ""))
+        return self._defined[file]
+
+    def _tree(self, file: str) -> ast.Module | None:
+        self.read[file] = None
+        if file not in self._trees:
+            self._keep(file, _parsed(file))
+        return self._trees[file]
+
+    def _keep(self, file: str, tree: ast.Module | None) -> None:
+        while len(self._trees) >= MAX_TREES:
+            del self._trees[next(iter(self._trees))]
+        self._trees[file] = tree
+
+    def answered(self, key: tuple[str, str, str], ask: Callable[[], bool]) -> bool:
+        """The answer to a question on a function (file, name, question), asked once; one that leads back to itself is
+        answered with no."""
+        if key not in self._answers:
+            outer, self.read = self.read, {}
+            self._answers[key] = (False, {})
+            try:
+                self._answers[key] = (ask(), self.read)
+            finally:
+                self.read = outer
+        answer, files = self._answers[key]
+        self.read.update(files)
+        return answer
+
+    # ---- files -------------------------------------------------------------------------------------------------------
+
+    def find_file(self, importer: str, module: str, level: int) -> str | None:
+        """The file of a module as an import statement in the file `importer` names it."""
+        if level:
+            folder = os.path.dirname(importer)
+            for _ in range(level - 1):
+                folder = os.path.dirname(folder)
+            return self._in_folder(folder, module, own=True)
+        own = os.path.dirname(importer)
+        if own not in self._roots:
+            self._roots[own] = roots(importer)
+        for folder in self._roots[own]:
+            found = self._in_folder(folder, module, own=True)
+            if found is not None:
+                return found
+        for folder in self.path:
+            found = self._in_folder(folder or os.curdir, module, own=False)
+            if found is not None:
+                return found
+        return None
+
+    def _in_folder(self, folder: str, module: str, *, own: bool) -> str | None:
+        """`own`: the folder is the project's, and the file may be there tomorrow if it is not today."""
+        key = (folder, module)
+        if key not in self._files:
+            found = next((os.path.abspath(each) for each in _options(folder, module) if os.path.isfile(each)), None)
+            self._files[key] = found
+        found = self._files[key]
+        if found is None and own:
+            self.read.update(dict.fromkeys(_options(folder, module)))
+        return found
+
+    # ---- names -------------------------------------------------------------------------------------------------------
+
+    def absolute(self, summary: Summary, name: str) -> str | None:
+        """The import path of a dotted name as far as the import statements of its file say: "nn.Linear" is
+        "torch.nn.Linear". None for a name that no absolute import binds."""
+        first, _, rest = name.partition(".")
+        seen = 0
+        while first in summary.aliases and first not in summary.imports and seen < MAX_STEPS:
+            name = f"{summary.aliases[first]}.{rest}" if rest else summary.aliases[first]
+            first, _, rest = name.partition(".")
+            seen += 1
+        bound = summary.imports.get(first)
+        if bound is None or bound[2]:
+            return None
+        module, attribute, _ = bound
+        return ".".join(part for part in (module, attribute, rest) if part)
+
+    def homes(self, file: str, name: str, steps: int = MAX_STEPS) -> Iterator[tuple[str, str]]:
+        """Where a dotted name of a file is defined: (file, qualified name), or ("", import path) where no file is
+        found for it."""
+        summary = self.summary(file)
+        if summary is None or steps <= 0:
+            return
+        if name in summary.classes or name in summary.functions:
+            yield file, name
+            return
+        first, _, rest = name.partition(".")
+        if first in summary.imports:
+            module, attribute, level = summary.imports[first]
+            yield from self._imported(file, module, ".".join(p for p in (attribute, rest) if p), level, steps - 1)
+        elif first in summary.aliases:
+            alias = summary.aliases[first]
+            yield from self.homes(file, f"{alias}.{rest}" if rest else alias, steps - 1)
+        else:
+            for module, level in summary.stars:
+                yield from self._imported(file, module, name, level, steps - 1)
+
+    def _imported(self, importer: str, module: str, name: str, level: int, steps: int) -> Iterator[tuple[str, str]]:
+        """What `from module import name` gives, `name` dotted; a part of it may be a module itself."""
+        if not level and known.torch_class(f"{module}.{name}"):
+            yield "", f"{module}.{name}"
+            return
+        parts = name.split(".") if name else []
+        for taken in range(len(parts) - 1, -1, -1):
+            path = ".".join(part for part in (module, *parts[:taken]) if part)
+            home = self.find_file(importer, path, level)
+            if home is not None:
+                yield from self.homes(home, ".".join(parts[taken:]), steps)
+                return
+        if not level:
+            yield "", f"{module}.{name}" if name else module
+
+    # ---- classes -----------------------------------------------------------------------------------------------------
+
+    def is_module(self, file: str, name: str, steps: int = MAX_STEPS) -> bool | None:
+        """Whether the dotted name is, in that file, a class derived from `nn.Module`; None where it is not known."""
+        key = (file, name)
+        if key not in self._modules:
+            outer, self.read = self.read, {}
+            self._modules[key] = (False, {})  # a class that is, by mistake, its own base is none
+            try:
+                self._modules[key] = (self._is_module(file, name, steps), self.read)
+            except BaseException:
+                del self._modules[key]
+                raise
+            finally:
+                self.read = outer
+        answer, files = self._modules[key]
+        self.read.update(files)
+        return answer
+
+    def _is_module(self, file: str, name: str, steps: int) -> bool | None:
+        unknown = False
+        found = False
+        for home, qualname in self.homes(file, name, steps):
+            found = True
+            answer = self._derives(home, qualname, steps) if home else self.is_module_path(qualname)
+            if answer:
+                return True
+            unknown = unknown or answer is None
+        if not found or unknown:
+            return True if self._is_named(name) else None
+        return False
+
+    def _derives(self, file: str, qualname: str, steps: int) -> bool | None:
+        summary = self.summary(file)
+        bases = summary.classes.get(qualname) if summary is not None else None
+        if bases is None:
+            return False  # a function
+        answers = [self._base(file, qualname, base, steps - 1) for base in bases if base]
+        if any(answers):
+            return True
+        return None if None in answers or "" in bases else False
+
+    def _base(self, file: str, qualname: str, base: str, steps: int) -> bool | None:
+        if steps <= 0:
+            return None
+        outer = qualname.rpartition(".")[0]
+        summary = self.summary(file)
+        if outer and summary is not None and f"{outer}.{base}" in summary.classes:
+            return self.is_module(file, f"{outer}.{base}", steps)
+        return self.is_module(file, base, steps)
+
+    def is_module_path(self, path: str) -> bool | None:
+        """The same for an import path of which no file was found."""
+        if known.torch_class(path):
+            return True
+        if path in known.WELL_KNOWN_BASES or self._is_named(path):
+            self.believed[path] = None
+            return True
+        if path.partition(".")[0] in known.NO_MODULES or path in ("object", "builtins.object"):
+            return False
+        return None
+
+    def _is_named(self, name: str) -> bool:
+        return name in self.module_bases or name.rpartition(".")[2] in self.module_bases
+
+
+def _options(folder: str, module: str) -> tuple[str, str]:
+    """The files that a module of a folder may be."""
+    base = os.path.join(folder, *module.split(".")) if module else folder
+    return os.path.join(base, "__init__.py"), f"{base}.py"
+
+
+def roots(file: str) -> tuple[str, ...]:
+    """Folders from which a file's own project is imported: above its packages, and `src` beside it."""
+    folder = os.path.dirname(os.path.abspath(file))
+    while os.path.isfile(os.path.join(folder, "__init__.py")):
+        above = os.path.dirname(folder)
+        if above == folder:
+            break
+        folder = above
+    own = os.path.dirname(os.path.abspath(file))
+    here = os.getcwd()
+    return tuple(dict.fromkeys((folder, own, here, os.path.join(here, "src"))))
+
+
+def _summary(file: str) -> Summary | None:
+    tree = _parsed(file)
+    return None if tree is None else summarize(tree)
+
+
+def _parsed(file: str) -> ast.Module | None:
+    try:
+        with open(file, "rb") as handle:
+            return ast.parse(decode(handle.read()))
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return None

@@ -1,0 +1,235 @@
+"""One file after the other: read, looked up, checked, mended, written."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from modgraph.config import Config, Configs
+from modgraph.rules.check import check_text, syntax_error
+from modgraph.rules.names import Costly, Project
+from modgraph.rules.options import CheckOptions
+from modgraph.rules.outcomes import Change, Failure, Outcome
+from modgraph.rules.registry import SYNTAX_ERROR, meant, selected
+from modgraph.rules.rule import Rule
+from modgraph.source.files import decode, encoding_of, is_excluded
+
+if TYPE_CHECKING:
+    from modgraph.findings import Finding
+    from modgraph.rules.results_cache import ResultsCache
+
+MAX_BYTES = 8_000_000
+"""Larger files are data; parsing one would take gigabytes."""
+
+
+ALWAYS_KEPT_FROM = 8
+"""Files from which on all results are kept; of fewer, only where a class had to be interpreted."""
+
+
+class Settings:
+    """What holds for the files under one configuration."""
+
+    def __init__(self, config: Config, options: CheckOptions) -> None:
+        self.config = config
+        select = config.select if options.select is None else options.select
+        extend = (*config.extend_select, *options.extend_select) if options.select is None else options.extend_select
+        try:
+            self.rules: Sequence[Rule] = selected(select, extend, (*config.ignore, *options.ignore))
+            self._ignored = {
+                pattern: frozenset(rule.code for word in words for rule in meant(word))
+                for pattern, words in config.per_file_ignores.items()
+            }
+        except Exception as error:
+            if config.file is not None and options.select is None and not options.ignore:
+                error.file = config.file  # type: ignore[attr-defined]
+            raise
+        self.project = Project(config.module_bases, hidden_names=config.hidden_names, strict=options.strict)
+        self._text = repr(
+            (sorted(rule.code for rule in self.rules), config.module_bases, config.hidden_names, options.strict)
+        )
+
+    def ignored(self, path: str) -> frozenset[str]:
+        """Codes that are not reported for a file."""
+        found: frozenset[str] = frozenset()
+        for pattern, codes in self._ignored.items():
+            if is_excluded(os.path.relpath(path, self.config.folder), (pattern,)):
+                found |= codes
+        return found
+
+    def text(self, path: str) -> str:
+        """What findings in the file depend on beside files; the same text, the same findings."""
+        return self._text + repr(sorted(self.ignored(path)))
+
+
+class Checker:
+    """Checks files in this process."""
+
+    def __init__(self, options: CheckOptions) -> None:
+        self.options = options
+        self.configs = Configs(options.isolated)
+        self._settings: dict[int, Settings] = {}
+        self._cache: ResultsCache | None = None
+
+    def settings(self, path: str) -> Settings:
+        """Raises ConfigError where the configuration of the file cannot be used."""
+        config = self.configs.of(path)
+        key = id(config)  # configurations live as long as `configs`, which hands out one for many folders
+        if key not in self._settings:
+            self._settings[key] = Settings(config, self.options)
+        return self._settings[key]
+
+    # ---- kept from earlier runs --------------------------------------------------------------------------------------
+
+    def cached(self, files: Iterable[tuple[str, str]]) -> dict[str, Outcome]:
+        """What is known of files, by their absolute paths."""
+        known: dict[str, Outcome] = {}
+        cache = self._results()
+        if cache is not None:
+            for shown, path in files:
+                findings = cache.get(path, shown, self.settings(path).text(path))
+                if findings is not None:
+                    known[path] = Outcome(findings)
+        return known
+
+    def keep(self, outcomes: Mapping[str, Outcome]) -> None:
+        """Keeps what was found for later runs, where it took some time."""
+        worth = {path: found for path, found in outcomes.items() if found.depends is not None and found.change is None}
+        if len(outcomes) <= ALWAYS_KEPT_FROM and "libcst" not in sys.modules:
+            return
+        cache = self._results() if worth else None
+        if cache is None:
+            return
+        for path, found in worth.items():
+            cache.put(path, self.settings(path).text(path), found.depends or (), found.findings)
+        cache.write()
+
+    def _results(self) -> ResultsCache | None:
+        if self._cache is None and self.options.cache is not None:
+            from modgraph.rules.results_cache import ResultsCache
+
+            self._cache = ResultsCache(self.options.cache)
+        return self._cache
+
+    # ---- one file ----------------------------------------------------------------------------------------------------
+
+    def check(self, shown: str, path: str, *, lookup: bool = False) -> Outcome:
+        """Checks one file, and mends it if that is asked for. Says what went wrong, and raises nothing.
+
+        Args:
+            lookup: the findings may be in the cache, if the file has to be parsed for them.
+        """
+        try:
+            return self._check(shown, path, lookup)
+        except FileNotFoundError:  # it was there a moment ago
+            return Outcome([])
+        except OSError as error:
+            return Outcome([], failure=Failure(shown, f"cannot be read: {error.strerror or error}"))
+        except Exception as error:
+            return Outcome([], failure=defect(shown, error))
+
+    def _check(self, shown: str, path: str, lookup: bool) -> Outcome:
+        if os.path.getsize(path) > MAX_BYTES:
+            return Outcome([], failure=Failure(shown, f"is not checked: it is larger than {MAX_BYTES // 1_000_000} MB"))
+        with open(path, "rb") as handle:
+            data = handle.read()
+        try:
+            text = decode(data)
+        except SyntaxError as error:
+            return self._unreadable(error, shown, path)
+        outcome = self._looked_up(text, shown, path) if lookup else None
+        if outcome is None:
+            outcome = self.check_text(text, shown, path)
+        if outcome.change is not None and self.options.write:
+            failure = _write(path, outcome.change, encoding_of(data))
+            if failure is not None:
+                return Outcome([], failure=failure)
+        return outcome
+
+    def _looked_up(self, text: str, shown: str, path: str) -> Outcome | None:
+        """The outcome, where it takes no interpretation or the cache has it: loading that costs as much as a check of
+        one file in which nothing is suspicious."""
+        if self.options.fix != "no" or self.options.cache is None:
+            return None
+        project = self.settings(path).project
+        project.reluctant = True
+        try:
+            return self.check_text(text, shown, path)
+        except Costly:
+            return self.cached([(shown, path)]).get(path)
+        finally:
+            project.reluctant = False
+
+    def check_text(self, text: str, shown: str, path: str) -> Outcome:
+        """Checks a text that is, or might be, in that file; mends it if that is asked for."""
+        settings = self.settings(path)
+        ignored = settings.ignored(path)
+        project = settings.project
+        project.read = {}
+
+        def check(source: str) -> list[Finding]:
+            return check_text(source, shown, path, settings.rules, project, ignored)
+
+        findings = check(text)
+        depends = tuple(each for each in project.read if each != path)
+        if self.options.fix == "no" or all(finding.fix is None for finding in findings):
+            return Outcome(findings, text=text, depends=depends)
+        from modgraph.rules.mending import mend
+
+        mended = mend(text, check, unsafe=self.options.fix == "unsafe", found=findings)
+        if mended.text == text:
+            return Outcome(findings, text=text)
+        change = Change(shown, text, mended.text, mended.fixed)
+        return Outcome(list(mended.left), change=change, text=mended.text)
+
+    def _unreadable(self, error: SyntaxError, shown: str, path: str) -> Outcome:
+        settings = self.settings(path)
+        wanted = any(rule.code == SYNTAX_ERROR for rule in settings.rules)
+        if not wanted or SYNTAX_ERROR in settings.ignored(path):
+            return Outcome([], depends=())
+        return Outcome([syntax_error(error, shown)], depends=())
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Fewer collections of garbage, as little of what a check makes goes in circles; no warnings about what is read."""
+    thresholds = gc.get_threshold()
+    gc.freeze()
+    gc.set_threshold(200_000, 20, 50)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        gc.set_threshold(*thresholds)
+        gc.unfreeze()
+
+
+def defect(shown: str, error: BaseException) -> Failure:
+    """What is said where modgraph itself fails on a file."""
+    import traceback
+
+    what = f"modgraph itself failed on this file: {type(error).__name__}: {error}"[:500]
+    trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    return Failure(shown, what, "the other files were checked; --debug shows where", trace)
+
+
+def _write(path: str, change: Change, encoding: str) -> Failure | None:
+    """Puts the mended text in the file's place, whole or not at all; a link stays one."""
+    target = os.path.realpath(path)
+    temporary = os.path.join(os.path.dirname(target), f".modgraph-{os.getpid()}.tmp")
+    try:
+        data = change.after.encode(encoding)
+        with open(temporary, "wb") as handle:
+            handle.write(data)
+        os.chmod(temporary, os.stat(target).st_mode & 0o7777)
+        os.replace(temporary, target)
+    except (OSError, UnicodeEncodeError) as error:
+        if os.path.exists(temporary):
+            os.unlink(temporary)
+        return Failure(change.file, f"cannot be mended: {getattr(error, 'strerror', None) or error}")
+    return None

@@ -1,0 +1,60 @@
+"""What comes of a check: of one file an `Outcome`, of all of them a `Report`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from modgraph.findings import Finding
+
+
+class Failure(NamedTuple):
+    """A file that could not be checked or written, through no fault that a finding could name."""
+
+    file: str
+    message: str
+    hint: str | None = None
+    trace: str | None = None
+    """Of a defect of modgraph's own."""
+
+
+class Change(NamedTuple):
+    """What fixes make of a file."""
+
+    file: str
+    before: str
+    after: str
+    fixed: tuple[Finding, ...]
+
+
+class Outcome(NamedTuple):
+    """Of one file."""
+
+    findings: list[Finding]
+    failure: Failure | None = None
+    change: Change | None = None
+    text: str | None = None
+    """As it is after fixes, where a text was checked and no file."""
+    depends: tuple[str, ...] | None = None
+    """Files that the findings depend on, beside the file itself; None where they are not to be kept."""
+
+
+class Report:
+    """Of all files, findings in the order of file and place."""
+
+    def __init__(self) -> None:
+        self.findings: list[Finding] = []
+        self.files: list[str] = []
+        """That were looked at, as they are shown."""
+        self.notices: list[str] = []
+        self.failures: list[Failure] = []
+        self.changes: list[Change] = []
+
+    def add(self, file: str, outcome: Outcome) -> None:
+        """The outcome of one file."""
+        self.files.append(file)
+        self.findings.extend(outcome.findings)
+        if outcome.failure is not None:
+            self.failures.append(outcome.failure)
+        if outcome.change is not None:
+            self.changes.append(outcome.change)

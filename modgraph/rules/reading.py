@@ -1,0 +1,344 @@
+"""What an expression is, or may be, as far as the text says it: a module, a parameter, a plain container.
+
+A question that ends at a function of the project is asked of what that function returns, in whichever file it stands.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+
+from modgraph.rules import known
+from modgraph.rules.facts import Method, attribute_of
+from modgraph.rules.names import Project
+from modgraph.source.dotted_names import dotted
+from modgraph.source.summaries import Summary
+
+_MAX_DEPTH = 6
+"""Assignments and returns followed to say what an expression may be."""
+
+_BUILDERS = frozenset(
+    ("list", "tuple", "set", "frozenset", "reversed", "sorted", "deque", "iter", "enumerate", "chain")
+)
+"""Callables whose result holds what their arguments hold."""
+_MAPPINGS = frozenset(("dict", "OrderedDict", "defaultdict"))
+_THROUGH = frozenset(("zip", "map", "filter", "deepcopy", "copy"))
+
+_PLAIN = frozenset(
+    [
+        "list",
+        "tuple",
+        "set",
+        "frozenset",
+        "dict",
+        "collections.OrderedDict",
+        "collections.deque",
+        "collections.defaultdict",
+    ]
+)
+
+SAME = frozenset(
+    [
+        "to",
+        "cuda",
+        "cpu",
+        "float",
+        "half",
+        "double",
+        "bfloat16",
+        "eval",
+        "train",
+        "requires_grad_",
+        "apply",
+        "type",
+        "share_memory",
+    ]
+)
+"""Methods of a module that give the module itself."""
+
+_PARAMETERS = frozenset(("torch.nn.Parameter", "torch.nn.parameter.Parameter"))
+_WRAPPERS = ("torch.nn.utils.", "torch.jit.", "torch.compile", "torch.ao.", "torch.quantization.")
+_IN_PLACE = frozenset(("append", "extend", "insert", "add", "update", "appendleft", "setdefault"))
+
+
+class Reader:
+    """Reads expressions that stand in one class, or in one function at the top of a file."""
+
+    __slots__ = ("file", "methods", "project", "qualname", "summary")
+
+    def __init__(
+        self, project: Project, file: str, summary: Summary, methods: Mapping[str, Method], qualname: str
+    ) -> None:
+        self.project = project
+        self.file = file
+        self.summary = summary
+        self.methods = methods
+        self.qualname = qualname
+
+    # ---- names -------------------------------------------------------------------------------------------------------
+
+    def path_of(self, node: ast.expr) -> str | None:
+        """Import path of what a dotted name stands for, "torch.nn.Linear"; None for names of the file itself."""
+        name = dotted(node)
+        if name is None or name.partition(".")[0] in self.summary.classes:
+            return None
+        return self.project.absolute(self.summary, name)
+
+    def torch_class(self, node: ast.expr) -> str | None:
+        """ "Linear", where the expression names that class of `torch.nn`."""
+        path = self.path_of(node)
+        return None if path is None else known.torch_class(path)
+
+    def is_module_class(self, node: ast.expr) -> bool | None:
+        """Whether the expression names a class of modules; None where that is not known."""
+        name = dotted(node)
+        if name is None:
+            return None
+        if self.torch_class(node):
+            return True
+        nested = f"{self.qualname}.{name}"
+        local = nested if nested in self.summary.classes else name
+        return self.project.is_module(self.file, local)
+
+    # ---- what an expression certainly is -----------------------------------------------------------------------------
+
+    def is_module(self, node: ast.expr | None, method: Method, depth: int = 0) -> bool:
+        """It certainly is a module that is made here."""
+        made = self.made(node, method, depth)
+        return bool(made) and all(self.is_module_class(each.func) for each in made)
+
+    def made(self, node: ast.expr | None, method: Method, depth: int = 0) -> list[ast.Call]:
+        """The calls of which one certainly made the value: its class called, or a method that gives the object itself
+        on such; none where that is not certain."""
+        if node is None or depth > _MAX_DEPTH:
+            return []
+        if isinstance(node, ast.IfExp):
+            first, second = self.made(node.body, method, depth + 1), self.made(node.orelse, method, depth + 1)
+            return [*first, *second] if first and second else []
+        if isinstance(node, ast.Name):
+            values = method.values.get(node.id, [])
+            if len(values) != 1 or node.id in method.parameters:
+                return []
+            return self.made(values[0], method, depth + 1)
+        if not isinstance(node, ast.Call):
+            return []
+        function = node.func
+        if isinstance(function, ast.Attribute) and function.attr in SAME and isinstance(function.value, ast.Call):
+            return self.made(function.value, method, depth + 1)
+        first_name = (dotted(function) or "").partition(".")[0]
+        if not first_name or first_name in method.values or first_name in method.parameters:
+            return []
+        return [node]
+
+    def is_parameter(self, node: ast.expr | None) -> bool:
+        """It is a call of `nn.Parameter`."""
+        return isinstance(node, ast.Call) and self.path_of(node.func) in _PARAMETERS
+
+    # ---- what it may be ----------------------------------------------------------------------------------------------
+
+    def may_hold_module(self, node: ast.expr | None, method: Method, depth: int = 0) -> bool:
+        """It may be a module that is made here, or something that holds one. What comes in as an argument or stands in
+        another attribute does not count."""
+        if node is None or depth > _MAX_DEPTH:
+            return False
+        if isinstance(node, ast.Call):
+            return self._call_may_give_module(node, method, depth)
+        if isinstance(node, ast.Name):
+            return any(self.may_hold_module(value, method, depth + 1) for value in local_values(method, node.id))
+        return any(self.may_hold_module(part, method, depth + 1) for part in _parts(node))
+
+    def _call_may_give_module(self, node: ast.Call, method: Method, depth: int) -> bool:
+        function = node.func
+        given = [*node.args, *(keyword.value for keyword in node.keywords)]
+        own = attribute_of(function, method.receiver) if method.receiver else None
+        if own is not None:
+            maker = self.methods.get(own)
+            return maker is not None and any(
+                self.may_hold_module(each.value, maker, depth + 1) for each in maker.returns
+            )
+        name = dotted(function)
+        if name is None:
+            return self._result_may_give_module(function, method, depth)
+        last = name.rpartition(".")[2]
+        if name in _BUILDERS or name in _MAPPINGS or last in _THROUGH or last in ("deque", "OrderedDict"):
+            return any(self.may_hold_module(each, method, depth + 1) for each in given)
+        if name in method.parameters or name in method.values:
+            return self._local_may_build(name, method)
+        if self.torch_class(function):
+            return True
+        path = self.path_of(function)
+        if path is not None and path.startswith("torch."):
+            return path.startswith(_WRAPPERS) and any(self.may_hold_module(each, method, depth + 1) for each in given)
+        if path is not None and path.partition(".")[0] in known.NO_MODULES:
+            return False
+        return self._own_code_may_give_module(name, depth) or any(
+            isinstance(each, ast.Call) and self.may_hold_module(each, method, depth + 1) for each in given
+        )
+
+    def _result_may_give_module(self, function: ast.expr, method: Method, depth: int) -> bool:
+        """`make()(...)`, `Block(8).eval()`, `table[kind](...)`."""
+        if isinstance(function, ast.Attribute):
+            return function.attr in SAME and self.may_hold_module(function.value, method, depth + 1)
+        if isinstance(function, ast.IfExp):
+            return bool(self.is_module_class(function.body) or self.is_module_class(function.orelse))
+        if isinstance(function, ast.Subscript) and isinstance(function.value, ast.Dict):
+            return any(self.is_module_class(each) for each in function.value.values)
+        return False
+
+    def _own_code_may_give_module(self, name: str, depth: int) -> bool:
+        if f"{self.qualname}.{name}" in self.summary.classes:
+            return self.project.is_module(self.file, f"{self.qualname}.{name}") is True
+        for home, qualname in self.project.homes(self.file, name):
+            if not home:
+                return self.project.is_module_path(qualname) is True
+            if self._is_function(home, qualname):
+                return self._returned(home, qualname, "module", depth)
+            return self.project.is_module(home, qualname) is True
+        return False
+
+    def _local_may_build(self, name: str, method: Method) -> bool:
+        """A local name that is called: whether one of the classes that it may be is a module's."""
+        values = [*local_values(method, name), *method.parameters.get(name, [])]
+        return any(self.is_module_class(value) for value in values if dotted(value) and dotted(value) != name)
+
+    def may_be_anything(self, node: ast.expr | None, method: Method, depth: int = 0) -> bool:
+        """It holds the result of a call of which nothing is known: of an argument, or of what no file is found for."""
+        if node is None or depth > _MAX_DEPTH:
+            return False
+        if isinstance(node, ast.Name):
+            return any(self.may_be_anything(value, method, depth + 1) for value in local_values(method, node.id))
+        if not isinstance(node, ast.Call):
+            return any(self.may_be_anything(part, method, depth + 1) for part in _parts(node))
+        name = dotted(node.func)
+        if name is None:
+            return isinstance(node.func, (ast.Subscript, ast.Call))
+        if name in _BUILDERS or name in _MAPPINGS:
+            return any(self.may_be_anything(each, method, depth + 1) for each in node.args)
+        if name in method.parameters:
+            return True
+        path = self.path_of(node.func)
+        return (
+            path is not None
+            and path.partition(".")[0] not in ("torch", *known.NO_MODULES)
+            and (self.is_module_class(node.func) is None)
+        )
+
+    def may_hold_parameter(self, node: ast.expr | None, method: Method, depth: int = 0) -> bool:
+        """It may be a parameter that is made here, or something that holds one."""
+        if node is None or depth > _MAX_DEPTH:
+            return False
+        if isinstance(node, ast.Name):
+            return any(self.may_hold_parameter(value, method, depth + 1) for value in local_values(method, node.id))
+        if isinstance(node, ast.Call):
+            if self.is_parameter(node):
+                return True
+            own = attribute_of(node.func, method.receiver) if method.receiver else None
+            maker = self.methods.get(own) if own is not None else None
+            if maker is not None:
+                return any(self.may_hold_parameter(each.value, maker, depth + 1) for each in maker.returns)
+            if (dotted(node.func) or "").rpartition(".")[2] not in (_BUILDERS | _MAPPINGS | _THROUGH):
+                return False
+            given = [*node.args, *(keyword.value for keyword in node.keywords)]
+            return any(self.may_hold_parameter(each, method, depth + 1) for each in given)
+        return any(self.may_hold_parameter(part, method, depth + 1) for part in _parts(node))
+
+    def is_plain_container(self, node: ast.expr | None, method: Method, depth: int = 0) -> bool:
+        """It may be a list, tuple, dict or set."""
+        if node is None or depth > _MAX_DEPTH:
+            return False
+        if isinstance(node, (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.DictComp)):
+            return True
+        if isinstance(node, ast.Name):
+            return any(
+                self.is_plain_container(value, method, depth + 1) for value in method.values.get(node.id, ()) if value
+            )
+        if isinstance(node, ast.Call):
+            name = dotted(node.func)
+            if name in _PLAIN or (self.path_of(node.func) or "") in _PLAIN:
+                return True
+            own = attribute_of(node.func, method.receiver) if method.receiver else None
+            maker = self.methods.get(own) if own is not None else None
+            if maker is not None:
+                return any(self.is_plain_container(each.value, maker, depth + 1) for each in maker.returns)
+            return name is not None and self._function_gives_container(name, method, depth)
+        return any(self.is_plain_container(part, method, depth + 1) for part in _alternatives(node))
+
+    def _function_gives_container(self, name: str, method: Method, depth: int) -> bool:
+        if name in method.parameters or name in method.values:
+            return False
+        path = self.project.absolute(self.summary, name)
+        if path is not None and path.partition(".")[0] in ("torch", *known.NO_MODULES):
+            return False
+        if not self.project.may_make_containers(self.file, self.summary, name):
+            return False
+        for home, qualname in self.project.homes(self.file, name):
+            if home and self._is_function(home, qualname):
+                return self._returned(home, qualname, "container", depth)
+        return False
+
+    # ---- functions of the project ------------------------------------------------------------------------------------
+
+    def _is_function(self, home: str, qualname: str) -> bool:
+        summary = self.project.summary(home)
+        return summary is not None and qualname in summary.functions
+
+    def _returned(self, home: str, name: str, question: str, depth: int) -> bool:
+        """Whether what a function returns may hold a module, or be a plain container."""
+        return self.project.answered((home, name, question), lambda: self._asks(home, name, question, depth))
+
+    def _asks(self, home: str, name: str, question: str, depth: int) -> bool:
+        summary, node = self.project.summary(home), self.project.function(home, name)
+        if summary is None or node is None:
+            return False
+        method = Method(node)
+        method.receiver = ""
+        reader = Reader(self.project, home, summary, {}, "")
+        asked = reader.is_plain_container if question == "container" else reader.may_hold_module
+        return any(asked(each.value, method, depth + 1) for each in method.returns)
+
+
+def local_values(method: Method, name: str) -> list[ast.expr]:
+    """What a local name is assigned in a method, and what is put into it."""
+    found: list[ast.expr] = [value for value in method.values.get(name, ()) if value is not None]
+    for statement in method.assigns:
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        for target in targets:
+            if statement.value is None:
+                continue
+            put = isinstance(target, ast.Subscript) and _is_name(target.value, name)
+            if put or (isinstance(statement, ast.AugAssign) and _is_name(target, name)):
+                found.append(statement.value)
+    for call in method.calls:
+        function = call.func
+        if isinstance(function, ast.Attribute) and function.attr in _IN_PLACE and _is_name(function.value, name):
+            found.extend(call.args)
+    return found
+
+
+def _is_name(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def _parts(node: ast.expr) -> list[ast.expr]:
+    """Expressions whose value the value of an expression may be or hold."""
+    if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
+        return node.elts
+    if isinstance(node, ast.Dict):
+        return node.values
+    if isinstance(node, (ast.ListComp, ast.SetComp, ast.GeneratorExp)):
+        return [node.elt]
+    if isinstance(node, ast.DictComp):
+        return [node.value]
+    return _alternatives(node)
+
+
+def _alternatives(node: ast.expr) -> list[ast.expr]:
+    if isinstance(node, ast.IfExp):
+        return [node.body, node.orelse]
+    if isinstance(node, ast.BoolOp):
+        return node.values
+    if isinstance(node, (ast.Starred, ast.NamedExpr, ast.Await)):
+        return [node.value]
+    if isinstance(node, ast.BinOp):
+        return [node.left, node.right]
+    return []

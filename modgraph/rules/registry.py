@@ -1,0 +1,88 @@
+"""Which rules there are, and which of them are asked for."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable, Sequence
+from functools import cache
+
+from modgraph.errors import ConfigError
+from modgraph.rules.rule import Rule
+
+FILES = (
+    "mg101_module_in_plain_container",
+    "mg102_parameter_in_plain_container",
+    "mg103_parameter_no_more",
+    "mg104_layer_made_in_forward",
+    "mg105_one_module_many_times",
+    "mg106_hidden_by_class_attribute",
+    "mg107_shadows_module_api",
+    "mg108_module_before_super",
+    "mg109_container_misused",
+    "mg110_bad_child_name",
+    "mg121_module_hidden_on_purpose",
+    "mg122_stateless_in_plain_container",
+    "mg123_alias_of_a_buffer",
+    "mg124_module_of_the_class",
+    "mg201_forward_called_directly",
+    "mg202_dropout_always_on",
+    "mg203_plain_tensor",
+    "mg204_submodule_never_used",
+    "mg205_forward_writes_self",
+    "mg206_deprecated_hook",
+)
+"""One file each, in the order of their codes."""
+
+_OF_THE_ENGINE = ("mg001_syntax_error", "mg002_unused_ignore")
+"""What is found without a walk over classes; documented like any other rule."""
+
+SYNTAX_ERROR = "MG001"
+UNUSED_IGNORE = "MG002"
+
+
+@cache
+def rules() -> tuple[Rule, ...]:
+    """All rules, in the order of their codes."""
+    return tuple(importlib.import_module(f"modgraph.rules.{name}").RULE for name in (*_OF_THE_ENGINE, *FILES))
+
+
+def selected(select: Sequence[str] | None, extend: Iterable[str] = (), ignore: Iterable[str] = ()) -> tuple[Rule, ...]:
+    """The rules that are asked for and not ignored; of a rule that is both, the longer word decides.
+
+    A file that cannot be read is reported whatever is asked for, unless that is ignored by its own code.
+
+    Raises:
+        ConfigError: a word that is no code, no name and no beginning of a code.
+    """
+    wanted = {rule.code: 0 if rule.default and select is None else -1 for rule in rules()}
+    wanted[SYNTAX_ERROR] = 1
+    refused = dict.fromkeys(wanted, -1)
+    for words, into in ((tuple(select or ()) + tuple(extend), wanted), (tuple(ignore), refused)):
+        for word in words:
+            for rule in meant(word):
+                into[rule.code] = max(into[rule.code], _weight(word))
+    return tuple(rule for rule in rules() if wanted[rule.code] > refused[rule.code])
+
+
+def meant(word: str) -> tuple[Rule, ...]:
+    """The rules that a word of `select` or `ignore` stands for: a code, a name, the beginning of codes, or ALL.
+
+    Raises:
+        ConfigError: it stands for none.
+    """
+    if word == "ALL":
+        return rules()
+    found = tuple(rule for rule in rules() if rule.name == word or (word and rule.code.startswith(word.upper())))
+    if not found:
+        from difflib import get_close_matches
+
+        known = [each for rule in rules() for each in (rule.code, rule.name)]
+        near = get_close_matches(word, known, 1)
+        rest = f"the rules are {', '.join(rule.code for rule in rules())}"
+        raise ConfigError(f"there is no rule {word!r}", hint=f"did you mean {near[0]}?" if near else rest)
+    return found
+
+
+def _weight(word: str) -> int:
+    """How exactly a word names a rule."""
+    return 1 if word == "ALL" else 100 if "-" in word else 1 + len(word)

@@ -1,0 +1,206 @@
+"""Findings kept on disk: a file is checked again only if it, what it depends on, the rules or the settings changed.
+
+A few files of JSON, each for some of the folders that are checked, so that a commit reads one of them and a whole tree
+reads them all at once. Reading an entry executes nothing; a damaged one counts as absent, and a directory that cannot
+be written is no error.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+import time
+from collections.abc import Iterable
+from typing import Any
+
+from modgraph._version import __version__
+from modgraph.findings import Edit, Finding, Fix, Related
+
+SHARDS = 64
+MAX_ENTRIES = 4_000
+"""Files kept in one shard; beyond, those that are no longer there are forgotten, then all."""
+_RACY = 2_000_000_000
+"""Nanoseconds within which a file may change twice without a new time: then its content is looked at again."""
+
+
+class ResultsCache:
+    """The findings of earlier runs; what is new is written by `write`."""
+
+    def __init__(self, home: str) -> None:
+        place = _digest(f"{os.getcwd()}\0{sys.prefix}".encode("utf-8", "surrogateescape"))
+        self._folder = os.path.join(home, "check", place)
+        self._salt = _salt()
+        self._shards: dict[str, dict[str, Any]] = {}
+        self._changed: set[str] = set()
+        self._stats: dict[str, tuple[int, int] | None] = {}
+        self._hashes: dict[str, str | None] = {}
+
+    def get(self, path: str, shown: str, settings: str) -> list[Finding] | None:
+        """What was found in a file, under these settings; None where that is not known, or no longer so."""
+        shard = self._shard(path)
+        try:
+            known, stamps, rows = shard["files"][path]
+            if known != settings or not all(self._is_fresh(shard, each) for each in stamps):
+                return None
+            return [_decoded(row, shown) for row in rows]
+        except (KeyError, ValueError, TypeError, IndexError, AttributeError):
+            return None
+
+    def put(self, path: str, settings: str, depends: Iterable[str], findings: Iterable[Finding]) -> None:
+        """What was found in a file that has just been checked."""
+        shard = self._shard(path)
+        files = dict.fromkeys((path, *depends))
+        for each in files:
+            shard["stamps"][each] = self._stamp(each)
+        shard["files"][path] = [settings, list(files), [_encoded(finding) for finding in findings]]
+        self._changed.add(_name(path))
+
+    def write(self) -> None:
+        """Writes what is new, each file whole or not at all."""
+        for name in sorted(self._changed):
+            shard = self._shards[name]
+            _prune(shard)
+            path = os.path.join(self._folder, name)
+            temporary = f"{path}.{os.getpid()}.tmp"
+            try:
+                os.makedirs(self._folder, exist_ok=True)
+                with open(temporary, "w", encoding="ascii") as handle:
+                    json.dump(shard, handle, separators=(",", ":"))
+                os.replace(temporary, path)
+            except (OSError, ValueError):
+                _remove(temporary)
+        self._changed.clear()
+
+    # ---- one shard ---------------------------------------------------------------------------------------------------
+
+    def _shard(self, path: str) -> dict[str, Any]:
+        name = _name(path)
+        found = self._shards.get(name)
+        if found is None:
+            found = self._shards[name] = self._read(name)
+        return found
+
+    def _read(self, name: str) -> dict[str, Any]:
+        try:
+            with open(os.path.join(self._folder, name), "rb") as handle:
+                found = json.loads(handle.read())
+            if found["salt"] == self._salt and isinstance(found["files"], dict) and isinstance(found["stamps"], dict):
+                return dict(found)
+        except (OSError, ValueError, TypeError, KeyError, RecursionError):
+            pass  # absent, or damaged: it is made again
+        return {"salt": self._salt, "files": {}, "stamps": {}}
+
+    # ---- files as they are -------------------------------------------------------------------------------------------
+
+    def _is_fresh(self, shard: dict[str, Any], path: str) -> bool:
+        stamp, now = shard["stamps"][path], self._stat(path)
+        if stamp is None or now is None:
+            return stamp is None and now is None
+        size, changed, content = stamp
+        if now == (size, changed):
+            return True
+        return bool(now[0] == size and self._hash(path) == content)
+
+    def _stamp(self, path: str) -> list[Any] | None:
+        stat = self._stat(path)
+        if stat is None:
+            return None
+        size, changed = stat
+        return [size, 0 if time.time_ns() - changed < _RACY else changed, self._hash(path)]
+
+    def _stat(self, path: str) -> tuple[int, int] | None:
+        if path not in self._stats:
+            try:
+                found = os.stat(path)
+                self._stats[path] = (found.st_size, found.st_mtime_ns)
+            except (OSError, ValueError):
+                self._stats[path] = None
+        return self._stats[path]
+
+    def _hash(self, path: str) -> str | None:
+        if path not in self._hashes:
+            try:
+                with open(path, "rb") as handle:
+                    self._hashes[path] = _digest(handle.read())
+            except OSError:
+                self._hashes[path] = None
+        return self._hashes[path]
+
+
+def _name(path: str) -> str:
+    """The shard of a file: that of its folder."""
+    folder = os.path.dirname(path).encode("utf-8", "surrogateescape")
+    return f"{hashlib.blake2b(folder, digest_size=1).digest()[0] % SHARDS:02d}.json"
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
+
+
+def _salt() -> str:
+    """What findings depend on beside files and settings: modgraph's own code, Python, and what is installed."""
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    parts = [__version__, sys.version, *sys.path]
+    rooms = ("", "rules", "source", "prediction", os.path.join("prediction", "knowledge"))
+    parts.extend(_contents(os.path.join(root, room)) for room in rooms)
+    installed = [folder for folder in sys.path if folder.endswith(("site-packages", "dist-packages"))]
+    parts.extend(str(os.stat(folder).st_mtime_ns) for folder in installed if os.path.isdir(folder))
+    return _digest("\0".join(parts).encode("utf-8", "surrogateescape"))
+
+
+def _contents(folder: str) -> str:
+    """The files of a folder, and when each of them was changed."""
+    try:
+        with os.scandir(folder) as entries:
+            return repr(sorted((e.name, e.stat().st_size, e.stat().st_mtime_ns) for e in entries if e.is_file()))
+    except OSError:  # modgraph lies in an archive
+        return ""
+
+
+def _prune(shard: dict[str, Any]) -> None:
+    files = shard["files"]
+    if len(files) > MAX_ENTRIES:
+        there = {path: entry for path, entry in files.items() if os.path.exists(path)}
+        files = shard["files"] = there if len(there) <= MAX_ENTRIES else {}
+    needed = {each for entry in files.values() for each in entry[1]}
+    shard["stamps"] = {path: stamp for path, stamp in shard["stamps"].items() if path in needed}
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        return
+
+
+def _encoded(finding: Finding) -> list[Any]:
+    fix = finding.fix
+    edits = [] if fix is None else [[e.line, e.column, e.end_line, e.end_column, e.text] for e in fix.edits]
+    return [
+        [finding.code, finding.message, finding.name, finding.severity, finding.class_name, finding.attribute],
+        [finding.line, finding.column, finding.end_line, finding.end_column],
+        [[each.line, each.column, each.message] for each in finding.related],
+        None if fix is None else [fix.description, fix.safe, edits],
+    ]
+
+
+def _decoded(row: list[Any], shown: str) -> Finding:
+    (code, message, name, severity, class_name, attribute), place, related, fix = row
+    line, column, end_line, end_column = place
+    return Finding(
+        code=code,
+        message=message,
+        name=name,
+        severity=severity,
+        class_name=class_name,
+        attribute=attribute,
+        file=shown,
+        line=line,
+        column=column,
+        end_line=end_line,
+        end_column=end_column,
+        related=tuple(Related(*each) for each in related),
+        fix=None if fix is None else Fix(fix[0], tuple(Edit(*each) for each in fix[2]), fix[1]),
+    )

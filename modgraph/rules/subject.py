@@ -1,0 +1,95 @@
+"""What a rule looks at: one class of a file, its facts, what its names mean, and the class interpreted if it asks."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from modgraph.rules.facts import ClassFacts, Method
+from modgraph.rules.names import Costly, Project
+from modgraph.rules.reading import Reader
+from modgraph.source.files import lines_of
+from modgraph.source.summaries import Summary
+
+if TYPE_CHECKING:
+    from modgraph.rules.interpretation import Interpreted
+
+
+class FileSubject:
+    """A file that is checked."""
+
+    def __init__(self, path: str, shown: str, text: str, tree: ast.Module, summary: Summary, project: Project) -> None:
+        self.path = path
+        """Absolute."""
+        self.shown = shown
+        """As the user named it."""
+        self.text = text
+        self.tree = tree
+        self.summary = summary
+        self.project = project
+        self.notes: dict[str, Any] = {}
+        """What is found out once for all classes."""
+
+    @cached_property
+    def lines(self) -> list[str]:
+        return lines_of(self.text)
+
+    @cached_property
+    def renamed(self) -> list[tuple[str, str]]:
+        """(name, what is imported under it), where these differ."""
+        bound = self.summary.imports.items()
+        return [(new, old) for new, (_, old, _) in bound if old and new != old]
+
+
+class Subject:
+    """One class of a file."""
+
+    def __init__(self, file: FileSubject, facts: ClassFacts) -> None:
+        self.file = file
+        self.facts = facts
+        self.notes: dict[str, Any] = {}
+        """What several rules find out alike."""
+        self._interpreted: Interpreted | bool | None = False
+        self._interpreted_openly: Interpreted | bool | None = False
+
+    @cached_property
+    def is_module(self) -> bool:
+        """It certainly derives from `nn.Module`."""
+        return self.file.project.is_module(self.file.path, self.facts.qualname) is True
+
+    @cached_property
+    def reads(self) -> Reader:
+        """What its expressions are."""
+        return Reader(self.file.project, self.file.path, self.file.summary, self.facts.methods, self.facts.qualname)
+
+    def calls_of(self, *names: str) -> list[tuple[Method, ast.Call]]:
+        """Calls in its methods of what the file may call so: `from torch.nn import Linear as L` is seen too."""
+        renamed = [new for new, old in self.file.renamed if old in names]
+        return self.facts.calls_of(*names, *renamed)
+
+    # ---- interpreted -------------------------------------------------------------------------------------------------
+
+    def interpreted(self) -> Interpreted | None:
+        """What the class holds once its constructor has run; None where it cannot be interpreted. Costs far more than
+        everything else: only for a class in which something is suspicious."""
+        if isinstance(self._interpreted, bool):
+            self._interpreted = self._interpret(())
+        return self._interpreted
+
+    def interpreted_openly(self) -> Interpreted | None:
+        """The same with nothing known of arguments that have defaults: what may be there on any path."""
+        if isinstance(self._interpreted_openly, bool):
+            init = self.facts.methods.get("__init__")
+            names = [name for name, default in init.parameters.items() if default] if init is not None else []
+            self._interpreted_openly = self._interpret(names) if names else None
+        return self._interpreted_openly
+
+    def _interpret(self, unknown: Sequence[str]) -> Interpreted | None:
+        if self.file.project.reluctant:
+            raise Costly
+        from modgraph.rules.interpretation import interpret
+
+        file = self.file
+        return interpret(file.project, file.path, self.facts.qualname, file.text, unknown)

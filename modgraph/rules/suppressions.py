@@ -1,0 +1,135 @@
+"""`# modgraph: ignore[MG101] reason` on a line or above it, `# noqa: MG101`, `# modgraph: ignore-file[MG101]`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from modgraph.rules.registry import SYNTAX_ERROR, UNUSED_IGNORE, rules
+from modgraph.rules.rule import Rule
+from modgraph.source.files import lines_of
+
+if TYPE_CHECKING:
+    from modgraph.findings import Finding
+
+_OWN = re.compile(r"#\s*modgraph:\s*(ignore-file|ignore)(?![\w-])(?:\[([^\]]*)\])?")
+_NOQA = re.compile(r"#\s*noqa(?![\w-])(?::\s*([A-Z]+[0-9]+(?:[,\s]+[A-Z]+[0-9]+)*))?", re.IGNORECASE)
+
+
+class _Comment:
+    __slots__ = ("about", "column", "line", "own", "used", "whole_file", "words")
+
+    def __init__(self, line: int, column: int, words: tuple[str, ...], *, own: bool, whole_file: bool, about: int):
+        self.line = line
+        self.column = column
+        self.words = words
+        """Codes or names; empty for all."""
+        self.own = own
+        """Ours, and not a `noqa`, which may be meant for others."""
+        self.whole_file = whole_file
+        self.about = about
+        """The line it is about: its own, or the next statement's where nothing else stands on its line."""
+        self.used: set[str] = set()
+
+
+def apply(
+    text: str, shown: str, findings: Sequence[Finding], chosen: Sequence[Rule], ignored: Collection[str] = ()
+) -> list[Finding]:
+    """The findings that no comment silences, and one for each comment of ours that silences nothing.
+
+    Args:
+        chosen: the rules that looked; what a comment says of others is left alone.
+    """
+    if "modgraph:" not in text and not findings:
+        return []
+    comments = list(_comments(text))
+    kept: list[Finding] = []
+    for finding in findings:
+        fitting = [(comment, word) for comment in comments if (word := _fits(comment, finding)) is not None]
+        for comment, word in fitting:
+            comment.used.add(word)
+        if not fitting:
+            kept.append(finding)
+    codes = {rule.code for rule in chosen} - set(ignored)
+    if UNUSED_IGNORE in codes:
+        idle = (each for each in _unused(comments, shown, codes))
+        kept.extend(each for each in idle if not any(_fits(comment, each) for comment in comments))
+    return sorted(kept, key=lambda finding: finding.key)
+
+
+def _fits(comment: _Comment, finding: Finding) -> str | None:
+    """The word of a comment that silences a finding; "" for a comment without words."""
+    first, last = finding.line or 0, finding.end_line or finding.line or 0
+    if not (comment.whole_file or first <= comment.line <= last or comment.about == first):
+        return None
+    if not comment.words:
+        return ""
+    return next((word for word in comment.words if word.upper() == finding.code or word == finding.name), None)
+
+
+def _unused(comments: Iterable[_Comment], shown: str, codes: Collection[str]) -> Iterator[Finding]:
+    from modgraph.findings import Finding
+
+    known = {name: rule.code for rule in rules() for name in (rule.code, rule.name)}
+    everything = all(rule.code in codes for rule in rules() if rule.default)
+    for comment in comments:
+        if not comment.own:
+            continue
+        meant = {word: known.get(word, known.get(word.upper())) for word in comment.words}
+        strange = [word for word, code in meant.items() if code is None]
+        idle = [word for word, code in meant.items() if code in codes and word not in comment.used]
+        idle = [word for word in idle if meant[word] not in (SYNTAX_ERROR, UNUSED_IGNORE)]
+        if strange:
+            message = f"there is no rule {strange[0]!r}"
+        elif idle:
+            message = f"{', '.join(idle)} is not found here: the comment can go"
+        elif not comment.words and not comment.used and everything:
+            message = "nothing is found here: the comment can go"
+        else:
+            continue
+        yield Finding(
+            code=UNUSED_IGNORE, name="unused-ignore", severity="warning", message=message, file=shown,
+            line=comment.line, column=comment.column + 1, end_line=comment.line, end_column=comment.column + 2,
+        )  # fmt: skip
+
+
+def _comments(text: str) -> Iterator[_Comment]:
+    lower = text.lower()
+    if "modgraph:" not in lower and "noqa" not in lower:
+        return
+    lines = lines_of(text)
+    for number, column, content in _tokens(text):
+        own = _OWN.search(content)
+        match = own or _NOQA.search(content)
+        if match is None:
+            continue
+        given = own.group(2) if own else match.group(1)
+        words = tuple(word for word in re.split(r"[,\s]+", given or "") if word)
+        if given is not None and not words:
+            continue
+        alone = not lines[number - 1][:column].strip("\ufeff \t\f")
+        about = _next_statement(lines, number) if alone and own else number
+        whole = own is not None and own.group(1) == "ignore-file"
+        yield _Comment(number, column + match.start(), words, own=own is not None, whole_file=whole, about=about)
+
+
+def _next_statement(lines: Sequence[str], number: int) -> int:
+    """The line of the code below a comment; decorators belong to what they decorate."""
+    for below in range(number, len(lines)):
+        if not lines[below].lstrip().startswith(("#", "@")):
+            return below + 1
+    return number
+
+
+def _tokens(text: str) -> Iterator[tuple[int, int, str]]:
+    """(line, column, text) of the comments; as many as there are before a mistake."""
+    import io
+    import tokenize
+
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text, newline=None).readline):
+            if token.type == tokenize.COMMENT and ("modgraph" in token.string or "noqa" in token.string.lower()):
+                yield token.start[0], token.start[1], token.string
+    except (tokenize.TokenError, SyntaxError):
+        return

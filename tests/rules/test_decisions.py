@@ -1,0 +1,149 @@
+"""What decides beside a file's own text: other files of the project, generated files, the configuration."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from modgraph.rules.check import check_text
+from modgraph.rules.names import Project
+from modgraph.rules.registry import rules
+
+DEFAULT = [rule for rule in rules() if rule.default]
+
+
+def found(folder: Path, name: str, text: str, **settings: object) -> list[tuple[str, int | None]]:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    project = Project(**settings)  # type: ignore[arg-type]
+    return [(each.code, each.line) for each in check_text(text, name, str(path), DEFAULT, project)]
+
+
+def write(folder: Path, name: str, text: str) -> None:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+NET = """\
+from {module} import {names}
+
+class Net(Base):
+    def __init__(self):
+        super().__init__()
+        self.blocks = {value}
+"""
+
+
+def test_the_base_and_the_helper_stand_in_other_files(tmp_path: Path):
+    write(tmp_path, "package/__init__.py", "from .layers import Base, make\n")
+    write(
+        tmp_path,
+        "package/layers.py",
+        "import torch.nn as nn\n\nclass Base(nn.Module):\n    pass\n\n"
+        "def make(n):\n    found = []\n    for _ in range(n):\n        found.append(nn.Linear(2, 2))\n    return found\n",
+    )
+    text = NET.format(module="package", names="Base, make", value="make(3)")
+    assert found(tmp_path, "net.py", text) == [("MG101", 6)]
+    relative = NET.format(module=".layers", names="Base, make", value="make(3)")
+    assert found(tmp_path, "package/net.py", relative) == [("MG101", 6)]
+
+
+def test_a_helper_that_gives_a_registering_container_is_not_reported(tmp_path: Path):
+    write(
+        tmp_path,
+        "layers.py",
+        "from torch import nn\n\nclass Base(nn.Module):\n    pass\n\ndef make(n):\n"
+        "    layers = [nn.Linear(2, 2) for _ in range(n)]\n    return nn.Sequential(*layers)\n",
+    )
+    assert found(tmp_path, "net.py", NET.format(module="layers", names="Base, make", value="make(3)")) == []
+
+
+def test_a_method_of_a_base_in_another_file_hides_a_submodule(tmp_path: Path):
+    write(
+        tmp_path,
+        "base.py",
+        "from torch import nn\n\nclass Base(nn.Module):\n    def blocks(self):\n        return []\n",
+    )
+    text = "from torch import nn\n" + NET.format(module="base", names="Base", value="nn.Linear(2, 2)")
+    assert found(tmp_path, "net.py", text) == [("MG106", 7)]
+
+
+def test_a_base_that_is_not_found_is_a_module_if_the_configuration_says_so(tmp_path: Path):
+    text = "from torch import nn\n" + NET.format(module="nowhere", names="Base", value="[nn.Linear(2, 2)]")
+    assert found(tmp_path, "net.py", text) == []
+    assert found(tmp_path, "net.py", text, module_bases=["Base"]) == [("MG101", 7)]
+    assert found(tmp_path, "net.py", text, module_bases=["nowhere.Base"]) == [("MG101", 7)]
+
+
+def test_names_that_say_that_hiding_is_meant_can_be_added(tmp_path: Path):
+    text = "from torch import nn\n\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    text += "        self.oracle_nets = [nn.Linear(2, 2), nn.Linear(2, 2)]\n"
+    assert found(tmp_path, "net.py", text) == [("MG101", 6)]
+    assert found(tmp_path, "net.py", text, hidden_names=["oracle"]) == []
+
+
+def test_what_is_possible_is_told_when_asked_for(tmp_path: Path):
+    text = "from torch import nn\n\nclass Net(nn.Module):\n    def __init__(self, make):\n        super().__init__()\n"
+    text += "        self.blocks = [make() for _ in range(3)]\n        self.sizes = [int(x) for x in '12']\n"
+    assert found(tmp_path, "net.py", text) == []
+    assert found(tmp_path, "net.py", text, strict=True) == [("MG101", 6)]
+
+
+def test_a_file_that_another_is_generated_from_is_not_run_as_it_is(tmp_path: Path):
+    text = "from torch import nn\n\nclass Net(nn.Module):\n    def __init__(self):\n"
+    text += "        self.body = nn.Linear(2, 2)\n        super().__init__()\n"
+    assert found(tmp_path, "template_net.py", text) == [("MG108", 5)]
+    write(tmp_path, "net.py", "# This file was generated from template_net.py.\nclass Net:\n    pass\n")
+    assert found(tmp_path, "template_net.py", text) == []
+
+
+def test_a_class_of_the_file_is_not_torchs_of_the_same_name(tmp_path: Path):
+    text = "from torch.nn import Module\nfrom torch.nn import *\n\nclass Linear:\n    pass\n\nclass Net(Module):\n"
+    text += "    def __init__(self):\n        super().__init__()\n        self.blocks = [Linear(), Linear()]\n"
+    assert found(tmp_path, "net.py", text) == []
+
+
+def test_columns_are_characters_and_fixes_go_where_they_belong(tmp_path: Path):
+    from modgraph.rules.mending import mend
+
+    text = "from torch import nn\n\nclass Netz(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    text += "        self.größe, self.köpfe = 3, 1; self.blöcke = [nn.Linear(2, 2), nn.ReLU()]  # äöü\n"
+
+    def check(new: str) -> list[object]:
+        return list(check_text(new, "netz.py", str(tmp_path / "netz.py"), DEFAULT, Project()))
+
+    mended = mend(text, check, unsafe=True)  # type: ignore[arg-type]
+    assert mended.text == text.replace("[nn.Linear(2, 2), nn.ReLU()]", "nn.ModuleList([nn.Linear(2, 2), nn.ReLU()])")
+    again = mend(text.replace("\n", "\r\n"), check, unsafe=True)  # type: ignore[arg-type]
+    assert again.text == mended.text.replace("\n", "\r\n")
+
+
+def test_nothing_of_torch_need_be_on_the_path(tmp_path: Path):
+    path = [folder for folder in sys.path if "site-packages" not in folder]
+    chosen = {rule.code: rule for rule in DEFAULT}
+    for code in ("MG101", "MG102", "MG104", "MG105"):
+        for example in chosen[code].invalid:
+            project = Project(path=path)
+            found = check_text(example.code, "net.py", str(tmp_path / "net.py"), [chosen[code]], project)
+            assert tuple(each.line for each in found) == example.lines
+
+
+def test_classes_in_which_nothing_is_suspicious_are_not_interpreted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def refuse(*arguments: object) -> None:
+        raise AssertionError(f"interpreted: {arguments}")
+
+    monkeypatch.setattr("modgraph.rules.subject.Subject._interpret", refuse)
+    text = "from torch import nn\n\ndef make(n):\n    return nn.Sequential(*[nn.Linear(n, n) for _ in range(n)])\n\n"
+    text += "class Net(nn.Module):\n    sizes = {'a': 1}\n\n    def __init__(self, n=3, act=nn.ReLU):\n        super().__init__()\n"
+    text += "        layers = []\n        for _ in range(n):\n            layers += [nn.Linear(n, n), act()]\n"
+    text += "        self.body = nn.Sequential(*layers)\n        self.tail = make(n)\n        self.info = [dict(n=n, kind='a')]\n"
+    text += (
+        "        self.names = ['body', 'tail']\n        self.blocks = []\n        self.blocks.append(nn.Linear(n, n))\n"
+    )
+    text += "        self.blocks = nn.ModuleList(self.blocks)\n        self.cache = {}\n\n"
+    text += "    def forward(self, x):\n        self.cache['x'] = x\n        return self.tail(self.body(x))\n"
+    assert found(tmp_path, "net.py", text) == []
