@@ -9,7 +9,6 @@ from typing import Literal, TextIO
 from modgraph.cli.progress import Progress, Stage
 from modgraph.errors import ModgraphError
 
-
 _RED, _YELLOW, _CYAN, _BOLD, _DIM, _RESET = "\033[31m", "\033[33m", "\033[36m", "\033[1m", "\033[2m", "\033[0m"
 
 
