@@ -496,7 +496,7 @@ def test_the_worker_does_not_outlive_the_process_that_asked(tmp_path: Path, name
         os.killpg(process.pid, getattr(signal, name))
     else:
         process.send_signal(getattr(signal, name))
-    _, said = process.communicate(timeout=30)
+    _, said = process.communicate(timeout=90)
 
     while (_alive(worker) or list(scratch.glob("modgraph-*"))) and time.monotonic() < deadline:
         time.sleep(0.1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
 import threading
 import time
 from types import TracebackType
@@ -60,6 +59,8 @@ class Progress:
     def _draw(self, line: str) -> None:
         if not self._shown:
             return
+        import shutil  # here, so that a check that draws nothing does not pay for it
+
         columns = shutil.get_terminal_size((100, 24)).columns  # a line that wraps could not be taken off
         self._write(("\r\033[K" if self._open else "") + _cut(line, columns - 1))
         self._open = True

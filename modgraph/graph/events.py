@@ -241,7 +241,6 @@ class _OpenCall:
     enter: EnterEvent
     exit: ExitEvent | None = None
     has_children: bool = False
-    has_operations: bool = False
 
 
 @dataclass(slots=True)
@@ -275,8 +274,6 @@ class _Fold:
                 self._call(event.call).exit = event
             case OperationEvent():
                 self._operations[event.index] = event
-                if event.call is not None:
-                    self._call(event.call).has_operations = True
                 self._consumers.append(event)
             case OutputEvent():
                 self._consumers.append(event)
@@ -450,12 +447,7 @@ class _Fold:
         return event
 
     def _is_leaf(self, call: int | None) -> bool:
-        """Whether edges end at a call: it made no other, and it is not the model's own with operations inside."""
-        if call is None:
-            return False
-        found = self._call(call)
-        is_model = found.enter.parent is None and not found.enter.module
-        return not found.has_children and not (is_model and found.has_operations)
+        return call is not None and not self._call(call).has_children
 
     def _owns(self, module: str, parameter: str) -> bool:
         """Whether `parameter`, by any of its names, belongs to the module or to one below it."""

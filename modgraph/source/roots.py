@@ -17,7 +17,7 @@ from modgraph.errors import TargetError
 from modgraph.source.bases import BaseResolver, pairs
 from modgraph.source.call_arguments import Arguments, calls_with_values
 from modgraph.source.dotted_names import dotted
-from modgraph.source.modules import ModuleFinder, SourceModule, finder_for
+from modgraph.source.modules import ModuleFinder, SourceError, SourceModule, finder_for
 from modgraph.source.syntax import (
     SELF_RETURNING,
     FunctionNode,
@@ -73,7 +73,10 @@ def as_its_file_builds_it(target: Target) -> Target:
         return target
     finder = finder_for(target.search_path)
     module = _find_source(target, finder)
-    definition = module.index.definitions.get(target.name) if module is not None else None
+    try:
+        definition = module.index.definitions.get(target.name) if module is not None else None
+    except SourceError:  # said where it is predicted; there, the stack is deeper too
+        return target
     if module is None or definition is None or definition.kind != "class":
         return target
     file = _File(_tree_of(module), module, BaseResolver(finder))

@@ -328,14 +328,12 @@ def _written_arguments(step: Step) -> set[int]:
 
 
 def _homes(graph: Graph) -> dict[str, str]:
-    """Of each operation inside of a leaf: its call. The model's own call stands for none of its operations."""
+    """Of each operation inside of a leaf: its call."""
     parents = {call.parent for call in graph.calls}
     return {
         operation.id: f"call:{operation.call}"
         for operation in graph.operations
-        if operation.call is not None
-        and operation.call not in parents
-        and (graph.calls[operation.call].parent is not None or graph.calls[operation.call].module)
+        if operation.call is not None and operation.call not in parents
     }
 
 

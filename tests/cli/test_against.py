@@ -148,11 +148,12 @@ def test_a_lazy_layer_has_keys_without_shapes(folder, against):
 
 def test_time_and_memory_bound_the_reading(folder, model, modgraph):
     torch.save(model().state_dict(), "net.pt")
-    command = ("analyze", "net.py:Net", "--static", "--against", "net.pt", "--format", "json")
-    run = modgraph(*command, "--timeout", "0.01", "--memory-limit", "4G")
+    torch.save({str(n): torch.zeros(1) for n in range(20_000)}, "long.pt")
+    command = ("analyze", "net.py:Net", "--static", "--format", "json", "--memory-limit", "4G")
+    run = modgraph(*command, "--against", "long.pt", "--timeout", "0.01")
     assert run.returncode == 2
-    assert "cannot read the checkpoint net.pt: the time limit of 0.01 s was reached" in run.stderr
-    assert modgraph(*command, "--timeout", "100", "--memory-limit", "4G").returncode == 0
+    assert "cannot read the checkpoint long.pt: the time limit of 0.01 s was reached" in run.stderr
+    assert modgraph(*command, "--against", "net.pt", "--timeout", "100").returncode == 0
 
 
 class Runs:

@@ -247,6 +247,5 @@ def test_every_beginning_folds_into_a_valid_graph(events):
                 assert kind != "call" or index.is_leaf_call(int(rest))
             if edge.consumer.startswith("op:"):
                 home = index.operations[edge.consumer].call
-                of_model = home is not None and graph.calls[home].parent is None and not graph.calls[home].module
-                if home is not None and index.is_leaf_call(home) and not of_model:
+                if home is not None and index.is_leaf_call(home):
                     assert index.operations[edge.producer].call == home

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import runpy
 import time
 from collections.abc import Callable
@@ -106,6 +107,9 @@ def test_modules_that_import_each_other_and_themselves(tmp_path: Path, predict_s
     assert graph.modules
 
 
+@pytest.mark.skipif(
+    importlib.util.find_spec("test.test_ast") is None, reason="this Python comes without the standard library's tests"
+)
 def test_a_sample_of_the_standard_library_is_predicted_without_a_fault() -> None:
     result = with_deep_stack(lambda: SWEEP["sweep"]("stdlib", 500))
     assert result.predicted + result.refused > 8

@@ -343,12 +343,12 @@ def test_rows_written_through_views_cost_an_edge_each():
     assert len(proof(forward).edges) < 800
 
 
-def test_operations_of_a_model_without_calls_lead_from_input_to_output(flows):
+def test_a_model_without_calls_is_the_leaf_and_its_operations_have_edges_among_themselves(flows):
     class Plain(nn.Module):
         def forward(self, x):
             return (x + 1).mul(2)
 
-    assert flows(proof_of(Plain())) == ["add -> mul", "input:x -> add", "mul -> output:0"]
+    assert flows(proof_of(Plain())) == ["add -> mul", "input:x -> root", "root -> output:0"]
 
 
 def proof_of(model):

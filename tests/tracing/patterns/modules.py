@@ -381,7 +381,7 @@ class OwnLeaf(nn.Module):
         return x @ self.w + self.shift
 
 
-@pattern("", "input:x, param:w -> matmul -> add -> output:0\nparam:shift -> add")
+@pattern("", "input:x -> root -> output:0\nmatmul -> add")
 class RootThatCallsNobody(OwnLeaf):
     pass
 
