@@ -6,6 +6,7 @@ import importlib.util
 import os
 import runpy
 import shutil
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,13 @@ from hypothesis import HealthCheck, settings
 
 # The tests run on all cores already; threads of torch's would only be in each other's way.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# Started in the background, or by nohup, a process ignores what tests of Ctrl-C and of a closed terminal send, and so do
+# its children.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # A busy machine is no reason to fail, and every run of the suite tries the same examples.
 settings.register_profile(

@@ -130,7 +130,7 @@ def test_a_terminal_is_told_where_the_run_is_and_left_clean(tmp_path: Path) -> N
 
     text = seen.decode()
     assert process.returncode == 0, text
-    assert re.search(r"trace: importing torch", text)
+    assert re.search(r"trace: (importing|running)", text)  # what lasts a moment only need not be shown
     assert re.search(r"trace \[#+\.*\] [23]/3 (first|second)", text)
     assert text.endswith("\r\x1b[Kwrote modgraph-out/Net.json\r\n")
 
