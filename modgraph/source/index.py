@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
+from modgraph.source.summaries import blocks
 from modgraph.source.walking import walk
 
 StatementKind = Literal["import", "class", "function", "assign", "expression", "compound", "other"]
@@ -245,16 +246,8 @@ def _local_definitions(nodes: Iterable[ast.stmt], prefix: str, definitions: dict
 
 def _blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
     """The blocks of a compound statement that is no definition."""
-    if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
-        return
-    for name in ("body", "orelse", "finalbody"):
-        block = getattr(node, name, None)
-        if block:
-            yield block
-    for handler in getattr(node, "handlers", ()):
-        yield handler.body
-    for case in getattr(node, "cases", ()):
-        yield case.body
+    if not isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+        yield from blocks(node)
 
 
 def _bound(node: ast.stmt) -> Iterator[str]:

@@ -69,7 +69,7 @@ def _read(statements: Iterable[ast.stmt], prefix: str, found: Summary) -> None:
                 if name and not prefix and isinstance(target, ast.Name) and target.id != name:
                     found.aliases.setdefault(target.id, name)
         else:
-            for block in _blocks(node):
+            for block in blocks(node):
                 _read(block, prefix, found)
 
 
@@ -93,7 +93,8 @@ def _base(node: ast.expr) -> str:
     return dotted(node) or ""
 
 
-def _blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
+def blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
+    """The blocks of a compound statement, those of its handlers and cases last."""
     for name in ("body", "orelse", "finalbody"):
         block = getattr(node, name, None)
         if block:
