@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from modgraph.findings import Fix, Related
 from modgraph.rules import known
-from modgraph.rules.edits import around, characters, nn_name
+from modgraph.rules.edits import around, characters, container_name, source
 from modgraph.rules.facts import Change, Method, Store, attribute_of, enclosing, is_unconditional
 from modgraph.rules.subject import Subject
 
@@ -256,8 +256,7 @@ def wrap(subject: Subject, hidden: Hidden, what: str = "Module") -> Fix | None:
     value = hidden.store.value
     if len(subject.facts.stores_of(hidden.name)) != 1 or value is None or _is_used_as_container(subject, hidden.name):
         return None
-    nn = nn_name(subject)
-    if nn is None or not hidden.alone:
+    if not hidden.alone:
         return None
     if hidden.kind in ("list", "tuple") and isinstance(value, (ast.List, ast.Tuple, ast.ListComp)):
         wrapper = f"{what}List"
@@ -267,7 +266,19 @@ def wrap(subject: Subject, hidden: Hidden, what: str = "Module") -> Fix | None:
         return None
     if wrapper == "ParameterList" and isinstance(value, ast.Tuple) and not value.elts:
         return None
-    return Fix(f"wrap in {nn}.{wrapper}", around(subject, value, f"{nn}.{wrapper}(", ")"))
+    name = container_name(subject, wrapper)
+    if name is None:
+        return None
+    opening, closing = ("([", "])") if _is_bare(subject, value) else ("(", ")")
+    return Fix(f"wrap in {name}", around(subject, value, f"{name}{opening}", closing))
+
+
+def _is_bare(subject: Subject, value: ast.expr) -> bool:
+    """A tuple without parentheses of its own: `self.x = a, b`, `self.x = (a), (b)`."""
+    if not isinstance(value, ast.Tuple) or not value.elts:
+        return False
+    called = ast.parse(f"f{source(subject, value)}", mode="eval").body
+    return not isinstance(called, ast.Call)
 
 
 def _keys_fit(subject: Subject, hidden: Hidden, node: ast.Dict) -> bool:

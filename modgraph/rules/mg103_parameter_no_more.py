@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from modgraph.findings import Edit, Fix
-from modgraph.rules.edits import between, end_of, insert, nn_name, start_of
+from modgraph.rules.edits import between, end_of, insert, start_of
 from modgraph.rules.facts import Method, Store
 from modgraph.rules.rule import Found, Invalid, Rule, Valid
 from modgraph.rules.subject import Subject
@@ -118,7 +118,7 @@ def _is_registered(subject: Subject, name: str) -> bool:
 def _fix(subject: Subject, store: Store, made: ast.expr) -> Fix | None:
     """What is done behind the call moves into it: `nn.Parameter(x).to(d)` is `nn.Parameter(x.to(d))`."""
     value = store.value
-    if not isinstance(made, ast.Call) or len(made.args) != 1 or value is None or nn_name(subject) is None:
+    if not isinstance(made, ast.Call) or len(made.args) != 1 or value is None:
         return None
     if (value.lineno, value.col_offset) != (made.lineno, made.col_offset):
         return None
