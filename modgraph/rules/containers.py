@@ -204,6 +204,30 @@ _LOOKING = frozenset(
 """Builtins that register nothing."""
 
 
+_LISTING = (
+    "_apply",
+    "children",
+    "modules",
+    "named_children",
+    "named_modules",
+    "named_parameters",
+    "parameters",
+    "state_dict",
+)
+"""Methods of `nn.Module` that go through what is registered."""
+
+
+def is_looked_after(subject: Subject, name: str) -> bool:
+    """The class overrides what goes through its modules or parameters, and gives these there."""
+    methods = (subject.facts.methods.get(each) for each in _LISTING)
+    return any(
+        attribute_of(node, method.receiver) == name
+        for method in methods
+        if method is not None
+        for node in ast.walk(method.node)
+    )
+
+
 def _is_deliberate(subject: Subject, name: str, stores: list[Store]) -> bool:
     words = name.lower().strip("_").split("_")
     meant = (*_DELIBERATE, *(word.lower() for word in subject.file.project.hidden_names))
@@ -212,6 +236,8 @@ def _is_deliberate(subject: Subject, name: str, stores: list[Store]) -> bool:
         or name.lower() in meant
         or any(part in name.lower() for part in ("teacher", "frozen"))
     ):
+        return True
+    if is_looked_after(subject, name):
         return True
     return bool(stores) and all(is_one_element_hiding(store) for store in stores)
 

@@ -375,7 +375,10 @@ def _changes(method: Method) -> Iterator[Change]:
     for call in method.calls:
         function = call.func
         if isinstance(function, ast.Attribute) and function.attr in _CHANGING:
-            name = attribute_of(function.value, method.receiver)
+            changed: ast.expr = function.value
+            while isinstance(changed, ast.Subscript):  # self.name[key].append(value)
+                changed = changed.value
+            name = attribute_of(changed, method.receiver)
             if name is not None:
                 values = [*call.args, *(keyword.value for keyword in call.keywords)]
                 yield Change(name, function.attr, method, call, values)

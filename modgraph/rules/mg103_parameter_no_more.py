@@ -39,7 +39,7 @@ _CHANGING = frozenset(
 )
 """Methods of a tensor that give another one, which is no Parameter. `float` and `cpu` are not among them: on what is
 usual they give the Parameter itself."""
-_SAME = ("cpu", "torch.float", "torch.float32")
+_SAME = ("torch.float", "torch.float32", "torch.device('cpu')")
 
 
 def find(subject: Subject) -> Iterator[Found]:

@@ -144,8 +144,23 @@ class Reader:
         if isinstance(node, ast.Call):
             return self._call_may_give_module(node, method, depth)
         if isinstance(node, ast.Name):
-            return any(self.may_hold_module(value, method, depth + 1) for value in local_values(method, node.id))
+            if any(self.may_hold_module(value, method, depth + 1) for value in local_values(method, node.id)):
+                return True
+            return node.id in method.parameters and self._is_given_module(method, depth)
         return any(self.may_hold_module(part, method, depth + 1) for part in _parts(node))
+
+    def _is_given_module(self, method: Method, depth: int) -> bool:
+        """Another method of the class calls this one, and hands it what may hold a module that it has made."""
+        if method.name == "__init__":
+            return False
+        return any(
+            self.may_hold_module(given, caller, depth + 1)
+            for caller in self.methods.values()
+            if caller is not method and caller.receiver
+            for call in caller.calls
+            if attribute_of(call.func, caller.receiver) == method.name
+            for given in (*call.args, *(keyword.value for keyword in call.keywords))
+        )
 
     def _call_may_give_module(self, node: ast.Call, method: Method, depth: int) -> bool:
         function = node.func
@@ -160,6 +175,8 @@ class Reader:
         if name is None:
             return self._result_may_give_module(function, method, depth)
         last = name.rpartition(".")[2]
+        if name == "map" and given and self._maps_to_modules(given[0], method, depth):
+            return True
         if name in _BUILDERS or name in _MAPPINGS or last in _THROUGH or last in ("deque", "OrderedDict"):
             return any(self.may_hold_module(each, method, depth + 1) for each in given)
         if name in method.parameters or name in method.values:
@@ -174,6 +191,14 @@ class Reader:
         return self._own_code_may_give_module(name, depth) or any(
             isinstance(each, ast.Call) and self.may_hold_module(each, method, depth + 1) for each in given
         )
+
+    def _maps_to_modules(self, function: ast.expr, method: Method, depth: int) -> bool:
+        """What is given to `map` makes modules: a class, or a function that gives one."""
+        if isinstance(function, ast.Lambda):
+            return self.may_hold_module(function.body, method, depth + 1)
+        if not isinstance(function, (ast.Name, ast.Attribute)):
+            return False
+        return self.may_hold_module(ast.Call(function, [], []), method, depth + 1)
 
     def _result_may_give_module(self, function: ast.expr, method: Method, depth: int) -> bool:
         """`make()(...)`, `Block(8).eval()`, `table[kind](...)`."""
