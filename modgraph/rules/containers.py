@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from modgraph.findings import Fix, Related
 from modgraph.rules import known
+from modgraph.rules.computed_names import may_be_registered, may_be_stored
 from modgraph.rules.edits import around, characters, container_name, source
 from modgraph.rules.facts import Change, Method, Store, attribute_of, enclosing, is_unconditional
 from modgraph.rules.subject import Subject
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from modgraph.rules.interpretation import Held, Interpreted
 
 _DELIBERATE = ("teacher", "ema", "target", "frozen", "ref")
-_REGISTERING = frozenset(("add_module", "register_module", "__setattr__", "setattr", "register_parameter"))
 
 
 class Hidden(NamedTuple):
@@ -54,8 +54,6 @@ def hidden_parameters(subject: Subject) -> Iterator[Hidden]:
 def possible_modules(subject: Subject) -> Iterator[Store]:
     """Stores of plain containers of which it is not known whether they hold modules: for those who want to be told."""
     facts, reads = subject.facts, subject.reads
-    if _registers_by_name(subject):
-        return
     certain = {hidden.name for hidden in hidden_modules(subject)}
     for name, stores in facts.stored.items():
         first = stores[0]
@@ -64,6 +62,8 @@ def possible_modules(subject: Subject) -> Iterator[Store]:
         values = [(each.value, each.method) for each in stores]
         values += [(value, each.method) for each in facts.changes if each.name == name for value in each.values]
         if not any(reads.may_be_anything(value, method) for value, method in values) or not subject.is_module:
+            continue
+        if may_be_registered(subject, name, some=True):
             continue
         if not _handed_on(subject, name) and not _is_deliberate(subject, name, stores):
             yield first
@@ -78,7 +78,7 @@ def _hidden(
         found = _looked_at(subject, subject.interpreted(), name, within)
         if found is None and _is_on_a_branch(stores, changes):
             found = _looked_at(subject, subject.interpreted_openly(), name, within)
-        if found is None or not found[1] or _handed_on(subject, name):
+        if found is None or not found[1] or _handed_on(subject, name) or may_be_stored(subject, name):
             continue
         kind, held, alone = found
         nodes = tuple(each.node for each in changes if any(may_hold(value, each.method) for value in each.values))
@@ -89,7 +89,7 @@ def _looked_at(
     subject: Subject, state: Interpreted | None, name: str, within: Callable[[Interpreted, str], list[Held]]
 ) -> tuple[str, tuple[Held, ...], bool] | None:
     """(kind, what is hidden, whether that is all) of an attribute; None where the state shows nothing of the kind."""
-    if state is None or state.failed or (state.open and _registers_by_name(subject)):
+    if state is None or state.failed or may_be_registered(subject, name, some=state.open):
         return None
     kind = state.container(name)
     inside = within(state, name)
@@ -140,11 +140,6 @@ def _is_on_a_branch(stores: list[Store], changes: list[Change]) -> bool:
     return any(isinstance(each, ast.If) for method, node in places for each in enclosing(method, node)) or any(
         isinstance(store.value, ast.IfExp) for store in stores
     )
-
-
-def _registers_by_name(subject: Subject) -> bool:
-    """It registers under names that are computed: then what is registered may be these."""
-    return bool(subject.facts.calls_of(*_REGISTERING))
 
 
 def _handed_on(subject: Subject, name: str) -> bool:
