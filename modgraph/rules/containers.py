@@ -16,6 +16,8 @@ from modgraph.rules.subject import Subject
 if TYPE_CHECKING:
     from modgraph.rules.interpretation import Held, Interpreted
 
+UNDECIDED = "undecided"
+"""Note of a file: the lines of classes with a container of which nothing could be said."""
 _DELIBERATE = ("teacher", "ema", "target", "frozen", "ref")
 
 
@@ -55,13 +57,19 @@ def possible_modules(subject: Subject) -> Iterator[Store]:
     """Stores of plain containers of which it is not known whether they hold modules: for those who want to be told."""
     facts, reads = subject.facts, subject.reads
     certain = {hidden.name for hidden in hidden_modules(subject)}
+    undecided = {
+        name
+        for name, _, _ in _suspicious(subject, reads.may_hold_module)
+        if name not in certain and _is_undecided(subject, name)
+    }
     for name, stores in facts.stored.items():
         first = stores[0]
         if name in certain or not reads.is_plain_container(first.value, first.method) or _is_rebound(subject, stores):
             continue
         values = [(each.value, each.method) for each in stores]
         values += [(value, each.method) for each in facts.changes if each.name == name for value in each.values]
-        if not any(reads.may_be_anything(value, method) for value, method in values) or not subject.is_module:
+        doubtful = name in undecided or any(reads.may_be_anything(value, method) for value, method in values)
+        if not doubtful or not subject.is_module:
             continue
         if may_be_registered(subject, name, some=True):
             continue
@@ -78,11 +86,22 @@ def _hidden(
         found = _looked_at(subject, subject.interpreted(), name, within)
         if found is None and _is_on_a_branch(stores, changes):
             found = _looked_at(subject, subject.interpreted_openly(), name, within)
+        if found is None and _is_undecided(subject, name):
+            node = subject.facts.node
+            subject.file.notes.setdefault(UNDECIDED, []).append((node.lineno, node.end_lineno or node.lineno))
         if found is None or not found[1] or _handed_on(subject, name) or may_be_stored(subject, name):
             continue
         kind, held, alone = found
         nodes = tuple(each.node for each in changes if any(may_hold(value, each.method) for value in each.values))
         yield Hidden(name, kind, stores[0], held, nodes, _is_deliberate(subject, name, stores), alone)
+
+
+def _is_undecided(subject: Subject, name: str) -> bool:
+    """Of what an attribute holds in the end, or of where that is registered, too little is known."""
+    state = subject.interpreted()
+    return (
+        state is None or state.failed or state.is_unknown(name) or may_be_registered(subject, name, some=state.open)
+    )
 
 
 def _looked_at(

@@ -89,6 +89,11 @@ class Interpreted:
                 return True
         return False
 
+    def is_unknown(self, name: str) -> bool:
+        """Nothing is known of an attribute, or whether there is one."""
+        value = self.attribute(name)
+        return isinstance(value, Unknown) or (value is None and self.open)
+
     def attribute(self, name: str) -> Value | None:
         """Of the instance's own `__dict__`; None where it has no such plain attribute."""
         return self.module.attributes.get(name)
@@ -185,8 +190,6 @@ def interpret(project: Project, file: str, qualname: str, text: str, unknown: It
         text: what the file is taken to hold: it may be being mended, or come from standard input.
         unknown: parameters that are given something of which nothing is known, whatever their defaults.
     """
-    if "<locals>" in qualname:
-        return None
     path = Path(os.path.realpath(file))
     root, module = import_name(path)
     own = [folder for folder in roots(file) if folder != str(root)]

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from modgraph.rules import local_classes
 from modgraph.rules.facts import ClassFacts, Method
 from modgraph.rules.names import Costly, Project
 from modgraph.rules.reading import Reader
+from modgraph.source.dotted_names import dotted
 from modgraph.source.files import lines_of
 from modgraph.source.summaries import Summary
 
@@ -57,7 +59,20 @@ class Subject:
     @cached_property
     def is_module(self) -> bool:
         """It certainly derives from `nn.Module`."""
-        return self.file.project.is_module(self.file.path, self.facts.qualname) is True
+        file = self.file
+        if not self.is_local:
+            return file.project.is_module(file.path, self.facts.qualname) is True
+        own = local_classes.bound_around(file.tree, self.facts.node)
+        bases = [dotted(each) for each in self.facts.node.bases]
+        return any(
+            base is not None and base.partition(".")[0] not in own and file.project.is_module(file.path, base) is True
+            for base in bases
+        )
+
+    @property
+    def is_local(self) -> bool:
+        """It stands in a function."""
+        return "<locals>" in self.facts.qualname
 
     @cached_property
     def reads(self) -> Reader:
@@ -92,4 +107,9 @@ class Subject:
         from modgraph.rules.interpretation import interpret
 
         file = self.file
-        return interpret(file.project, file.path, self.facts.qualname, file.text, unknown)
+        text: str | None = file.text
+        name = self.facts.qualname
+        if self.is_local:
+            name = self.facts.node.name
+            text = local_classes.with_it_at_the_end(file.text, file.lines, file.tree, self.facts.node)
+        return None if text is None else interpret(file.project, file.path, name, text, unknown)

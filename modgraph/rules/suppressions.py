@@ -17,6 +17,9 @@ _OWN = re.compile(r"#\s*modgraph:\s*(ignore-file|ignore)(?![\w-])(?:\[([^\]]*)\]
 _NOQA = re.compile(r"#\s*noqa(?![\w-])(?::\s*([A-Z]+[0-9]+(?:[,\s]+[A-Z]+[0-9]+)*))?", re.IGNORECASE)
 
 
+_OF_CONTAINERS = ("MG101", "MG102", "MG121", "MG122")
+
+
 class _Comment:
     __slots__ = ("about", "column", "line", "own", "used", "whole_file", "words")
 
@@ -34,12 +37,18 @@ class _Comment:
 
 
 def apply(
-    text: str, shown: str, findings: Sequence[Finding], chosen: Sequence[Rule], ignored: Collection[str] = ()
+    text: str,
+    shown: str,
+    findings: Sequence[Finding],
+    chosen: Sequence[Rule],
+    ignored: Collection[str] = (),
+    undecided: Sequence[tuple[int, int]] = (),
 ) -> list[Finding]:
     """The findings that no comment silences, and one for each comment of ours that silences nothing.
 
     Args:
         chosen: the rules that looked; what a comment says of others is left alone.
+        undecided: lines of classes of whose containers nothing could be said: a comment on these may be right.
     """
     if "modgraph:" not in text and not findings:
         return []
@@ -53,7 +62,7 @@ def apply(
             kept.append(finding)
     codes = {rule.code for rule in chosen} - set(ignored)
     if UNUSED_IGNORE in codes:
-        idle = (each for each in _unused(comments, shown, codes))
+        idle = (each for each in _unused(comments, shown, codes, undecided))
         kept.extend(each for each in idle if not any(_fits(comment, each) for comment in comments))
     return sorted(kept, key=lambda finding: finding.key)
 
@@ -68,7 +77,9 @@ def _fits(comment: _Comment, finding: Finding) -> str | None:
     return next((word for word in comment.words if word.upper() == finding.code or word == finding.name), None)
 
 
-def _unused(comments: Iterable[_Comment], shown: str, codes: Collection[str]) -> Iterator[Finding]:
+def _unused(
+    comments: Iterable[_Comment], shown: str, codes: Collection[str], undecided: Sequence[tuple[int, int]]
+) -> Iterator[Finding]:
     from modgraph.findings import Finding
 
     known = {name: rule.code for rule in rules() for name in (rule.code, rule.name)}
@@ -80,11 +91,14 @@ def _unused(comments: Iterable[_Comment], shown: str, codes: Collection[str]) ->
         strange = [word for word, code in meant.items() if code is None]
         idle = [word for word, code in meant.items() if code in codes and word not in comment.used]
         idle = [word for word in idle if meant[word] not in (SYNTAX_ERROR, UNUSED_IGNORE)]
+        in_doubt = any(comment.whole_file or first <= comment.about <= last for first, last in undecided)
+        if in_doubt:
+            idle = [word for word in idle if meant[word] not in _OF_CONTAINERS]
         if strange:
             message = f"there is no rule {strange[0]!r}"
         elif idle:
             message = f"{', '.join(idle)} is not found here: the comment can go"
-        elif not comment.words and not comment.used and everything:
+        elif not comment.words and not comment.used and everything and not in_doubt:
             message = "nothing is found here: the comment can go"
         else:
             continue

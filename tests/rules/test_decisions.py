@@ -147,3 +147,39 @@ def test_classes_in_which_nothing_is_suspicious_are_not_interpreted(tmp_path: Pa
     text += "        self.blocks = nn.ModuleList(self.blocks)\n        self.cache = {}\n\n"
     text += "    def forward(self, x):\n        self.cache['x'] = x\n        return self.tail(self.body(x))\n"
     assert found(tmp_path, "net.py", text) == []
+
+
+DOUBTFUL = """\
+from torch import nn
+from unknown import anything
+
+class Net(nn.Module):
+    def __init__(self, names):
+        super().__init__()
+        self.rows = [nn.Linear(2, 2)]  # modgraph: ignore[MG101] an optimizer of its own
+        {line}
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("self.fine = 1", []),
+        ("anything(self)", []),
+        ("self.apply(anything)", []),
+        ("self.broken = nn.Sequential([nn.Linear(2, 2)])", [("MG109", 8)]),
+        ("for name, row in zip(names, self.rows): self.add_module(name, row)", []),
+        ("self.rows = nn.ModuleList(self.rows)", [("MG002", 7)]),
+    ],
+)
+def test_a_comment_on_what_cannot_be_judged_is_not_called_idle(tmp_path: Path, line: str, wanted: list[tuple[str, int]]):
+    text = DOUBTFUL.format(line=line)
+    assert found(tmp_path, "net.py", text) == wanted
+    whole = text.replace("# modgraph: ignore[MG101]", "# modgraph: ignore-file[MG101]")
+    assert found(tmp_path, "net.py", whole) == wanted
+
+
+def test_strict_tells_of_what_cannot_be_judged(tmp_path: Path):
+    text = DOUBTFUL.format(line="anything(self)").replace("  # modgraph: ignore[MG101] an optimizer of its own", "")
+    assert found(tmp_path, "net.py", text) == []
+    assert found(tmp_path, "net.py", text, strict=True) == [("MG101", 7)]
