@@ -53,6 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     files.add_argument("--exclude", action="append", metavar="PATTERN", help="beside those of the configuration")
     files.add_argument("--force-exclude", action="store_true", help="exclude files that are named one by one too")
     files.add_argument("--stdin-filename", metavar="FILE", help="what - is taken to be")
+    files.add_argument("--config", action="append", metavar="FILE|KEY=VALUE", help="a file, or a key of it in TOML")
     files.add_argument("--isolated", action="store_true", help="read no configuration")
     fixes = parser.add_argument_group("fixes")
     fixes.add_argument("--fix", action="store_true", help="mend what can be mended without a change of behaviour")
@@ -114,6 +115,7 @@ def _options(arguments: argparse.Namespace) -> CheckOptions:
         exclude=tuple(arguments.exclude or ()),
         force_exclude=arguments.force_exclude,
         isolated=arguments.isolated,
+        config=tuple(arguments.config or ()),
         strict=arguments.strict,
         fix="no" if not mends else "unsafe" if arguments.unsafe_fixes else "safe",
         write=not arguments.diff,
@@ -169,7 +171,7 @@ def _configured_baseline(arguments: argparse.Namespace) -> str | None:
     """Of the configuration that holds for the working directory."""
     from modgraph.config import Configs
 
-    config = Configs(arguments.isolated).of(os.path.join(os.getcwd(), "-"))
+    config = Configs(arguments.isolated, tuple(arguments.config or ())).of(os.path.join(os.getcwd(), "-"))
     return None if config.baseline is None else os.path.relpath(os.path.join(config.folder, config.baseline))
 
 
