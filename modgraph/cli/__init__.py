@@ -58,7 +58,7 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     """The parser, with the arguments of the one command that `argv` asks for: the others need not be imported."""
     shared = argparse.ArgumentParser(add_help=False)
     group = shared.add_argument_group("output")
-    group.add_argument("--quiet", "-q", action="store_true", help="print errors only")
+    group.add_argument("--quiet", "-q", action="store_true", help="print results and errors only")
     group.add_argument("--verbose", "-v", action="store_true", help="print what is done, and how long it took")
     group.add_argument("--color", choices=("auto", "always", "never"), default="auto", help=argparse.SUPPRESS)
     group.add_argument("--debug", action="store_true", help="show the traceback of an error")

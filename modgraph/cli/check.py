@@ -96,7 +96,7 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
             console.note(failure.trace.rstrip())
     status = ExitStatus.FAILED if report.failures else ExitStatus.OK
     if arguments.diff:
-        return max(status, _diff(report, console))
+        return max(status, _diff(report, console, unsafe=arguments.unsafe_fixes))
     return max(status, _report(report, arguments, console))
 
 
@@ -139,7 +139,9 @@ def _cache(arguments: argparse.Namespace) -> str | None:
     return cache_home()
 
 
-def _report(report: Report, arguments: argparse.Namespace, console: Console) -> ExitStatus:
+def _report(
+    report: Report, arguments: argparse.Namespace, console: Console, text: str | None = None
+) -> ExitStatus:
     if arguments.write_baseline:
         return _write_baseline(report, arguments.write_baseline, console)
     findings, known = report.findings, 0
@@ -153,7 +155,7 @@ def _report(report: Report, arguments: argparse.Namespace, console: Console) -> 
         for sentence in baseline.stale(report.findings, report.files):
             console.warning(f"{sentence}: the entry in {file} can go (--write-baseline)")
     try:
-        _show(findings, report, arguments, console, known)
+        _show(findings, report, arguments, console, known, text)
     except BrokenPipeError:  # whoever reads has seen enough: what was found is found all the same
         console.reader_has_gone()
     if arguments.exit_zero:
@@ -179,12 +181,19 @@ def _write_baseline(report: Report, file: str, console: Console) -> ExitStatus:
     from modgraph.rules import baseline
 
     _write(file, baseline.text(file, report.findings))
-    console.note(f"wrote {file}: {len(report.findings)} findings are known from now on")
+    number = len(report.findings)
+    are = "finding is" if number == 1 else "findings are"
+    console.note(f"wrote {file}: {number} {are} known from now on")
     return ExitStatus.OK
 
 
 def _show(
-    findings: Sequence[Finding], report: Report, arguments: argparse.Namespace, console: Console, known: int
+    findings: Sequence[Finding],
+    report: Report,
+    arguments: argparse.Namespace,
+    console: Console,
+    known: int,
+    source: str | None,
 ) -> None:
     form = arguments.format or "text"
     if arguments.statistics:
@@ -192,14 +201,14 @@ def _show(
 
         text = statistics(findings, form)
     elif findings or form not in _FOR_PEOPLE:
-        text = rendered(findings, report.files, form, color=console.color and not arguments.output)
+        text = rendered(findings, report.files, form, color=console.color and not arguments.output, text=source)
     else:
         text = ""
     if arguments.output:
         _write(arguments.output, text)
     elif text:
         console.result(text)
-    if form in _FOR_PEOPLE and not console.quiet:
+    if form in _FOR_PEOPLE and not console.quiet and (report.files or not report.failures):
         summary = _summary(findings, report, known)
         if arguments.output:
             console.note(summary)
@@ -254,14 +263,16 @@ def _summary(findings: Sequence[Finding], report: Report, known: int) -> str:
     return "; ".join(parts)
 
 
-def _diff(report: Report, console: Console) -> ExitStatus:
+def _diff(report: Report, console: Console, *, unsafe: bool) -> ExitStatus:
     """Prints what fixes would change."""
     for change in report.changes:
         console.result(_unified(change.file, change.before, change.after))
     number = len(report.changes)
     if not console.quiet:
         files = f"{number} file{'' if number == 1 else 's'}"
-        console.note(f"{files} would be changed" if number else "nothing would be changed")
+        left = sum(each.fix is not None for each in report.findings)
+        more = f"; {left} more can be mended with --unsafe-fixes" if left and not unsafe else ""
+        console.note(f"{files} would be changed{more}" if number else f"nothing would be changed{more}")
     return ExitStatus.PARTIAL if number else ExitStatus.OK
 
 
@@ -297,14 +308,14 @@ def _check_input(arguments: argparse.Namespace, options: CheckOptions, console: 
         return _report(report, arguments, console)
     report.add(name, outcome)
     if arguments.diff:
-        return _diff(report, console)
+        return _diff(report, console, unsafe=arguments.unsafe_fixes)
     if arguments.fix:
         console.result_bytes((outcome.text if outcome.text is not None else text).encode(encoding_of(data)))
         if outcome.findings:
             console.note(rendered(outcome.findings, [name], "concise", text=outcome.text).rstrip("\n"))
         failed = _fails(outcome.findings, arguments.fail_on) or (arguments.exit_non_zero_on_fix and report.changes)
         return ExitStatus.PARTIAL if failed and not arguments.exit_zero else ExitStatus.OK
-    return _report(report, arguments, console)
+    return _report(report, arguments, console, text)
 
 
 def _of(finding: Finding) -> Outcome:

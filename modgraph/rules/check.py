@@ -59,10 +59,10 @@ def check_text(
         shown: the file as findings name it.
         path: absolute; need not exist, imports are looked up from there.
     """
-    if not may_hold_modules(text):
-        return suppressions.apply(text, shown, (), rules, ignored)
     try:
         tree = ast.parse(text)
+        if not may_hold_modules(text):
+            return suppressions.apply(text, shown, (), rules, ignored)
         summary = summarize(tree)
         project.add(path, summary, tree, text)
         file = FileSubject(path, shown, text, tree, summary, project)

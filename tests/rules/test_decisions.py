@@ -183,3 +183,30 @@ def test_strict_tells_of_what_cannot_be_judged(tmp_path: Path):
     text = DOUBTFUL.format(line="anything(self)").replace("  # modgraph: ignore[MG101] an optimizer of its own", "")
     assert found(tmp_path, "net.py", text) == []
     assert found(tmp_path, "net.py", text, strict=True) == [("MG101", 7)]
+
+
+@pytest.mark.parametrize(
+    ("comment", "wanted"),
+    [
+        ("# modgraph: ignore", []),
+        ("# modgraph: ignore the optimizer has them", []),
+        ("# modgraph: ignore [MG101]", []),
+        ("# modgraph: ignore MG101", ["MG002"]),
+        ("# modgraph: ignore=mg101", ["MG002"]),
+        ("# modgraph: ignore MG109", ["MG002", "MG002", "MG101"]),
+        ("# modgraph: ignore[]", ["MG002", "MG101"]),
+        ("# modgraph: ignored", ["MG002", "MG101"]),
+        ("# modgraph: disable=MG101", ["MG002", "MG101"]),
+        ("# modgraph: MG101", ["MG002", "MG101"]),
+        ("# modgraph: finds something here", ["MG101"]),
+        ("# noqa", []),
+    ],
+)
+def test_a_comment_that_is_written_wrongly_is_told_of(tmp_path: Path, comment: str, wanted: list[str]):
+    text = NET.format(module="torch.nn", names="Module as Base, Linear", value=f"[Linear(2, 2)]  {comment}")
+    assert sorted(code for code, _ in found(tmp_path, "net.py", text)) == wanted
+
+
+@pytest.mark.parametrize("text", ["def f(:\n    pass\n", "import os\nx = (\n", "print 'from another age'\n"])
+def test_a_file_without_classes_that_is_no_python_is_a_finding(tmp_path: Path, text: str):
+    assert [code for code, _ in found(tmp_path, "script.py", text)] == ["MG001"]
