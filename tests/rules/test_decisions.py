@@ -166,7 +166,6 @@ class Net(nn.Module):
     [
         ("self.fine = 1", []),
         ("anything(self)", []),
-        ("self.apply(anything)", []),
         ("self.broken = nn.Sequential([nn.Linear(2, 2)])", [("MG109", 8)]),
         ("for name, row in zip(names, self.rows): self.add_module(name, row)", []),
         ("self.rows = nn.ModuleList(self.rows)", [("MG002", 7)]),
@@ -210,3 +209,20 @@ def test_a_comment_that_is_written_wrongly_is_told_of(tmp_path: Path, comment: s
 @pytest.mark.parametrize("text", ["def f(:\n    pass\n", "import os\nx = (\n", "print 'from another age'\n"])
 def test_a_file_without_classes_that_is_no_python_is_a_finding(tmp_path: Path, text: str):
     assert [code for code, _ in found(tmp_path, "script.py", text)] == ["MG001"]
+
+
+@pytest.mark.parametrize("line", ["self.apply(anything)", "self.apply(anything.of.it)", "self.apply(lambda m: None)"])
+def test_a_function_that_sets_weights_is_not_taken_to_register_anything(tmp_path: Path, line: str):
+    text = DOUBTFUL.format(line=line).replace("  # modgraph: ignore[MG101] an optimizer of its own", "")
+    assert found(tmp_path, "net.py", text) == [("MG101", 7)]
+
+
+def test_a_function_of_the_project_that_is_applied_is_looked_into(tmp_path: Path):
+    write(
+        tmp_path,
+        "unknown.py",
+        "def anything(module):\n    if hasattr(module, 'rows'):\n"
+        "        module.add_module('first', module.rows[0])\n",
+    )
+    text = DOUBTFUL.format(line="self.apply(anything)").replace("  # modgraph: ignore[MG101] an optimizer of its own", "")
+    assert found(tmp_path, "net.py", text) == []
