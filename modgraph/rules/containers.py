@@ -93,7 +93,10 @@ def _hidden(
             continue
         kind, held, alone = found
         nodes = tuple(each.node for each in changes if any(may_hold(value, each.method) for value in each.values))
-        yield Hidden(name, kind, stores[0], held, nodes, _is_deliberate(subject, name, stores), alone)
+        first = stores[0]
+        if not nodes:
+            first = next((each for each in stores if may_hold(each.value, each.method)), first)
+        yield Hidden(name, kind, first, held, nodes, _is_deliberate(subject, name, stores), alone)
 
 
 def _is_undecided(subject: Subject, name: str) -> bool:
@@ -136,6 +139,26 @@ def _suspicious(
         )
         if filled and subject.is_module:
             yield name, stores, changes
+    for name, changes in changed.items():
+        if name in facts.stored or name in facts.methods or not _is_inherited(subject):
+            continue
+        filling = [each for each in changes if any(may_hold(value, each.method) for value in each.values)]
+        if filling and subject.is_module:
+            yield name, [_store_of(name, filling[0])], changes
+
+
+def _is_inherited(subject: Subject) -> bool:
+    """Attributes may come from a base that is not torch's."""
+    return any(subject.reads.torch_class(base) is None for base in subject.facts.node.bases)
+
+
+def _store_of(name: str, change: Change) -> Store:
+    """Where a container of a base is filled first, in place of the statement that makes it."""
+    statement = next(
+        (each for each in reversed(enclosing(change.method, change.node)) if isinstance(each, ast.stmt)), None
+    )
+    place = ast.Attribute(ast.Name(change.method.receiver, ast.Load()), name, ast.Store())
+    return Store(name, change.method, statement or change.method.node, place, None)
 
 
 def _same(store: Store) -> list[ast.expr | None]:
@@ -277,7 +300,13 @@ def counted(hidden: Hidden, what: str = "module") -> str:
 
 
 def advice(hidden: Hidden, what: str = "Module") -> str:
-    return f"use nn.{what}{'Dict' if 'dict' in hidden.kind.lower() else 'List'}"
+    first = f"nn.{what}{'Dict' if 'dict' in hidden.kind.lower() else 'List'}"
+    places = [each.place for each in hidden.held]
+    if any(place.count("[") + place.count("{") > 1 for place in places):
+        return f"use {first}, and such a container within too"
+    if first.endswith("Dict") and any(place[1:2].isdigit() or place[1:2] == "-" for place in places):
+        return f"use {first}, whose keys are strings: str(key)"
+    return f"use {first}"
 
 
 def places(subject: Subject, hidden: Hidden) -> tuple[Related, ...]:

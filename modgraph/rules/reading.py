@@ -100,6 +100,20 @@ class Reader:
         local = nested if nested in self.summary.classes else name
         return self.project.is_module(self.file, local)
 
+    def _own_method(self, function: ast.expr, method: Method) -> str | None:
+        """ "build", for what is called as `self.build`, `Net.build`, `type(self).build` or `self.__class__.build`."""
+        own = attribute_of(function, method.receiver) if method.receiver else None
+        if own is not None or not isinstance(function, ast.Attribute):
+            return own
+        holder = function.value
+        if isinstance(holder, ast.Name):
+            is_class = holder.id == self.qualname
+        elif isinstance(holder, ast.Call):
+            is_class = isinstance(holder.func, ast.Name) and holder.func.id == "type"
+        else:
+            is_class = bool(method.receiver) and attribute_of(holder, method.receiver) == "__class__"
+        return function.attr if is_class else None
+
     # ---- what an expression certainly is -----------------------------------------------------------------------------
 
     def is_module(self, node: ast.expr | None, method: Method, depth: int = 0) -> bool:
@@ -165,7 +179,7 @@ class Reader:
     def _call_may_give_module(self, node: ast.Call, method: Method, depth: int) -> bool:
         function = node.func
         given = [*node.args, *(keyword.value for keyword in node.keywords)]
-        own = attribute_of(function, method.receiver) if method.receiver else None
+        own = self._own_method(function, method)
         if own is not None:
             maker = self.methods.get(own)
             return maker is not None and any(
@@ -257,7 +271,7 @@ class Reader:
         if isinstance(node, ast.Call):
             if self.is_parameter(node):
                 return True
-            own = attribute_of(node.func, method.receiver) if method.receiver else None
+            own = self._own_method(node.func, method)
             maker = self.methods.get(own) if own is not None else None
             if maker is not None:
                 return any(self.may_hold_parameter(each.value, maker, depth + 1) for each in maker.returns)
@@ -281,7 +295,7 @@ class Reader:
             name = dotted(node.func)
             if name in _PLAIN or (self.path_of(node.func) or "") in _PLAIN:
                 return True
-            own = attribute_of(node.func, method.receiver) if method.receiver else None
+            own = self._own_method(node.func, method)
             maker = self.methods.get(own) if own is not None else None
             if maker is not None:
                 return any(self.is_plain_container(each.value, maker, depth + 1) for each in maker.returns)
