@@ -139,9 +139,7 @@ def _cache(arguments: argparse.Namespace) -> str | None:
     return cache_home()
 
 
-def _report(
-    report: Report, arguments: argparse.Namespace, console: Console, text: str | None = None
-) -> ExitStatus:
+def _report(report: Report, arguments: argparse.Namespace, console: Console, text: str | None = None) -> ExitStatus:
     if arguments.write_baseline:
         return _write_baseline(report, arguments.write_baseline, console)
     findings, known = report.findings, 0

@@ -17,6 +17,7 @@ from modgraph.rules.subject import Subject
 _REGISTERING = frozenset(("add_module", "register_module", "__setattr__", "setattr", "register_parameter"))
 _STORE_NAMES = ("_modules", "_parameters", "__dict__")
 _STORES = tuple(f".{each}" for each in _STORE_NAMES)
+_STATEMENTS = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return, ast.NamedExpr, ast.withitem)
 _GROUPS = "groups of names"
 
 
@@ -93,7 +94,7 @@ def _together(node: ast.AST, receiver: str) -> Iterator[str]:
     parts: list[ast.AST] = []
     if isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)):
         parts = [node.target, node.iter]
-    elif isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return, ast.NamedExpr, ast.withitem)):
+    elif isinstance(node, _STATEMENTS):
         parts = [node]
     for part in parts:
         yield from _names(part, receiver)

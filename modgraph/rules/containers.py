@@ -102,9 +102,7 @@ def _hidden(
 def _is_undecided(subject: Subject, name: str) -> bool:
     """Of what an attribute holds in the end, or of where that is registered, too little is known."""
     state = subject.interpreted()
-    return (
-        state is None or state.failed or state.is_unknown(name) or may_be_registered(subject, name, some=state.open)
-    )
+    return state is None or state.failed or state.is_unknown(name) or may_be_registered(subject, name, some=state.open)
 
 
 def _looked_at(

@@ -20,6 +20,9 @@ _BARE_WORD = re.compile(r"[\s:=(]*([\w-]+)")
 _NOQA = re.compile(r"#\s*noqa(?![\w-])(?::\s*([A-Z]+[0-9]+(?:[,\s]+[A-Z]+[0-9]+)*))?", re.IGNORECASE)
 
 
+_NONE = ""
+"""A word that stands for no rule."""
+_NOT_UNDERSTOOD = "not understood: write `# modgraph: ignore[CODE]`, or ignore-file[CODE]"
 _OF_CONTAINERS = ("MG101", "MG102", "MG121", "MG122")
 
 
@@ -140,13 +143,12 @@ def _comments(text: str) -> Iterator[_Comment]:
         if match is None:
             continue
         if match.re is _STRANGE:
-            fault = "not understood: write `# modgraph: ignore[CODE]`, or ignore-file[CODE]"
             place = column + match.start()
-            yield _Comment(number, place, (_NONE,), own=True, whole_file=False, about=number, fault=fault)
+            yield _Comment(number, place, (_NONE,), own=True, whole_file=False, about=number, fault=_NOT_UNDERSTOOD)
             continue
         given = own.group(2) if own else match.group(1)
         words = tuple(word for word in re.split(r"[,\s]+", given or "") if word)
-        fault = None
+        fault: str | None = None
         if given is not None and not words:
             words, fault = (_NONE,), "it names no rule: write ignore[CODE], or ignore alone for every rule"
         elif own and given is None:
@@ -156,10 +158,6 @@ def _comments(text: str) -> Iterator[_Comment]:
         whole = own is not None and own.group(1) == "ignore-file"
         place = column + match.start()
         yield _Comment(number, place, words, own=own is not None, whole_file=whole, about=about, fault=fault)
-
-
-_NONE = ""
-"""A word that stands for no rule."""
 
 
 def _without_brackets(rest: str) -> tuple[tuple[str, ...], str | None]:

@@ -171,7 +171,9 @@ class Net(nn.Module):
         ("self.rows = nn.ModuleList(self.rows)", [("MG002", 7)]),
     ],
 )
-def test_a_comment_on_what_cannot_be_judged_is_not_called_idle(tmp_path: Path, line: str, wanted: list[tuple[str, int]]):
+def test_a_comment_on_what_cannot_be_judged_is_not_called_idle(
+    tmp_path: Path, line: str, wanted: list[tuple[str, int]]
+):
     text = DOUBTFUL.format(line=line)
     assert found(tmp_path, "net.py", text) == wanted
     whole = text.replace("# modgraph: ignore[MG101]", "# modgraph: ignore-file[MG101]")
@@ -221,8 +223,9 @@ def test_a_function_of_the_project_that_is_applied_is_looked_into(tmp_path: Path
     write(
         tmp_path,
         "unknown.py",
-        "def anything(module):\n    if hasattr(module, 'rows'):\n"
-        "        module.add_module('first', module.rows[0])\n",
+        "def anything(module):\n    if hasattr(module, 'rows'):\n        module.add_module('first', module.rows[0])\n",
     )
-    text = DOUBTFUL.format(line="self.apply(anything)").replace("  # modgraph: ignore[MG101] an optimizer of its own", "")
+    text = DOUBTFUL.format(line="self.apply(anything)").replace(
+        "  # modgraph: ignore[MG101] an optimizer of its own", ""
+    )
     assert found(tmp_path, "net.py", text) == []
