@@ -105,6 +105,7 @@ def _unused(
             continue
         if comment.fault is not None:
             yield _at(comment, shown, comment.fault)
+            continue
         meant = {word: known.get(word, known.get(word.upper())) for word in comment.words if word != _NONE}
         strange = [word for word, code in meant.items() if code is None]
         idle = [word for word, code in meant.items() if code in codes and word not in comment.used]

@@ -194,7 +194,7 @@ def test_strict_tells_of_what_cannot_be_judged(tmp_path: Path):
         ("# modgraph: ignore [MG101]", []),
         ("# modgraph: ignore MG101", ["MG002"]),
         ("# modgraph: ignore=mg101", ["MG002"]),
-        ("# modgraph: ignore MG109", ["MG002", "MG002", "MG101"]),
+        ("# modgraph: ignore MG109", ["MG002", "MG101"]),
         ("# modgraph: ignore[]", ["MG002", "MG101"]),
         ("# modgraph: ignored", ["MG002", "MG101"]),
         ("# modgraph: disable=MG101", ["MG002", "MG101"]),
