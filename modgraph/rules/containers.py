@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -97,6 +98,39 @@ def _hidden(
         if not nodes:
             first = next((each for each in stores if may_hold(each.value, each.method)), first)
         yield Hidden(name, kind, first, held, nodes, _is_deliberate(subject, name, stores), alone)
+    yield from _returned(subject, may_hold, within)
+
+
+def _returned(
+    subject: Subject,
+    may_hold: Callable[[ast.expr | None, Method], bool],
+    within: Callable[[Interpreted, str], list[Held]],
+) -> Iterator[Hidden]:
+    """Containers that a method of the class gives, and the constructor of a base keeps."""
+    facts = subject.facts
+    methods = [
+        method
+        for method in facts.methods.values()
+        if method.receiver
+        and method.name != "__init__"
+        and any(subject.reads.is_plain_container(each.value, method) for each in method.returns)
+        and any(may_hold(each.value, method) for each in method.returns)
+    ]
+    if not methods or not _is_inherited(subject) or not subject.is_module:
+        return
+    state = subject.interpreted()
+    own = os.path.basename(subject.file.path)
+    for name in state.containers() if state is not None and not state.failed else ():
+        found = _looked_at(subject, state, name, within)
+        if name in facts.stored or found is None or not found[1] or may_be_stored(subject, name):
+            continue
+        kind, held, _ = found
+        for method in methods:
+            lines = range(method.node.lineno, (method.node.end_lineno or method.node.lineno) + 1)
+            if all(each.made is not None and each.made[0] == own and each.made[1] in lines for each in held):
+                place = ast.Attribute(ast.Name(method.receiver, ast.Load()), name, ast.Store())
+                store = Store(name, method, method.returns[0], place, None)
+                yield Hidden(name, kind, store, held, (), _is_deliberate(subject, name, []), alone=False)
 
 
 def _is_undecided(subject: Subject, name: str) -> bool:

@@ -59,6 +59,8 @@ class Held:
     """What it does depends on `train()` and `eval()`."""
     given: bool = False
     """It came in as an argument, or was not made by the constructor."""
+    made: tuple[str, int] | None = None
+    """The file and line in which it is made."""
 
 
 @dataclass(slots=True)
@@ -88,6 +90,10 @@ class Interpreted:
             if isinstance(found, TensorObject) and found.is_parameter:
                 return True
         return False
+
+    def containers(self) -> list[str]:
+        """Attributes that certainly are plain containers."""
+        return [name for name in self.module.attributes if self.container(name)]
 
     def is_unknown(self, name: str) -> bool:
         """Nothing is known of an attribute, or whether there is one."""
@@ -154,7 +160,8 @@ class Interpreted:
         if isinstance(found, ModuleObject):
             name = found.cls.name if isinstance(found.cls, (ClassValue, KnownClass)) else ""
             stateful, modal = _states(self.machine, address)
-            return Held(place, name, registered, stateful, modal, found.where is None)
+            made = None if found.where is None else (os.path.basename(found.where.file), found.where.line)
+            return Held(place, name, registered, stateful, modal, found.where is None, made)
         if isinstance(found, TensorObject) and found.is_parameter:
             return Held(place, PARAMETER, registered)
         return None

@@ -55,3 +55,38 @@ class Maybe(nn.Module):
         self.maybe = []
         if wanted:
             self.maybe = [nn.Linear(2, 2)]  # finds MG101
+
+
+class Template(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.steps = self.build_steps(width)
+        self.kept = nn.ModuleList(self.build_kept(width))
+        self.table = self.build_table(width)
+        for name, step in self.table.items():
+            self.add_module(name, step)
+
+    def build_steps(self, width):
+        raise NotImplementedError
+
+    def build_kept(self, width):
+        return []
+
+    def build_table(self, width):
+        return {}
+
+
+class Filled(Template):
+    def build_steps(self, width):
+        return [nn.Linear(width, width), nn.ReLU()]  # finds MG101
+
+    def build_kept(self, width):
+        return [nn.Linear(width, width)]
+
+    def build_table(self, width):
+        return {"first": nn.Linear(width, width)}
+
+
+class FilledAgain(Filled):
+    def build_kept(self, width):
+        return [nn.Conv2d(width, width, 3)]
