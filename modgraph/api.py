@@ -383,13 +383,10 @@ def _without_trace(predicted: Graph, error: ModgraphError) -> Graph:
 
 
 def _with_findings(graph: Graph, target: Target) -> Graph:
-    """The graph with what the check finds; it costs no graph where that fails, or its configuration cannot be used."""
+    """The graph with what the check finds."""
     from modgraph.diagnosis import with_findings
 
-    try:
-        return with_findings(graph, target)
-    except Exception:
-        return graph
+    return with_findings(graph, target)
 
 
 def _with_repeats(graph: Graph) -> Graph:

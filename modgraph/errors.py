@@ -100,3 +100,7 @@ class ExportError(ModgraphError):
 
 class GraphError(ModgraphError):
     """A graph breaks one of its own invariants, or a file is not a graph of a schema known here."""
+
+
+class CheckWarning(UserWarning):
+    """What the check finds in a file is missing from a graph, and why."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, get_args
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, get_args
 
 from modgraph.cli.arguments import above_zero
 from modgraph.cli.console import Console
 from modgraph.cli.output import Destination, add_picture_arguments, destination, write_graph
-from modgraph.errors import ConfigError, ExitStatus, ModgraphError, TargetError, UnknownNameError
+from modgraph.errors import CheckWarning, ConfigError, ExitStatus, ModgraphError, TargetError, UnknownNameError
 from modgraph.graph.model import CheckpointComparison, Graph
 from modgraph.options import Device, Mode, TraceOptions
 
@@ -106,7 +107,10 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     for target, stem in zip(targets, stems, strict=True):
         _say_what_is_taken(target, console, static=arguments.static)
         try:
-            graph = analyze_target(target, specs=specs, options=options, static=arguments.static, watch=console.stage)
+            with _warning_on(console):
+                graph = analyze_target(
+                    target, specs=specs, options=options, static=arguments.static, watch=console.stage
+                )
             graph = with_checkpoint(graph, checkpoint)
             written = write_graph(graph, where, arguments, console, stem=stem)
         except TargetError as error:
@@ -127,6 +131,24 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
         _report(graph, where, console)
         status = max(status, written, _status(graph))
     return max(status, _tell_left_out(left_out, console, beside=n_written))
+
+
+@contextmanager
+def _warning_on(console: Console) -> Iterator[None]:
+    """What is amiss with the findings is said as everything else is, and not as Python shows a warning."""
+    import warnings
+
+    with warnings.catch_warnings():
+        show = warnings.showwarning
+
+        def tell(message: Warning | str, category: type[Warning], *place: Any) -> None:
+            if issubclass(category, CheckWarning):
+                console.warning(str(message))
+            else:
+                show(message, category, *place)
+
+        warnings.showwarning = tell  # type: ignore[assignment]
+        yield
 
 
 def _say_what_is_taken(target: Target, console: Console, *, static: bool) -> None:
