@@ -1,8 +1,7 @@
 """SARIF against a schema: what the standard (OASIS, SARIF 2.1.0) allows of the objects that are written, and no more.
 
-The schema here is a small one of our own, of those objects alone. The whole one, as it is published beside the standard,
-was held against logs of 128 findings of all rules, of none, and of files outside the working directory on 2026-11-20:
-none broke it.
+The schema here is a small one of our own, of those objects alone. The whole one (2.1.0-rtm.4) was held by hand against logs
+of all rules on a few hundred files, of none, and of files outside the working directory; docs/check.md has the figures.
 """
 
 from __future__ import annotations
