@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from modgraph.graph.model import SourceLocation
 from modgraph.prediction.values import (
     Address,
+    Choice,
     ClassValue,
     Constant,
     KnownClass,
@@ -261,6 +262,17 @@ class ModuleObject(HeapObject):
         yield from self.parameters.values()
         yield from self.buffers.values()
         yield from self.attributes.values()
+
+
+class Sizes(tuple[int | None, ...]):
+    """A shape in which a size is not known, with the reason."""
+
+    why: Unknown | Choice | None
+
+    def __new__(cls, sizes: tuple[int | None, ...], why: Unknown | Choice | None) -> Sizes:
+        made = super().__new__(cls, sizes)
+        made.why = why
+        return made
 
 
 LEAF = "<leaf>"

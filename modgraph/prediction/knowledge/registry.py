@@ -182,6 +182,9 @@ class Machine(Protocol):
     def raises(self, name: str, message: str) -> Raised:
         """To raise: `raise machine.raises("TypeError", "...")`; `name` a builtin exception or a qualified name."""
 
+    def may_fail(self, name: str = ...) -> None:
+        """What is done here may raise, the exception of that name: the `try` around it has to go both ways."""
+
     def problem(self, reason: str, address: Address | None = None, where: SourceLocation | None = None) -> None:
         """Record something the prediction leaves open."""
 
