@@ -304,6 +304,8 @@ class TensorObject(HeapObject):
     """What was set on it by name (`p._no_weight_decay = True`)."""
     where: SourceLocation | None = None
     """The statement that registered it first."""
+    unsized: Unknown | Choice | None = None
+    """What `shape` depends on where it is None."""
 
     def copy(self) -> TensorObject:
         return TensorObject(
@@ -319,6 +321,7 @@ class TensorObject(HeapObject):
             self.cls,
             dict(self.attributes),
             self.where,
+            self.unsized,
         )
 
     def references(self) -> Iterator[Value]:

@@ -343,7 +343,7 @@ class _Tree:
         for name, value in store.items():
             tensor = self.state.find(value, TensorObject)
             if tensor is not None and not tensor.lazy and (tensor.shape is None or None in tensor.shape):
-                why = getattr(tensor.shape, "why", None) or _given_unknown(module)
+                why = getattr(tensor.shape, "why", None) or tensor.unsized or _given_unknown(module)
                 reason = f": {why.reason}" if why is not None else ""
                 found.setdefault(reason, []).append(repr(name))
                 places.setdefault(reason, tensor.where or module.where)

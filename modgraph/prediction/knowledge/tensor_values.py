@@ -92,10 +92,11 @@ def shape_argument(machine: Machine, values: Sequence[Value]) -> Shape | None:
     elif len(values) == 1 and isinstance(values[0], Constant) and isinstance(values[0].value, range):
         values = [Constant(number) for number in values[0].value]
     sizes = tuple(_size(machine, value) for value in values)
-    return Sizes(sizes, _cause(values)) if None in sizes else sizes
+    return Sizes(sizes, cause(values)) if None in sizes else sizes
 
 
-def _cause(values: Sequence[Value]) -> Unknown | Choice | None:
+def cause(values: Sequence[Value]) -> Unknown | Choice | None:
+    """The first of them that is not known."""
     return next((value for value in values if isinstance(value, (Unknown, Choice))), None)
 
 
