@@ -304,6 +304,10 @@ class Interpreter:
         """What is done here, with something unknown, may raise."""
         guards.may_fail(self, name)
 
+    def may_refuse(self, name: str) -> None:
+        """What is done here raises for some of the values that it may be given."""
+        guards.may_refuse(self, name)
+
     def settle(
         self,
         results: list[tuple[Value, State]],

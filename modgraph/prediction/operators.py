@@ -145,7 +145,7 @@ def _unknown_result(machine: Interpreter, symbol: str, left: Value, right: Value
     wanted = {"+": (int, float), "*": (float,)}.get(symbol, ())
     failure = _failure(symbol, left, right)
     if failure is not None:
-        machine.may_fail(failure)
+        machine.may_refuse(failure)
     if symbol == "*" and any(type(n) is str for n in numbers):
         return replace(number_unknown(machine, "an operand is not known", left, right), text=(("", ""),))
     if symbol in ("-", "/", "//", "%", "**", "<<", ">>", "^", "@") or any(type(n) in wanted for n in numbers):

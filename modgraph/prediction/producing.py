@@ -332,8 +332,6 @@ def _left(machine: Machine, iterator: Address, by_demand: bool, whole: bool) -> 
 def _places(machine: Machine, address: Address) -> Walk:
     held = machine.state.read(address)
     assert isinstance(held, ListObject)
-    if held.open is not None:
-        return held.open
     place = 0
     while True:
         held = machine.state.read(address)

@@ -50,7 +50,7 @@ def unpack(machine: Interpreter, frame: Frame, elements: Sequence[cst.BaseElemen
     starred = [position for position, element in enumerate(elements) if isinstance(element, cst.StarredElement)]
     if isinstance(found, Unknown):
         if not isinstance(value, Unknown):
-            machine.may_fail("ValueError")
+            machine.may_refuse("ValueError")
         for element in elements:
             single: Value = found
             if isinstance(element, cst.StarredElement):

@@ -105,6 +105,7 @@ def test_arguments_that_show_nowhere_leave_nothing_open(predict_source: Callable
     assert graph.model.parameters == sum(p.numel() for p in built[0].parameters())
 
 
+EITHER = "self.b = Block(4)\nself.z = nn.Module()\nself.z.fc = [self.b, Block(5), Block(6)][n]\n"
 SHARED = {
     "one on one path, two on the other": "if n:\n    self.x = nn.Linear(2, 3)\n    y = nn.Linear(2, 3)\n"
     "else:\n    self.x = y = nn.Linear(2, 3)\ny.requires_grad_(False)\ny.extra = nn.ReLU()",
@@ -115,6 +116,16 @@ SHARED = {
     "the module's own": "self.a = ACT if n else nn.ReLU()\nself.b = ACT",
     "parameters of one of two": "a = nn.Linear(2, 3)\ny = a\nif n: y = nn.Linear(2, 3)\nself.x = a\n"
     "for p in y.parameters(): p.requires_grad = False",
+    "frozen below": EITHER + "self.z.requires_grad_(False)",
+    "frozen one by one": EITHER + "for p in self.z.parameters(): p.requires_grad = False",
+    "frozen by name": EITHER + "for k, p in self.z.named_parameters(): p.requires_grad_(False)",
+    "frozen in a copy": EITHER + "import copy\nself.c = copy.deepcopy(self.z)\nself.c.requires_grad_(False)",
+    "given a child": EITHER + "for m in self.z.children(): m.tag = nn.ReLU()",
+    "applied to": EITHER
+    + "self.z.apply(lambda m: m.add_module('t', nn.ELU()) if isinstance(m, nn.LayerNorm) else None)",
+    "reparametrised": "self.z = nn.Linear(2, 2)\nif n: self.z = nn.Linear(2, 3)\nnn.utils.weight_norm(self.z)",
+    "all of an open list": "z = nn.Module()\nl = [z]\nif n: l.append(nn.Module())\n"
+    "for m in l: m.tag = nn.ReLU()\nself.z = z",
     "parameters of one of two lists": "a = nn.Linear(2, 3)\nb = nn.ReLU()\nself.x = a\n"
     "for m in ([a], [b], [a, b])[n]: m.requires_grad_(False)",
 }
@@ -124,9 +135,16 @@ SHARED = {
 def test_what_is_shared_on_one_path_only_is_not_claimed(predict_source: Callable[..., Graph], body: str) -> None:
     """Two objects that stand for each other on some places, and for others elsewhere, are no longer told apart."""
     graph, built = models(predict_source, body)
-    assert graph.problems
+    assert graph.problems or body == SHARED["all of an open list"]
     for model in built:
         check(graph, model)
+
+
+@pytest.mark.parametrize("name", ["double", "half"])
+def test_what_is_below_one_of_two_modules_may_be_converted(predict_source: Callable[..., Graph], name: str) -> None:
+    graph, _ = models(predict_source, EITHER + f"self.z.{name}()")
+    dtypes = {parameter.dtype for node in graph.modules for parameter in node.parameters}
+    assert dtypes == {None}, "each of the three may have been converted, or not"
 
 
 def test_what_may_be_trained_is_said(predict_source: Callable[..., Graph]) -> None:

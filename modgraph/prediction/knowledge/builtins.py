@@ -246,7 +246,7 @@ def number_range(arguments: Arguments, machine: Machine) -> Value:
             value = _dunder("__index__")(Arguments("", (value,)), machine) or value
         if not isinstance(value, Constant):
             if len(arguments.positional) == 3 and not isinstance(arguments.positional[2], Constant):
-                machine.may_fail("ValueError")
+                machine.may_refuse("ValueError")
             return machine.unknown("the length of a range is not known", value)
         bounds.append(value.value)
     try:
@@ -356,7 +356,7 @@ def extreme(arguments: Arguments, machine: Machine) -> Value:
     items = machine.iterate_in_any_order(given[0]) if len(given) == 1 else list(given)
     if isinstance(items, Unknown):
         if "default" not in arguments.keywords:
-            machine.may_fail("ValueError")
+            machine.may_refuse("ValueError")
         return number_unknown(machine, f"{name} of something not known", items)
     if not items:
         default = arguments.keywords.get("default")

@@ -118,7 +118,7 @@ def folded(function: Callable[..., Any], name: str) -> Model:
         if arguments.open is not None or any(found is None for found in (*values, *keywords.values())):
             failure = "ValueError" if name in TEXT_ONLY else MAY_RAISE.get(name)
             if failure is not None and (name not in TEXT_ONLY or any(map(_is_text, arguments.positional))):
-                machine.may_fail(failure)
+                machine.may_refuse(failure)
             return number_unknown(machine, f"{name} of something not known", *arguments.positional)
         given = [found[0] for found in values if found is not None]
         refusal = too_much(name, given)

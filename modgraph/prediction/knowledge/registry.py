@@ -182,8 +182,8 @@ class Machine(Protocol):
     def raises(self, name: str, message: str) -> Raised:
         """To raise: `raise machine.raises("TypeError", "...")`; `name` a builtin exception or a qualified name."""
 
-    def may_fail(self, name: str = ...) -> None:
-        """What is done here may raise, the exception of that name: the `try` around it has to go both ways."""
+    def may_refuse(self, name: str) -> None:
+        """What is done here raises that exception for some of the values that it may be given."""
 
     def problem(self, reason: str, address: Address | None = None, where: SourceLocation | None = None) -> None:
         """Record something the prediction leaves open."""

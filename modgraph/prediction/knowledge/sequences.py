@@ -196,7 +196,7 @@ def find(arguments: Arguments, machine: Machine) -> Value:
     if first is None:
         raise machine.raises("ValueError", f"{machine.string(wanted) or 'x'} is not in list")
     if True not in same:
-        machine.may_fail("ValueError")
+        machine.may_refuse("ValueError")
     return number_unknown(machine, "a list is not known", *items) if same[first] is None else Constant(first)
 
 
