@@ -12,6 +12,7 @@ from modgraph._version import __version__
 
 if TYPE_CHECKING:
     from modgraph.api import analyze, check, load, predict, trace
+    from modgraph.api_onnx import export_onnx
     from modgraph.errors import (
         ConfigError,
         ExportError,
@@ -31,6 +32,7 @@ _HOMES = {
         ("ConfigError", "ExportError", "GraphError", "InputError", "ModgraphError", "TargetError", "TraceError"),
         "modgraph.errors",
     ),
+    "export_onnx": "modgraph.api_onnx",
     "Finding": "modgraph.finding",
     "Graph": "modgraph.graph.model",
     "Ref": "modgraph.source.targets",
@@ -50,6 +52,7 @@ __all__ = [
     "__version__",
     "analyze",
     "check",
+    "export_onnx",
     "load",
     "predict",
     "trace",

@@ -14,10 +14,12 @@ from modgraph.errors import ConfigError, InputError, ModgraphError, TargetError,
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.model import Graph, Problem
 from modgraph.options import Device, Mode, TraceOptions
+from modgraph.refusing import refuse, refuse_for_a_live_model, require_literals, require_module, target_text
 
 if TYPE_CHECKING:
     import torch
 
+    from modgraph.exporting import Exporting
     from modgraph.findings import Finding
     from modgraph.source.checkpoints import Checkpoint
     from modgraph.source.inputs import InputSpec
@@ -88,26 +90,13 @@ def analyze(
     )
     if static:
         asked = options.changed(reading=against is not None)
-        _refuse("static=True, which runs nothing", asked, inputs=inputs, args=args != (), kwargs=kwargs)
+        refuse("static=True, which runs nothing", asked, inputs=inputs, args=args != (), kwargs=kwargs)
     checkpoint = None if against is None else read_checkpoint(against, options)
     if not isinstance(model, str | os.PathLike):
-        _refuse_for_a_live_model(timeout=timeout, memory_limit=memory_limit, inputs=inputs, path=path)
-        return with_checkpoint(_analyze_live(model, args, kwargs, static=static, options=options), checkpoint)
-    graph = _analyze_text(os.fspath(model), args, kwargs, inputs, path, static=static, options=options)
+        refuse_for_a_live_model(timeout=timeout, memory_limit=memory_limit, inputs=inputs, path=path)
+        return with_checkpoint(analyze_live(model, args, kwargs, static=static, options=options), checkpoint)
+    graph = analyze_text(os.fspath(model), args, kwargs, inputs, path, static=static, options=options)
     return with_checkpoint(graph, checkpoint)
-
-
-def _refuse(what: str, names: Sequence[str] = (), **values: Any) -> None:
-    """Raises ConfigError where options were given that `what` makes no use of."""
-    given = [*names, *(name for name, value in values.items() if value)]
-    if given:
-        are = "is" if len(given) == 1 else "are"
-        raise ConfigError(f"{', '.join(given)} {are} of no use with {what}", hint="leave one of them out")
-
-
-def _refuse_for_a_live_model(**values: Any) -> None:
-    given = [name for name, value in values.items() if value not in (None, ())]
-    _refuse("a live model, which runs in this process: give a target such as 'model.py:Net'", given)
 
 
 def predict(
@@ -134,41 +123,15 @@ def predict(
     """
     from modgraph.prediction import predict_graph
 
-    target = _target_text(target)
+    target = target_text(target)
     checkpoint = None if against is None else read_checkpoint(against, TraceOptions())
     found = _the_target(target, path, bare=not (args or kwargs))
     if args or kwargs:
-        _require_literals(args, kwargs or {})
+        require_literals(args, kwargs or {})
         if found.called:
             raise TargetError(f"{target!r} has arguments already; give them there or as `args` and `kwargs`")
         found = found.named(found.name, tuple(args), tuple((kwargs or {}).items()), called=True)
     return with_checkpoint(_with_repeats(predict_graph(found)), checkpoint)
-
-
-def _target_text(target: object) -> str:
-    """The text of a target. Raises TargetError where it is none: a class, a live model."""
-    if isinstance(target, str | os.PathLike):
-        return os.fspath(target)
-    what = f"the {type(target).__name__} {getattr(target, '__name__', '')}".rstrip()
-    raise TargetError(
-        f"a target is a text such as 'model.py:Net', and {what} is none",
-        hint="a class is named by its file or import path; a live model is for modgraph.analyze(model)",
-    )
-
-
-def _require_literals(args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
-    """Raises TargetError for an argument that cannot be written down, as a module or an object of the user's."""
-    from modgraph.source.wire import not_literal
-
-    named = [*((f"argument {place}", value) for place, value in enumerate(args, 1)), *kwargs.items()]
-    for name, value in named:
-        why = not_literal(value)
-        if why is not None:
-            raise TargetError(
-                f"{name} cannot be foretold with: {why}",
-                hint='arguments are literals, or Ref("torch.nn.ReLU") for a class or function; for anything richer, '
-                "predict a factory function, as file.py:build",
-            )
 
 
 def trace(
@@ -206,7 +169,7 @@ def trace(
     options = TraceOptions(
         device=device, mode=mode, backward=backward, stats=stats, verify=verify, profile=profile, timeout=timeout
     )
-    _refuse_for_a_live_model(timeout=timeout)
+    refuse_for_a_live_model(timeout=timeout)
     return _with_repeats(_trace_live(model, args, kwargs, options))
 
 
@@ -287,8 +250,12 @@ def analyze_target(
     options: TraceOptions,
     static: bool = False,
     watch: Watch = _unwatched,
+    exporting: Exporting | None = None,
 ) -> Graph:
     """Predict, trace and merge one target; see `analyze`.
+
+    Args:
+        exporting: an ONNX file that is to be made of the live model.
 
     Raises:
         TargetError: the target does not exist.
@@ -296,26 +263,50 @@ def analyze_target(
     """
     from modgraph.prediction import predict_graph
 
+    def done(graph: Graph) -> Graph:
+        graph = graph if exporting is None or static else exporting.noted(graph)
+        return _with_repeats(_with_findings(graph, target))
+
     with watch("predict"):
         predicted = predict_graph(target)
     if static:
-        return _with_repeats(_with_findings(predicted, target))
-    from modgraph.isolation import trace_in_process
-
+        return done(predicted)
     with watch("trace") as watcher:
         try:
-            traced = trace_in_process(target, specs, options, watcher=watcher).graph
+            traced = _traced(target, specs, options, watcher, exporting)
         except (TargetError, InputError):
             raise
         except ModgraphError as error:
-            return _with_repeats(_with_findings(_without_trace(predicted, error), target))
+            return done(_without_trace(predicted, error))
         except Exception as error:  # a defect of ours must not cost what is known without a run
-            return _with_repeats(_with_findings(_without_trace(predicted, _defect("tracing", error)), target))
+            return done(_without_trace(predicted, _defect("tracing", error)))
     with watch("merge"):
         try:
-            return _with_repeats(_with_findings(_merged(predicted, traced), target))
+            return done(_merged(predicted, traced))
         except Exception as error:
-            return _with_repeats(_with_findings(_without_trace(predicted, _defect("merging", error)), target))
+            return done(_without_trace(predicted, _defect("merging", error)))
+
+
+def _traced(
+    target: Target, specs: Sequence[InputSpec], options: TraceOptions, watcher: Any, exporting: Exporting | None
+) -> Graph:
+    from modgraph.isolation import trace_in_process
+
+    if exporting is None:
+        return trace_in_process(target, specs, options, watcher=watcher).graph
+    from modgraph.exporting import CAPTURE
+
+    result = trace_in_process(
+        target,
+        specs,
+        options,
+        watcher=watcher,
+        capture=CAPTURE,
+        settings=exporting.settings,
+        captured_into=exporting.directory,
+    )
+    exporting.settle(result.captured, result.capture_error)
+    return result.graph
 
 
 def read_checkpoint(path: str | os.PathLike[str], options: TraceOptions) -> Checkpoint:
@@ -403,7 +394,7 @@ def _the_target(text: str, path: Sequence[str] | None, *, bare: bool = True) -> 
     return targets[0]
 
 
-def _analyze_text(
+def analyze_text(
     text: str,
     args: Any,
     kwargs: Mapping[str, Any] | None,
@@ -412,6 +403,7 @@ def _analyze_text(
     *,
     static: bool,
     options: TraceOptions,
+    exporting: Exporting | None = None,
 ) -> Graph:
     if args != () or kwargs:
         raise InputError(
@@ -421,31 +413,29 @@ def _analyze_text(
     from modgraph.source.inputs import parse_input
 
     specs = tuple(parse_input(given) for given in inputs)
-    return analyze_target(_the_target(text, path), specs=specs, options=options, static=static)
+    return analyze_target(_the_target(text, path), specs=specs, options=options, static=static, exporting=exporting)
 
 
-def _analyze_live(
-    model: torch.nn.Module, args: Any, kwargs: Mapping[str, Any] | None, *, static: bool, options: TraceOptions
+def analyze_live(
+    model: torch.nn.Module,
+    args: Any,
+    kwargs: Mapping[str, Any] | None,
+    *,
+    static: bool,
+    options: TraceOptions,
+    exporting: Exporting | None = None,
 ) -> Graph:
     from modgraph.prediction.live import predict_live
 
-    _require_module(model)
+    require_module(model)
     kind = type(model)
     file = getattr(sys.modules.get(kind.__module__), "__file__", None)
     predicted = predict_live(kind.__module__, kind.__qualname__, Path(file) if file else None)
     if static:
         return _with_repeats(predicted)
     predicted = _as_it_was_built(predicted)
-    return _with_repeats(_merged(predicted, _trace_live(model, args, kwargs, options)))
-
-
-def _require_module(model: object) -> None:
-    torch = sys.modules.get("torch")  # where it was never imported, there is no module of its
-    if torch is None or not isinstance(model, torch.nn.Module):
-        raise InputError(
-            f"a live model is a torch.nn.Module, not {type(model).__name__}",
-            hint="a class or function is analyzed by its target: modgraph.analyze('model.py:Net')",
-        )
+    graph = _merged(predicted, _trace_live(model, args, kwargs, options, exporting))
+    return _with_repeats(graph if exporting is None else exporting.noted(graph))
 
 
 def _as_it_was_built(predicted: Graph) -> Graph:
@@ -463,7 +453,13 @@ def _as_it_was_built(predicted: Graph) -> Graph:
     )
 
 
-def _trace_live(model: torch.nn.Module, args: Any, kwargs: Mapping[str, Any] | None, options: TraceOptions) -> Graph:
+def _trace_live(
+    model: torch.nn.Module,
+    args: Any,
+    kwargs: Mapping[str, Any] | None,
+    options: TraceOptions,
+    exporting: Exporting | None = None,
+) -> Graph:
     from modgraph.tracing.live import trace_live
 
-    return trace_live(model, args, kwargs, options)
+    return trace_live(model, args, kwargs, options, None if exporting is None else exporting.capture_here)

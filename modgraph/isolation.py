@@ -13,6 +13,7 @@ import contextlib
 import json
 import os
 import secrets
+import shutil
 import signal
 import subprocess
 import sys
@@ -80,6 +81,8 @@ def trace_in_process(
     on_event: Callable[[Event], None] | None = None,
     watcher: Watcher | None = None,
     capture: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    captured_into: Path | None = None,
 ) -> TraceResult:
     """The graph of a real run of `target`, as far as it came.
 
@@ -88,7 +91,10 @@ def trace_in_process(
         on_event: is given each event as it comes, on another thread.
         watcher: is told of each event, and of what is done before the run.
         capture: "package.module:function", called in the worker after the trace as
-            `function(model, args, kwargs, directory)`; it writes files into `directory` and returns a JSON value.
+            `function(model, args, kwargs, directory, graph, settings)`; it writes files into `directory` and returns a
+            JSON value.
+        settings: JSON values that it is given.
+        captured_into: a directory to which its files are moved, where they are too large to be read.
 
     Raises:
         TargetError: there is no such object, or it is no model.
@@ -106,10 +112,13 @@ def trace_in_process(
             "inputs": [encode_fields(spec) for spec in specs],
             "options": encode_fields(options),
             "capture": capture,
+            "settings": dict(settings or {}),
         }
         heard, end = _ask(request, directory, options.timeout, Heard(on_event, watcher))
         output = _tail(directory / "output.txt")
-        files = _files_in(directory / "captured")
+        files = {} if captured_into is not None else _files_in(directory / "captured")
+        if captured_into is not None:
+            _move_files(directory / "captured", captured_into)
     graph = _graph(heard, end, options, output)
     done = heard.captured or {}
     error = done.get("error")
@@ -407,6 +416,11 @@ def _tail(path: Path) -> str:
             return file.read(_MAX_OUTPUT).decode("utf-8", "replace")
     except OSError:
         return ""
+
+
+def _move_files(directory: Path, place: Path) -> None:
+    for path in sorted(directory.iterdir()) if directory.is_dir() else ():
+        shutil.move(path, place / path.name)
 
 
 def _files_in(directory: Path) -> dict[str, bytes]:

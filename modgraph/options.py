@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, fields
 from typing import Literal, get_args
 
@@ -10,6 +11,9 @@ from modgraph.errors import ConfigError
 
 Device = Literal["cpu", "cuda", "fake"]
 Mode = Literal["eval", "train"]
+Weights = Literal["embed", "external", "none"]
+Dedup = Literal["shape", "structure", "none"]
+Leaf = Literal["operator", "function"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +57,62 @@ class TraceOptions:
         reads a file."""
         names = tuple(field.name for field in fields(self) if getattr(self, field.name) != field.default)
         return tuple(name for name in names if name not in ("timeout", "memory_limit")) if reading else names
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DynamicSize:
+    """A dimension that an exported model leaves open."""
+
+    input: str | None
+    """None for every input that has the dimension."""
+    dimension: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OnnxOptions:
+    """How a model that runs is written as ONNX.
+
+    Raises:
+        ConfigError: an option has a value that it cannot have.
+    """
+
+    weights: Weights = "embed"
+    """In the file; in a second file beside it; or nowhere, so that they are inputs of the model."""
+    dynamic: tuple[str, ...] = ()
+    """Sizes that are left open: "ids:1=seq"; "batch" is dimension 0 of every input."""
+    dedup: Dedup = "shape"
+    """Which blocks share a function: those of the same shapes, those of the same structure, or none."""
+    leaf: Leaf = "operator"
+    """What a layer of one operator is: that operator, or a function as well."""
+    depth: int | None = None
+    """How deep functions are nested; None is as deep as the modules are, 0 gives a flat model."""
+
+    def __post_init__(self) -> None:
+        _require_one_of("weights", self.weights, get_args(Weights))
+        _require_one_of("dedup", self.dedup, get_args(Dedup))
+        _require_one_of("leaf", self.leaf, get_args(Leaf))
+        for text in self.dynamic:
+            dynamic_size(text)
+        if self.depth is not None and (
+            isinstance(self.depth, bool) or not isinstance(self.depth, int) or self.depth < 0
+        ):
+            raise ConfigError(f"depth={self.depth!r} is not possible", hint="depth is a whole number from 0, or None")
+
+
+def dynamic_size(text: str) -> DynamicSize:
+    """What "ids:1=seq" or "batch" says.
+
+    Raises:
+        ConfigError: it says nothing.
+    """
+    found = re.fullmatch(r"(?:(?P<input>[^\s:=]+):(?P<dimension>\d+)=)?(?P<name>[A-Za-z_]\w*)", text)
+    if found is None:
+        raise ConfigError(
+            f"{text!r} is no dynamic size",
+            hint='write "ids:1=seq": the input, its dimension from 0, a name; or "batch"',
+        )
+    return DynamicSize(input=found["input"], dimension=int(found["dimension"] or 0), name=found["name"])
 
 
 def _require_one_of(name: str, value: object, choices: tuple[object, ...]) -> None:

@@ -201,12 +201,16 @@ def _serve(request: dict[str, Any], directory: Path, out: Channel) -> None:
     out.say(stage="running the model")
     info = replace(loaded.info, inputs=inputs.infos)
     with fake.running(loaded.fake_mode):
-        trace_graph(loaded.model, inputs.args, inputs.kwargs, options, info=info, emit=lambda event: _emit(event, out))
+        graph = trace_graph(
+            loaded.model, inputs.args, inputs.kwargs, options, info=info, emit=lambda event: _emit(event, out)
+        )
     if not out.is_ours:
         return  # forked by the model, and come back from it: only what it was forked from goes on
     if request["capture"] is not None:
         out.say(stage="exporting the live model")
-        _capture(request["capture"], loaded.model, inputs.args, inputs.kwargs, directory / "captured", out)
+        given = (loaded.model, inputs.args, inputs.kwargs, directory / "captured", graph, request["settings"])
+        with fake.running(loaded.fake_mode):
+            _capture(request["capture"], given, out)
 
 
 def _read_checkpoint(request: dict[str, Any], out: Channel) -> None:
@@ -259,17 +263,18 @@ def _import_torch() -> None:
     del torch
 
 
-def _capture(
-    name: str, model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], directory: Path, out: Channel
-) -> None:
-    """Call the function `name` ("package.module:function") with the live model; it writes files into `directory`."""
+def _capture(name: str, given: tuple[Any, ...], out: Channel) -> None:
+    """Call the function `name` ("package.module:function") with the live model, its arguments, a new directory for
+    files, the graph and the settings."""
     import importlib
 
     module, _, function = name.partition(":")
-    directory.mkdir()
+    given[3].mkdir()
     try:
         capture: Callable[..., Any] = getattr(importlib.import_module(module), function)
-        out.say(captured={"value": capture(model, args, kwargs, directory)})
+        out.say(captured={"value": capture(*given)})
+    except ModgraphError as error:
+        out.say(captured={"error": error.message})
     except Exception as error:  # an exporter of torch may raise anything; the trace is told already
         out.say(captured={"error": f"{type(error).__name__}: {_text_of(error)}"})
 

@@ -16,12 +16,15 @@ PACKAGE = ROOT / "modgraph"
 
 # Third parties, one door each: who may import them (anywhere in the file, also inside functions).
 DOORS = {
-    "torch": ("tracing/", "worker.py"),
+    "torch": ("tracing/", "worker.py", "export/onnx_capture.py", "export/onnx_live.py"),
     "libcst": ("source/modules.py", "prediction/"),
     "networkx": ("graph/network.py",),
     "graphviz": ("export/dot.py",),
     "pygraphviz": ("export/images.py",),
     "onnx": ("export/onnx_",),
+    "onnx_ir": ("export/onnx_",),
+    "onnxscript": ("export/onnx_capture.py",),
+    "onnxruntime": ("export/onnx_verify.py",),
 }
 MAX_LINES = 500
 

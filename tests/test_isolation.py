@@ -257,15 +257,16 @@ def test_the_parent_never_imports_torch(tmp_path: Path) -> None:
 def test_a_capture_reaches_the_live_model_and_its_files_come_back(tmp_path: Path) -> None:
     source = MODEL.format(death="        pass") + textwrap.dedent(
         """
-        def capture(model, args, kwargs, directory):
+        def capture(model, args, kwargs, directory, graph, settings):
             (directory / "weights.txt").write_text(str(sum(p.numel() for p in model.parameters())))
-            return {"inputs": len(args)}
+            return {"inputs": len(args), "calls": len(graph.calls), **settings}
         """
     )
     (tmp_path / "model.py").write_text(source, "utf-8")
-    result = trace_in_process(parse_target("model.py:Net", cwd=tmp_path), [], TraceOptions(), capture="model:capture")
+    target = parse_target("model.py:Net", cwd=tmp_path)
+    result = trace_in_process(target, [], TraceOptions(), capture="model:capture", settings={"name": "net"})
 
-    assert result.captured == {"inputs": 1}
+    assert result.captured == {"inputs": 1, "calls": len(result.graph.calls), "name": "net"}
     assert dict(result.captured_files) == {"weights.txt": b"60"}
     assert result.capture_error is None
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from modgraph.cli.arguments import above_zero
 from modgraph.cli.console import Console
+from modgraph.cli.onnx_arguments import add_onnx_arguments, exporting_to, onnx_options
 from modgraph.cli.output import Destination, add_picture_arguments, destination, write_graph
 from modgraph.errors import CheckWarning, ConfigError, ExitStatus, ModgraphError, TargetError, UnknownNameError
 from modgraph.graph.model import CheckpointComparison, Graph
@@ -29,6 +30,7 @@ examples:
   modgraph analyze model.py
   modgraph analyze model.py:Net --input 1x3x224x224 --format svg,onnx -o build/
   modgraph analyze model.py --input ids=1x128:int64 --input mask=1x128:bool
+  modgraph analyze model.py --format onnx --dynamic batch --dynamic ids:1=seq
   modgraph analyze model.py --static --format json -o -
   modgraph analyze model.py:Net --static --against net.safetensors
 
@@ -87,6 +89,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="how much memory it may allocate: 4G, 512M; default: no limit",
     )
     add_picture_arguments(parser, default="svg,json")
+    add_onnx_arguments(parser)
 
 
 def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
@@ -99,6 +102,7 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     where = destination(arguments.output, arguments.format, default=("svg", "json"))
     targets = find_targets(arguments.target)
     where.check(n_models=len(targets))
+    onnx = onnx_options(arguments, where)
     _check_against(arguments, targets)
     checkpoint = None if arguments.against is None else read_checkpoint(arguments.against, options)
     status, n_written = ExitStatus.OK, 0
@@ -107,12 +111,18 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     for target, stem in zip(targets, stems, strict=True):
         _say_what_is_taken(target, console, static=arguments.static)
         try:
-            with _warning_on(console):
+            with _warning_on(console), exporting_to(where, stem, onnx) as exporting:
                 graph = analyze_target(
-                    target, specs=specs, options=options, static=arguments.static, watch=console.stage
+                    target,
+                    specs=specs,
+                    options=options,
+                    static=arguments.static,
+                    watch=console.stage,
+                    exporting=exporting,
                 )
-            graph = with_checkpoint(graph, checkpoint)
-            written = write_graph(graph, where, arguments, console, stem=stem)
+                graph = with_checkpoint(graph, checkpoint)
+                files = () if exporting is None else exporting.files
+                written = write_graph(graph, where, arguments, console, stem=stem, onnx=files)
         except TargetError as error:
             # Found by looking through the file: not there at run time, in need of arguments, or no model after all.
             if not target.discovered or len(targets) == 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -109,12 +110,19 @@ def _check_writable(directory: Path) -> None:
 
 
 def write_graph(
-    graph: Graph, where: Destination, arguments: argparse.Namespace, console: Console, *, stem: str | None = None
+    graph: Graph,
+    where: Destination,
+    arguments: argparse.Namespace,
+    console: Console,
+    *,
+    stem: str | None = None,
+    onnx: Sequence[Path] = (),
 ) -> ExitStatus:
     """Write every format; one that fails does not keep the others from being written.
 
     Args:
         stem: file name without extension, where several models go into one directory.
+        onnx: the files of the onnx format where they are made already, the model last.
 
     Returns:
         OK; PARTIAL where a format that was asked for could not be written and another was.
@@ -122,18 +130,28 @@ def write_graph(
     Raises:
         ExportError: nothing could be written.
     """
-    from modgraph.export import PictureOptions, render, write, write_file
+    from modgraph.export import PictureOptions, put_file, render, write, write_file
 
     options = PictureOptions(depth=arguments.depth, fold=not arguments.no_fold)
+    ready = {"onnx": onnx}
     with console.stage("draw"):
         if where.directory is not None:
-            written = write(graph, where.formats, where.directory, options=options, asked=where.asked, stem=stem)
+            written = write(
+                graph, where.formats, where.directory, options=options, asked=where.asked, stem=stem, ready=ready
+            )
             paths, notes, failures = written.paths, written.notes, written.failures
         else:
             (name,) = where.formats
-            content = render(graph, name, options)
             paths, notes, failures = (), (), ()
-            if where.file is not None:
+            made = ready.get(name, ())
+            content: str | bytes = b""
+            if not made:
+                content = render(graph, name, options)
+            elif where.stdout:
+                content = made[-1].read_bytes()
+            if made and where.file is not None:
+                paths = tuple(put_file(path, where.file.with_name(path.name)) for path in made)
+            elif where.file is not None:
                 write_file(where.file, content)
                 paths = (where.file,)
             elif isinstance(content, bytes):

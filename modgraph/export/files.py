@@ -6,7 +6,8 @@ import contextlib
 import itertools
 import os
 import re
-from collections.abc import Iterable, Sequence
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -42,6 +43,7 @@ def write(
     options: PictureOptions | None = None,
     asked: bool = True,
     stem: str | None = None,
+    ready: Mapping[str, Sequence[Path]] | None = None,
 ) -> Written:
     """Write `graph` into `directory`, a file per format; what fails keeps nothing else from being written.
 
@@ -49,6 +51,7 @@ def write(
         asked: the formats were named by the user. Otherwise they are the default ones, and one whose program is not
             installed is replaced by another, with a note.
         stem: file name without extension; by default the model's name.
+        ready: by format, files that are made already and are put into the directory under their own names.
 
     Raises:
         ExportError: a format does not exist, the directory cannot be written, or nothing at all could be written.
@@ -60,6 +63,9 @@ def write(
     notes: list[str] = []
     failures: list[ExportError] = []
     for name in dict.fromkeys(formats):
+        if ready and ready.get(name):
+            paths.extend(put_file(source, Path(directory) / source.name) for source in ready[name])
+            continue
         drawn = _drawn(graph, name, options, asked=asked)
         if drawn.content is None:
             failures.extend(drawn.failures)
@@ -131,13 +137,31 @@ def write_file(path: str | Path, content: str | bytes) -> None:
         raise ExportError(f"cannot write {path}: {reason}", hint="choose another place with -o") from error
 
 
-def _replace(path: Path, data: bytes) -> None:
+def put_file(source: Path, path: Path) -> Path:
+    """Put a file that is made already in the place `path`, as a whole; it may be larger than memory.
+
+    Raises:
+        ExportError: the place cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _replace(path.resolve(), source)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise ExportError(f"cannot write {path}: {reason}", hint="choose another place with -o") from error
+    return path
+
+
+def _replace(path: Path, data: bytes | Path) -> None:
     if path.is_dir():
         raise IsADirectoryError(0, "it is a directory")
     # Not `tempfile`: its files are readable by their owner alone, and the result would be too.
     temporary = path.with_name(f".modgraph-{os.getpid()}.tmp")
     try:
-        temporary.write_bytes(data)
+        if isinstance(data, Path):
+            shutil.copyfile(data, temporary)
+        else:
+            temporary.write_bytes(data)
         os.replace(temporary, path)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from torch import nn
@@ -22,8 +22,13 @@ from modgraph.tracing.members import tensors
 from modgraph.tracing.patches import one_at_a_time
 from modgraph.tracing.run import trace
 
+Then = Callable[[nn.Module, tuple[Any, ...], dict[str, Any], Graph], None]
+"""Is called after the run, with what was run and its graph."""
 
-def trace_live(model: nn.Module, args: Any, kwargs: Mapping[str, Any] | None, options: TraceOptions) -> Graph:
+
+def trace_live(
+    model: nn.Module, args: Any, kwargs: Mapping[str, Any] | None, options: TraceOptions, then: Then | None = None
+) -> Graph:
     """The graph of one run of `model`, which is left as it was.
 
     Args:
@@ -36,10 +41,12 @@ def trace_live(model: nn.Module, args: Any, kwargs: Mapping[str, Any] | None, op
         ModgraphError: the device is not there.
     """
     with one_at_a_time:
-        return _traced(model, args, kwargs, options)
+        return _traced(model, args, kwargs, options, then)
 
 
-def _traced(model: nn.Module, args: Any, kwargs: Mapping[str, Any] | None, options: TraceOptions) -> Graph:
+def _traced(
+    model: nn.Module, args: Any, kwargs: Mapping[str, Any] | None, options: TraceOptions, then: Then | None
+) -> Graph:
     if not isinstance(model, nn.Module):
         raise InputError(
             f"a live model is a torch.nn.Module, not {type(model).__name__}",
@@ -68,6 +75,8 @@ def _traced(model: nn.Module, args: Any, kwargs: Mapping[str, Any] | None, optio
     info = ModelInfo(name=kind.__name__, class_name=f"{kind.__module__}.{kind.__qualname__}", target=None, inputs=infos)
     with contextlib.nullcontext() if mode is None else nothing_fake_remembered(), fake.running(mode):
         graph = trace(model, given, named, options, info=info)
+        if then is not None:
+            then(model, given, named, graph)
     if warning is None or graph.complete:
         return graph
     builder = GraphBuilder.of(graph)

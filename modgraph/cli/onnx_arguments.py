@@ -1,0 +1,90 @@
+"""The options of `--format onnx`, and the place in which such a file is made before it goes where it belongs."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+from modgraph.cli.arguments import count
+from modgraph.cli.output import Destination
+from modgraph.errors import ConfigError
+from modgraph.options import Dedup, Leaf, OnnxOptions, Weights
+
+if TYPE_CHECKING:
+    from modgraph.exporting import Exporting
+
+_NAMES = {
+    "onnx_weights": "weights",
+    "dynamic": "dynamic",
+    "onnx_dedup": "dedup",
+    "onnx_leaf": "leaf",
+    "onnx_depth": "depth",
+}
+
+
+def add_onnx_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of the onnx format."""
+    group = parser.add_argument_group("the onnx format")
+    group.add_argument(
+        "--onnx-weights",
+        choices=get_args(Weights),
+        help="in the file (the default), in a second file beside it, or none: they are inputs of the model then",
+    )
+    group.add_argument(
+        "--dynamic",
+        action="append",
+        metavar="SIZE",
+        help="a size that is left open: ids:1=seq is dimension 1 of the input ids, batch is dimension 0 of every input"
+        " (repeatable)",
+    )
+    group.add_argument(
+        "--onnx-dedup",
+        choices=get_args(Dedup),
+        help="which blocks share a function: those of equal shapes (the default), of equal structure, or none",
+    )
+    group.add_argument(
+        "--onnx-leaf",
+        choices=get_args(Leaf),
+        help="what a layer of one operator is: that operator (the default), or a function too",
+    )
+    group.add_argument("--onnx-depth", type=count, metavar="N", help="how deep functions are nested; 0 is a flat model")
+
+
+def onnx_options(arguments: argparse.Namespace, where: Destination) -> OnnxOptions | None:
+    """What is asked of the onnx format; None where no model is exported.
+
+    Raises:
+        ConfigError: something is asked of it, and it is not written or nothing is run; or it does not fit.
+    """
+    given = {name: value for name in _NAMES if (value := getattr(arguments, name)) is not None}
+    shown = ", ".join(f"--{name.replace('_', '-')}" for name in given)
+    if given and "onnx" not in where.formats:
+        raise ConfigError(f"{shown} belongs to the onnx format, which is not written", hint="add --format onnx")
+    if given and arguments.static:
+        raise ConfigError(f"{shown} is of no use with --static, which exports no model", hint="leave one of them out")
+    if arguments.static or "onnx" not in where.formats:
+        return None
+    fields: dict[str, Any] = {
+        _NAMES[name]: tuple(value) if isinstance(value, list) else value for name, value in given.items()
+    }
+    options = OnnxOptions(**fields)
+    if where.stdout and options.weights == "external":
+        raise ConfigError("weights in a second file do not fit into standard output", hint="name a file with -o")
+    return options
+
+
+@contextmanager
+def exporting_to(where: Destination, stem: str, options: OnnxOptions | None) -> Iterator[Exporting | None]:
+    """An export into a directory that is there as long as this lasts; None where nothing is exported."""
+    if options is None:
+        yield None
+        return
+    from modgraph.exporting import Exporting
+
+    name = where.file.name if where.file is not None else f"{stem}.onnx"
+    with tempfile.TemporaryDirectory(prefix="modgraph-", ignore_cleanup_errors=True) as directory:
+        yield Exporting(options, name, Path(directory))

@@ -1,0 +1,170 @@
+"""A live model -> an ONNX file that runs: exported, regrouped, and run beside the model itself.
+
+It is called where the model is traced, with what was traced.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.utils import _pytree
+
+from modgraph.export.onnx_capture import capture_flat, is_hollow
+from modgraph.export.onnx_cut import Place
+from modgraph.export.onnx_file import Captured, write_runnable
+from modgraph.export.onnx_regroup import ModuleFacts, is_weight
+from modgraph.export.onnx_verify import is_random
+from modgraph.graph.model import Graph
+from modgraph.options import OnnxOptions, dynamic_size
+
+if TYPE_CHECKING:
+    import onnx_ir as ir
+
+
+def capture(
+    model: torch.nn.Module,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    directory: Path,
+    graph: Graph,
+    settings: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Write a live model as an ONNX file into `directory`.
+
+    Args:
+        graph: what the trace has seen of the model.
+        settings: the fields of `OnnxOptions`, and "name", the name of the file.
+
+    Returns:
+        A `Report` as JSON values.
+
+    Raises:
+        ExportError: it cannot be exported, and why.
+    """
+    fields = dict(settings)
+    path = directory / fields.pop("name")
+    options = OnnxOptions(**{**fields, "dynamic": tuple(fields.get("dynamic", ()))})
+    with _in_mode(model, graph.model.mode):
+        return _captured(model, args, kwargs, path, graph, options)
+
+
+@contextlib.contextmanager
+def _in_mode(model: torch.nn.Module, mode: str | None) -> Iterator[None]:
+    """The model as it was traced: its own flags come back afterwards."""
+    flags = [(module, module.training) for module in model.modules()]
+    try:
+        if mode is not None:
+            model.train(mode == "train")
+        yield
+    finally:
+        for module, training in flags:
+            module.training = training
+
+
+def _captured(
+    model: torch.nn.Module,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    path: Path,
+    graph: Graph,
+    options: OnnxOptions,
+) -> dict[str, Any]:
+    flat = capture_flat(model, args, kwargs, options)
+    captured = Captured(
+        rung=flat.rung,
+        attempts=[(attempt.rung, attempt.why) for attempt in flat.attempts],
+        parameters=flat.parameters,
+        mutated=flat.mutated,
+        torch=str(torch.__version__),
+        mode="train" if model.training else "eval",
+        facts=module_facts(graph),
+        feeds=_feeds(flat.model, args, kwargs),
+    )
+    if captured.feeds is not None and not flat.mutated and not is_random(flat.model.graph):
+        captured.expected = _results(model, args, kwargs)
+    report = write_runnable(flat.model, captured, options, path)
+    report.notes.extend(_still_fixed(flat.model, options))
+    return report.to_json()
+
+
+def module_facts(graph: Graph) -> ModuleFacts:
+    """What a graph says beside the operators: classes, lines, costs."""
+    costs = {} if graph.profile is None else {cost.call: cost.flops for cost in graph.profile.calls}
+    counts: dict[str, int] = {}
+    calls: dict[str, dict[str, str]] = {}
+    for call in graph.calls:
+        counts[call.module] = counts.get(call.module, -1) + 1
+        facts = {}
+        if call.source is not None:
+            facts["modgraph.source"] = f"{call.source.file}:{call.source.line}"
+        if call.index in costs:
+            facts["modgraph.flops"] = str(costs[call.index])
+        if facts:
+            calls[Place(call.module, counts[call.module], "").text] = facts
+    modules = {
+        node.path: node.class_name
+        for node in graph.modules
+        if node.class_name not in (None, "NoneType") and node.alias_of is None
+    }
+    return ModuleFacts(class_name=graph.model.class_name or "", modules=modules, calls=calls)
+
+
+def _feeds(model: ir.Model, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The example inputs by the names of the graph's inputs; None where they have no values."""
+    tensors = [leaf for leaf in _pytree.tree_leaves((args, dict(kwargs))) if isinstance(leaf, torch.Tensor)]
+    inputs = [value for value in model.graph.inputs if not is_weight(value)]
+    if len(tensors) != len(inputs):
+        return None
+    feeds = {}
+    for value, tensor in zip(inputs, tensors, strict=True):
+        array = _array(tensor)
+        if array is None or value.shape is None or len(value.shape) != array.ndim:
+            return None
+        feeds[value.name] = array
+    return feeds
+
+
+def _array(tensor: torch.Tensor) -> Any:
+    """As NumPy has it; None where it has no such type, or there are no values."""
+    if is_hollow(tensor):
+        return None
+    try:
+        return tensor.detach().cpu().numpy()
+    except (TypeError, RuntimeError):
+        return None
+
+
+def _results(model: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any] | None:
+    """What PyTorch gives, flat; None where it gives something else the second time, or what NumPy does not hold."""
+    runs = []
+    for _ in range(2):
+        with torch.no_grad():
+            given = model(*args, **kwargs)
+        leaves = [leaf for leaf in _pytree.tree_leaves(given) if leaf is not None]
+        if not all(isinstance(leaf, torch.Tensor) for leaf in leaves):
+            return None
+        runs.append([_array(leaf) for leaf in leaves])
+    if any(array is None for array in runs[0]):
+        return None
+    same = all((one == other).all() or (one != one).any() for one, other in zip(*runs, strict=True))
+    return runs[0] if same else None
+
+
+def _still_fixed(model: ir.Model, options: OnnxOptions) -> list[str]:
+    """The sizes that were to be left open, and that the model has fixed."""
+    notes = []
+    for text in options.dynamic:
+        size = dynamic_size(text)
+        inputs = [value for value in model.graph.inputs if not is_weight(value)]
+        found = [
+            value.shape[size.dimension]
+            for value in inputs
+            if size.input in (None, value.name) and value.shape is not None and len(value.shape) > size.dimension
+        ]
+        if found and all(isinstance(one, int) for one in found):
+            notes.append(f"the size {size.name!r} is not open: the model itself fixes it at {found[0]}")
+    return notes
