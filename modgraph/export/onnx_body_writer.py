@@ -138,7 +138,10 @@ class BodyWriter:
                 new.name = ""  # an optional output that nobody wants
             else:
                 new.name = self._value_names.free(node.name if len(like) == 1 else f"{node.name}.{place}")
-            self._regrouping.set_type(new, old)
+            if old in self._kept:
+                new.type, new.shape = old.type, old.shape
+            else:
+                self._regrouping.set_type(new, old)
             self._values[old] = new
 
     def _attribute(self, attribute: ir.Attr, name: str) -> ir.Attr:

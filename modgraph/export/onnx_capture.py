@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import importlib.util
+import io
 import logging
 import re
 import warnings
@@ -187,7 +188,8 @@ def _quiet() -> Iterator[None]:
     names = ("torch.onnx", "torch.export", "torch.fx", "torch._dynamo", "onnxscript", "onnx_ir")
     loggers = [logging.getLogger(name) for name in names]
     levels = [logger.level for logger in loggers]
-    with warnings.catch_warnings():
+    said = io.StringIO()
+    with warnings.catch_warnings(), contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
         warnings.simplefilter("ignore")
         for logger in loggers:
             logger.setLevel(logging.CRITICAL)

@@ -231,9 +231,10 @@ class _Regrouping:
         return formal
 
     def set_type(self, value: ir.Value, like: ir.Value) -> None:
-        """Type and shape, where every call of the function has the same."""
+        """Type, and shape where every call of the function has the same."""
+        value.type = like.type
         if self._options.dedup != "structure":
-            value.type, value.shape = like.type, like.shape
+            value.shape = like.shape
 
     def _key(
         self,

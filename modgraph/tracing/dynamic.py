@@ -35,6 +35,11 @@ def export_inputs(
     Raises:
         InputError: `forward` has no such input, or it has no such dimension.
     """
+    if args and isinstance(args[-1], dict) and not kwargs:
+        # torch.onnx takes a last dict for the keywords.
+        names = list(inspect.signature(model.forward).bind(*args).arguments)
+        if len(names) == len(args):
+            args, kwargs = args[:-1], {names[-1]: args[-1]}
     if not dynamic:
         return ExportInputs(args, dict(kwargs), None)
     sizes = [dynamic_size(text) for text in dynamic]
