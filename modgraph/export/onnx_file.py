@@ -143,6 +143,7 @@ def _write(model: ir.Model, captured: Captured, report: Report, path: Path) -> N
     import onnx_ir
 
     model.producer_name, model.producer_version = "modgraph", __version__
+    model.graph.name = captured.facts.class_name.rpartition(".")[2] or "model"
     model.ir_version = max(10, model.ir_version)
     model.metadata_props.update(_model_facts(model, captured, report))
     for node in model.graph.all_nodes():

@@ -252,7 +252,7 @@ class _Regrouping:
             own_names,
             [node_text(node) for node in nodes],
             [values[value].name for value in interface.outputs],
-            self._elided.get(run.place, ()),
+            self._elided.get(run.place.path, ()),
             _member(run) if self._options.dedup == "none" else "",
         ]
         return digest(described)
@@ -276,7 +276,7 @@ class _Regrouping:
             name=name,
         )
         function = self._ir.Function(domain, name, graph=graph, attributes={})
-        elided = self._elided.get(run.place, ())
+        elided = self._elided.get(run.place.path, ())
         if elided:
             function.metadata_props["modgraph.elided"] = json.dumps(dict(elided))
         return function
@@ -297,22 +297,22 @@ class _Regrouping:
                 if name not in taken:
                     value.name = name
 
-    def _find_elided(self) -> dict[Place, tuple[tuple[str, str], ...]]:
-        """The modules without operators, by the first call of the module that holds them."""
-        places = {place.path: place for item in _runs(self._items) for place in [item.place] if place.call == 0}
-        found: dict[Place, list[tuple[str, str]]] = {}
+    def _find_elided(self) -> dict[str, tuple[tuple[str, str], ...]]:
+        """The modules without operators, by the module that holds them."""
+        paths = {run.place.path for run in _runs(self._items)}
+        found: dict[str, list[tuple[str, str]]] = {}
         self.elided_at_top: dict[str, str] = {}
         for path, class_name in self._facts.modules.items():
-            if path in self._reached or not path:
-                continue
+            if path in self._reached or not path or any(below(name, path) for name in self._flat.graph.initializers):
+                continue  # one whose weights are read in the arm of an `If` has operators there
             above = path.rpartition(".")[0]
-            while above and above not in places:
+            while above and above not in paths:
                 above = above.rpartition(".")[0]
             if above:
-                found.setdefault(places[above], []).append((path.removeprefix(f"{above}."), class_name))
+                found.setdefault(above, []).append((path.removeprefix(f"{above}."), class_name))
             else:
                 self.elided_at_top[path] = class_name
-        return {place: tuple(entries) for place, entries in found.items()}
+        return {path: tuple(entries) for path, entries in found.items()}
 
     def facts_of(self, place: Place) -> Facts:
         """What is written on the node of a call."""

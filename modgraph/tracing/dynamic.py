@@ -35,13 +35,8 @@ def export_inputs(
     Raises:
         InputError: `forward` has no such input, or it has no such dimension.
     """
-    if args and isinstance(args[-1], dict) and not kwargs:
-        # torch.onnx takes a last dict for the keywords.
-        names = list(inspect.signature(model.forward).bind(*args).arguments)
-        if len(names) == len(args):
-            args, kwargs = args[:-1], {names[-1]: args[-1]}
     if not dynamic:
-        return ExportInputs(args, dict(kwargs), None)
+        return _with_last_dict_named(model, args, dict(kwargs), None)
     sizes = [dynamic_size(text) for text in dynamic]
     bound = inspect.signature(model.forward).bind(*args, **kwargs)
     for size in sizes:
@@ -51,7 +46,18 @@ def export_inputs(
         wanted = [size for size in sizes if size.input in (None, name)]
         bound.arguments[name] = _pytree.tree_map(lambda leaf, wanted=wanted: _widened(leaf, wanted), value)
         shapes[name] = _pytree.tree_map(lambda leaf, wanted=wanted: _open(leaf, wanted), value)
-    return ExportInputs(bound.args, bound.kwargs, shapes)
+    return _with_last_dict_named(model, bound.args, bound.kwargs, shapes)
+
+
+def _with_last_dict_named(
+    model: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], shapes: dict[str, Any] | None
+) -> ExportInputs:
+    """A last argument that is a dict goes by its name: torch.onnx would take it for the keywords."""
+    if args and isinstance(args[-1], dict) and not kwargs:
+        names = list(inspect.signature(model.forward).bind(*args).arguments)
+        if len(names) == len(args):
+            return ExportInputs(args[:-1], {names[-1]: args[-1]}, shapes)
+    return ExportInputs(args, kwargs, shapes)
 
 
 def _require_dimension(size: DynamicSize, arguments: Mapping[str, Any]) -> None:
