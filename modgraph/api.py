@@ -174,11 +174,15 @@ def trace(
 
 
 def load(path: str | Path) -> Graph:
-    """A graph that was saved as JSON.
+    """A graph that was saved as JSON, or what an ONNX file (`.onnx`) says of a model.
 
     Raises:
         GraphError: the file is no graph, or one of a later schema.
     """
+    if Path(path).suffix.lower() == ".onnx":
+        from modgraph.graph.onnx_reading import load_onnx
+
+        return load_onnx(path)
     from modgraph.graph.serial import load as load_graph
 
     return load_graph(Path(path))

@@ -21,7 +21,7 @@ DOORS = {
     "networkx": ("graph/network.py",),
     "graphviz": ("export/dot.py",),
     "pygraphviz": ("export/images.py",),
-    "onnx": ("export/onnx_",),
+    "onnx": ("export/onnx_", "graph/onnx_reading.py"),
     "onnx_ir": ("export/onnx_",),
     "onnxscript": ("export/onnx_capture.py",),
     "onnxruntime": ("export/onnx_verify.py",),

@@ -1,4 +1,4 @@
-"""`modgraph render GRAPH.json`: draws a saved graph again."""
+"""`modgraph render GRAPH.json`: draws a saved graph again, or what is in an ONNX file."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ examples:
   modgraph render modgraph-out/Net.json --format png
   modgraph render Net.json --depth 1 -o overview.svg
   modgraph render Net.json --format text -o -
+  modgraph render net.onnx --format svg,json
 
 exit status:
   0 written   1 a format that was asked for could not be written   2 nothing could be written
@@ -22,7 +23,7 @@ exit status:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     parser.epilog = _EPILOG
-    parser.add_argument("graph", metavar="GRAPH.json", help="a graph that `modgraph analyze` wrote")
+    parser.add_argument("graph", metavar="GRAPH", help="what `modgraph analyze` wrote (.json), or any model as .onnx")
     add_picture_arguments(parser, default="svg")
 
 

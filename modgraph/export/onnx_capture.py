@@ -58,6 +58,8 @@ class FlatModel:
     rung: str
     parameters: set[str]
     """Names of the initialisers that are the model's own parameters and buffers."""
+    buffers: set[str]
+    """Those that are buffers."""
     mutated: tuple[str, ...]
     """Buffers that the run writes into: no output of the file says so."""
     attempts: list[Attempt] = field(default_factory=list)
@@ -225,7 +227,7 @@ def _flat(program: torch.onnx.ONNXProgram, rung: str) -> FlatModel:
     _complete_scopes(model.graph, scopes)
     _strip(model)
     mutated = tuple(sorted(set(signature.buffers_to_mutate.values())))
-    return FlatModel(model, rung, parameters, mutated)
+    return FlatModel(model, rung, parameters, set(signature.inputs_to_buffers.values()), mutated)
 
 
 def _name_outputs(graph: ir.Graph, exported: torch.export.ExportedProgram) -> None:

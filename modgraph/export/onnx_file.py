@@ -38,6 +38,7 @@ class Captured:
     attempts: list[tuple[str, str]] = field(default_factory=list)
     """Rungs that failed, and why."""
     parameters: set[str] = field(default_factory=set)
+    buffers: set[str] = field(default_factory=set)
     mutated: tuple[str, ...] = ()
     torch: str = ""
     mode: str = "eval"
@@ -168,6 +169,10 @@ def _model_facts(model: ir.Model, captured: Captured, report: Report) -> dict[st
         "modgraph.rung": captured.rung,
         "modgraph.inputs": json.dumps(inputs),
     }
+    weights = [value.name for value in (*model.graph.inputs, *model.graph.initializers.values())]
+    facts["modgraph.buffers"] = json.dumps([name for name in weights if name in captured.buffers])
+    if captured.facts.parameters is not None:
+        facts["modgraph.parameters"] = str(captured.facts.parameters)
     if captured.attempts:
         facts["modgraph.attempts"] = json.dumps(captured.attempts)
     if report.reason:

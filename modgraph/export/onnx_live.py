@@ -78,6 +78,7 @@ def _captured(
         rung=flat.rung,
         attempts=[(attempt.rung, attempt.why) for attempt in flat.attempts],
         parameters=flat.parameters,
+        buffers=flat.buffers,
         mutated=flat.mutated,
         torch=str(torch.__version__),
         mode="train" if model.training else "eval",
@@ -110,7 +111,7 @@ def module_facts(graph: Graph) -> ModuleFacts:
         for node in graph.modules
         if node.class_name not in (None, "NoneType") and node.alias_of is None
     }
-    return ModuleFacts(class_name=graph.model.class_name or "", modules=modules, calls=calls)
+    return ModuleFacts(graph.model.class_name or "", modules, calls, graph.model.parameters)
 
 
 def _feeds(model: ir.Model, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any] | None:

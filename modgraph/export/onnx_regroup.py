@@ -42,8 +42,8 @@ class ModuleFacts:
     """Class of each module by path: those that no operator is left of are listed in the functions that hold them."""
     calls: Mapping[str, Facts] = field(default_factory=dict)
     """By `Place.text`: what is known of that call, with names that begin with "modgraph."."""
-    classes: Mapping[str, str] = field(default_factory=dict)
-    """Where a class is defined, "model.py:7"."""
+    parameters: int | None = None
+    """Number of elements of all parameters."""
 
 
 @dataclass(slots=True)
@@ -289,8 +289,6 @@ class _Regrouping:
         function.doc_string = f"{title}{count}: {shown}"
         function.metadata_props["modgraph.class"] = made.class_name
         function.metadata_props["modgraph.members"] = json.dumps(made.members)
-        if made.class_name in self._facts.classes:
-            function.metadata_props["modgraph.source"] = self._facts.classes[made.class_name]
         if len(made.members) == 1 and self._options.dedup != "structure":
             taken = {value.name for node in made.nodes for value in node.outputs}
             for value, name in zip(made.weights, made.names, strict=True):

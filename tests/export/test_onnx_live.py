@@ -379,3 +379,21 @@ def test_an_input_that_is_not_there_cannot_be_left_open(tmp_path):
     graph = modgraph.export_onnx(Inner(), tmp_path / "net.onnx", torch.ones(2, 4), dynamic=["y:0=batch"])
     assert "no input 'y' is a tensor" in graph.problems[0].message
     assert facts(tmp_path / "net.onnx")["modgraph.kind"] == "structural"
+
+
+def test_a_file_is_read_back_with_its_modules(exported):
+    model, _, traced, file = exported(Everything)
+    read = modgraph.load(file)
+    assert {node.path for node in read.modules} == {path for path, _ in model.named_modules()}
+    known = {node.path: node for node in traced.modules}
+    assert {node.path: node.class_name for node in read.modules if node.path != "mid.bare"} == {
+        path: node.class_name for path, node in known.items() if path != "mid.bare"
+    }
+    assert [buffer.name for node in read.modules for buffer in node.buffers] == ["running_mean", "running_var"]
+    assert read.model.parameters == traced.model.parameters
+    counts = {node.path: len(node.calls) for node in read.modules}
+    assert (counts["mid"], counts["mid.inner"], counts["mid.inner.fc"], counts["mid.bare"]) == (2, 3, 3, 0)
+    logits = next(edge for edge in read.edges if edge.consumer == "output:logits")
+    assert logits.tensor.shape == (2, 3, 7)
+    last = next(operation for operation in read.operations if operation.id == logits.producer)
+    assert read.calls[last.call].module == "out"
