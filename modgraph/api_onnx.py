@@ -37,6 +37,8 @@ def export_onnx(
 ) -> Graph:
     """Write a model as ONNX that runs and keeps its modules as functions; where that fails, its structure alone.
 
+    A live model is run again beside its trace: by the exporter, on tensors without values, and to compare its results.
+
     Args:
         model: as for `analyze`; so are the arguments up to `path`.
         file: what is written; with `weights="external"` also a file of that name with ".data" at its end.
@@ -53,7 +55,7 @@ def export_onnx(
         ExportError: the file cannot be written, or onnx is not installed.
         ModgraphError: as from `analyze`.
     """
-    from modgraph.export import put_file
+    from modgraph.export import put_file, render, write_file
     from modgraph.exporting import Exporting
 
     trace_options = TraceOptions(device=device, mode=mode, timeout=timeout, memory_limit=memory_limit)
@@ -71,5 +73,5 @@ def export_onnx(
         for made in exporting.files:
             put_file(made, Path(file).with_name(made.name))
         if not exporting.files:
-            graph.save(Path(file))
+            write_file(Path(file), render(graph, "onnx"))
     return graph

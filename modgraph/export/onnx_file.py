@@ -79,8 +79,6 @@ def write_runnable(flat: ir.Model, captured: Captured, options: OnnxOptions, pat
 
     clone_constants(flat.graph, captured.parameters, onnx_ir)
     report = Report(tier="A", rung=captured.rung, weights=_settle_weights(flat.graph, captured.parameters, options))
-    if report.weights == "external" and options.weights == "embed":
-        report.notes.append("the weights are in a file of their own: together they are more than one file can hold")
     if captured.mutated:
         some = ", ".join(captured.mutated[:MAX_NAMED]) + (", ..." if len(captured.mutated) > MAX_NAMED else "")
         report.notes.append(f"the run writes into {len(captured.mutated)} buffers, and no output says what: {some}")

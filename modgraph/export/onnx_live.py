@@ -17,7 +17,7 @@ from modgraph.export.onnx_capture import capture_flat, is_hollow
 from modgraph.export.onnx_cut import Place
 from modgraph.export.onnx_file import Captured, write_runnable
 from modgraph.export.onnx_regroup import ModuleFacts, is_weight
-from modgraph.export.onnx_verify import is_random
+from modgraph.export.onnx_verify import difference, is_random
 from modgraph.graph.model import Graph
 from modgraph.options import OnnxOptions, dynamic_size
 
@@ -48,7 +48,7 @@ def capture(
     fields = dict(settings)
     path = directory / fields.pop("name")
     options = OnnxOptions(**{**fields, "dynamic": tuple(fields.get("dynamic", ()))})
-    with _in_mode(model, graph.model.mode):
+    with _in_mode(model, graph.model.mode), torch.random.fork_rng(devices=[]):
         return _captured(model, args, kwargs, path, graph, options)
 
 
@@ -123,10 +123,16 @@ def _feeds(model: ir.Model, args: tuple[Any, ...], kwargs: Mapping[str, Any]) ->
     feeds = {}
     for value, tensor in zip(inputs, tensors, strict=True):
         array = _array(tensor)
-        if array is None or value.shape is None or len(value.shape) != array.ndim:
+        if array is None or value.shape is None or not _fits(value.shape, array.shape):
             return None
         feeds[value.name] = array
     return feeds
+
+
+def _fits(wanted: Any, shape: tuple[int, ...]) -> bool:
+    """Whether an input of this shape is taken: an open size that the model fixes was fixed for a larger example."""
+    pairs = zip(wanted, shape, strict=False)
+    return len(wanted) == len(shape) and all(size == given for size, given in pairs if isinstance(size, int))
 
 
 def _array(tensor: torch.Tensor) -> Any:
@@ -151,8 +157,7 @@ def _results(model: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str,
         runs.append([_array(leaf) for leaf in leaves])
     if any(array is None for array in runs[0]):
         return None
-    same = all((one == other).all() or (one != one).any() for one, other in zip(*runs, strict=True))
-    return runs[0] if same else None
+    return runs[0] if difference(runs[0], runs[1]) == 0 else None
 
 
 def _still_fixed(model: ir.Model, options: OnnxOptions) -> list[str]:

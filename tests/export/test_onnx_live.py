@@ -397,3 +397,23 @@ def test_a_file_is_read_back_with_its_modules(exported):
     assert logits.tensor.shape == (2, 3, 7)
     last = next(operation for operation in read.operations if operation.id == logits.producer)
     assert read.calls[last.call].module == "out"
+
+
+def test_without_the_exporters_packages_the_structure_is_written_and_what_to_install_said(tmp_path, monkeypatch):
+    find = onnx_capture.importlib.util.find_spec
+    monkeypatch.setattr(
+        onnx_capture.importlib.util, "find_spec", lambda name: None if name == "onnxscript" else find(name)
+    )
+    graph = modgraph.export_onnx(Inner(), tmp_path / "net.onnx", torch.ones(2, 4))
+    assert 'needs onnxscript: pip install "modgraph[onnx]"' in graph.problems[0].message
+    assert facts(tmp_path / "net.onnx")["modgraph.kind"] == "structural"
+
+
+def test_random_numbers_and_the_mode_of_a_live_model_are_left_alone(tmp_path):
+    model = perturbed(Inner()).train()
+    torch.manual_seed(3)
+    before = torch.get_rng_state()
+    modgraph.export_onnx(model, tmp_path / "net.onnx", torch.ones(2, 4))
+    assert torch.equal(torch.get_rng_state(), before)
+    assert model.training
+    assert model.drop.training
