@@ -6,6 +6,8 @@ It is called where the model is traced, with what was traced.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import functools
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,7 +50,7 @@ def capture(
     fields = dict(settings)
     path = directory / fields.pop("name")
     options = OnnxOptions(**{**fields, "dynamic": tuple(fields.get("dynamic", ()))})
-    with _in_mode(model, graph.model.mode), torch.random.fork_rng(devices=[]):
+    with _in_mode(model, graph.model.mode), _plain_results(model), torch.random.fork_rng(devices=[]):
         return _captured(model, args, kwargs, path, graph, options)
 
 
@@ -63,6 +65,38 @@ def _in_mode(model: torch.nn.Module, mode: str | None) -> Iterator[None]:
     finally:
         for module, training in flags:
             module.training = training
+
+
+@contextlib.contextmanager
+def _plain_results(model: torch.nn.Module) -> Iterator[None]:
+    """A `forward` that gives dicts in the place of dataclasses, which an export does not look into."""
+    own = vars(model).get("forward")
+    forward = model.forward
+
+    @functools.wraps(forward)
+    def plain(*args: Any, **kwargs: Any) -> Any:
+        return _as_plain(forward(*args, **kwargs))
+
+    vars(model)["forward"] = plain
+    try:
+        yield
+    finally:
+        del vars(model)["forward"]
+        if own is not None:
+            vars(model)["forward"] = own
+
+
+def _as_plain(value: Any) -> Any:
+    if type(value) in (list, tuple):
+        return type(value)(_as_plain(item) for item in value)
+    if type(value) is dict:
+        return {key: _as_plain(item) for key, item in value.items()}
+    if not dataclasses.is_dataclass(value) or isinstance(value, type):
+        return value
+    leaves = _pytree.tree_leaves(value)
+    if len(leaves) != 1 or leaves[0] is not value:
+        return value  # torch knows how to look into it
+    return {field.name: _as_plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
 
 
 def _captured(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from functools import cache
 from pathlib import Path
@@ -130,6 +131,21 @@ class Foreign(nn.Module):
 
     def forward(self, x):
         return twice(self.fc(x))
+
+
+@dataclasses.dataclass
+class Pair:
+    first: torch.Tensor
+    rest: list
+
+
+class GivesDataclass(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def forward(self, x):
+        return Pair(self.fc(x), [x + 1])
 
 
 IDS = torch.tensor([[1, 2, 3], [4, 5, 6]])
@@ -417,3 +433,12 @@ def test_random_numbers_and_the_mode_of_a_live_model_are_left_alone(tmp_path):
     assert torch.equal(torch.get_rng_state(), before)
     assert model.training
     assert model.drop.training
+
+
+def test_a_dataclass_is_looked_into(tmp_path):
+    model = perturbed(GivesDataclass())
+    graph = modgraph.export_onnx(model, tmp_path / "net.onnx", torch.ones(2, 4))
+    assert graph.problems == ()
+    assert [value.name for value in onnx.load(str(tmp_path / "net.onnx")).graph.output] == ["first", "rest.0"]
+    assert "forward" not in vars(model)
+    assert isinstance(model(torch.ones(2, 4)), Pair)
