@@ -435,6 +435,8 @@ class Graph:
     def save(self, path: str | Path) -> None:
         """Write it to `path` in the format its suffix names (`.json`, `.svg`, `.png`, `.pdf`, `.dot`, `.onnx`, ...).
 
+        As ONNX it is the structure alone; `modgraph.export_onnx` writes a model that runs.
+
         Raises:
             ExportError: the suffix is no format, or what draws it is not installed.
         """
