@@ -41,7 +41,7 @@ LONG_TITLE = 16
 def compose(run: Run, likeness: Likeness, cut_at: Cut, levels: int, direction: Literal["TB", "LR"]) -> Picture:
     """The picture of `run` under one cut."""
     arrangement = arrange(run, likeness, cut_at)
-    composer = _Composer(run, arrangement)
+    composer = Composer(run, arrangement)
     items, arrows = composer.items_and_arrows()
     if direction == "TB":
         items = roomy(items, arrows)
@@ -59,7 +59,7 @@ def compose(run: Run, likeness: Likeness, cut_at: Cut, levels: int, direction: L
 
 
 @dataclass(eq=False, slots=True)
-class _Spot:
+class Spot:
     """One node, before it has its final words: the units in it, and the block around it."""
 
     units: list[Unit]
@@ -92,7 +92,7 @@ class Ids:
 
 
 @dataclass(eq=False)
-class _Composer:
+class Composer:
     run: Run
     arrangement: Arrangement
     ids: Ids = field(default_factory=Ids)
@@ -100,32 +100,32 @@ class _Composer:
     def __post_init__(self) -> None:
         self.batch = _batch_size(self.run)
         self.dtype = usual_dtype(self.run.graph)
-        self.spots: list[_Spot] = []
-        self.spot_of: dict[Unit, _Spot] = {}
-        self.contents: dict[Block, list[_Spot | Block]] = {}
-        self.tags: dict[Block, list[tuple[_Spot, Tag]]] = {}
+        self.spots: list[Spot] = []
+        self.spot_of: dict[Unit, Spot] = {}
+        self.contents: dict[Block, list[Spot | Block]] = {}
+        self.tags: dict[Block, list[tuple[Spot, Tag]]] = {}
 
     def items_and_arrows(self) -> tuple[tuple[Item, ...], tuple[Arrow, ...]]:
-        self._gather()
-        wiring = self._wire()
+        self.gather()
+        wiring = self.wire()
         arrows = self._arrows(wiring)
         items = self._items()
         return items, tuple(arrows + self._order_arrows())
 
     # --- nodes ---------------------------------------------------------------------------------------------------
 
-    def _gather(self) -> None:
+    def gather(self) -> None:
         """Units to spots; a plain container that is one card alone gets no frame."""
         blocks = blocks_of(self.arrangement.root)
         runs = {units[0]: units for units in runs_of(self.run, self.arrangement)}
         for block in reversed(blocks):
-            content: list[_Spot | Block] = []
+            content: list[Spot | Block] = []
             for item in block.items:
                 if isinstance(item, Block):
                     inner = self.contents[item]
                     if self._needs_no_frame(item, inner):
                         spot = inner[0]
-                        assert isinstance(spot, _Spot)
+                        assert isinstance(spot, Spot)
                         spot.block = block
                         spot.marks += marks_of(self.run, item.occurrence)
                         content.append(spot)
@@ -133,26 +133,26 @@ class _Composer:
                     else:
                         content.append(item)
                 elif item in runs:
-                    content.append(_Spot(runs[item], block))
+                    content.append(Spot(runs[item], block))
             self.contents[block] = content
         self._number()
 
-    def _needs_no_frame(self, block: Block, content: list[_Spot | Block]) -> bool:
+    def _needs_no_frame(self, block: Block, content: list[Spot | Block]) -> bool:
         node = self.run.index.modules[block.occurrence.path]
         return (
             len(content) == 1
-            and isinstance(content[0], _Spot)
+            and isinstance(content[0], Spot)
             and len(block.members) == 1
             and class_title(node.class_name) in PLAIN_CONTAINERS
             and (node.class_name or "").startswith("torch.")
-            and not self._is_pill(content[0].units[0])
+            and not self.is_pill(content[0].units[0])
             and all(mark.state in ("again", "shared") for mark in marks_of(self.run, block.occurrence))
         )
 
     def _number(self) -> None:
         """Spots in the order of the run, with their ids."""
         for content in self.contents.values():
-            self.spots.extend(item for item in content if isinstance(item, _Spot))
+            self.spots.extend(item for item in content if isinstance(item, Spot))
         self.spots.sort(
             key=lambda spot: (spot.order, spot.units[0].occurrence.end is None, spot.units[0].occurrence.path)
         )
@@ -163,7 +163,7 @@ class _Composer:
                 self.spot_of[unit] = spot
 
     @staticmethod
-    def _is_pill(unit: Unit) -> bool:
+    def is_pill(unit: Unit) -> bool:
         return (unit.occurrence.end or "").partition(":")[0] in ("input", "output")
 
     @staticmethod
@@ -173,7 +173,7 @@ class _Composer:
 
     # --- arrows --------------------------------------------------------------------------------------------------
 
-    def _wire(self) -> Wiring:
+    def wire(self) -> Wiring:
         labels: dict[tuple[int, int], list[str]] = {}
         for (tail, head), links in self.arrangement.bundles.items():
             ends = (self.spot_of[tail].number, self.spot_of[head].number)
@@ -181,7 +181,7 @@ class _Composer:
                 continue
             texts = labels.setdefault(ends, [])
             for link in links:
-                text = self._tensor_text(link.tensor)
+                text = self.tensor_text(link.tensor)
                 if text not in texts:
                     texts.append(text)
         wires = [
@@ -192,7 +192,7 @@ class _Composer:
         wiring.settle()
         return wiring
 
-    def _facts(self, spot: _Spot) -> NodeFacts:
+    def _facts(self, spot: Spot) -> NodeFacts:
         block, outermost = spot.block, -1
         numbers = self._block_numbers
         while block.parent is not None:
@@ -215,7 +215,7 @@ class _Composer:
     def _block_numbers(self) -> dict[Block, int]:
         return {block: number for number, block in enumerate(self.contents)}
 
-    def _tensor_text(self, tensor: TensorInfo) -> str:
+    def tensor_text(self, tensor: TensorInfo) -> str:
         text = shape_text(tensor.shape, self.batch)
         if tensor.dtype is not None and self.dtype is not None and tensor.dtype != self.dtype:
             text += f" · {tensor.dtype}"
@@ -245,7 +245,7 @@ class _Composer:
             )
         return arrows
 
-    def _add_tag(self, source: _Spot, user: _Spot) -> str:
+    def _add_tag(self, source: Spot, user: Spot) -> str:
         tag = Tag(
             id=self.ids.make(f"tag:{source.id}:at:{user.id}"),
             text=cut(_name_from(source, user)),
@@ -254,7 +254,7 @@ class _Composer:
         self.tags.setdefault(user.block, []).append((user, tag))
         return tag.id
 
-    def _arrow_kind(self, tail: _Spot, head: _Spot) -> ArrowKind:
+    def _arrow_kind(self, tail: Spot, head: Spot) -> ArrowKind:
         states = {
             mark.state for unit in (tail.units[-1], head.units[0]) for mark in marks_of(self.run, unit.occurrence)
         }
@@ -266,13 +266,13 @@ class _Composer:
     def _order_arrows(self) -> list[Arrow]:
         """Places what no data reaches: beside the sibling before it, a few in a row; below it where nothing ran."""
         linked = {self.spot_of[unit] for ends in self.arrangement.bundles for unit in ends}
-        feeders: dict[_Spot, _Spot] = {}
+        feeders: dict[Spot, Spot] = {}
         for tail, head in self.arrangement.bundles:
             feeders.setdefault(self.spot_of[head], self.spot_of[tail])
         arrows = []
         for block in blocks_of(self.arrangement.root):
-            previous: _Spot | None = None
-            above: _Spot | None = None
+            previous: Spot | None = None
+            above: Spot | None = None
             beside = 0
             for spot in self._spots_in_order(block):
                 if spot in linked:
@@ -289,17 +289,17 @@ class _Composer:
                 previous = spot
         return arrows
 
-    def _spots_in_order(self, block: Block) -> list[_Spot]:
+    def _spots_in_order(self, block: Block) -> list[Spot]:
         """The spots of a block, and of each inner block the last one, so that frames stand below each other."""
-        found: list[_Spot] = []
+        found: list[Spot] = []
         for item in self.contents.get(block, []):
-            if isinstance(item, _Spot):
+            if isinstance(item, Spot):
                 found.append(item)
             else:
                 found.extend(self._edge_spots(item))
         return found
 
-    def _edge_spots(self, block: Block) -> list[_Spot]:
+    def _edge_spots(self, block: Block) -> list[Spot]:
         content = self.contents.get(block, [])
         first, last = (content[0], content[-1]) if content else (None, None)
         ends = []
@@ -324,15 +324,15 @@ class _Composer:
                     items.append(made[item])  # type: ignore[arg-type]
                     continue
                 items.extend(tag for user, tag in self.tags.get(block, ()) if user is item)
-                items.append(self._node(item))
-            made[block] = tuple(items) if block.parent is None else self._frame(block, tuple(items))
+                items.append(self.node(item))
+            made[block] = tuple(items) if block.parent is None else self.frame(block, tuple(items))
         outer = made[self.arrangement.root]
         assert isinstance(outer, tuple)
         return tuple(_leveled(item, 0) for item in outer)
 
-    def _node(self, spot: _Spot) -> Item:
+    def node(self, spot: Spot) -> Item:
         unit = spot.units[0]
-        if self._is_pill(unit):
+        if self.is_pill(unit):
             return self._pill(spot)
         sign = sign_of(self.run, unit)
         if sign is not None and unit.occurrence.operation is not None:
@@ -344,7 +344,7 @@ class _Composer:
         everything = marks + tuple(mark for row in rows for mark in row.marks)
         return Card(id=spot.id, rows=rows, state=frame_state(everything), marks=marks)
 
-    def _pill(self, spot: _Spot) -> Pill:
+    def _pill(self, spot: Spot) -> Pill:
         kind, _, name = (spot.units[0].occurrence.end or "").partition(":")
         count = sum((other.units[0].occurrence.end or "").startswith(f"{kind}:") for other in self.spots)
         title = kind if count == 1 else cut(f"{kind} {name}" if name.isdecimal() else name)
@@ -352,10 +352,10 @@ class _Composer:
             id=spot.id, title=title or kind, detail=self._pill_shape(spot), tooltip=cut_end(f"{kind} {name}", 200)
         )
 
-    def _pill_shape(self, spot: _Spot) -> str:
+    def _pill_shape(self, spot: Spot) -> str:
         leaf = spot.units[0].occurrence.first
         links = self.run.outgoing[leaf] or self.run.incoming[leaf]
-        return self._tensor_text(links[0].tensor) if links else ""
+        return self.tensor_text(links[0].tensor) if links else ""
 
     def _loop(self, block: Block, items: tuple[Item, ...]) -> Frame:
         return Frame(
@@ -369,7 +369,7 @@ class _Composer:
             tooltip="a loop in forward: each turn is fed by the one before",
         )
 
-    def _frame(self, block: Block, items: tuple[Item, ...]) -> Frame:
+    def frame(self, block: Block, items: tuple[Item, ...]) -> Frame:
         if block.occurrence.turn:
             return self._loop(block, items)
         node = self.run.index.modules[block.occurrence.path]
@@ -449,7 +449,7 @@ def _id_text(unit: Unit) -> str:
     return occurrence.path or "model"
 
 
-def _spot_name(spot: _Spot) -> str:
+def _spot_name(spot: Spot) -> str:
     occurrence = spot.units[-1].occurrence
     if occurrence.operation is not None:
         return operation_word(occurrence.operation.name)
@@ -458,7 +458,7 @@ def _spot_name(spot: _Spot) -> str:
     return occurrence.path or "model"
 
 
-def _name_from(source: _Spot, user: _Spot) -> str:
+def _name_from(source: Spot, user: Spot) -> str:
     """What a tag calls a source: the largest frame around it that the user is not in, else itself."""
     around: list[Block] = []
     block: Block | None = user.block

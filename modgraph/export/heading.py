@@ -18,6 +18,17 @@ def heading(
 ) -> tuple[str, str, tuple[str, ...], Legend]:
     """Name, line beside it, further lines, and the legend of what occurs in `items`."""
     graph = run.graph
+    return (
+        cut(graph.model.name) or "model",
+        subtitle_of(run),
+        _notes(graph, cut_at, levels, arrangement),
+        legend_of(items),
+    )
+
+
+def subtitle_of(run: Run) -> str:
+    """What stands beside the name: where the model comes from, its size, its inputs."""
+    graph = run.graph
     facts = [
         cut_end(graph.model.target or "", 60),
         _parameters(graph),
@@ -25,12 +36,7 @@ def heading(
         _half(graph),
         "train mode" if graph.model.mode == "train" else "",
     ]
-    return (
-        cut(graph.model.name) or "model",
-        " · ".join(fact for fact in facts if fact),
-        _notes(graph, cut_at, levels, arrangement),
-        legend_of(items),
-    )
+    return " · ".join(fact for fact in facts if fact)
 
 
 def _parameters(graph: Graph) -> str:

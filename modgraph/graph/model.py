@@ -433,7 +433,7 @@ class Graph:
         return mime_bundle(self, include, exclude)
 
     def save(self, path: str | Path) -> None:
-        """Write it to `path` in the format its suffix names (`.json`, `.svg`, `.png`, `.pdf`, `.dot`, `.onnx`, ...).
+        """Write it to `path` in the format its suffix names (`.json`, `.svg`, `.html`, `.png`, `.pdf`, `.onnx`, ...).
 
         Raises:
             ExportError: the suffix is no format, or what draws it is not installed.

@@ -28,7 +28,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("build", None, "build", DEFAULT, False),
         ("build", "png,png,dot", "build", ("png", "dot"), True),
         ("out.d/", "json", "out.d", ("json",), True),
-        ("net.html/", None, "net.html", DEFAULT, False),
+        ("net.html/", None, "net.htm", DEFAULT, False),
         ("there.svg", "json", "there.svg", ("json",), True),
         (".", None, ".", DEFAULT, False),
         (".hidden", None, ".hidden", DEFAULT, False),
@@ -69,11 +69,11 @@ def test_a_device_is_a_file_of_the_format_that_was_asked_for():
 
 
 @pytest.mark.parametrize("formats", [None, "json", "svg"])
-@pytest.mark.parametrize("output", ["net.html", "out.d", "net.jpg", "net.text"])
+@pytest.mark.parametrize("output", ["net.htm", "out.d", "net.jpg", "net.text"])
 def test_a_suffix_that_is_no_format_is_an_error(output, formats):
     with pytest.raises(ExportError, match="is no format") as caught:
         destination(output, formats, default=DEFAULT)
-    assert ".svg, .png, .pdf, .dot, .json, .onnx, .txt" in caught.value.hint
+    assert ".svg, .png, .pdf, .html, .dot, .json, .onnx, .txt" in caught.value.hint
     assert f"a directory of that name is written {output}/" in caught.value.hint
 
 
