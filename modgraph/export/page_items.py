@@ -248,8 +248,8 @@ class _ItemWriter:
         found: dict[str, str] = {}
         for item in self.items:
             for holder in (item, *item.get("rows", ())):
-                members = holder.get("members", ())
-                found.update(dict.fromkeys(members[1:], members[0]))
+                first, *copies = holder.get("members", ("",))
+                found.update(dict.fromkeys(copies, first))
         return found
 
     # --- edges ---------------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("build", None, "build", DEFAULT, False),
         ("build", "png,png,dot", "build", ("png", "dot"), True),
         ("out.d/", "json", "out.d", ("json",), True),
-        ("net.html/", None, "net.htm", DEFAULT, False),
+        ("net.html/", None, "net.html", DEFAULT, False),
         ("there.svg", "json", "there.svg", ("json",), True),
         (".", None, ".", DEFAULT, False),
         (".hidden", None, ".hidden", DEFAULT, False),

@@ -53,6 +53,12 @@ function pathOf(item, row) {
   return item.type === "card" ? item.rows[row].of : undefined;
 }
 
+/** A path as the part of an address behind "#"; half of a surrogate pair has no place in one. */
+function addressOf(path) {
+  const whole = path.replace(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, "\ufffd");
+  return `#${encodeURIComponent(whole)}`;
+}
+
 /** Paths of all modules that a row stands for, where it stands for several. */
 function membersOf(item, row) {
   return (item.type === "card" ? item.rows[row].members : item.members) || [];

@@ -104,6 +104,7 @@ function start() {
   drawFilters();
   listenToPointer();
   listenToClicks();
+  listenToFocus();
   listenToSearch();
   listenToKeys();
   listenToButtons();

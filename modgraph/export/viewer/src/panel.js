@@ -37,7 +37,7 @@ function link(path, text) {
     event.preventDefault();
     goTo(path);
   };
-  return tag("a", { href: `#${encodeURIComponent(path)}`, class: "path", onclick: click }, text || path || data.name);
+  return tag("a", { href: addressOf(path), class: "path", onclick: click }, text || path || data.name);
 }
 
 // --- the model -----------------------------------------------------------------------------------------------------

@@ -131,9 +131,8 @@ function lightUp(item) {
 }
 
 function writeUrl() {
-  const text = selected.path === undefined ? "" : encodeURIComponent(selected.path);
   try {
-    history.replaceState(null, "", `#${text}`);
+    history.replaceState(null, "", selected.path === undefined ? "#" : addressOf(selected.path));
   } catch {
     // A page inside a frame without an address of its own has no URL to write to.
   }
@@ -153,6 +152,16 @@ function readUrl(options) {
 
 function say(text) {
   document.getElementById("said").textContent = text;
+}
+
+/** What the Tab key brings the focus to is selected, so that the arrows go on from there. */
+function listenToFocus() {
+  stage.addEventListener("focusin", (event) => {
+    const place = event.target.closest(".spot[data-item]");
+    if (place && place.matches(":focus-visible") && !place.classList.contains("selected")) {
+      select(items[Number(place.dataset.item)], Number(place.dataset.row), { focus: false });
+    }
+  });
 }
 
 function listenToClicks() {
