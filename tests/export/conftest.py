@@ -221,6 +221,11 @@ HOSTILE = {
 """Names that would do harm where they are taken for anything but text."""
 
 
+@pytest.fixture
+def hostile_names() -> dict[str, str]:
+    return HOSTILE
+
+
 @pytest.fixture(params=HOSTILE)
 def hostile(request: pytest.FixtureRequest) -> Sketch:
     """A net whose name, modules, arguments and problems have such a name."""
