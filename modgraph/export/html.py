@@ -24,6 +24,7 @@ SCRIPTS = (
     "svg.js",
     "cards.js",
     "layout.js",
+    "places.js",
     "drawing.js",
     "camera.js",
     "panel.js",

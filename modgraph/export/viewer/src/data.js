@@ -64,6 +64,16 @@ function membersOf(item, row) {
   return (item.type === "card" ? item.rows[row].members : item.members) || [];
 }
 
+/** What gives a net as seen from inside a container: the outermost thing around the source that is not around both. */
+function seenFrom(container, net) {
+  const both = new Set([container, ...around(container)]);
+  let item = items[net];
+  while (item.in !== undefined && !both.has(items[item.in])) {
+    item = items[item.in];
+  }
+  return item;
+}
+
 /** The name by which an item is known far from where it stands. */
 function sourceName(item) {
   if (item.type === "card") {

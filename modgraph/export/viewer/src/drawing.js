@@ -120,13 +120,6 @@ function fan(lines) {
   }
 }
 
-function collect(groups, key, line) {
-  if (!groups.has(key)) {
-    groups.set(key, []);
-  }
-  groups.get(key).push(line);
-}
-
 function spread(group, node, end, place) {
   const sorted = [...group].sort((one, other) => place(one) - place(other));
   const middle = Math.max(0, sorted.findIndex((line) => line.main));

@@ -124,8 +124,9 @@ function lightUp(item) {
     line.classList.remove("lit");
   }
   if (!isContainer(item) || !isOpen(item)) {
-    for (const line of world.querySelectorAll(`.line[data-net="${item.id}"]`)) {
-      line.classList.add("lit");
+    for (const line of world.querySelectorAll(".line")) {
+      const source = items[Number(line.dataset.net)];
+      line.classList.toggle("lit", source === item || [...around(source)].includes(item));
     }
   }
 }
