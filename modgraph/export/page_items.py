@@ -196,8 +196,9 @@ class _ItemWriter:
         return number
 
     def _members(self, item: dict[str, Any], members: list[Occurrence]) -> None:
-        if len(members) > 1:
-            item["members"] = [member.path for member in members]
+        paths = list(dict.fromkeys(member.path for member in members))
+        if len(paths) > 1:
+            item["members"] = paths
             differing = fold_text(self.run, members)
             if differing:
                 item["differ"] = cut_end(differing, TOOLTIP_LENGTH)

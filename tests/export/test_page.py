@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from modgraph.cli import main
 from modgraph.errors import ExportError
 from modgraph.export import formats, html, images
 from modgraph.export.picture import PictureOptions
@@ -87,12 +88,12 @@ def test_edges_of_a_container_join_what_is_in_it(name: str, nets):
         numbers = item.get("edges", [])
         inside = {html_port := -1, *item.get("items", [])}
         assert html_port in inside
-        for tail, head, net, label, main in zip(*[iter(numbers)] * 5, strict=True):
+        for tail, head, net, label, on_main_path in zip(*[iter(numbers)] * 5, strict=True):
             assert {tail, head} <= inside
             assert (tail, head) != (-1, -1)
             assert 0 <= net < len(data["items"])
             assert 0 <= label < len(data["labels"])
-            assert main in (0, 1)
+            assert on_main_path in (0, 1)
 
 
 def test_blocks_that_are_alike_are_one_item_that_names_them_all(nets):
@@ -272,6 +273,33 @@ def test_save_takes_html(tmp_path: Path, nets):
     graph = nets["residual"]().graph()
     graph.save(tmp_path / "net.html")
     assert (tmp_path / "net.html").read_text(encoding="utf-8") == html.render(graph)
+
+
+def test_render_draws_a_page_of_a_saved_graph(tmp_path: Path, nets, capsys: pytest.CaptureFixture[str]):
+    graph = nets["residual"]().graph()
+    graph.save(tmp_path / "net.json")
+    assert main(["render", str(tmp_path / "net.json"), "--no-fold", "-o", str(tmp_path / "net.html")]) == 0
+    assert (tmp_path / "net.html").read_text(encoding="utf-8") == html.render(graph, PictureOptions(fold=False))
+
+
+def test_without_graphviz_the_default_is_the_page_and_dot(tmp_path: Path, nets, capsys: pytest.CaptureFixture[str]):
+    nets["residual"]().graph().save(tmp_path / "net.json")
+    assert main(["render", str(tmp_path / "net.json"), "-o", f"{tmp_path}/out/"]) == 0
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["Residual.dot", "Residual.html"]
+    assert "no Graphviz found, wrote Residual.html and Residual.dot instead of Residual.svg" in capsys.readouterr().err
+
+
+def test_a_module_called_again_is_one_member(sketch):
+    net = sketch("Net")
+    net.modules("block model.Block", "block.a Linear *", "block.b ReLU")
+    x = "input:x"
+    for _ in range(4):
+        net.enter("block")
+        x = net.chain("block.a block.b", x)
+        net.leave()
+    net.output(x)
+    data = data_of(net.graph())
+    assert not any("members" in item for item in data["items"])
 
 
 # --- where its parts come from ---------------------------------------------------------------------------------------

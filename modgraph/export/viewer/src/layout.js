@@ -3,7 +3,7 @@
 
 const PAD = 14;
 const HEAD = 44;
-const MOST = 100; // items of one container that are drawn at once
+const MOST = 60; // items of one container that are drawn at once
 const MOST_PORTS = 6;
 const TAG = 18;
 const LEAD = TAG + 20; // from the upper edge of a tag to the node below it
@@ -47,7 +47,7 @@ function layOut(container) {
   keepTitleFree(placed, lines);
   runUpright(placed, lines);
   alignFrames(placed, lines);
-  placeLoose(loose, placed, lines);
+  placeLoose(loose, placed, lines, [...nodes.values()]);
   return frame(container, [...nodes.values()], lines, short);
 }
 
@@ -176,11 +176,26 @@ function makeRoom(node) {
   node.h += LEAD;
 }
 
+/** The tags of an open container, each over the port that it belongs to. */
+function placeOverPorts(node, top) {
+  const port = (tag) => node.x + offset(node, "in", tag.net);
+  let left = -Infinity;
+  for (const tag of [...node.tags].sort((one, other) => port(one) - port(other))) {
+    tag.x = Math.max(port(tag), left + tag.w / 2);
+    tag.y = top + TAG / 2;
+    left = tag.x + tag.w / 2 + 6;
+  }
+}
+
 /** The tags to both sides of where the main line comes in, the node itself below them. */
 function placeTags(node) {
   const top = node.y - node.h / 2;
   node.y += LEAD / 2;
   Object.assign(node, node.own);
+  if (node.inside) {
+    placeOverPorts(node, top);
+    return;
+  }
   const half = Math.ceil(node.tags.length / 2);
   let [left, right] = [node.x - 10, node.x + 10];
   node.tags.forEach((tag, i) => {
@@ -212,6 +227,10 @@ function frame(container, nodes, lines, short) {
   for (const node of nodes.filter((each) => !each.port || forks(each))) {
     reach(node.x - node.w / 2, node.y - node.h / 2);
     reach(node.x + node.w / 2, node.y + node.h / 2);
+  }
+  for (const node of nodes.filter((each) => each.port)) {
+    reach(node.x - 4, bottom);
+    reach(node.x + 4, bottom);
   }
   for (const line of lines) {
     line.points.forEach((point) => reach(point.x, bottom));

@@ -186,7 +186,13 @@ function costText(cost) {
 }
 
 function statisticsTable(tensors) {
-  const short = (value) => (typeof value === "number" ? String(Number(value.toPrecision(4))) : "");
+  const short = (value) => {
+    if (typeof value !== "number") {
+      return "";
+    }
+    const size = Math.abs(value);
+    return size && (size < 1e-3 || size >= 1e5) ? value.toExponential(2) : String(Number(value.toPrecision(4)));
+  };
   const rows = tensors.filter(([, , , s]) => s).map(([name, , , s]) => [
     name, short(s.mean), short(s.std), short(s.min), short(s.max),
     [s.nan ? `${s.nan} NaN` : "", s.inf ? `${s.inf} infinite` : ""].filter(Boolean).join(", "),

@@ -1,6 +1,8 @@
 // Where the nodes of one container stand, and how their lines run: the main path is straight, everything else beside it.
 
-const SIDE_BY_SIDE = 12; // of things that no data reaches
+const SIDE_BY_SIDE = 12; // in a column of things that no data reaches
+const MANY = 80; // lines, with which the best layout would take too long
+const BESIDE = 3; // of them beside one that data reaches
 
 // --- the main path -------------------------------------------------------------------------------------------------
 
@@ -96,7 +98,8 @@ function chooseLabels(nodes) {
 
 function arrange(nodes, lines) {
   const graph = new dagre.graphlib.Graph({ multigraph: true });
-  const ranker = lines.length > 300 ? "longest-path" : "network-simplex";
+  const many = lines.length > MANY;
+  const ranker = many ? "tight-tree" : "network-simplex";
   graph.setGraph({ rankdir: "TB", nodesep: 24, ranksep: 34, edgesep: 16, ranker });
   nodes.forEach((node, i) => {
     node.name = String(i);
@@ -113,7 +116,7 @@ function arrange(nodes, lines) {
     const shape = { weight, width: w ? 2 * w + 14 : 0, height: h, labelpos: "c", minlen: 1 };
     graph.setEdge(line.tail.name, line.head.name, shape, String(i));
   });
-  dagre.layout(graph);
+  dagre.layout(graph, { disableOptimalOrderHeuristic: many });
   for (const node of nodes) {
     const { x, y } = graph.node(node.name);
     Object.assign(node, { x, y });
@@ -187,7 +190,9 @@ function keepTitleFree(nodes, lines) {
   };
   nodes.forEach((node) => (reach(node.x - node.w / 2), reach(node.x + node.w / 2)));
   lines.forEach((line) => line.points.forEach((point) => reach(point.x)));
-  if (left < right + 8) {
+  const inlets = nodes.filter((node) => node.port === "in" && Math.abs(node.x - axis) > 8);
+  const sides = inlets.reduce((sum, node) => sum + Math.sign(node.x - axis), 0);
+  if (sides > 0 || (sides === 0 && left < right + 8)) {
     return;
   }
   for (const node of nodes) {
@@ -252,22 +257,64 @@ function runUpright(nodes, lines) {
   }
 }
 
-/** What no data reaches: in columns beside the rest, or alone. */
-function placeLoose(loose, placed, lines) {
+/** What no data reaches: beside the sibling before it, a few in a row; in columns where nothing is linked. */
+function placeLoose(loose, placed, lines, order) {
   const side = loose.filter((node) => !node.port);
-  const right = placed.reduce((most, node) => Math.max(most, node.x + node.w / 2), -Infinity);
-  const far = lines.reduce((most, line) => Math.max(most, ...line.points.map((point) => point.x + 8)), right);
-  const top = placed.length ? Math.min(...placed.filter((n) => !n.port).map((n) => n.y - n.h / 2)) : 0;
-  const total = side.reduce((sum, node) => sum + node.h + 14, 0);
-  const tallest = Math.max(total / Math.ceil(side.length / SIDE_BY_SIDE), 420);
-  let [x, y, widest] = [placed.length ? far + 40 : 0, top, 0];
+  side.forEach((node) => Object.assign(node, { into: [], out: [] }));
+  const anchors = placed.filter((node) => !node.port);
+  if (!anchors.length) {
+    placeInColumns(side);
+    return;
+  }
+  const there = [...anchors];
+  let [anchor, top, inRow, tallest] = [null, 0, 0, 0];
   for (const node of side) {
-    if (y > top && y - top + node.h > tallest + 60) {
-      [x, y, widest] = [x + widest + 24, top, 0];
+    const before = order.slice(0, order.indexOf(node)).filter((each) => anchors.includes(each)).pop() || anchors[0];
+    if (before !== anchor) {
+      [anchor, top, inRow, tallest] = [before, before.y - before.h / 2, 0, 0];
+    } else if (inRow === BESIDE) {
+      [top, inRow, tallest] = [top + tallest + 14, 0, 0];
     }
-    Object.assign(node, { x: x + node.w / 2, y: y + node.h / 2, into: [], out: [] });
+    node.y = top + node.h / 2;
+    node.x = rightOf(there, lines, top - 6, top + node.h + 6, anchor) + 24 + node.w / 2;
+    there.push(node);
+    inRow += 1;
+    tallest = Math.max(tallest, node.h);
+  }
+}
+
+/** The right edge of all that stands or runs between two heights, and of the anchor. */
+function rightOf(nodes, lines, top, bottom, anchor) {
+  let right = anchor.x + anchor.w / 2;
+  for (const node of nodes) {
+    if (node.y - node.h / 2 < bottom && node.y + node.h / 2 > top) {
+      right = Math.max(right, node.x + node.w / 2);
+    }
+  }
+  for (const { tail, head, points, label, at } of lines) {
+    const way = [tail, ...points, head];
+    for (let i = 1; i < way.length; i += 1) {
+      if (Math.min(way[i - 1].y, way[i].y) < bottom && Math.max(way[i - 1].y, way[i].y) > top) {
+        right = Math.max(right, way[i - 1].x, way[i].x);
+      }
+    }
+    if (label && at.y > top - 8 && at.y < bottom + 8) {
+      right = Math.max(right, at.x + 8 + widthOf(label, "label"));
+    }
+  }
+  return right;
+}
+
+function placeInColumns(nodes) {
+  const total = nodes.reduce((sum, node) => sum + node.h + 14, 0);
+  const tallest = Math.max(total / Math.ceil(nodes.length / SIDE_BY_SIDE), 420);
+  let [x, y, widest] = [0, 0, 0];
+  for (const node of nodes) {
+    if (y > 0 && y + node.h > tallest + 60) {
+      [x, y, widest] = [x + widest + 24, 0, 0];
+    }
+    Object.assign(node, { x: x + node.w / 2, y: y + node.h / 2 });
     y += node.h + 14;
     widest = Math.max(widest, node.w);
   }
 }
-
