@@ -52,7 +52,7 @@ def deep(stages: int = 20, blocks: int = 25, layers: int = 18) -> Graph:
             net.enter(path)
             y = x
             for layer in range(layers):
-                net.module(f"{path}.fc{layer}", "Linear", (4 + block, 4))
+                net.module(f"{path}.fc{layer}", "Linear", (4 + block + blocks * stage, 4))
                 y = net.call(f"{path}.fc{layer}", y)
             x = net.op("torch.add", y, x)
             net.leave()
