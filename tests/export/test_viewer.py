@@ -165,15 +165,21 @@ def test_opening_one_container_draws_the_others_not_again(visit, sketch):
     assert page.evaluate("() => window.kept === document.querySelector('[data-path=\"body.1\"]')")
 
 
-def test_no_two_boxes_overlap_and_texts_stay_in_their_cards(visit, sketch):
-    page = visit(nested(sketch), options=PictureOptions(depth=9))
+@pytest.mark.parametrize("name", ["nested", "residual", "states", "foretold", "masked"])
+def test_no_two_boxes_overlap_and_texts_stay_in_their_cards(name: str, visit, sketch, nets):
+    page = visit(nested(sketch) if name == "nested" else nets[name]().graph(), options=PictureOptions(depth=9))
     overlaps = page.evaluate(
         """() => {
-          const boxes = [...document.querySelectorAll(".item")].map((node) => node.getBoundingClientRect());
+          const boxes = [...document.querySelectorAll(".item, .tag")].map((node) => node.getBoundingClientRect());
           const bad = [];
           boxes.forEach((a, i) => boxes.slice(i + 1).forEach((b) => {
             if (a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1) bad.push([a, b]);
           }));
+          for (const group of document.querySelectorAll(".container > [role=group]")) {
+            const frame = group.parentNode.querySelector(":scope > .frame");
+            const [inner, outer] = [group, frame || group].map((node) => node.getBoundingClientRect());
+            if (inner.left < outer.left - 1 || inner.right > outer.right + 1 || inner.bottom > outer.bottom + 1) bad.push(group.id);
+          }
           for (const card of document.querySelectorAll(".item.card")) {
             const border = card.querySelector(".card-border").getBoundingClientRect();
             for (const text of card.querySelectorAll("text")) {

@@ -176,24 +176,30 @@ function makeRoom(node) {
   node.h += LEAD;
 }
 
-/** The tags of an open container, each over the port that it belongs to. */
-function placeOverPorts(node, top) {
+/** The tags of an open container, each over the port that it belongs to as far as they have room. */
+function placeOverPorts(node, top, right) {
   const port = (tag) => node.x + offset(node, "in", tag.net);
-  let left = -Infinity;
-  for (const tag of [...node.tags].sort((one, other) => port(one) - port(other))) {
-    tag.x = Math.max(port(tag), left + tag.w / 2);
+  const tags = [...node.tags].sort((one, other) => port(one) - port(other));
+  let edge = -Infinity;
+  for (const tag of tags) {
+    tag.x = Math.max(port(tag), edge + tag.w / 2);
     tag.y = top + TAG / 2;
-    left = tag.x + tag.w / 2 + 6;
+    edge = tag.x + tag.w / 2 + 6;
+  }
+  edge = right;
+  for (const tag of tags.reverse()) {
+    tag.x = Math.min(tag.x, edge - tag.w / 2);
+    edge = tag.x - tag.w / 2 - 6;
   }
 }
 
 /** The tags to both sides of where the main line comes in, the node itself below them. */
 function placeTags(node) {
-  const top = node.y - node.h / 2;
+  const [top, border] = [node.y - node.h / 2, node.x + node.w / 2];
   node.y += LEAD / 2;
   Object.assign(node, node.own);
   if (node.inside) {
-    placeOverPorts(node, top);
+    placeOverPorts(node, top, border);
     return;
   }
   const half = Math.ceil(node.tags.length / 2);
