@@ -9,8 +9,7 @@ from dataclasses import replace
 from torch import nn
 
 from modgraph.tracing.failures import said
-from modgraph.tracing.input_probe import JOINS, Outcome
-from modgraph.tracing.input_repair import Attempt
+from modgraph.tracing.input_probe import JOINS, Attempt, Outcome
 from modgraph.tracing.input_specs import Candidate, GroupSpec, Place, Spec, TensorSpec
 from modgraph.tracing.input_wishes import wish_of
 
@@ -50,7 +49,7 @@ def larger_numbers(attempt: Attempt, number: int) -> Iterator[Candidate]:
     changes: dict[Place, Spec] = {
         place: replace(spec, low=number, high=number + 1)
         for place, spec in attempt.candidate.tensors().items()
-        if spec.integral and spec.low < number and place not in attempt.outcome.bounds
+        if spec.integral and not spec.row and spec.low < number and place not in attempt.outcome.bounds
     }
     if changes:
         names = ", ".join(str(place[-1]) for place in changes)

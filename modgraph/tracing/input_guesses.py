@@ -24,11 +24,19 @@ STEPS = 8
 """Length of a sequence, number of nodes of a graph."""
 SIDE = 224
 """Height and width of an image, where the model does not state them."""
+GRID_SIDE = 4
+"""Height and width, in patches, of an image whose patches are given one by one."""
 _VOLUME_SIDE = 32
 _SIGNAL_STEPS = 64
 
 _NAMES: tuple[tuple[str, str], ...] = (
     ("mask", r".*mask.*"),
+    (
+        "grid",
+        r"(.*_)?(thw|hws?|grid_(sizes?|shapes?)|spatial_(shapes|sizes))"
+        r"|(image|img|pixel|target|tgt|patch|frame|feat|feature|orig|original|input)_(sizes|shapes)",
+    ),
+    ("counts", r".*_(sizes|counts|ratios)|counts"),
     ("edge_index", r"edge_?(index|idx|list)|edges"),
     ("edge_values", r"edge_?(attr|weights?|features?)"),
     ("graph_batch", r"batch_?(index|idx)"),
@@ -165,6 +173,11 @@ class Guesser:
                 square = re.match(r"(src|tgt|attn|causal|memory)_mask", name.lower()) is not None
                 shape = (STEPS, STEPS) if square else (batch, STEPS)
                 return TensorSpec(shape, "bool", low=0 if square or "pad" in name.lower() else 1)
+            case "grid":
+                row = (1, GRID_SIDE, GRID_SIDE)[-3 if "thw" in name.lower() else -2 :]
+                return TensorSpec((batch, len(row)), ints, row=row)
+            case "counts":
+                return TensorSpec((batch,), ints)
             case "edge_index":
                 return TensorSpec((2, STEPS), ints, low=0, high=STEPS)
             case "edge_values":

@@ -103,6 +103,14 @@ class Outcome:
     """(wanted, got) elements of one row, where a view folded what was left into the batch."""
 
 
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A candidate and what came of it."""
+
+    candidate: Candidate
+    outcome: Outcome
+
+
 _SHAPE_READS = frozenset({"shape", "size", "dim", "ndim", "__len__"})
 _ITERATION = frozenset({"__iter__", "unbind"})
 _MOVES = frozenset({"permute", "transpose", "t", "T", "mT", "movedim", "swapaxes", "view", "reshape"})

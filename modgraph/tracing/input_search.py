@@ -15,11 +15,12 @@ from torch.utils import _pytree as pytree
 
 from modgraph.tracing.failures import describe
 from modgraph.tracing.input_docs import documented
+from modgraph.tracing.input_grids import grid_repairs
 from modgraph.tracing.input_groups import group_repairs, larger_numbers, steps_first
 from modgraph.tracing.input_guesses import Guesser, name_class
-from modgraph.tracing.input_probe import Outcome, Prober
+from modgraph.tracing.input_probe import Attempt, Outcome, Prober
 from modgraph.tracing.input_refusal import Refusals, is_refusal
-from modgraph.tracing.input_repair import Attempt, repairs, wishes
+from modgraph.tracing.input_repair import repairs, wishes
 from modgraph.tracing.input_sides import search_sides, smaller, usual_sizes
 from modgraph.tracing.input_specs import Candidate, Place, Spec, TensorSpec
 
@@ -145,6 +146,7 @@ class Search:
 
     def _with_usual(self, attempt: Attempt) -> Iterator[Candidate | _Sides]:
         yield from smaller(attempt)
+        yield from grid_repairs(attempt, self.guesser)
         yield from documented(attempt.candidate, self.guesser)
         yield from larger_numbers(attempt, 2)
         yield from group_repairs(attempt)

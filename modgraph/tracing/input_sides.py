@@ -12,8 +12,7 @@ from dataclasses import replace
 
 from modgraph.tracing.failures import lacked_memory
 from modgraph.tracing.input_mismatch import mismatches
-from modgraph.tracing.input_probe import Outcome
-from modgraph.tracing.input_repair import Attempt
+from modgraph.tracing.input_probe import Attempt, Outcome
 from modgraph.tracing.input_specs import Candidate, Place, Spec, TensorSpec
 
 KNOWN_SIDES = (224, 32, 28, 64, 256, 128, 96, 299, 227, 512, 84, 48, 112, 160, 192, 384, 100, 150, 16, 40, 80, 200)

@@ -1,0 +1,133 @@
+"""Inputs that only go together: sizes that say how many patches there are, and optional ones of which some must be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from modgraph.options import TraceOptions
+from modgraph.tracing.inputs import Inputs, make_inputs
+
+
+def inferred(model: nn.Module) -> Inputs:
+    return make_inputs(model, [], None, TraceOptions())
+
+
+def shapes(inputs: Inputs) -> dict[str, Any]:
+    return {info.name: info.tensors[0].shape for info in inputs.infos}
+
+
+class _Packed(nn.Module):
+    """The patches of all images one after the other, four of which are merged into one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.project = nn.Conv3d(3, 8, (2, 4, 4), (2, 4, 4))
+
+    def forward(self, hidden_states: torch.Tensor, grid_thw: torch.Tensor) -> torch.Tensor:
+        y = self.project(hidden_states.view(-1, 3, 2, 4, 4)).view(-1, 8)
+        parts = [part.view(h // 2, 2, w // 2, 2, 8) for part, (_, h, w) in zip(y.split(_counts(grid_thw)), grid_thw)]
+        return torch.cat(parts)
+
+
+def _counts(sizes: torch.Tensor) -> list[int]:
+    return [int(count) for count in sizes.prod(1).tolist()]
+
+
+class _Batched(nn.Module):
+    """One row of patches per image, and the sizes under a name of which only the end says what it is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.project = nn.Linear(12, 8)
+
+    def forward(self, patches: torch.Tensor, patch_hw: torch.Tensor) -> torch.Tensor:
+        y = self.project(patches)
+        batch, count, _ = y.shape
+        for h, w in patch_hw.tolist():
+            if h * w != count:
+                raise ValueError("not as many patches as were announced")
+        return y.view(batch, h, w, 8)
+
+
+class _Cut(nn.Module):
+    """An image, and how many patches it has once it is cut up; optional by the signature alone."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.project = nn.Conv2d(3, 8, 16, 16)
+
+    def forward(self, pixel_values: torch.Tensor, target_sizes: torch.Tensor | None = None) -> torch.Tensor:
+        """target_sizes: (batch_size, 2)."""
+        y = self.project(pixel_values).flatten(2)
+        assert target_sizes is not None, "NoneType"
+        columns = sum((torch.arange(h * w) for h, w in target_sizes.tolist()), torch.zeros(()))
+        return y + columns
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        (_Packed, {"hidden_states": (16, 96), "grid_thw": (1, 3)}),
+        (_Batched, {"patches": (1, 16, 12), "patch_hw": (1, 2)}),
+        (_Cut, {"pixel_values": (1, 3, 224, 224), "target_sizes": (1, 2)}),
+    ],
+)
+def test_sizes_say_how_many_patches_there_are(model: type[nn.Module], expected: dict[str, Any]) -> None:
+    inputs = inferred(model())
+    assert inputs.warning is None
+    assert shapes(inputs) == expected
+
+
+class _Language(nn.Module):
+    default: int | None = None
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words = nn.Embedding(30, 4)
+        self.languages = nn.Embedding(3, 4)
+
+    def forward(self, ids: torch.Tensor, language_ids: torch.Tensor | None = None) -> torch.Tensor:
+        if language_ids is None:
+            if self.default is None:
+                raise ValueError("unknown language")
+            language_ids = torch.full_like(ids, self.default)
+        z: torch.Tensor = self.words(ids) + self.languages(language_ids)
+        return z
+
+
+def test_an_optional_input_is_given_where_forward_raises_for_want_of_it() -> None:
+    inputs = inferred(_Language())
+    assert inputs.warning is None
+    assert set(shapes(inputs)) == {"ids", "language_ids"}
+
+
+class _Modalities(nn.Module):
+    """Two of three, of which those that come first do not go together."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words = nn.Embedding(30, 4)
+        self.hear = nn.Conv1d(1, 4, 200)
+        self.see = nn.Conv2d(3, 4, 8, 8)
+
+    def forward(self, input_ids: Any = None, frames: Any = None, waveform: Any = None) -> torch.Tensor:
+        if sum(each is not None for each in (input_ids, frames, waveform)) < 2:
+            raise ValueError("at least two of input_ids, frames and waveform must be given")
+        assert waveform is not None and frames is not None, self.lost
+        if frames.shape[-2:] != (48, 48):
+            raise ValueError(f"frames of {frames.shape[-1]} pixels do not fit a model of 48")
+        seen = self.see(frames.flatten(0, 1))
+        z: torch.Tensor = self.words(input_ids).sum() + self.hear(waveform).sum() + seen.sum()
+        return z
+
+
+def test_several_optional_inputs_are_given_at_once_where_the_message_wants_several() -> None:
+    inputs = inferred(_Modalities())
+    assert inputs.warning is None
+    found = shapes(inputs)
+    assert set(found) == {"input_ids", "frames", "waveform"}
+    assert found["frames"][-3:] == (3, 48, 48)
