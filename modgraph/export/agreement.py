@@ -14,7 +14,15 @@ from modgraph.graph.index import GraphIndex
 from modgraph.graph.model import ModuleNode
 from modgraph.graph.paths import is_open_place, parameter_path
 
-FRAME_STATES: tuple[State, ...] = ("failed", "unregistered", "runtime only", "static only", "never called", "unseen", "unknown")
+FRAME_STATES: tuple[State, ...] = (
+    "failed",
+    "unregistered",
+    "runtime only",
+    "static only",
+    "never called",
+    "unseen",
+    "unknown",
+)
 """Those that set the frame, in order: the first that holds."""
 SHOWN_STATES: tuple[State, ...] = (*FRAME_STATES, "weights used", "shared")
 """In the order in which several are named."""

@@ -46,7 +46,7 @@ def _text(model: nn.Module) -> str:
     forward = inspect.getattr_static(kind, "forward", None)  # a descriptor may raise where it is asked for the class's
     parts = [inspect.getdoc(forward) or ""]
     try:
-        source = inspect.getsource(forward)  # type: ignore[arg-type]
+        source = inspect.getsource(forward)
     except (OSError, TypeError, SyntaxError):
         source = ""
     parts += re.findall(r"#(.*)", source)

@@ -21,39 +21,41 @@ def formula_of(packet: Any) -> Formula | None:
     known = flop_registry.get(packet)
     if known is not None:
         return lambda args, kwargs, result: int(known(*args, **kwargs, out_val=result))
-    return _FORMULAS.get(str(packet))
+    own = _FORMULAS.get(str(packet))
+    return (lambda args, _kwargs, _result: own(args)) if own is not None else None
 
 
-def _attention(args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> int:
+def _attention(args: tuple[Any, ...]) -> int:
     """`query @ key.T`, and its softmax `@ value`."""
     query, key, value = args[:3]
     *lead, queries, width = query.shape
-    return 2 * math.prod(lead) * int(queries) * int(key.shape[-2]) * int(width + value.shape[-1])
+    count: int = math.prod(lead)
+    return 2 * count * int(queries) * int(key.shape[-2]) * int(width + value.shape[-1])
 
 
-def _recurrent_layer(args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> int:
+def _recurrent_layer(args: tuple[Any, ...]) -> int:
     """Every step of every sequence by the weights of the input and those of the state; one layer, one direction."""
-    return 2 * _rows(args[0]) * sum(weight.numel() for weight in args[1:3])
+    return 2 * _rows(args[0]) * int(sum(weight.numel() for weight in args[1:3]))
 
 
-def _recurrent_layers(args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> int:
+def _recurrent_layers(args: tuple[Any, ...]) -> int:
     """The same of all layers and directions."""
-    return 2 * _rows(args[0]) * sum(weight.numel() for weight in args[1] if weight.dim() == 2)
+    return 2 * _rows(args[0]) * int(sum(weight.numel() for weight in args[1] if weight.dim() == 2))
 
 
 def _rows(tensor: torch.Tensor) -> int:
     return math.prod(tensor.shape[:-1])
 
 
-def _matrix_vector(args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> int:
+def _matrix_vector(args: tuple[Any, ...]) -> int:
     return 2 * int(args[0].numel())
 
 
-def _added_matrix_vector(args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> int:
+def _added_matrix_vector(args: tuple[Any, ...]) -> int:
     return 2 * int(args[1].numel())
 
 
-def _bilinear(args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> int:
+def _bilinear(args: tuple[Any, ...]) -> int:
     """A product of three with one sum: as many as the factors joined have elements, twice multiplied and added once."""
     sizes = [1] * max(tensor.dim() + len(expanded) for tensor, expanded in zip(args[:3], args[3:6], strict=True))
     for tensor, expanded in zip(args[:3], args[3:6], strict=True):
@@ -64,7 +66,7 @@ def _bilinear(args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> 
     return 3 * math.prod(sizes)
 
 
-_FORMULAS: dict[str, Formula] = {
+_FORMULAS: dict[str, Callable[[tuple[Any, ...]], int]] = {
     "aten._scaled_dot_product_flash_attention_for_cpu": _attention,
     "aten._scaled_dot_product_fused_attention_overrideable": _attention,
     "aten.mkldnn_rnn_layer": _recurrent_layer,

@@ -50,7 +50,9 @@ def test_a_compiled_model_shows_what_it_holds(compiled: nn.Module) -> None:
 
 def test_what_a_script_calls_is_not_said_to_be_never_called(compiled: nn.Module) -> None:
     text = summary(modgraph.trace(Around(compiled), torch.ones(1, 4)))
-    said = {name: next(line for line in text.splitlines() if f"─ {name} " in line) for name in ("inner", "first", "idle")}
+    said = {
+        name: next(line for line in text.splitlines() if f"─ {name} " in line) for name in ("inner", "first", "idle")
+    }
     assert "✕ never called" in said["idle"]
     assert "never called" not in said["first"]
     assert "◇ scripted, not observable" in said["first"]
