@@ -16,7 +16,7 @@ from torch.nn.modules.conv import _ConvNd
 
 from modgraph.tracing.input_guesses import GRID_SIDE, Guesser, name_class
 from modgraph.tracing.input_probe import Attempt
-from modgraph.tracing.input_specs import Candidate, Place, Spec, TensorSpec
+from modgraph.tracing.input_specs import Candidate, LiteralSpec, Place, Spec, TensorSpec
 
 _OF_SIZES = re.compile(r"grid|thw|hw|shapes?$|sizes?$|resolutions?$")
 _SIDES = (GRID_SIDE, 4 * GRID_SIDE)
@@ -29,6 +29,8 @@ def grid_repairs(attempt: Attempt, guesser: Guesser) -> Iterator[Candidate]:
     tensors = candidate.tensors()
     grids = {place: spec for place, spec in tensors.items() if is_grid(place, spec)}
     patches = {place: spec for place, spec in tensors.items() if _holds_patches(place, spec)}
+    if not grids and patches:
+        yield from _of_stated_sides(candidate, patches, guesser)
     if not grids or not patches:
         return
     names = f"{', '.join(str(place[-1]) for place in grids)}: says the number of patches"
@@ -45,6 +47,20 @@ def grid_repairs(attempt: Attempt, guesser: Guesser) -> Iterator[Candidate]:
             yield candidate.replaced({**gridded, **changes}, names)
         if side == _SIDES[0]:
             yield from _as_image(candidate, grids, patches, layer, names)
+
+
+def _of_stated_sides(candidate: Candidate, patches: dict[Place, TensorSpec], guesser: Guesser) -> Iterator[Candidate]:
+    """`forward(x, h, w)` and `forward(x, hw)`: rows of tokens, as many as the product of the two."""
+    stated = [entry.value for _, entry in candidate.entries if isinstance(entry, LiteralSpec)]
+    pair = next((value for value in stated if type(value) is tuple), None) or tuple(v for v in stated if type(v) is int)
+    if len(pair) == 2:
+        count = math.prod(pair)
+        width = _patch_width(_first_layer(guesser))
+        changes: dict[Place, Spec] = {
+            place: TensorSpec((guesser.batch, count, width or spec.shape[-1]), guesser.dtype)
+            for place, spec in patches.items()
+        }
+        yield candidate.replaced(changes, f"as many rows as {pair[0]} times {pair[1]}")
 
 
 def is_grid(place: Place, spec: TensorSpec) -> bool:
@@ -92,8 +108,15 @@ def _patch_layer(guesser: Guesser) -> nn.Module | None:
     return None
 
 
+def _first_layer(guesser: Guesser) -> nn.Module | None:
+    """The first layer, where it says how long a row is."""
+    return next((layer.module for layer in guesser.layers if -1 in layer.wish.sizes), None)
+
+
 def _patch_width(layer: nn.Module | None) -> int | None:
     """Numbers in one patch."""
     if isinstance(layer, _ConvNd):
         return int(layer.in_channels * math.prod(layer.kernel_size))
+    if isinstance(layer, nn.LayerNorm | nn.RMSNorm):
+        return int(layer.normalized_shape[-1])
     return int(layer.in_features) if isinstance(layer, nn.Linear) else None

@@ -162,6 +162,12 @@ def usual_sizes(attempt: Attempt) -> Iterator[Candidate]:
         yield attempt.candidate.replaced(dict(changes), f"a usual size, {'x'.join(map(str, size))}")
 
 
+def usual_volumes(attempt: Attempt) -> Iterator[Candidate]:
+    """Sizes that videos usually have, before others are reckoned out: many sizes give as many features."""
+    if any(len(spec.shape) == 5 for spec in attempt.candidate.tensors().values()):
+        yield from usual_sizes(attempt)
+
+
 def smaller(attempt: Attempt) -> Iterator[Candidate]:
     """Images and volumes of fewer pixels, where there was not enough memory."""
     error = attempt.outcome.error

@@ -10,7 +10,7 @@ from dataclasses import replace
 from modgraph.tracing.failures import said
 from modgraph.tracing.input_mismatch import Mismatch, mismatches, numbers_said, shared_sum
 from modgraph.tracing.input_probe import Attempt
-from modgraph.tracing.input_specs import Candidate, Place, TensorSpec, place_name
+from modgraph.tracing.input_specs import Candidate, Place, Spec, TensorSpec, place_name
 
 
 def resized(shape: tuple[int, ...], wanted: int, got: int) -> list[tuple[int, ...]]:
@@ -58,6 +58,27 @@ def flattened_images(shape: tuple[int, ...], elements: int) -> list[tuple[int, .
     if len(shape) == 3 and math.isqrt(elements) ** 2 == elements:
         options.append((shape[0], math.isqrt(elements), math.isqrt(elements)))
     return options
+
+
+_WAVE_STEPS = 16000
+
+
+def waveforms(attempt: Attempt, batch: int) -> Iterator[Candidate]:
+    """Samples as (batch, steps), where a Fourier transform of frames failed on them."""
+    failing = {
+        place
+        for failure in attempt.outcome.failures
+        for seen in failure.seen
+        if failure.name == "stft" and seen.origin is not None and seen.origin.direct
+        for place in seen.origin.places
+    }
+    changes: dict[Place, Spec] = {
+        place: replace(spec, shape=(batch, _WAVE_STEPS))
+        for place, spec in attempt.candidate.tensors().items()
+        if place in failing and not spec.integral
+    }
+    if changes:
+        yield attempt.candidate.replaced(changes, "a second of sound, as it is cut into frames")
 
 
 def shapes_said(attempt: Attempt) -> Iterator[Candidate]:

@@ -132,3 +132,111 @@ def test_several_optional_inputs_are_given_at_once_where_the_message_wants_sever
     found = shapes(inputs)
     assert set(found) == {"input_ids", "frames", "waveform"}
     assert found["frames"][-3:] == (3, 48, 48)
+
+
+class _Lateral(nn.Module):
+    """A layer for each of the maps that it is given."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lateral = nn.ModuleList(nn.Conv2d(channels, 8, 1) for channels in (16, 32, 64))
+
+
+class _Zipped(_Lateral):
+    def forward(self, features: list[torch.Tensor]) -> list[torch.Tensor]:
+        return [layer(x) for layer, x in zip(self.lateral, features, strict=False)]
+
+
+class _Counted(_Lateral):
+    def forward(self, inputs: Any) -> list[torch.Tensor]:
+        return [self.lateral[number](inputs[number]) for number in range(len(inputs))]
+
+
+class _AsMany(_Lateral):
+    def forward(self, maps: Any) -> torch.Tensor:
+        assert len(maps) == len(self.lateral)
+        below = self.lateral[-1](maps[-1])
+        for layer, x in zip(reversed(self.lateral[:-1]), reversed(maps[:-1]), strict=True):
+            below = layer(x) + nn.functional.interpolate(below, scale_factor=2)
+        return below
+
+
+@pytest.mark.parametrize("model", [_Zipped, _Counted, _AsMany])
+def test_a_list_has_an_item_for_each_layer_that_takes_one(model: type[nn.Module]) -> None:
+    inputs = inferred(model())
+    assert inputs.warning is None
+    (info,) = inputs.infos
+    assert [tensor.shape for tensor in info.tensors] == [(1, 16, 128, 128), (1, 32, 64, 64), (1, 64, 32, 32)]
+
+
+class _Videos(nn.Module):
+    """Several sizes have as many features in the end; rows of another image must not make up what one lacks."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = nn.Conv3d(3, 4, 3, (1, 2, 2), padding=1)
+        self.pool = nn.MaxPool3d(8, 8)
+        self.head = nn.Linear(4 * 2 * 7 * 7, 5)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        z: torch.Tensor = self.head(self.pool(self.conv(x)).view(-1, self.head.in_features))
+        return z
+
+
+class _Cut16(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.stft(x, 400, 160, window=torch.ones(400), return_complex=True).abs()
+
+
+class _Tokens(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.widen = nn.Linear(32, 16)
+        self.mix = nn.Conv2d(16, 16, 3, padding=1)
+
+
+class _TokensHW(_Tokens):
+    def forward(self, x, H, W):
+        y = self.widen(x)
+        batch, _, channels = y.shape
+        return self.mix(y.transpose(1, 2).view(batch, channels, H, W))
+
+
+class _TokensSize(_Tokens):
+    def forward(self, x, x_size):
+        h, w = x_size
+        y = self.widen(x)
+        batch, _, channels = y.shape
+        return self.mix(y.transpose(1, 2).view(batch, channels, h, w))
+
+
+class _Packs(nn.Module):
+    """Images of any size, each by itself."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed = nn.Linear(48, 8)
+
+    def forward(self, images: list[torch.Tensor]) -> torch.Tensor:
+        rows = []
+        for image in images:
+            channels, height, width = image.shape
+            patches = image.reshape(channels, height // 4, 4, width // 4, 4).permute(1, 3, 0, 2, 4)
+            rows.append(self.embed(patches.reshape(-1, channels * 16)))
+        return torch.cat(rows)
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        (_Videos, (1, 3, 16, 112, 112)),
+        (_Cut16, (1, 16000)),
+        (_TokensHW, (1, 16, 32)),
+        (_TokensSize, (1, 16, 32)),
+        (_Packs, (3, 224, 224)),
+    ],
+)
+def test_sizes_are_those_that_such_inputs_usually_have(model: type[nn.Module], expected: tuple[int, ...]) -> None:
+    inputs = inferred(model())
+    assert inputs.warning is None
+    assert inputs.infos[0].tensors[0].shape == expected
