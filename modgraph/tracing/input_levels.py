@@ -37,6 +37,10 @@ def one_for_each(attempt: Attempt, guesser: Guesser) -> Iterator[Candidate]:
     if counted is not None:
         for levels in _levels(guesser):
             yield from _with_list(attempt.candidate, str(counted[0]), levels)
+    empty = [name for name, entry in attempt.candidate.entries if entry == GroupSpec("dict")]
+    for name in empty if attempt.outcome.error is not None else ():  # a mapping that was asked for nothing by name
+        for levels in _levels(guesser):
+            yield from _with_list(attempt.candidate, name, levels, kind="dict")
 
 
 def longer_lists(attempt: Attempt, guesser: Guesser) -> Iterator[Candidate]:
@@ -65,10 +69,11 @@ def _levels(guesser: Guesser) -> Iterator[_Levels]:
             yield _Levels(paths, specs)
 
 
-def _with_list(candidate: Candidate, name: str, levels: _Levels) -> Iterator[Candidate]:
+def _with_list(candidate: Candidate, name: str, levels: _Levels, kind: str = "list") -> Iterator[Candidate]:
     rule = f"{name}: one for each of {levels.paths[0].rpartition('.')[0] or 'the modules'}"
     for specs in dict.fromkeys((_halved(levels.specs), levels.specs)):
-        yield candidate.replaced({(name,): GroupSpec("list", tuple(enumerate(specs)))}, rule)
+        items = tuple((str(number) if kind == "dict" else number, spec) for number, spec in enumerate(specs))
+        yield candidate.replaced({(name,): GroupSpec(kind, items)}, rule)
 
 
 def _halved(specs: tuple[TensorSpec, ...]) -> tuple[TensorSpec, ...]:

@@ -161,7 +161,16 @@ class _AsMany(_Lateral):
         return below
 
 
-@pytest.mark.parametrize("model", [_Zipped, _Counted, _AsMany])
+class _Mapped(_Lateral):
+    def forward(self, maps: dict[str, torch.Tensor]) -> torch.Tensor:
+        *names, last = maps.keys()
+        below = self.lateral[-1](maps[last])
+        for number, name in reversed(list(enumerate(names))):
+            below = self.lateral[number](maps[name]) + nn.functional.interpolate(below, scale_factor=2)
+        return below
+
+
+@pytest.mark.parametrize("model", [_Zipped, _Counted, _AsMany, _Mapped])
 def test_a_list_has_an_item_for_each_layer_that_takes_one(model: type[nn.Module]) -> None:
     inputs = inferred(model())
     assert inputs.warning is None
