@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from modgraph.errors import ConfigError, InputError, ModgraphError, TargetError, TraceError
+from modgraph.errors import ConfigError, InputError, Interrupted, ModgraphError, TargetError, TraceError
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.model import Graph, Problem
 from modgraph.options import Device, Mode, TraceOptions
@@ -293,6 +293,7 @@ def analyze_target(
     Raises:
         TargetError: the target does not exist.
         InputError: `forward` does not accept the inputs given.
+        Interrupted: Ctrl-C during the trace; holds the graph as far as it is known.
     """
     from modgraph.prediction import predict_graph
 
@@ -309,13 +310,26 @@ def analyze_target(
             raise
         except ModgraphError as error:
             return _with_repeats(_with_findings(_without_trace(predicted, error), target))
+        except Interrupted as stop:
+            raise Interrupted(_until_interrupted(predicted, stop, target)) from None
         except Exception as error:  # a defect of ours must not cost what is known without a run
             return _with_repeats(_with_findings(_without_trace(predicted, _defect("tracing", error)), target))
     with watch("merge"):
-        try:
-            return _with_repeats(_with_findings(_merged(predicted, traced), target))
-        except Exception as error:
-            return _with_repeats(_with_findings(_without_trace(predicted, _defect("merging", error)), target))
+        return _both(predicted, traced, target)
+
+
+def _both(predicted: Graph, traced: Graph, target: Target) -> Graph:
+    try:
+        return _with_repeats(_with_findings(_merged(predicted, traced), target))
+    except Exception as error:
+        return _with_repeats(_with_findings(_without_trace(predicted, _defect("merging", error)), target))
+
+
+def _until_interrupted(predicted: Graph, stop: Interrupted, target: Target) -> Graph:
+    """The prediction, with what was recorded of a run until Ctrl-C."""
+    if stop.graph is not None:
+        return _both(predicted, stop.graph, target)
+    return _with_repeats(_without_trace(predicted, stop.why or TraceError("the run was interrupted by Ctrl-C")))
 
 
 def read_checkpoint(path: str | os.PathLike[str], options: TraceOptions) -> Checkpoint:

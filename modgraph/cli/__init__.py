@@ -45,6 +45,7 @@ def main(argv: Sequence[str]) -> int:
         console.error(error)
         return ExitStatus.FAILED
     except KeyboardInterrupt:
+        console.note("interrupted")
         return ExitStatus.INTERRUPTED
     except BrokenPipeError:
         console.reader_has_gone()

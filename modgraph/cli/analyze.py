@@ -9,8 +9,16 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from modgraph.cli.arguments import above_zero
 from modgraph.cli.console import Console
-from modgraph.cli.output import Destination, add_picture_arguments, destination, write_graph
-from modgraph.errors import CheckWarning, ConfigError, ExitStatus, ModgraphError, TargetError, UnknownNameError
+from modgraph.cli.output import Destination, add_picture_arguments, destination, write_graph, write_interrupted
+from modgraph.errors import (
+    CheckWarning,
+    ConfigError,
+    ExitStatus,
+    Interrupted,
+    ModgraphError,
+    TargetError,
+    UnknownNameError,
+)
 from modgraph.graph.model import CheckpointComparison, Graph
 from modgraph.options import Device, Mode, TraceOptions
 
@@ -113,6 +121,8 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
                 )
             graph = with_checkpoint(graph, checkpoint)
             written = write_graph(graph, where, arguments, console, stem=stem)
+        except Interrupted as stop:
+            return write_interrupted(stop.graph, where, arguments, console, stem=stem)
         except TargetError as error:
             # Found by looking through the file: not there at run time, in need of arguments, or no model after all.
             if not target.discovered or len(targets) == 1:

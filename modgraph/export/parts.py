@@ -12,13 +12,14 @@ State = Literal[
     "runtime only",
     "static only",
     "never called",
+    "unseen",
     "unknown",
     "weights used",
     "shared",
     "again",
     "inside",
 ]
-"""What is said of a module beside its class, in the order of the rows; the first of the first six sets the frame."""
+"""What is said of a module beside its class, in the order of the rows; the first of the first seven sets the frame."""
 ArrowKind = Literal["data", "static", "runtime", "order"]
 """`order` is not drawn: it places what no data reaches."""
 

@@ -82,6 +82,7 @@ _NOTES: dict[State, str] = {
     "runtime only": "not foreseen from the source",
     "static only": "not on the live model",
     "never called": "no call seen",
+    "unseen": "calls inside a scripted module pass Python by",
     "weights used": "without a call",
 }
 

@@ -41,6 +41,7 @@ STATES: dict[State, StateStyle] = {
     "runtime only": StateStyle("●", "runtime only", "#5B3A8C", "thick", "#5B3A8C", "thick"),
     "static only": StateStyle("◌", "static only", "#4B5563", "dashed", "#6B7280", "dashed"),
     "never called": StateStyle("✕", "never called", "#6B7280", "dotted", "#6B7280", "dotted"),
+    "unseen": StateStyle("◇", "scripted, not observable", "#4B5563", "dotted", "#6B7280", "dotted"),
     "unknown": StateStyle("?", "unknown", "#4B5563", "dashed", "#6B7280", "dashed"),
     "weights used": StateStyle("→", "weights used", "#4B5563", "", "", ""),
     "shared": StateStyle("↺", "same as", "#4B5563", "", "", ""),
