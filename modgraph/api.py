@@ -30,7 +30,8 @@ _MAX_MESSAGE = 2000
 """Characters kept of what an exception says."""
 
 
-def _unwatched(_stage: str) -> AbstractContextManager[Any]:
+def unwatched(_stage: str) -> AbstractContextManager[Any]:
+    """Nobody looks."""
     return nullcontext()
 
 
@@ -262,11 +263,14 @@ def check(
     return report.findings
 
 
-def find_targets(text: str, *, path: Sequence[str] | None = None, bare: bool = True) -> tuple[Target, ...]:
+def find_targets(
+    text: str, *, path: Sequence[str] | None = None, bare: bool = True, cwd: Path | None = None
+) -> tuple[Target, ...]:
     """The models that a target stands for: itself, or the root models of the file it names.
 
     Args:
         bare: there are no arguments but those in the text; so a class that needs some is built as its file does it.
+        cwd: directory against which a relative file is read; by default the working directory.
 
     Raises:
         TargetError: there is no such file, or no model in it.
@@ -274,7 +278,7 @@ def find_targets(text: str, *, path: Sequence[str] | None = None, bare: bool = T
     from modgraph.source.roots import as_its_file_builds_it, find_roots
     from modgraph.source.targets import parse_target
 
-    target = parse_target(text, path=path)
+    target = parse_target(text, path=path, cwd=cwd)
     if not target.name:
         return find_roots(target)
     return (as_its_file_builds_it(target) if bare else target,)
@@ -286,7 +290,7 @@ def analyze_target(
     specs: Sequence[InputSpec] = (),
     options: TraceOptions,
     static: bool = False,
-    watch: Watch = _unwatched,
+    watch: Watch = unwatched,
 ) -> Graph:
     """Predict, trace and merge one target; see `analyze`.
 

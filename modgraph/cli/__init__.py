@@ -16,6 +16,7 @@ from modgraph.errors import ExitStatus, ModgraphError
 COMMANDS = {
     "analyze": "predict, trace and merge a model, and write its graph",
     "check": "look for mistakes in models, such as layers that nn.Module does not see",
+    "diff": "what changed between two models, files or revisions of a git repository",
     "render": "draw a saved graph again, without the model",
 }
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, get_args
 
-from modgraph.cli.arguments import above_zero
+from modgraph.cli.arguments import seconds, size
 from modgraph.cli.console import Console
 from modgraph.cli.output import Destination, add_picture_arguments, destination, write_graph, write_interrupted
 from modgraph.errors import (
@@ -84,13 +84,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     run_group.add_argument(
         "--timeout",
-        type=_seconds,
+        type=seconds,
         metavar="SECONDS",
         help="how long the model's code, or reading a checkpoint, may take once torch is imported; default: no limit",
     )
     run_group.add_argument(
         "--memory-limit",
-        type=_size,
+        type=size,
         metavar="SIZE",
         help="how much memory it may allocate: 4G, 512M; default: no limit",
     )
@@ -265,23 +265,3 @@ def _difference(found: CheckpointComparison) -> str:
     )
     parts = ", ".join(f"{len(keys):,} {words}" for keys, words in counts if keys)
     return f"checkpoint: {found.file} does not fit the model: keys {parts}"
-
-
-def _seconds(text: str) -> float:
-    return above_zero(text, f"{text!r} is not a number of seconds above 0")
-
-
-_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
-_MAX_SIZE = 2**63
-"""Bytes beyond what any system can be asked for."""
-
-
-def _size(text: str) -> int:
-    """Bytes of "4G", "512M", "1.5GiB"."""
-    otherwise = f"{text!r} is not a size such as 512M or 4G"
-    number = text.upper().removesuffix("IB").removesuffix("B")
-    unit = number[-1:] if number[-1:] in _UNITS else ""
-    size = above_zero(number.removesuffix(unit), otherwise) * _UNITS[unit]
-    if not 1 <= size < _MAX_SIZE:
-        raise argparse.ArgumentTypeError(otherwise)
-    return int(size)

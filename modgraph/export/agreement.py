@@ -14,7 +14,10 @@ from modgraph.graph.index import GraphIndex
 from modgraph.graph.model import ModuleNode
 from modgraph.graph.paths import is_open_place, parameter_path
 
+DIFF_STATES: tuple[State, ...] = ("removed", "added", "changed")
+"""What a picture of two graphs says; nothing that one graph alone could."""
 FRAME_STATES: tuple[State, ...] = (
+    *DIFF_STATES,
     "failed",
     "unregistered",
     "runtime only",

@@ -7,6 +7,9 @@ from typing import Literal, TypeAlias
 
 Kind = Literal["weights", "norm", "activation", "shape", "attention", "other"]
 State = Literal[
+    "removed",
+    "added",
+    "changed",
     "failed",
     "unregistered",
     "runtime only",
@@ -19,7 +22,8 @@ State = Literal[
     "again",
     "inside",
 ]
-"""What is said of a module beside its class, in the order of the rows; the first of the first seven sets the frame."""
+"""What is said of a module beside its class, in the order of the rows; the first of the first ten sets the frame.
+The first three are those of a diff."""
 ArrowKind = Literal["data", "static", "runtime", "order"]
 """`order` is not drawn: it places what no data reaches."""
 

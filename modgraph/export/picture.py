@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from modgraph.export.composition import compose
 from modgraph.export.folding import Cut, arrange, deepest_level
-from modgraph.export.parts import Card, Frame, Item, Picture
+from modgraph.export.parts import Card, Frame, Item, Mark, Picture
 from modgraph.graph.loops import fold_loops
 from modgraph.graph.model import Graph
 from modgraph.graph.occurrences import Run
@@ -37,6 +37,8 @@ class PictureOptions:
     direction: Literal["TB", "LR"] = "TB"
     views: bool = False
     """Draw views and shape bookkeeping too."""
+    said: Mapping[str, tuple[Mark, ...]] | None = None
+    """By path, what is said of modules beside what their graph says: what became of them in a diff."""
 
 
 def picture_of(graph: Graph, options: PictureOptions | None = None, *, deepest: int = MOST_LEVELS) -> Picture:
@@ -45,7 +47,7 @@ def picture_of(graph: Graph, options: PictureOptions | None = None, *, deepest: 
     `deepest`: levels of containers that are opened at most.
     """
     options = options or PictureOptions()
-    run = Run(graph, views=options.views)
+    run = Run(graph, views=options.views, said=options.said)
     likeness = fold_loops(run) if options.fold else Likeness(run)
     levels = deepest_level(run)
     depth = min(levels, MOST_LEVELS, deepest)
