@@ -265,7 +265,7 @@ class Changes:
                 missing=self.state.unexpected,
                 unexpected=self.state.missing,
                 mismatched=tuple(replace(one, old=one.new, new=one.old) for one in self.state.mismatched),
-                renamed=tuple(sorted((new, old) for old, new in self.state.renamed)),
+                renamed=sorted_pairs((new, old) for old, new in self.state.renamed),
             ),
             graphs=None if self.graphs is None else (self.graphs[1], self.graphs[0]),
             pairs=tuple((new, old) for old, new in self.pairs),
@@ -316,6 +316,11 @@ def _order(item: Any) -> tuple[Any, ...]:
         return (natural(item.path), item.what, item.side, item.reason)
     path = item.path if isinstance(item, Subtree) else item.new
     return (natural(path),)
+
+
+def sorted_pairs(pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """Pairs of keys in the order of the first ones."""
+    return tuple(sorted(pairs, key=lambda pair: (natural(pair[0]), natural(pair[1]))))
 
 
 def natural(path: str) -> tuple[tuple[int, str], ...]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from modgraph.changes.matching import Matching
-from modgraph.changes.model import KeyShapes, StateChanges
+from modgraph.changes.model import KeyShapes, StateChanges, natural, sorted_pairs
 from modgraph.changes.openness import shapes_agree
 from modgraph.changes.trees import held_by
 from modgraph.graph.paths import parameter_path
@@ -24,19 +26,21 @@ def state_changes(matching: Matching) -> StateChanges:
     renamed = [(key, names[key]) for key in olds if names.get(key, key) != key and names[key] in news]
     return StateChanges(
         kept=sum(names.get(key) == key for key in fitting),
-        missing=tuple(sorted(key for key in decided_new if key not in olds)),
-        unexpected=tuple(sorted(key for key in decided_old if key not in news)),
-        mismatched=tuple(KeyShapes(key=key, old=olds[key].shape, new=news[key].shape) for key in sorted(mismatched)),
-        misplaced=tuple(sorted(key for key in fitting if names.get(key) != key)),
-        renamed=tuple(
-            sorted(
-                (key, name)
-                for key, name in renamed
-                if shapes_agree(olds[key].shape, news[name].shape) and not {key, name} & undecided
-            )
+        missing=_in_order(key for key in decided_new if key not in olds),
+        unexpected=_in_order(key for key in decided_old if key not in news),
+        mismatched=tuple(KeyShapes(key=key, old=olds[key].shape, new=news[key].shape) for key in _in_order(mismatched)),
+        misplaced=_in_order(key for key in fitting if names.get(key) != key),
+        renamed=sorted_pairs(
+            (key, name)
+            for key, name in renamed
+            if shapes_agree(olds[key].shape, news[name].shape) and not {key, name} & undecided
         ),
-        undecided=tuple(sorted(undecided)),
+        undecided=_in_order(undecided),
     )
+
+
+def _in_order(keys: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(keys, key=natural))
 
 
 def _entries(state: StateDict) -> dict[str, StateEntry]:

@@ -6,7 +6,17 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
 from modgraph.changes.model import Changes, NotCompared, Side, StateChanges, Undecided
-from modgraph.export.diff_words import SIGNS, Line, delta_text, lines, name_of, total_text, verdict
+from modgraph.export.diff_words import (
+    SIGNS,
+    Line,
+    delta_text,
+    lines,
+    name_of,
+    pattern_of,
+    range_of,
+    total_text,
+    verdict,
+)
 from modgraph.export.labels import shape_text
 from modgraph.export.text_table import Cell, Column, Pen, shortened, table
 
@@ -36,7 +46,15 @@ def render(changes: Changes, *, width: int = 100, color: bool = False, unicode: 
         text += ["", *table(_COLUMNS, [_cells(line) for line in found], max(width, 40), pen)]
     for title, rows in sections(changes):
         text += ["", pen.paint(pen.plain(title), "bold")]
-        text += [shortened(pen.plain(f"  {row}"), max(width, 40), pen) for row in limited(rows)]
+        for row in limited(rows):
+            text += textwrap.wrap(
+                pen.plain(row),
+                max(width, 40),
+                initial_indent="  ",
+                subsequent_indent="    ",
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
     return "\n".join(line.rstrip() for line in text) + "\n"
 
 
@@ -101,7 +119,11 @@ def checkpoint_rows(changes: Changes) -> Iterator[str]:
     """What becomes of its keys; those of a module that was added or removed as a whole in one row."""
     state = changes.state
     yield from (f"{old} → {new}" for old, new in state.renamed)
-    yield from (f"{one.key}: {shape_text(one.old)} → {shape_text(one.new)}" for one in state.mismatched)
+    alike: dict[tuple[str, str], list[str]] = {}
+    for one in state.mismatched:
+        words = f"{shape_text(one.old)} → {shape_text(one.new)}"
+        alike.setdefault((pattern_of(one.key), words), []).append(one.key)
+    yield from (f"{range_of(keys)}: {words}" for (_, words), keys in alike.items())
     for keys, subtrees, words in (
         (state.fresh, changes.added, "it has no values for"),
         (state.lost, changes.removed, "the new model has no place for"),

@@ -320,7 +320,7 @@ def _inside(items: Iterable[_Item], following: _Followers) -> str:
 
 def _is_one_row(members: Sequence[_Item]) -> bool:
     """Whether they are said in one line anyway, as they are alike in all but a number."""
-    return len({(_pattern(item.path), _words(item)) for item in members}) == 1
+    return len({(pattern_of(item.path), _words(item)) for item in members}) == 1
 
 
 def _by_container(group: Sequence[_Item]) -> list[tuple[str, list[_Item]]]:
@@ -354,14 +354,14 @@ def _grouped(items: Sequence[_Item], following: _Followers) -> list[Line]:
     """One line for all of which the same is said and that differ in a number of their path alone."""
     groups: dict[tuple[str, str], list[_Item]] = {}
     for item in items:
-        groups.setdefault((_pattern(item.path), _words(item)), []).append(item)
+        groups.setdefault((pattern_of(item.path), _words(item)), []).append(item)
     found = []
     for (_, words), group in groups.items():
         many = f", in {len(group)} places" if len(group) > 1 else ""
         found.append(
             Line(
                 sign="changed",
-                place=_range([item.path for item in group]),
+                place=range_of([item.path for item in group]),
                 words=f"{words}{many}{_inside(group, following)}",
                 delta=_sum(item for item in group if item.leaf or following.get(item.path) or item.pairs),
                 key=(natural(group[0].path),),
@@ -370,11 +370,12 @@ def _grouped(items: Sequence[_Item], following: _Followers) -> list[Line]:
     return found
 
 
-def _pattern(path: str) -> str:
+def pattern_of(path: str) -> str:
+    """The path with its numbers left out: what members of one row have in common."""
     return ".".join("*" if part.isdecimal() else part for part in path.split("."))
 
 
-def _range(paths: Sequence[str]) -> str:
+def range_of(paths: Sequence[str]) -> str:
     """ "layers.0 – 11.fc1"; where the numbers have gaps, or several differ, the first and how many more."""
     if len(paths) == 1:
         return name_of(paths[0])

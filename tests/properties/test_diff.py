@@ -11,7 +11,6 @@ from modgraph.changes import compare
 from modgraph.errors import GraphError
 from modgraph.export.diff import render
 
-
 # To make two large graphs smaller takes minutes, and says little more.
 NO_SHRINKING = settings(phases=[Phase.explicit, Phase.reuse, Phase.generate])
 
