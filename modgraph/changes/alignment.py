@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 
-MOST_CELLS = 1_000_000
+MOST_CELLS = 250_000
 """Of the table that is filled; longer rows are compared place by place."""
 
 Score = tuple[int, int]
@@ -47,16 +48,18 @@ def _walk(best: Sequence[Score], n_old: int, n_new: int, score: Callable[[int, i
 
 
 def ascending(places: Sequence[int]) -> set[int]:
-    """Indices of a longest part of `places` that ascends: what kept its order."""
-    length = [1] * len(places)
-    before = [-1] * len(places)
-    for this in range(len(places)):
-        for other in range(this):
-            if places[other] < places[this] and length[other] >= length[this]:
-                length[this], before[this] = length[other] + 1, other
+    """Indices of a longest part of `places`, which are all different, that ascends: what kept its order."""
+    ends: list[int] = []
+    last: list[int] = []
+    before: list[int] = []
+    for number, place in enumerate(places):
+        at = bisect_left(ends, place)
+        before.append(last[at - 1] if at else -1)
+        ends[at : at + 1] = [place]
+        last[at : at + 1] = [number]
     kept: set[int] = set()
-    at = max(range(len(places)), key=lambda place: length[place], default=-1)
-    while at >= 0:
-        kept.add(at)
-        at = before[at]
+    step = last[-1] if last else -1
+    while step >= 0:
+        kept.add(step)
+        step = before[step]
     return kept

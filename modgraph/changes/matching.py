@@ -11,11 +11,12 @@ The answer does not depend on which graph is called old: the two are put in an o
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from modgraph.changes.alignment import align
+from modgraph.changes.alignment import align, ascending
 from modgraph.changes.trees import Numbers, Tree, shared_homes
 from modgraph.graph.model import Graph
 
@@ -24,6 +25,8 @@ ALIKE = 600
 _SAME, _CLASS = 1000, 500
 _FEWEST_MODULES = 3
 """A subtree without any parameter is recognised elsewhere only where it has so many modules."""
+_LONG_ROW = 2500
+"""Cells of the table of a row; a longer one is cut first."""
 _MOST_PAIRS = 2500
 """Of what is left over in one parent; beyond, only what is equal is recognised."""
 
@@ -121,17 +124,44 @@ class _Matcher:
                 last += 1
         inner_old, inner_new = olds[first : len(olds) - last], news[first : len(news) - last]
 
-        def score(one: int, other: int) -> tuple[int, int]:
-            old, new = inner_old[one], inner_new[other]
-            alike = self.likeness(old, new)
-            if alike < _CLASS:
-                return (0, 0)
-            weight = 2 if self.old.has_tensors[old] or self.new.has_tensors[new] else 1
-            return (alike * weight, int(self.old.name(old) == self.new.name(new)))
-
-        found = [(inner_old[one], inner_new[other]) for one, other in align(len(inner_old), len(inner_new), score)]
+        found = self._aligned(inner_old, inner_new)
         ends = list(zip(olds[:first], news[:first], strict=True))
         return [*ends, *found, *(zip(olds[len(olds) - last :], news[len(news) - last :], strict=True))]
+
+    def _aligned(self, olds: list[str], news: list[str]) -> list[tuple[str, str]]:
+        """The pairs of a row. A long one is cut where both sides have something that occurs once, and equal."""
+        if len(olds) * len(news) <= _LONG_ROW:
+            return self._laid_side_by_side(olds, news)
+        prints = [self.old.prints[path] for path in olds], [self.new.prints[path] for path in news]
+        counts = Counter(prints[0]), Counter(prints[1])
+        there = {each: place for place, each in enumerate(prints[1]) if counts[1][each] == 1}
+        once = [place for place, each in enumerate(prints[0]) if counts[0][each] == 1 and each in there]
+        kept = ascending([there[prints[0][place]] for place in once])
+        pairs: list[tuple[str, str]] = []
+        old_at = new_at = 0
+        for number, place in enumerate(once):
+            if number in kept:
+                other = there[prints[0][place]]
+                pairs += self._laid_side_by_side(olds[old_at:place], news[new_at:other])
+                pairs.append((olds[place], news[other]))
+                old_at, new_at = place + 1, other + 1
+        return pairs + self._laid_side_by_side(olds[old_at:], news[new_at:])
+
+    def _laid_side_by_side(self, olds: list[str], news: list[str]) -> list[tuple[str, str]]:
+        names = [self.old.name(path) for path in olds], [self.new.name(path) for path in news]
+        prints = [self.old.prints[path] for path in olds], [self.new.prints[path] for path in news]
+        known: dict[tuple[int, int], int] = {}
+
+        def score(one: int, other: int) -> tuple[int, int]:
+            kinds = (prints[0][one], prints[1][other])
+            worth = known.get(kinds)
+            if worth is None:
+                alike = self.likeness(olds[one], news[other])
+                weighs = self.old.has_tensors[olds[one]] or self.new.has_tensors[news[other]]
+                worth = known[kinds] = 0 if alike < _CLASS else alike * (2 if weighs else 1)
+            return (worth, int(names[0][one] == names[1][other])) if worth else (0, 0)
+
+        return [(olds[one], news[other]) for one, other in align(len(olds), len(news), score)]
 
     def _is_equal_pair(self, old: str, new: str) -> bool:
         same_name = self.old.name(old) == self.new.name(new)

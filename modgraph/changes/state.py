@@ -21,8 +21,8 @@ def state_changes(matching: Matching) -> StateChanges:
     decided_old = [key for key in olds if key not in undecided]
     decided_new = [key for key in news if key not in undecided]
     both = [key for key in decided_old if key in news]
-    mismatched = [key for key in both if shapes_agree(olds[key].shape, news[key].shape) is False]
-    fitting = [key for key in both if key not in set(mismatched)]
+    mismatched = {key for key in both if shapes_agree(olds[key].shape, news[key].shape) is False}
+    fitting = [key for key in both if key not in mismatched]
     renamed = [(key, names[key]) for key in olds if names.get(key, key) != key and names[key] in news]
     return StateChanges(
         kept=sum(names.get(key) == key for key in fitting),

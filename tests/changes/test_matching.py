@@ -55,7 +55,7 @@ CASES = {
     "two layers of a row change places": (
         {"row": ["nn.Linear(4, 8)", "nn.Conv2d(2, 3, 3)"]},
         {"row": ["nn.Conv2d(2, 3, 3)", "nn.Linear(4, 8)"]},
-        {"moved": [("row.0", "row.1")]},
+        {"moved": [("row.1", "row.0")]},
     ),
     "named layers are registered in another order": (
         {"a": "nn.Linear(4, 8)", "b": "nn.Conv2d(2, 3, 3)"},
@@ -141,6 +141,13 @@ def test_ties_are_followed_through_a_rename(predicted):
     assert said(compare(predicted(old), predicted(renamed))) == {"renamed": [("emb", "embedding")]}
     (change,) = compare(predicted(old), predicted(untied)).changed
     assert [(field.kind, field.old) for field in change.fields] == [("tied", "emb.weight")]
+
+
+def test_a_long_row_is_cut_where_both_sides_have_the_same(graph):
+    row = [f"nn.Linear({place}, 3)" for place in range(2, 92)]
+    new = [*row[:30], "nn.ReLU()", *row[30:60], *row[61:80], "nn.Linear(7, 7)", *row[80:]]
+    changes = compare(graph({"row": row}), graph({"row": new}))
+    assert said(changes) == {"added": ["row.30", "row.80"], "removed": ["row.60"]}
 
 
 def test_alignment():
