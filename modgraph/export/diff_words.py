@@ -6,12 +6,13 @@ layer3          widened 256 → 512, in 5 layers         +1.2 M
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from modgraph.changes.model import ABSENT, Changed, Changes, Field, Renamed, Subtree, natural
-from modgraph.export.labels import class_title, clean, cut, cut_end, member_range, number_text, shape_text
+from modgraph.export.labels import class_title, clean, cut, cut_end, number_text, shape_text
 
 Sign = Literal["removed", "added", "renamed", "moved", "changed"]
 SIGNS: dict[Sign, str] = {"added": "+", "removed": "−", "renamed": "→", "moved": "→", "changed": "~"}
@@ -20,6 +21,8 @@ LONGEST_VALUE = 40
 MOST_FIELDS = 4
 """Facts of one module that are written out."""
 MOST_NAMES = 5
+MOST_ALIKE = 3
+"""Lines that say the same of modules that differ in numbers alone."""
 _OUT_WORDS = """
     out_features out_channels num_features num_channels normalized_shape embedding_dim embed_dim hidden_size d_model
 """
@@ -28,6 +31,7 @@ _OUT = frozenset(_OUT_WORDS.split())
 _IN = frozenset(["in_features", "in_channels", "input_size", "in1_features", "in2_features"])
 
 Pair = tuple[int, int]
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,14 +130,14 @@ def _lone_lines(subtrees: Sequence[Subtree], sign: Literal["added", "removed"]) 
             last.append(one)
         else:
             groups.append([one])
-    for group in groups:
+    for group in _together(groups, lambda one: (_without_numbers(one.path), one.class_name, one.modules)):
         first = group[0]
         known = None if any(one.parameters is None for one in group) else sum(one.parameters or 0 for one in group)
         inside = f", {first.modules:,} modules" + (" each" if len(group) > 1 else "") if first.modules > 1 else ""
         many = f", in {len(group)} places" if len(group) > 1 else ""
         delta = known if known is None or sign == "added" else -known
         words = f"{class_title(first.class_name)}{inside}{many}"
-        place = member_range(first.path, group[-1].path)
+        place = range_of([one.path for one in group])
         found.append(Line(sign=sign, place=place, words=words, delta=delta, key=(natural(first.path),)))
     return found
 
@@ -356,7 +360,8 @@ def _grouped(items: Sequence[_Item], following: _Followers) -> list[Line]:
     for item in items:
         groups.setdefault((pattern_of(item.path), _words(item)), []).append(item)
     found = []
-    for (_, words), group in groups.items():
+    for group in _together(list(groups.values()), lambda item: (_without_numbers(item.path), _words(item))):
+        words = _words(group[0])
         many = f", in {len(group)} places" if len(group) > 1 else ""
         found.append(
             Line(
@@ -370,6 +375,19 @@ def _grouped(items: Sequence[_Item], following: _Followers) -> list[Line]:
     return found
 
 
+def _together(groups: list[list[_T]], key: Callable[[_T], Hashable]) -> list[list[_T]]:
+    """The groups; many of which the same is said (one in each stage of a model) become one."""
+    alike: dict[Hashable, list[list[_T]]] = {}
+    for group in groups:
+        alike.setdefault(key(group[0]), []).append(group)
+    merged = ([[one for group in same for one in group]] if len(same) > MOST_ALIKE else same for same in alike.values())
+    return [group for same in merged for group in same]
+
+
+def _without_numbers(path: str) -> str:
+    return re.sub(r"\d+", "*", path)
+
+
 def pattern_of(path: str) -> str:
     """The path with its numbers left out: what members of one row have in common."""
     return ".".join("*" if part.isdecimal() else part for part in path.split("."))
@@ -381,8 +399,8 @@ def range_of(paths: Sequence[str]) -> str:
         return name_of(paths[0])
     rows = [path.split(".") for path in paths]
     differing = [place for place, parts in enumerate(zip(*rows, strict=True)) if len(set(parts)) > 1]
-    if len(differing) == 1:
-        at = differing[0]
+    at = differing[0]
+    if len(differing) == 1 and all(row[at].isdecimal() for row in rows):
         numbers = [int(row[at]) for row in rows]
         if numbers == list(range(numbers[0], numbers[0] + len(numbers))):
             parts = [*rows[0][:at], f"{numbers[0]} – {numbers[-1]}", *rows[0][at + 1 :]]
