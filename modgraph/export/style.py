@@ -37,8 +37,8 @@ KINDS: dict[Kind, KindStyle] = {
 
 STATES: dict[State, StateStyle] = {
     "removed": StateStyle("−", "removed", "#9A3412", "dashed", "#9A3412", "dashed"),
-    "added": StateStyle("+", "added", "#006B4F", "solid", "#006B4F", "green"),
-    "changed": StateStyle("~", "changed", "#0072B2", "solid", "#0072B2", "blue"),
+    "added": StateStyle("+", "added", "#006B4F", "thick", "#006B4F", "green"),
+    "changed": StateStyle("~", "changed", "#0072B2", "thick", "#0072B2", "blue"),
     "failed": StateStyle("✖", "failed here", "#B0124F", "thick", "#B0124F", "thick"),
     "unregistered": StateStyle("▲", "unregistered", "#B0124F", "double", "#B0124F", "double"),
     "runtime only": StateStyle("●", "runtime only", "#5B3A8C", "thick", "#5B3A8C", "thick"),
