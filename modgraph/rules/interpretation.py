@@ -100,6 +100,12 @@ class Interpreted:
         value = self.attribute(name)
         return isinstance(value, Unknown) or (value is None and self.open)
 
+    @property
+    def names(self) -> frozenset[str]:
+        """Of all that it holds: plain attributes, submodules, parameters and buffers."""
+        module = self.module
+        return frozenset((*module.attributes, *module.modules, *module.parameters, *module.buffers))
+
     def attribute(self, name: str) -> Value | None:
         """Of the instance's own `__dict__`; None where it has no such plain attribute."""
         return self.module.attributes.get(name)
