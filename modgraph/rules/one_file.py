@@ -185,7 +185,7 @@ class Checker:
         if tried:
             from modgraph.rules.mending import mend, offered
 
-            look = _looking(project, path)
+            look = looking(project, path)
             if self.options.fix == "no":
                 findings = offered(text, check, findings, look)
             else:
@@ -206,7 +206,7 @@ class Checker:
         return Outcome([syntax_error(error, shown)], depends=())
 
 
-def _looking(project: Project, path: str) -> Look:
+def looking(project: Project, path: str) -> Look:
     """What a class of a text holds: it is interpreted, once for each text."""
     known: dict[tuple[str, str], Holdings | None] = {}
 

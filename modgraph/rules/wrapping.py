@@ -19,6 +19,7 @@ _ITERATING = frozenset(
     [
         "all",
         "any",
+        "dict",
         "enumerate",
         "filter",
         "frozenset",
@@ -185,6 +186,8 @@ def _fills_well(subject: Subject, change: Change) -> bool:
 def _verdict(subject: Subject, use: Use, wrapper: str) -> _Verdict:
     node, parent = use.node, use.parent
     is_list = wrapper.endswith("List")
+    if is_list and isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name) and parent.func.id == "reversed":
+        return "same"
     if isinstance(parent, ast.AugAssign) and parent.target is node:
         return "same" if use.own and is_list and isinstance(parent.op, ast.Add) else "other"
     if not isinstance(node.ctx, ast.Load):
