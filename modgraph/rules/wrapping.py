@@ -218,6 +218,8 @@ def _is_iterated(subject: Subject, node: ast.expr, parent: ast.AST) -> bool:
         return parent.iter is node
     if isinstance(parent, (ast.Starred, ast.YieldFrom)):
         return True
+    if isinstance(parent, ast.Assign):
+        return all(isinstance(each, (ast.Tuple, ast.List)) for each in parent.targets)
     if not isinstance(parent, ast.Call) or node not in parent.args or not isinstance(parent.func, ast.Name):
         return False
     name = parent.func.id

@@ -70,6 +70,7 @@ MENDED = {
     "tested": source(LINEARS, "return self.xs[0](x) if self.xs and x is not None else x"),
     "enumerated": source(LINEARS, "return sum(each(x) * i for i, each in enumerate(self.xs))"),
     "reached by zip, map, *": source(LINEARS, "a, b = [*self.xs]\nreturn sum(f(x) for f, _ in zip(self.xs, [1, 2]))"),
+    "unpacked": source(LINEARS, "first, *rest = self.xs\nfirst, second = self.xs\nreturn second(first(x))"),
     "in": source(LINEARS, "return x if self.xs[0] in self.xs else -x"),
     "filled": source("self.xs = []\nself.xs.append(nn.Linear(2, 2))\nself.xs += [nn.Linear(2, 2)]", LOOP),
     "tuple": source("self.xs = nn.Linear(2, 2), nn.Linear(2, 2)", LOOP),
