@@ -47,8 +47,10 @@ class Destination:
 
 def add_picture_arguments(parser: argparse.ArgumentParser, *, default: str) -> None:
     """The options that say what is written, where, and how deep a picture goes."""
+    from modgraph.export import FORMATS
+
     output = parser.add_argument_group("what is written")
-    output.add_argument("--format", metavar="LIST", help=f"any of svg,png,pdf,dot,json,onnx,text; default: {default}")
+    output.add_argument("--format", metavar="LIST", help=f"any of {','.join(FORMATS)}; default: {default}")
     output.add_argument(
         "-o", "--output", metavar="DIR", help="default: modgraph-out/; FILE for one model and format; - is stdout"
     )

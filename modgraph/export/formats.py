@@ -46,6 +46,12 @@ def _dot(graph: Graph, options: PictureOptions | None) -> str:
     return dot.render(graph, _or_default(options))
 
 
+def _mermaid(graph: Graph, options: PictureOptions | None) -> str:
+    from modgraph.export import mermaid
+
+    return mermaid.render(graph, options)
+
+
 def _json(graph: Graph, _options: PictureOptions | None) -> str:
     from modgraph.graph.serial import to_json
 
@@ -77,6 +83,7 @@ FORMATS: dict[str, Format] = {
     "png": Format(render=_image("png"), extension="png", binary=True, instead="dot"),
     "pdf": Format(render=_image("pdf"), extension="pdf", binary=True, instead="dot"),
     "dot": Format(render=_dot, extension="dot"),
+    "mermaid": Format(render=_mermaid, extension="mmd"),
     "json": Format(render=_json, extension="json"),
     "onnx": Format(render=_onnx, extension="onnx", binary=True),
     "text": Format(render=_text, extension="txt"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -39,10 +39,24 @@ class PictureOptions:
     """Draw views and shape bookkeeping too."""
 
 
-def picture_of(graph: Graph, options: PictureOptions | None = None, *, deepest: int = MOST_LEVELS) -> Picture:
-    """What is shown of `graph`: at most 150 cards and 300 arrows, unless `options.depth` says how deep to go.
+def is_readable(picture: Picture) -> bool:
+    """At most 150 cards and 300 arrows."""
+    drawn = [arrow for arrow in picture.arrows if arrow.kind != "order"]
+    return count_cards(picture.items) <= MOST_CARDS and len(drawn) <= MOST_EDGES
 
-    `deepest`: levels of containers that are opened at most.
+
+def picture_of(
+    graph: Graph,
+    options: PictureOptions | None = None,
+    *,
+    deepest: int = MOST_LEVELS,
+    is_readable: Callable[[Picture], bool] = is_readable,
+) -> Picture:
+    """What is shown of `graph`, as deep as it stays readable, unless `options.depth` says how deep to go.
+
+    Args:
+        deepest: levels of containers that are opened at most.
+        is_readable: whether a picture is small enough for the medium.
     """
     options = options or PictureOptions()
     run = Run(graph, views=options.views)
@@ -58,7 +72,7 @@ def picture_of(graph: Graph, options: PictureOptions | None = None, *, deepest: 
             continue
         picture = compose(run, likeness, cut, levels, options.direction)
         plain = not cut.like_once and cut.most is None and options.fold
-        if _is_readable(picture) and (not plain or count_cards(picture.items) <= FEW_CARDS):
+        if is_readable(picture) and (not plain or count_cards(picture.items) <= FEW_CARDS):
             return picture
     return picture or compose(run, likeness, cut, levels, options.direction)
 
@@ -71,11 +85,6 @@ def _cuts(run: Run, depth: int, fold: bool) -> Iterator[Cut]:
         yield Cut(depth=level, fold=fold, like_once=fold)
     for most in FEWER:
         yield Cut(depth=0, fold=fold, like_once=fold, most=most)
-
-
-def _is_readable(picture: Picture) -> bool:
-    drawn = [arrow for arrow in picture.arrows if arrow.kind != "order"]
-    return count_cards(picture.items) <= MOST_CARDS and len(drawn) <= MOST_EDGES
 
 
 def count_cards(items: tuple[Item, ...]) -> int:
