@@ -98,6 +98,7 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     where = destination(arguments.output, arguments.format, default=("svg", "json"))
     targets = find_targets(arguments.target)
     where.check(n_models=len(targets))
+    _check_color(arguments)
     _check_against(arguments, targets)
     checkpoint = None if arguments.against is None else read_checkpoint(arguments.against, options)
     status, n_written = ExitStatus.OK, 0
@@ -149,6 +150,15 @@ def _check_against(arguments: argparse.Namespace, targets: Sequence[Target]) -> 
         raise ConfigError(
             f"--against compares one model, and {arguments.target} has {len(targets)}",
             hint=f"name one of them: {names}",
+        )
+
+
+def _check_color(arguments: argparse.Namespace) -> None:
+    """Raises ConfigError where the colours are to say what nobody measures."""
+    if arguments.color_by in ("flops", "time", "memory") and not arguments.profile:
+        raise ConfigError(
+            f"--color {arguments.color_by} needs figures that only --profile measures",
+            hint="add --profile, or colour by what every graph has: --color parameters",
         )
 
 

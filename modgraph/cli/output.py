@@ -56,6 +56,9 @@ def add_picture_arguments(parser: argparse.ArgumentParser, *, default: str) -> N
     )
     output.add_argument("--depth", type=count, metavar="N", help="how deep a picture goes; default: what is readable")
     output.add_argument("--no-fold", action="store_true", help="draw repeated blocks one by one")
+    output.add_argument("--focus", default="", metavar="PATH", help="draw one module, and what it is joined to")
+    output.add_argument("--direction", choices=("TB", "LR"), default="TB", help="top to bottom, or left to right")
+    output.add_argument("--show-views", action="store_true", help="draw view, permute, size and their like too")
 
 
 def destination(output: str | None, formats: str | None, *, default: tuple[str, ...]) -> Destination:
@@ -126,7 +129,14 @@ def write_graph(
     """
     from modgraph.export import PictureOptions, render, write, write_file
 
-    options = PictureOptions(depth=arguments.depth, fold=not arguments.no_fold)
+    options = PictureOptions(
+        depth=arguments.depth,
+        fold=not arguments.no_fold,
+        direction=arguments.direction,
+        focus=arguments.focus,
+        views=arguments.show_views,
+        color=arguments.color_by,
+    )
     with console.stage("draw"):
         if where.directory is not None:
             written = write(graph, where.formats, where.directory, options=options, asked=where.asked, stem=stem)

@@ -131,7 +131,8 @@ def _heading(picture: Picture) -> str:
 def _legend(legend: Legend) -> list[str]:
     """The legend's lines: kinds, then frames."""
     swatches = [(style.KINDS[kind].fill, style.KINDS[kind].strong, style.KINDS[kind].legend) for kind in legend.kinds]
-    if legend.collapsed:
+    ramp = _ramp(*legend.ramp) if legend.ramp else ""
+    if legend.collapsed and not ramp:
         other = style.KINDS["other"]
         swatches.append((other.fill, other.strong, "▸ collapsed"))
     cells: list[str] = []
@@ -143,7 +144,7 @@ def _legend(legend: Legend) -> list[str]:
     if legend.repeated:
         width += text_width("×N identical blocks", style.DETAIL_SIZE) + 16
         cells.append(f"<td>{_font('<b>×N</b> identical blocks', style.DETAIL_SIZE, style.MUTED)}</td>")
-    lines = []
+    lines = [ramp] if ramp else []
     if cells:
         spaced = '<td width="10"></td>'.join(cells)
         # A fixed size: in a wide picture the table would else be stretched, and its words driven apart.
@@ -156,6 +157,19 @@ def _legend(legend: Legend) -> list[str]:
         words = " · ".join(f"<b>{each.legend} {each.sign}</b> {each.words}" for each in states)
         lines.append(_font(f"frame: {words}", style.DETAIL_SIZE, style.MUTED))
     return lines
+
+
+def _ramp(measure: str, most: str) -> str:
+    """The steps of a cost, the words beside them."""
+    steps = "".join(
+        f'<td width="20" height="12" fixedsize="true" border="1" color="{each.strong}" bgcolor="{each.fill}"></td>'
+        for each in style.RAMP
+    )
+    words = [_font(markup(text), style.DETAIL_SIZE, style.MUTED) for text in (f"{measure}: 0 ", f" {most}")]
+    width = 20 * len(style.RAMP) + text_width(f"{measure}: 0  {most}", style.DETAIL_SIZE) + 20
+    size = f'align="left" fixedsize="true" width="{width:.0f}" height="18"'
+    cells = f'<td align="right">{words[0]}</td>{steps}<td align="left">{words[1]}</td>'
+    return f'<table border="0" cellborder="0" cellspacing="0" cellpadding="1" {size}><tr>{cells}</tr></table>'
 
 
 def _item(item: Item, indent: str) -> Iterator[str]:
@@ -260,6 +274,8 @@ def _row(row: Row, width: float) -> str:
     """Four cells: bar, class with arguments, path, parameters. `width` of the second, 0 for what it needs."""
     kind = style.KINDS["other" if row.muted or row.collapsed else row.kind]
     text, muted = (style.FADED, style.FADED) if row.muted else (None, style.MUTED)
+    if row.heat is not None:
+        kind, text, muted = style.RAMP[row.heat], None, style.TEXT
     fill = f'bgcolor="{kind.fill}"'
     title = f"<b>{markup(row.title)}</b>"
     if text:

@@ -23,6 +23,8 @@ class Cut:
     fold: bool
     like_once: bool
     """Of siblings that differ in sizes only, open the first."""
+    top: int = 0
+    """The level of the root: -1 where the frame of the one module that is drawn is open in any case."""
     most: int | None = None
     """Of more things than these side by side, the middle is one row."""
 
@@ -121,9 +123,9 @@ def _is_step(end: str) -> bool:
     return end.partition(":")[0] not in ("input", "output")
 
 
-def levels_of(run: Run) -> dict[Occurrence, int]:
-    """How deep each container lies; an only child lies as deep as its parent, since they share a frame."""
-    levels: dict[Occurrence, int] = {run.root: 0}
+def levels_of(run: Run, top: int = 0) -> dict[Occurrence, int]:
+    """How deep each container lies, the root at `top`; an only child as deep as its parent: they share a frame."""
+    levels: dict[Occurrence, int] = {run.root: top}
     for occurrence in preorder(run.root):
         if occurrence.children and occurrence.parent is not None:
             parent = occurrence.parent
@@ -132,9 +134,9 @@ def levels_of(run: Run) -> dict[Occurrence, int]:
     return levels
 
 
-def deepest_level(run: Run) -> int:
+def deepest_level(run: Run, top: int = 0) -> int:
     """Levels of containers below the model."""
-    return max(levels_of(run).values())
+    return max(0, *levels_of(run, top).values())
 
 
 def arrange(run: Run, likeness: Likeness, cut: Cut) -> Arrangement:
@@ -147,7 +149,7 @@ class _Arranger:
         self.run = run
         self.likeness = likeness
         self.cut = cut
-        self.levels = levels_of(run)
+        self.levels = levels_of(run, cut.top)
         self.units: list[Unit] = []
         self.unit_at: dict[int, Unit] = {}
         self.copy_at: dict[int, tuple[tuple[int, int], ...]] = {}

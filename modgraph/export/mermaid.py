@@ -1,7 +1,7 @@
 """Picture -> Mermaid, for READMEs and job summaries: the same cards and frames, within what GitHub draws.
 
-GitHub draws at most 500 edges and 50,000 characters, and a diagram cannot ask for more. Where a picture is larger, fewer
-containers are opened; the last line says what was cut.
+GitHub draws at most 500 edges and 50,000 characters, and a diagram cannot ask for more. Where a picture is larger,
+fewer containers are opened; the last line says what was cut.
 """
 
 from __future__ import annotations
@@ -176,6 +176,9 @@ def _mark(mark: Mark) -> str:
 
 def _card_kind(card: Card) -> str:
     """The colour of a card that holds rows of several kinds: that of the first with weights, else of the first."""
+    heat = max((row.heat for row in card.rows if row.heat is not None), default=None)
+    if heat is not None:
+        return f"heat{heat}"
     row = next((row for row in card.rows if row.count and not row.collapsed and row.kind != "norm"), card.rows[0])
     return "other" if row.collapsed or row.muted else row.kind
 
@@ -198,6 +201,10 @@ _STROKES = {
 }
 _CLASSES = {
     **{kind: f"fill:{each.fill},stroke:{each.strong},color:{style.TEXT}" for kind, each in style.KINDS.items()},
+    **{
+        f"heat{step}": f"fill:{each.fill},stroke:{each.strong},color:{style.TEXT}"
+        for step, each in enumerate(style.RAMP)
+    },
     "join": f"fill:#FFFFFF,stroke:{style.MUTED},color:{style.TEXT}",
     "pill": f"fill:{style.PILL},stroke:{style.PILL},color:#FFFFFF",
     "tag": f"fill:{style.TAG_FILL},stroke:{style.CARD_BORDER},color:{style.MUTED}",

@@ -44,6 +44,8 @@ class Row:
     """Parameters."""
     copies: int = 1
     collapsed: bool = False
+    heat: int | None = None
+    """Step of the ramp of costs, where the colour says what the row costs."""
     muted: bool = False
     """Grey: it was never called."""
     tooltip: str = ""
@@ -140,6 +142,8 @@ class Legend:
     collapsed: bool = False
     repeated: bool = False
     states: tuple[State, ...] = ()
+    ramp: tuple[str, str] | None = None
+    """What the colours measure, and the cost of the strongest; None where they say the kind."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
