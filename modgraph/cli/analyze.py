@@ -221,6 +221,8 @@ def _report(graph: Graph, where: Destination, console: Console) -> None:
     from modgraph.export.text import summary
 
     if where.stdout:
+        if where.formats == ("text",):
+            return  # it is the summary
         console.note(summary(graph, width=console.width, color=False, unicode=console.unicode).rstrip("\n"))
         return
     if not console.quiet:

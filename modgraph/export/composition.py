@@ -197,8 +197,7 @@ class _Composer:
             if ends[0] == ends[1]:
                 continue
             texts = labels.setdefault(ends, [])
-            for link in links:
-                text = self._tensor_text(link.tensor)
+            for text in self._tensor_texts([link.tensor for link in links]):
                 if text not in texts:
                     texts.append(text)
         wires = [
@@ -231,6 +230,15 @@ class _Composer:
     @cached_property
     def _block_numbers(self) -> dict[Block, int]:
         return {block: number for number, block in enumerate(self.contents)}
+
+    def _tensor_texts(self, tensors: list[TensorInfo]) -> list[str]:
+        """What is written for several tensors; "…×16" once where they differ in their first size alone."""
+        sizes = {(tensor.shape, tensor.dtype) for tensor in tensors}
+        rest = {(shape[1:], dtype) for shape, dtype in sizes if shape}
+        if len(sizes) > 1 and len(rest) == 1 and all(shape for shape, _ in sizes):
+            ((inner, _),) = rest
+            return [self._tensor_text(replace(tensors[0], shape=("…", *inner)))]
+        return [self._tensor_text(tensor) for tensor in tensors]
 
     def _tensor_text(self, tensor: TensorInfo) -> str:
         text = shape_text(tensor.shape, self.batch)
@@ -404,7 +412,7 @@ class _Composer:
         node = self.run.index.modules[block.occurrence.path]
         marks = marks_of(self.run, block.occurrence)
         title = class_title(node.class_name)
-        count = self._count(block, node)
+        parts = [cut(title), self._count(block, node), "in parallel" if block.parallel else ""]
         inner = items[0] if len(items) == 1 else None
         name = range_text(block.members)
         if block.parent is not None:
@@ -413,7 +421,7 @@ class _Composer:
         frame = Frame(
             id=self.ids.make(f"frame:{block.occurrence.path}"),
             title=cut(name),
-            detail=f"{cut(title)} · {count}" if count else cut(title),
+            detail=" · ".join(part for part in parts if part),
             name=range_text(block.members),
             items=items,
             level=0,

@@ -6,6 +6,7 @@ All text from the model passes through `markup` (inside HTML-like labels) or `qu
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from graphviz import escape
 from graphviz.quoting import quote
@@ -29,11 +30,43 @@ def render(graph: Graph, options: PictureOptions | None = None) -> str:
 def write_dot(picture: Picture) -> str:
     """`picture` as DOT text; the same picture gives the same text."""
     lines = [f"digraph {quoted(picture.name)} {{", *_defaults(picture)]
-    for item in picture.items:
+    main = {end for arrow in picture.arrows if arrow.main for end in (arrow.tail, arrow.head)}
+    for item in _main_first(picture.items, main):
         lines.extend(_item(item, "  "))
-    lines.extend(_arrow(arrow, picture.direction) for arrow in picture.arrows)
+    tall = {card.id for card in _cards(picture.items) if len(card.rows) > 1} if picture.direction == "TB" else set()
+    lines.extend(
+        _arrow(arrow, picture.direction, last_row=arrow.tail in tall & main)
+        for arrow in sorted(picture.arrows, key=lambda arrow: not arrow.main)
+    )
     lines.append("}")
     return "\n".join(lines) + "\n"
+
+
+def _main_first(items: tuple[Item, ...], main: set[str], *, beside: bool = False) -> tuple[Item, ...]:
+    """`items`, what the main path passes in front: the layout engine puts what it reads first to the left.
+
+    `beside`: all of them are in a frame that the main path does not enter.
+    """
+    passed = [_is_on(item, main) for item in items]
+    aside = [beside or (any(passed) and not on) for on in passed]
+    inside = [
+        replace(item, items=_main_first(item.items, main, beside=off), beside=off) if isinstance(item, Frame) else item
+        for item, off in zip(items, aside, strict=True)
+    ]
+    ranked = sorted(range(len(items)), key=lambda number: not passed[number])
+    return tuple(inside[number] for number in ranked)
+
+
+def _is_on(item: Item, main: set[str]) -> bool:
+    return any(_is_on(inner, main) for inner in item.items) if isinstance(item, Frame) else item.id in main
+
+
+def _cards(items: tuple[Item, ...]) -> Iterator[Card]:
+    for item in items:
+        if isinstance(item, Frame):
+            yield from _cards(item.items)
+        elif isinstance(item, Card):
+            yield item
 
 
 def markup(text: str) -> str:
@@ -199,7 +232,7 @@ def _frame(frame: Frame, indent: str) -> Iterator[str]:
         "bgcolor": style.FRAME_FILLS[frame.level % 2],
         "color": border,
         "penwidth": width,
-        "labeljust": "l",
+        "labeljust": "r" if frame.beside else "l",
         "margin": "10",
         "id": frame.id,
         "tooltip": frame.tooltip,
@@ -246,7 +279,8 @@ def _card(card: Card) -> dict[str, str]:
     for number, row in enumerate(card.rows):
         if number:
             lines.append("<hr/>")
-        lines.append(f"<tr>{_row(row, first + spare if spare > 1 else 0)}</tr>")
+        last = number > 0 and number == len(card.rows) - 1
+        lines.append(f"<tr>{_row(row, first + spare if spare > 1 else 0, port=last)}</tr>")
         lines.extend(f"<tr>{_mark_cell(mark, 4)}</tr>" for mark in row.marks)
     lines.extend(f"<tr>{_mark_cell(mark, 4)}</tr>" for mark in card.marks)
     table = f'<table border="1" color="{style.CARD_BORDER}" cellborder="0" cellspacing="0" cellpadding="3">'
@@ -270,7 +304,7 @@ def _card_frame(card: Card) -> dict[str, str]:
     return frame
 
 
-def _row(row: Row, width: float) -> str:
+def _row(row: Row, width: float, *, port: bool) -> str:
     """Four cells: bar, class with arguments, path, parameters. `width` of the second, 0 for what it needs."""
     kind = style.KINDS["other" if row.muted or row.collapsed else row.kind]
     text, muted = (style.FADED, style.FADED) if row.muted else (None, style.MUTED)
@@ -286,11 +320,12 @@ def _row(row: Row, width: float) -> str:
     wide = f' width="{width:.0f}"' if width else ""
     path = _font(markup(row.path), style.DETAIL_SIZE, text, face=style.MONO)
     count = _font(markup(row.count), style.DETAIL_SIZE, muted)
+    out = ' port="out"' if port else ""
     return (
         f'<td width="{BAR}" cellpadding="0" bgcolor="{kind.strong}"></td>'
         f'<td align="left" {fill}{wide}>{title} {detail}</td>'
         f'<td align="left" {fill}>{path}</td>'
-        f'<td align="right" {fill} width="{COUNT_WIDTH}">{count}</td>'
+        f'<td align="right" {fill} width="{COUNT_WIDTH}"{out}>{count}</td>'
     )
 
 
@@ -354,8 +389,11 @@ _ARROWS: dict[str, dict[str, str]] = {
 }
 
 
-def _arrow(arrow: Arrow, direction: str) -> str:
+def _arrow(arrow: Arrow, direction: str, *, last_row: bool) -> str:
+    """`last_row`: the tail has several rows, and the data comes from the last."""
     attributes: dict[str, str] = {}
+    if last_row and not arrow.main:
+        attributes["tailport"] = "out:_"
     if arrow.label and arrow.main and direction == "TB":
         attributes["label"] = _slim_label(arrow.label)
     elif arrow.label:

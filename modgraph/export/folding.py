@@ -7,6 +7,7 @@ from itertools import groupby
 
 from modgraph.export.states import marks_of
 from modgraph.graph.occurrences import Link, Occurrence, Run, preorder
+from modgraph.graph.parallel import Parallel, merged
 from modgraph.graph.repeats import Likeness
 
 LONGEST_SERIES = 12
@@ -58,6 +59,8 @@ class Block:
     parent: Block | None
     members: list[Occurrence]
     items: list[Unit | Block] = field(default_factory=list)
+    parallel: bool = False
+    """Its members stand beside each other, not one behind the other."""
 
 
 @dataclass(eq=False, slots=True, kw_only=True)
@@ -155,6 +158,8 @@ class _Arranger:
         self.copy_at: dict[int, tuple[tuple[int, int], ...]] = {}
         self.folds: list[list[Occurrence]] = []
         self.like = 0
+        self.parallel = Parallel(run)
+        self.beside: set[Occurrence] = set()
         self.root = Block(occurrence=run.root, parent=None, members=[run.root])
 
     def arrangement(self) -> Arrangement:
@@ -171,13 +176,18 @@ class _Arranger:
         folds: dict[Occurrence, list[Occurrence]] = {}
         seen: dict[int, Occurrence] = {}
         children = block.occurrence.children
-        groups = self.likeness.groups(block.occurrence) if self.cut.fold else [[child] for child in children]
+        groups = [[child] for child in children]
+        if self.cut.fold:
+            beside = self.parallel.groups(block.occurrence)
+            groups = merged(self.likeness.groups(block.occurrence), beside)
+            self.beside.update(group[0] for group in beside)
         for group in groups:
             first = group[0]
             if len(group) > 1:
                 folds[first] = group
             if first.children and self._is_open(first, seen):
-                block.items.append(Block(occurrence=first, parent=block, members=group))
+                parallel = len(group) > 1 and first in self.beside
+                block.items.append(Block(occurrence=first, parent=block, members=group, parallel=parallel))
                 continue
             like = bool(first.children) and self.levels[first] <= self.cut.depth
             block.items.append(

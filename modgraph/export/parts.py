@@ -111,6 +111,8 @@ class Frame:
     marks: tuple[Mark, ...] = ()
     loop: bool = False
     """Its copies are the turns of a loop, not modules."""
+    beside: bool = False
+    """The main path passes on its left, and what enters it comes from there."""
     gap: float = 56
     """Points between title and ×N badge: the main edge passes there."""
     tooltip: str = ""

@@ -6,6 +6,7 @@ crossed by the edge, so the card is widened until the title ends before it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from modgraph.export.metrics import text_width
@@ -67,11 +68,14 @@ def title_width(frame: Frame) -> float:
 
 def roomy(items: tuple[Item, ...], arrows: tuple[Arrow, ...]) -> tuple[Item, ...]:
     """`items`, with first cards wide enough for the titles above them, and room before the ×N badges."""
-    entered = {arrow.head for arrow in arrows if arrow.kind != "order"}
-    return tuple(_with_room(item, entered, ()) for item in items)
+    feeders: dict[str, list[Arrow]] = {}
+    for arrow in arrows:
+        if arrow.kind != "order":
+            feeders.setdefault(arrow.head, []).append(arrow)
+    return tuple(_with_room(item, feeders, ()) for item in items)
 
 
-def _with_room(item: Item, entered: set[str], above: tuple[Frame, ...]) -> Item:
+def _with_room(item: Item, feeders: dict[str, list[Arrow]], above: tuple[Frame, ...]) -> Item:
     """`above`: the frames, outermost first, whose first entered node `item` holds."""
     if isinstance(item, Card):
         needed = [
@@ -81,8 +85,8 @@ def _with_room(item: Item, entered: set[str], above: tuple[Frame, ...]) -> Item:
         return replace(item, width=min(max([item.width, *needed]), MOST_WIDTH)) if needed else item
     if not isinstance(item, Frame):
         return item
-    entry = next((inner for inner in item.items if _is_entered(inner, entered)), None)
-    inside = tuple(_with_room(inner, entered, (*above, item) if inner is entry else ()) for inner in item.items)
+    entry = _entry(item, feeders)
+    inside = tuple(_with_room(inner, feeders, (*above, item) if inner is entry else ()) for inner in item.items)
     framed = replace(item, items=inside)
     first = next((inner for inner, was in zip(inside, item.items, strict=True) if was is entry), None)
     if item.copies > 1 and isinstance(first, Card):
@@ -91,7 +95,19 @@ def _with_room(item: Item, entered: set[str], above: tuple[Frame, ...]) -> Item:
     return framed
 
 
-def _is_entered(item: Item, entered: set[str]) -> bool:
+def _entry(frame: Frame, feeders: dict[str, list[Arrow]]) -> Item | None:
+    """What the main arrow into `frame` leads to; where there is none, the first that any arrow leads to."""
+    held = [frozenset(_ids(inner)) for inner in frame.items]
+    own = frozenset().union(*held)
+    entering = [[arrow for each in ids for arrow in feeders.get(each, ()) if arrow.tail not in own] for ids in held]
+    entered = [inner for inner, arrows in zip(frame.items, entering, strict=True) if arrows]
+    main = [inner for inner, arrows in zip(frame.items, entering, strict=True) if any(arrow.main for arrow in arrows)]
+    return next(iter([*main, *entered]), None)
+
+
+def _ids(item: Item) -> Iterator[str]:
     if isinstance(item, Frame):
-        return any(_is_entered(inner, entered) for inner in item.items)
-    return item.id in entered
+        for inner in item.items:
+            yield from _ids(inner)
+    else:
+        yield item.id

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,8 @@ from modgraph.export.picture import picture_of
 from modgraph.export.style import KINDS, MUTED, RAMP, TEXT
 from modgraph.graph.model import CallCost, Profile
 from modgraph.graph.serial import to_json
+
+SAMPLES = Path(__file__).parents[2] / "samples"
 
 
 def everything(items):
@@ -241,5 +244,14 @@ def test_an_option_that_cannot_be_met_says_what_can(saved, capsys, asked, said):
 def test_figures_that_nobody_measures_are_refused_before_the_model_runs(capsys):
     assert main(["analyze", "nowhere.py:Net", "--color", "time"]) == 2
     assert "nowhere" in capsys.readouterr().err
-    assert main(["analyze", "samples/mlp.py:MLP", "--color", "time"]) == 2
+    assert main(["analyze", f"{SAMPLES}/mlp.py:MLP", "--color", "time"]) == 2
     assert "error: --color time needs figures that only --profile measures" in capsys.readouterr().err
+
+
+def test_the_summary_is_written_once_where_it_is_the_result(capsys):
+    assert main(["analyze", f"{SAMPLES}/mlp.py:MLP", "--static", "--format", "text", "-o", "-"]) == 0
+    written = capsys.readouterr()
+    assert written.out.startswith("MLP · mlp.py:MLP")
+    assert written.err == ""
+    assert main(["analyze", f"{SAMPLES}/mlp.py:MLP", "--static", "--format", "dot", "-o", "-"]) == 0
+    assert "MLP · mlp.py:MLP" in capsys.readouterr().err
