@@ -28,7 +28,7 @@ from modgraph.export.rows import (
 from modgraph.export.runs import runs_of
 from modgraph.export.states import frame_state, marks_of
 from modgraph.export.widths import roomy
-from modgraph.export.wiring import NodeFacts, Wire, Wiring
+from modgraph.export.wiring import NEAR, NodeFacts, Wire, Wiring
 from modgraph.graph.dataflow import operation_word
 from modgraph.graph.focus import Focus
 from modgraph.graph.model import ModuleNode, TensorInfo
@@ -248,15 +248,16 @@ class _Composer:
 
     def _arrows(self, wiring: Wiring) -> list[Arrow]:
         arrows = []
-        tags: dict[tuple[int, int], str] = {}
+        tags: dict[tuple[int, int], tuple[str, int]] = {}
+        ranks = wiring.ranks()
         for wire in wiring.wires:
             tail, head = self.spots[wire.tail], self.spots[wire.head]
             start = tail.id
             if wire.tagged:
                 key = (wire.tail, wiring.nodes[wire.head].container)
-                if key not in tags:
-                    tags[key] = self._add_tag(tail, head)
-                start = tags[key]
+                if key not in tags or ranks[wire.head] - tags[key][1] > NEAR:
+                    tags[key] = self._add_tag(tail, head), ranks[wire.head]
+                start = tags[key][0]
             arrows.append(
                 Arrow(
                     id=self.ids.make(f"{start}:to:{head.id}"),

@@ -56,12 +56,14 @@ def picture_of(
     options: PictureOptions | None = None,
     *,
     deepest: int = MOST_LEVELS,
+    most: int | None = None,
     is_readable: Callable[[Picture], bool] = is_readable,
 ) -> Picture:
     """What is shown of `graph`, as deep as it stays readable, unless `options.depth` says how deep to go.
 
     Args:
         deepest: levels of containers that are opened at most.
+        most: so many things side by side at most; None for as many as are readable.
         is_readable: whether a picture is small enough for the medium.
     """
     options = options or PictureOptions()
@@ -75,6 +77,9 @@ def picture_of(
     if options.depth is not None:
         depth = min(max(options.depth, 0), depth)
         cut = Cut(depth=depth, fold=options.fold, like_once=False, top=top)
+        return compose(run, likeness, cut, levels, how)
+    if most is not None:
+        cut = Cut(depth=depth, fold=options.fold, like_once=options.fold, most=most, top=top)
         return compose(run, likeness, cut, levels, how)
     picture: Picture | None = None
     for cut in _cuts(run, depth, options.fold, top):
