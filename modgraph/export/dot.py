@@ -264,10 +264,11 @@ def _frame_title(frame: Frame) -> str:
     rows.append(f'<td align="left">{_font(markup(frame.detail), style.DETAIL_SIZE, style.MUTED)}</td>')
     if frame.copies > 1:
         badge = _font(f"×{frame.copies}", 13, "white", bold=True)
-        rows[0] += (
-            f'<td rowspan="2" width="{frame.gap:g}"></td>'
-            f'<td rowspan="2" bgcolor="{style.REPEAT}" style="rounded" cellpadding="4">{badge}</td>'
-        )
+        cell = f'<td rowspan="2" bgcolor="{style.REPEAT}" style="rounded" cellpadding="4">{badge}</td>'
+        if frame.gap:
+            rows[0] += f'<td rowspan="2" width="{frame.gap:g}"></td>{cell}'
+        else:
+            rows[0] = f'{cell}<td rowspan="2" width="6"></td>{rows[0]}'
     rows.extend(_mark_cell(mark_in_title(mark), 1) for mark in frame.marks)
     return f"<{_TABLE}{''.join(f'<tr>{row}</tr>' for row in rows)}</table>>"
 

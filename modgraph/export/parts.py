@@ -114,7 +114,7 @@ class Frame:
     beside: bool = False
     """The main path passes on its left, and what enters it comes from there."""
     gap: float = 56
-    """Points between title and ×N badge: the main edge passes there."""
+    """Points between title and ×N badge: the main edge passes there. 0: the badge stands before the title."""
     tooltip: str = ""
 
 

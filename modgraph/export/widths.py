@@ -79,20 +79,36 @@ def _with_room(item: Item, feeders: dict[str, list[Arrow]], above: tuple[Frame, 
     """`above`: the frames, outermost first, whose first entered node `item` holds."""
     if isinstance(item, Card):
         needed = [
-            2 * (title_width(frame) + (14 if frame.copies > 1 else 8) - MARGIN * nesting)
+            2 * (title_width(frame) + _badge_room(frame) - MARGIN * nesting)
             for nesting, frame in enumerate(reversed(above))
         ]
         return replace(item, width=min(max([item.width, *needed]), MOST_WIDTH)) if needed else item
     if not isinstance(item, Frame):
         return item
     entry = _entry(item, feeders)
+    if item.copies > 1 and any(_is_wider(inner, entry) for inner in item.items):
+        item = replace(item, gap=0)
     inside = tuple(_with_room(inner, feeders, (*above, item) if inner is entry else ()) for inner in item.items)
     framed = replace(item, items=inside)
     first = next((inner for inner, was in zip(inside, item.items, strict=True) if was is entry), None)
-    if item.copies > 1 and isinstance(first, Card):
+    if item.copies > 1 and item.gap and isinstance(first, Card):
         gap = 2 * (card_width(first) / 2 + 2 - title_width(item))
         framed = replace(framed, gap=round(max(LEAST_GAP, gap), 1))
     return framed
+
+
+def _badge_room(frame: Frame) -> int:
+    """Points beside a title: up to the main edge, and for the badge where it stands before the title."""
+    if frame.copies == 1:
+        return 8
+    return 14 if frame.gap else 44
+
+
+def _is_wider(inner: Item, entry: Item | None) -> bool:
+    """Whether the frame reaches further to the left than its first card, so that nobody knows where the edge passes."""
+    if inner is entry or not isinstance(entry, Card):
+        return False
+    return isinstance(inner, Frame) or (isinstance(inner, Card) and card_width(inner) > card_width(entry) + 2 * MARGIN)
 
 
 def _entry(frame: Frame, feeders: dict[str, list[Arrow]]) -> Item | None:

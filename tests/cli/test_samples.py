@@ -91,6 +91,16 @@ def test_what_is_written_is_what_was_read_and_found_good(sample, golden):
             golden(f"{stem}{model}{path.suffix}", path.read_text(encoding="utf-8"))
 
 
+geometry = runpy.run_path(str(ROOT / "tests/export/svg_geometry.py"))["problems"]
+
+
+@pytest.mark.parametrize("sample", file_cases())
+def test_no_text_of_the_picture_is_cut_off_or_overlaps(sample):
+    for path in analyzed(sample.file)[1].values():
+        if path.suffix == ".svg":
+            assert geometry(path.read_text(encoding="utf-8")) == []
+
+
 @pytest.mark.parametrize("sample", file_cases())
 def test_the_json_validates_against_the_published_schema(sample):
     jsonschema = pytest.importorskip("jsonschema")
