@@ -52,6 +52,18 @@ def _mermaid(graph: Graph, options: PictureOptions | None) -> str:
     return mermaid.render(graph, options)
 
 
+def _model_explorer(graph: Graph, _options: PictureOptions | None) -> str:
+    from modgraph.export import model_explorer
+
+    return model_explorer.render(graph)
+
+
+def _graphml(graph: Graph, _options: PictureOptions | None) -> str:
+    from modgraph.export import graphml
+
+    return graphml.render(graph)
+
+
 def _json(graph: Graph, _options: PictureOptions | None) -> str:
     from modgraph.graph.serial import to_json
 
@@ -86,6 +98,8 @@ FORMATS: dict[str, Format] = {
     "mermaid": Format(render=_mermaid, extension="mmd"),
     "json": Format(render=_json, extension="json"),
     "onnx": Format(render=_onnx, extension="onnx", binary=True),
+    "model-explorer": Format(render=_model_explorer, extension="model-explorer.json"),
+    "graphml": Format(render=_graphml, extension="graphml"),
     "text": Format(render=_text, extension="txt"),
 }
 
@@ -110,8 +124,9 @@ def format_of(path: Path) -> str:
         ExportError: it stands for none; the error names those that do.
     """
     suffix = path.suffix.removeprefix(".").lower()
-    for name, format in FORMATS.items():
-        if format.extension == suffix:
+    longest_first = sorted(FORMATS.items(), key=lambda item: -len(item[1].extension))
+    for name, format in longest_first:
+        if path.name.lower().endswith(f".{format.extension}") and len(path.name) > len(format.extension) + 1:
             return name
     extensions = [format.extension for format in FORMATS.values()]
     near = difflib.get_close_matches(suffix, extensions, n=1) if suffix else []

@@ -58,7 +58,7 @@ def test_the_badge_of_a_fold_is_not_crossed_by_the_edge_into_it(sketch):
             r"\g<1>0.0\2",
             "text 'fc1' passes the border",
         ),
-        (r">fc1</text", ">fc1 with a name that is longer than its card<", "overlap"),
+        (r">fc1</text", ">fc1 with a name that is longer than its card</text", "overlap"),
         (r">stem</text", ">stem with a name that passes the border of its card</text", "passes the border of stem"),
     ],
 )
