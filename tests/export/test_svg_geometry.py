@@ -50,6 +50,21 @@ def test_the_badge_of_a_fold_is_not_crossed_by_the_edge_into_it(sketch):
     assert problems(svg) == []
 
 
+IMAGES = sorted((Path(__file__).parents[2] / "docs" / "images").glob("*.svg"))
+
+
+@pytest.mark.parametrize("image", IMAGES, ids=lambda image: image.stem)
+def test_the_pictures_of_the_gallery_are_laid_out_well(image):
+    assert problems(image.read_text(encoding="utf-8")) == []
+
+
+def test_the_gallery_shows_every_picture_and_is_small():
+    shown = re.findall(r"\]\(images/([^)]+)\)", (IMAGES[0].parents[1] / "gallery.md").read_text(encoding="utf-8"))
+    assert sorted(shown) == [image.name for image in IMAGES]
+    assert {"googlenet.svg", "densenet121.svg", "swin_t.svg", "lm_32.svg", "moe.svg"} <= set(shown)
+    assert sum(image.stat().st_size for image in IMAGES) < 2_000_000
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
