@@ -12,6 +12,8 @@ from modgraph._version import __version__
 
 if TYPE_CHECKING:
     from modgraph.api import analyze, check, load, predict, trace
+    from modgraph.changes.model import Changes
+    from modgraph.diffing import diff
     from modgraph.errors import (
         ConfigError,
         ExportError,
@@ -31,12 +33,15 @@ _HOMES = {
         ("ConfigError", "ExportError", "GraphError", "InputError", "ModgraphError", "TargetError", "TraceError"),
         "modgraph.errors",
     ),
+    "Changes": "modgraph.changes.model",
     "Finding": "modgraph.finding",
     "Graph": "modgraph.graph.model",
     "Ref": "modgraph.source.targets",
+    "diff": "modgraph.diffing",
 }
 
 __all__ = [
+    "Changes",
     "ConfigError",
     "ExportError",
     "Finding",
@@ -50,6 +55,7 @@ __all__ = [
     "__version__",
     "analyze",
     "check",
+    "diff",
     "load",
     "predict",
     "trace",

@@ -1,23 +1,25 @@
-"""[tool.modgraph] of a pyproject.toml -> `Config`: the nearest one above a file holds for it."""
+"""[tool.modgraph] of a pyproject.toml, or a modgraph.toml -> `Config`: the nearest one above a file holds for it."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from modgraph.errors import ConfigError
 
 FILE = "pyproject.toml"
+OWN_FILE = "modgraph.toml"
+"""Holds the same keys without a table around them; beside a pyproject.toml it is the one that counts."""
 
 
 class Config(NamedTuple):
     """What a project asks of the check."""
 
     file: str | None = None
-    """The pyproject.toml it was read from; None for the defaults."""
+    """The file it was read from; None for the defaults."""
     select: tuple[str, ...] | None = None
     """Codes, names of rules or beginnings of codes ("MG2", "ALL"); None for the rules that are on by default."""
     extend_select: tuple[str, ...] = ()
@@ -43,62 +45,115 @@ class Config(NamedTuple):
 
 
 _LISTS = ("select", "extend-select", "ignore", "exclude", "module-bases", "hidden-names")
-_KEYS = (*_LISTS, "per-file-ignores", "force-exclude", "baseline", "targets")
+_KEYS = (*_LISTS, "per-file-ignores", "force-exclude", "baseline")
 
 
 class Configs:
-    """The configuration of each folder, read once."""
+    """The configuration of each folder, read once.
 
-    def __init__(self, isolated: bool = False) -> None:
-        self._isolated = isolated
+    Args:
+        isolated: none is looked for.
+        given: a file that holds for everything, in place of those that would be found, and "KEY=VALUE" in the words of
+            TOML, which hold above every file.
+
+    Raises:
+        ConfigError: what is given cannot be used.
+    """
+
+    def __init__(self, isolated: bool = False, given: Sequence[str] = ()) -> None:
         self._of: dict[str, Config] = {}
+        files = [each for each in given if _is_file(each)]
+        if len(files) > 1 or (files and isolated):
+            what = "--isolated reads no file" if isolated else "several files"
+            raise ConfigError(f"{what}: --config {files[-1]} is too much", hint="KEY=VALUE may be given many times")
+        self._above = _given(each for each in given if not _is_file(each))
+        self._fixed: Config | None = self._changed(_whole(files[0])) if files else None
+        if isolated:
+            self._fixed = self._changed(Config())
 
     def of(self, path: str) -> Config:
         """What holds for a file.
 
         Raises:
-            ConfigError: the nearest file with a [tool.modgraph] table has a mistake in it.
+            ConfigError: the nearest file with a configuration has a mistake in it.
         """
-        return self._of_folder(os.path.dirname(os.path.abspath(path)))
+        return self._fixed or self._of_folder(os.path.dirname(os.path.abspath(path)))
 
     def _of_folder(self, folder: str) -> Config:
-        if self._isolated:
-            return Config()
         if folder not in self._of:
-            found = read(os.path.join(folder, FILE))
-            above = os.path.dirname(folder)
+            found = read(os.path.join(folder, OWN_FILE))
             if found is None:
-                found = Config() if above == folder else self._of_folder(above)
-            self._of[folder] = found
+                found = read(os.path.join(folder, FILE))
+            above = os.path.dirname(folder)
+            if found is not None or above == folder:
+                self._of[folder] = self._changed(found or Config())
+            else:
+                self._of[folder] = self._of_folder(above)
         return self._of[folder]
+
+    def _changed(self, config: Config) -> Config:
+        return config.with_(**self._above) if self._above else config
+
+
+def _is_file(given: str) -> bool:
+    return "=" not in given or os.path.isfile(given)
+
+
+def _given(assignments: Iterable[str]) -> dict[str, Any]:
+    """The fields that "KEY=VALUE" set."""
+    table: dict[str, Any] = {}
+    for each in assignments:
+        table.update(_toml("--config", each.encode("utf-8", "surrogateescape"), f"--config {each}"))
+    config = _config("--config", table)
+    return {name: getattr(config, name) for name in (key.replace("-", "_") for key in table)}
+
+
+def _whole(file: str) -> Config:
+    """A file that must be there and hold a configuration."""
+    if not os.path.isfile(file):
+        raise ConfigError("the configuration cannot be read: there is no such file", file=file)
+    found = read(file)
+    if found is None:
+        hint = f"write one, or put the keys into {OWN_FILE} without a table"
+        raise ConfigError("there is no [tool.modgraph] in the file", file=file, hint=hint)
+    return found
 
 
 def read(file: str) -> Config | None:
-    """The table of one file; None where there is no such file, or no such table in it.
+    """The configuration in one file; None where there is no such file, or no such table in a pyproject.toml.
 
     Raises:
         ConfigError: it is no TOML, or has a key or value that cannot be.
     """
+    own = os.path.basename(file) != FILE
     try:
         with open(file, "rb") as handle:
             data = handle.read()
     except OSError:
         return None
-    if b"modgraph" not in data:
+    if not own and b"modgraph" not in data:
         return None
-    table = _table(file, data)
-    return None if table is None else _config(file, table)
+    table = _toml(file, data, os.path.basename(file))
+    if not own:
+        found = _table(file, table)
+        return None if found is None else _config(file, found)
+    return _config(file, table)
 
 
-def _table(file: str, data: bytes) -> dict[str, Any] | None:
+def _toml(file: str, data: bytes, what: str) -> dict[str, Any]:
     if sys.version_info >= (3, 11):
         import tomllib
     else:
         import tomli as tomllib
     try:
-        whole = tomllib.loads(data.decode("utf-8"))
+        found: dict[str, Any] = tomllib.loads(data.decode("utf-8"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"{os.path.basename(file)} is no TOML: {error}", file=file) from None
+        hint = """for example --config 'select=["MG1"]'""" if file == "--config" else None
+        raise ConfigError(f"{what} is no TOML: {error}", file=None if hint else file, hint=hint) from None
+    return found
+
+
+def _table(file: str, whole: dict[str, Any]) -> dict[str, Any] | None:
     tools = whole.get("tool", {})
     table = tools.get("modgraph") if isinstance(tools, dict) else None
     if table is not None and not isinstance(table, dict):
@@ -113,7 +168,8 @@ def _config(file: str, table: dict[str, Any]) -> Config:
 
         near = get_close_matches(unknown[0].replace("_", "-"), _KEYS, 1)
         hint = f"did you mean {near[0]!r}?" if near else f"the keys are {', '.join(_KEYS)}"
-        raise ConfigError(f"[tool.modgraph] has no key {unknown[0]!r}", file=file, hint=hint)
+        where = "[tool.modgraph]" if os.path.basename(file) == FILE else "the configuration"
+        raise ConfigError(f"{where} has no key {unknown[0]!r}", file=file, hint=hint)
     lists = {key: _strings(file, key, table[key]) for key in _LISTS if key in table}
     per_file = table.get("per-file-ignores", {})
     if not isinstance(per_file, dict):

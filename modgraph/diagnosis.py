@@ -6,9 +6,11 @@ at the module whose class it is about.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 
+from modgraph.errors import CheckWarning, ModgraphError
 from modgraph.findings import Finding
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.model import Graph, ModuleNode
@@ -22,13 +24,34 @@ _MAX_FINDINGS = 200
 
 
 def with_findings(graph: Graph, target: Target) -> Graph:
-    """The graph with the findings about classes that it has modules of; as it is for a target that names no file."""
+    """The graph with the findings about classes that it has modules of; as it is for a target that names no file.
+
+    A check that fails costs the graph its findings and nothing else: that is said in a `CheckWarning`.
+    """
     if target.file is None:
         return graph
-    found = check_paths([str(target.file)], CheckOptions()).findings
+    try:
+        return _with_findings(graph, target, str(target.file))
+    except ModgraphError as error:
+        place = f" ({error.file})" if error.file else ""
+        _tell(f"{error.message}{place}", target)
+    except Exception as error:
+        _tell(f"modgraph itself failed: {type(error).__name__}: {error}", target)
+    return graph
+
+
+def _tell(what: str, target: Target) -> None:
+    message = f"{target.relative_file} was not checked, and the graph has no findings of it: {what}"
+    warnings.warn(message, CheckWarning, stacklevel=2)
+
+
+def _with_findings(graph: Graph, target: Target, file: str) -> Graph:
+    report = check_paths([file], CheckOptions())
+    for failure in report.failures:
+        _tell(failure.message, target)
     placed = [
         one
-        for finding in found
+        for finding in report.findings
         if finding.class_name is not None
         for one in _placed(replace(finding, file=target.relative_file, related=(), fix=None), graph, target)
     ]

@@ -25,10 +25,12 @@ if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_I
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # A busy machine is no reason to fail, and every run of the suite tries the same examples.
+# `MODGRAPH_EXAMPLES=1000 pytest tests/properties` looks longer than every commit can wait for.
 settings.register_profile(
     "suite",
     deadline=None,
     derandomize=True,
+    max_examples=int(os.environ.get("MODGRAPH_EXAMPLES", "40")),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture],
 )
 settings.load_profile("suite")

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 import modgraph
+from modgraph.cli import main
+from modgraph.errors import CheckWarning
 
 SOURCE = """\
 from torch import nn
@@ -74,3 +76,28 @@ def test_a_target_by_import_path_and_a_clean_file_have_none(tmp_path):
     (tmp_path / "clean.py").write_text("from torch import nn\n\n\nclass Net(nn.Module):\n    pass\n")
     assert modgraph.analyze(f"{tmp_path / 'clean.py'}:Net", static=True).findings == ()
     assert modgraph.analyze("torch.nn:Linear(2, 3)", static=True).findings == ()
+
+
+def test_a_check_that_fails_is_told_of_and_costs_the_findings_alone(target, monkeypatch):
+    (Path(target.partition(":")[0]).parent / "pyproject.toml").write_text("[tool.modgraph]\nselekt = []\n")
+    with pytest.warns(CheckWarning, match=r"model.py was not checked.*no key 'selekt' \(.*pyproject.toml\)"):
+        graph = modgraph.analyze(target, static=True)
+    assert graph.complete
+    assert graph.findings == ()
+
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("here")
+
+    monkeypatch.setattr("modgraph.diagnosis.check_paths", fail)
+    with pytest.warns(CheckWarning, match="modgraph itself failed: ZeroDivisionError: here"):
+        assert modgraph.analyze(target, static=True) == graph
+
+
+def test_the_command_says_so_in_its_own_words(target, capsys, monkeypatch):
+    folder = Path(target.partition(":")[0]).parent
+    (folder / "pyproject.toml").write_text("[tool.modgraph]\nselekt = []\n")
+    monkeypatch.chdir(folder)
+    assert main(["analyze", "model.py:Net", "--static", "--format", "json", "-o", "net.json"]) == 0
+    said = capsys.readouterr().err
+    assert "warning: model.py was not checked" in said
+    assert "CheckWarning" not in said

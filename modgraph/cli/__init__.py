@@ -16,6 +16,7 @@ from modgraph.errors import ExitStatus, ModgraphError
 COMMANDS = {
     "analyze": "predict, trace and merge a model, and write its graph",
     "check": "look for mistakes in models, such as layers that nn.Module does not see",
+    "diff": "what changed between two models, files or revisions of a git repository",
     "render": "draw a saved graph again, without the model",
 }
 
@@ -36,20 +37,20 @@ def main(argv: Sequence[str]) -> int:
     except SystemExit as stop:  # argparse leaves this way, after --help (0) and on bad usage (2)
         return int(stop.code or 0)
     console = Console(color=arguments.color, quiet=arguments.quiet, verbose=arguments.verbose, debug=arguments.debug)
+    status: ExitStatus = ExitStatus.OK
     try:
         command = importlib.import_module(f"modgraph.cli.{arguments.command}")
-        status: ExitStatus = command.run(arguments, console)
+        status = command.run(arguments, console)
         sys.stdout.flush()
     except ModgraphError as error:
         console.error(error)
         return ExitStatus.FAILED
     except KeyboardInterrupt:
+        console.note("interrupted")
         return ExitStatus.INTERRUPTED
     except BrokenPipeError:
-        # The reader has gone (`modgraph ... | head`): leave quietly, and keep the interpreter from failing again as it
-        # flushes standard output on its way out.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return ExitStatus.OK
+        console.reader_has_gone()
+        return int(status)
     finally:
         console.close()
     return int(status)
@@ -59,7 +60,7 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     """The parser, with the arguments of the one command that `argv` asks for: the others need not be imported."""
     shared = argparse.ArgumentParser(add_help=False)
     group = shared.add_argument_group("output")
-    group.add_argument("--quiet", "-q", action="store_true", help="print errors only")
+    group.add_argument("--quiet", "-q", action="store_true", help="print results and errors only")
     group.add_argument("--verbose", "-v", action="store_true", help="print what is done, and how long it took")
     group.add_argument("--debug", action="store_true", help="show the traceback of an error")
     parser = argparse.ArgumentParser(

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, get_args
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, get_args
 
-from modgraph.cli.arguments import above_zero
+from modgraph.cli.arguments import seconds, size
 from modgraph.cli.console import Console
-from modgraph.cli.output import Destination, add_picture_arguments, destination, write_graph
-from modgraph.errors import ConfigError, ExitStatus, ModgraphError, TargetError, UnknownNameError
+from modgraph.cli.output import Destination, add_picture_arguments, destination, write_graph, write_interrupted
+from modgraph.errors import (
+    CheckWarning,
+    ConfigError,
+    ExitStatus,
+    Interrupted,
+    ModgraphError,
+    TargetError,
+    UnknownNameError,
+)
 from modgraph.graph.model import CheckpointComparison, Graph
 from modgraph.options import Device, Mode, TraceOptions
 
@@ -75,13 +84,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     run_group.add_argument(
         "--timeout",
-        type=_seconds,
+        type=seconds,
         metavar="SECONDS",
         help="how long the model's code, or reading a checkpoint, may take once torch is imported; default: no limit",
     )
     run_group.add_argument(
         "--memory-limit",
-        type=_size,
+        type=size,
         metavar="SIZE",
         help="how much memory it may allocate: 4G, 512M; default: no limit",
     )
@@ -107,9 +116,14 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     for target, stem in zip(targets, stems, strict=True):
         _say_what_is_taken(target, console, static=arguments.static)
         try:
-            graph = analyze_target(target, specs=specs, options=options, static=arguments.static, watch=console.stage)
+            with _warning_on(console):
+                graph = analyze_target(
+                    target, specs=specs, options=options, static=arguments.static, watch=console.stage
+                )
             graph = with_checkpoint(graph, checkpoint)
             written = write_graph(graph, where, arguments, console, stem=stem)
+        except Interrupted as stop:
+            return write_interrupted(stop.graph, where, arguments, console, stem=stem)
         except TargetError as error:
             # Found by looking through the file: not there at run time, in need of arguments, or no model after all.
             if not target.discovered or len(targets) == 1:
@@ -128,6 +142,24 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
         _report(graph, where, console)
         status = max(status, written, _status(graph))
     return max(status, _tell_left_out(left_out, console, beside=n_written))
+
+
+@contextmanager
+def _warning_on(console: Console) -> Iterator[None]:
+    """What is amiss with the findings is said as everything else is, and not as Python shows a warning."""
+    import warnings
+
+    with warnings.catch_warnings():
+        show = warnings.showwarning
+
+        def tell(message: Warning | str, category: type[Warning], *place: Any) -> None:
+            if issubclass(category, CheckWarning):
+                console.warning(str(message))
+            else:
+                show(message, category, *place)
+
+        warnings.showwarning = tell  # type: ignore[assignment]
+        yield
 
 
 def _say_what_is_taken(target: Target, console: Console, *, static: bool) -> None:
@@ -245,23 +277,3 @@ def _difference(found: CheckpointComparison) -> str:
     )
     parts = ", ".join(f"{len(keys):,} {words}" for keys, words in counts if keys)
     return f"checkpoint: {found.file} does not fit the model: keys {parts}"
-
-
-def _seconds(text: str) -> float:
-    return above_zero(text, f"{text!r} is not a number of seconds above 0")
-
-
-_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
-_MAX_SIZE = 2**63
-"""Bytes beyond what any system can be asked for."""
-
-
-def _size(text: str) -> int:
-    """Bytes of "4G", "512M", "1.5GiB"."""
-    otherwise = f"{text!r} is not a size such as 512M or 4G"
-    number = text.upper().removesuffix("IB").removesuffix("B")
-    unit = number[-1:] if number[-1:] in _UNITS else ""
-    size = above_zero(number.removesuffix(unit), otherwise) * _UNITS[unit]
-    if not 1 <= size < _MAX_SIZE:
-        raise argparse.ArgumentTypeError(otherwise)
-    return int(size)

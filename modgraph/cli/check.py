@@ -53,6 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     files.add_argument("--exclude", action="append", metavar="PATTERN", help="beside those of the configuration")
     files.add_argument("--force-exclude", action="store_true", help="exclude files that are named one by one too")
     files.add_argument("--stdin-filename", metavar="FILE", help="what - is taken to be")
+    files.add_argument("--config", action="append", metavar="FILE|KEY=VALUE", help="a file, or a key of it in TOML")
     files.add_argument("--isolated", action="store_true", help="read no configuration")
     fixes = parser.add_argument_group("fixes")
     fixes.add_argument("--fix", action="store_true", help="mend what can be mended without a change of behaviour")
@@ -95,7 +96,7 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
             console.note(failure.trace.rstrip())
     status = ExitStatus.FAILED if report.failures else ExitStatus.OK
     if arguments.diff:
-        return max(status, _diff(report, console))
+        return max(status, _diff(report, console, unsafe=arguments.unsafe_fixes))
     return max(status, _report(report, arguments, console))
 
 
@@ -114,6 +115,7 @@ def _options(arguments: argparse.Namespace) -> CheckOptions:
         exclude=tuple(arguments.exclude or ()),
         force_exclude=arguments.force_exclude,
         isolated=arguments.isolated,
+        config=tuple(arguments.config or ()),
         strict=arguments.strict,
         fix="no" if not mends else "unsafe" if arguments.unsafe_fixes else "safe",
         write=not arguments.diff,
@@ -137,7 +139,7 @@ def _cache(arguments: argparse.Namespace) -> str | None:
     return cache_home()
 
 
-def _report(report: Report, arguments: argparse.Namespace, console: Console) -> ExitStatus:
+def _report(report: Report, arguments: argparse.Namespace, console: Console, text: str | None = None) -> ExitStatus:
     if arguments.write_baseline:
         return _write_baseline(report, arguments.write_baseline, console)
     findings, known = report.findings, 0
@@ -150,7 +152,10 @@ def _report(report: Report, arguments: argparse.Namespace, console: Console) -> 
         known = len(report.findings) - len(findings)
         for sentence in baseline.stale(report.findings, report.files):
             console.warning(f"{sentence}: the entry in {file} can go (--write-baseline)")
-    _show(findings, report, arguments, console, known)
+    try:
+        _show(findings, report, arguments, console, known, text)
+    except BrokenPipeError:  # whoever reads has seen enough: what was found is found all the same
+        console.reader_has_gone()
     if arguments.exit_zero:
         return ExitStatus.OK
     if arguments.exit_non_zero_on_fix and report.changes:
@@ -166,7 +171,7 @@ def _configured_baseline(arguments: argparse.Namespace) -> str | None:
     """Of the configuration that holds for the working directory."""
     from modgraph.config import Configs
 
-    config = Configs(arguments.isolated).of(os.path.join(os.getcwd(), "-"))
+    config = Configs(arguments.isolated, tuple(arguments.config or ())).of(os.path.join(os.getcwd(), "-"))
     return None if config.baseline is None else os.path.relpath(os.path.join(config.folder, config.baseline))
 
 
@@ -174,12 +179,19 @@ def _write_baseline(report: Report, file: str, console: Console) -> ExitStatus:
     from modgraph.rules import baseline
 
     _write(file, baseline.text(file, report.findings))
-    console.note(f"wrote {file}: {len(report.findings)} findings are known from now on")
+    number = len(report.findings)
+    are = "finding is" if number == 1 else "findings are"
+    console.note(f"wrote {file}: {number} {are} known from now on")
     return ExitStatus.OK
 
 
 def _show(
-    findings: Sequence[Finding], report: Report, arguments: argparse.Namespace, console: Console, known: int
+    findings: Sequence[Finding],
+    report: Report,
+    arguments: argparse.Namespace,
+    console: Console,
+    known: int,
+    source: str | None,
 ) -> None:
     form = arguments.format or "text"
     if arguments.statistics:
@@ -187,14 +199,14 @@ def _show(
 
         text = statistics(findings, form)
     elif findings or form not in _FOR_PEOPLE:
-        text = rendered(findings, report.files, form, color=console.color and not arguments.output)
+        text = rendered(findings, report.files, form, color=console.color and not arguments.output, text=source)
     else:
         text = ""
     if arguments.output:
         _write(arguments.output, text)
     elif text:
         console.result(text)
-    if form in _FOR_PEOPLE and not console.quiet:
+    if form in _FOR_PEOPLE and not console.quiet and (report.files or not report.failures):
         summary = _summary(findings, report, known)
         if arguments.output:
             console.note(summary)
@@ -249,14 +261,16 @@ def _summary(findings: Sequence[Finding], report: Report, known: int) -> str:
     return "; ".join(parts)
 
 
-def _diff(report: Report, console: Console) -> ExitStatus:
+def _diff(report: Report, console: Console, *, unsafe: bool) -> ExitStatus:
     """Prints what fixes would change."""
     for change in report.changes:
         console.result(_unified(change.file, change.before, change.after))
     number = len(report.changes)
     if not console.quiet:
         files = f"{number} file{'' if number == 1 else 's'}"
-        console.note(f"{files} would be changed" if number else "nothing would be changed")
+        left = sum(each.fix is not None for each in report.findings)
+        more = f"; {left} more can be mended with --unsafe-fixes" if left and not unsafe else ""
+        console.note(f"{files} would be changed{more}" if number else f"nothing would be changed{more}")
     return ExitStatus.PARTIAL if number else ExitStatus.OK
 
 
@@ -292,14 +306,14 @@ def _check_input(arguments: argparse.Namespace, options: CheckOptions, console: 
         return _report(report, arguments, console)
     report.add(name, outcome)
     if arguments.diff:
-        return _diff(report, console)
+        return _diff(report, console, unsafe=arguments.unsafe_fixes)
     if arguments.fix:
         console.result_bytes((outcome.text if outcome.text is not None else text).encode(encoding_of(data)))
         if outcome.findings:
             console.note(rendered(outcome.findings, [name], "concise", text=outcome.text).rstrip("\n"))
         failed = _fails(outcome.findings, arguments.fail_on) or (arguments.exit_non_zero_on_fix and report.changes)
         return ExitStatus.PARTIAL if failed and not arguments.exit_zero else ExitStatus.OK
-    return _report(report, arguments, console)
+    return _report(report, arguments, console, text)
 
 
 def _of(finding: Finding) -> Outcome:

@@ -61,6 +61,11 @@ class Console:
         sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()
 
+    def reader_has_gone(self) -> None:
+        """Nobody reads standard output any more (`modgraph ... | head`): leave quietly, and keep the interpreter from
+        failing again as it flushes on its way out."""
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
     def note(self, text: str) -> None:
         """Say something useful on standard error."""
         if not self.quiet:

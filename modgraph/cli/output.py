@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from modgraph.cli.arguments import count
 from modgraph.cli.console import Console
-from modgraph.errors import ConfigError, ExitStatus, ExportError
+from modgraph.errors import ConfigError, ExitStatus, ExportError, ModgraphError
 from modgraph.graph.model import Graph
 
 DEFAULT_DIRECTORY = "modgraph-out"
@@ -127,6 +128,34 @@ def write_graph(
     Raises:
         ExportError: nothing could be written.
     """
+    paths, notes, failures = _written(graph, where, arguments, console, stem)
+    for note in notes:
+        console.note(f"note: {note}")
+    for error in failures:
+        console.error(error)
+    for path in paths:
+        console.note(f"wrote {path}")
+    return ExitStatus.PARTIAL if failures else ExitStatus.OK
+
+
+def write_interrupted(
+    graph: Graph, where: Destination, arguments: argparse.Namespace, console: Console, *, stem: str | None = None
+) -> ExitStatus:
+    """Write what there is of a run that Ctrl-C ended, and say in one line where it is.
+
+    Raises:
+        ExportError: nothing could be written.
+    """
+    paths, _, _ = _written(graph, where, arguments, console, stem)
+    place = ", ".join(map(str, paths)) if paths else "standard output"
+    console.note(f"interrupted; what was {'recorded' if graph.calls else 'found out'} until then is in {place}")
+    return ExitStatus.INTERRUPTED
+
+
+def _written(
+    graph: Graph, where: Destination, arguments: argparse.Namespace, console: Console, stem: str | None
+) -> tuple[Sequence[Path], Sequence[str], Sequence[ModgraphError]]:
+    """The files, what is to be said of them, and which formats failed."""
     from modgraph.export import PictureOptions, render, write, write_file
 
     options = PictureOptions(
@@ -140,22 +169,14 @@ def write_graph(
     with console.stage("draw"):
         if where.directory is not None:
             written = write(graph, where.formats, where.directory, options=options, asked=where.asked, stem=stem)
-            paths, notes, failures = written.paths, written.notes, written.failures
+            return written.paths, written.notes, written.failures
+        (name,) = where.formats
+        content = render(graph, name, options)
+        if where.file is not None:
+            write_file(where.file, content)
+            return (where.file,), (), ()
+        if isinstance(content, bytes):
+            console.result_bytes(content)
         else:
-            (name,) = where.formats
-            content = render(graph, name, options)
-            paths, notes, failures = (), (), ()
-            if where.file is not None:
-                write_file(where.file, content)
-                paths = (where.file,)
-            elif isinstance(content, bytes):
-                console.result_bytes(content)
-            else:
-                console.result(content)
-    for note in notes:
-        console.note(f"note: {note}")
-    for error in failures:
-        console.error(error)
-    for path in paths:
-        console.note(f"wrote {path}")
-    return ExitStatus.PARTIAL if failures else ExitStatus.OK
+            console.result(content)
+    return (), (), ()

@@ -55,7 +55,7 @@ def compose(run: Run, likeness: Likeness, cut_at: Cut, levels: int, how: Style) 
     arrangement = arrange(run, likeness, cut_at)
     if how.costs is not None:
         how.costs.scale(arrangement.units)
-    composer = _Composer(run, arrangement, how)
+    composer = Composer(run, arrangement, how)
     items, arrows = composer.items_and_arrows()
     if how.direction == "TB":
         items = roomy(items, arrows)
@@ -75,7 +75,7 @@ def compose(run: Run, likeness: Likeness, cut_at: Cut, levels: int, how: Style) 
 
 
 @dataclass(eq=False, slots=True)
-class _Spot:
+class Spot:
     """One node, before it has its final words: the units in it, and the block around it."""
 
     units: list[Unit]
@@ -108,41 +108,41 @@ class Ids:
 
 
 @dataclass(eq=False)
-class _Composer:
+class Composer:
     run: Run
     arrangement: Arrangement
-    how: Style
+    how: Style = field(default_factory=Style)
     ids: Ids = field(default_factory=Ids)
 
     def __post_init__(self) -> None:
         self.batch = _batch_size(self.run)
         self.dtype = usual_dtype(self.run.graph)
-        self.spots: list[_Spot] = []
-        self.spot_of: dict[Unit, _Spot] = {}
-        self.contents: dict[Block, list[_Spot | Block]] = {}
-        self.tags: dict[Block, list[tuple[_Spot, Tag]]] = {}
+        self.spots: list[Spot] = []
+        self.spot_of: dict[Unit, Spot] = {}
+        self.contents: dict[Block, list[Spot | Block]] = {}
+        self.tags: dict[Block, list[tuple[Spot, Tag]]] = {}
 
     def items_and_arrows(self) -> tuple[tuple[Item, ...], tuple[Arrow, ...]]:
-        self._gather()
-        wiring = self._wire()
+        self.gather()
+        wiring = self.wire()
         arrows = self._arrows(wiring)
         items = self._items()
         return items, tuple(arrows + self._order_arrows())
 
     # --- nodes ---------------------------------------------------------------------------------------------------
 
-    def _gather(self) -> None:
+    def gather(self) -> None:
         """Units to spots; a plain container that is one card alone gets no frame."""
         blocks = blocks_of(self.arrangement.root)
         runs = {units[0]: units for units in runs_of(self.run, self.arrangement)}
         for block in reversed(blocks):
-            content: list[_Spot | Block] = []
+            content: list[Spot | Block] = []
             for item in block.items:
                 if isinstance(item, Block):
                     inner = self.contents[item]
                     if self._needs_no_frame(item, inner):
                         spot = inner[0]
-                        assert isinstance(spot, _Spot)
+                        assert isinstance(spot, Spot)
                         spot.block = block
                         spot.marks += marks_of(self.run, item.occurrence)
                         content.append(spot)
@@ -150,26 +150,26 @@ class _Composer:
                     else:
                         content.append(item)
                 elif item in runs:
-                    content.append(_Spot(runs[item], block))
+                    content.append(Spot(runs[item], block))
             self.contents[block] = content
         self._number()
 
-    def _needs_no_frame(self, block: Block, content: list[_Spot | Block]) -> bool:
+    def _needs_no_frame(self, block: Block, content: list[Spot | Block]) -> bool:
         node = self.run.index.modules[block.occurrence.path]
         return (
             len(content) == 1
-            and isinstance(content[0], _Spot)
+            and isinstance(content[0], Spot)
             and len(block.members) == 1
             and class_title(node.class_name) in PLAIN_CONTAINERS
             and (node.class_name or "").startswith("torch.")
-            and not self._is_pill(content[0].units[0])
+            and not self.is_pill(content[0].units[0])
             and all(mark.state in ("again", "shared") for mark in marks_of(self.run, block.occurrence))
         )
 
     def _number(self) -> None:
         """Spots in the order of the run, with their ids."""
         for content in self.contents.values():
-            self.spots.extend(item for item in content if isinstance(item, _Spot))
+            self.spots.extend(item for item in content if isinstance(item, Spot))
         self.spots.sort(
             key=lambda spot: (spot.order, spot.units[0].occurrence.end is None, spot.units[0].occurrence.path)
         )
@@ -180,7 +180,7 @@ class _Composer:
                 self.spot_of[unit] = spot
 
     @staticmethod
-    def _is_pill(unit: Unit) -> bool:
+    def is_pill(unit: Unit) -> bool:
         return (unit.occurrence.end or "").partition(":")[0] in ("input", "output")
 
     @staticmethod
@@ -190,7 +190,7 @@ class _Composer:
 
     # --- arrows --------------------------------------------------------------------------------------------------
 
-    def _wire(self) -> Wiring:
+    def wire(self) -> Wiring:
         labels: dict[tuple[int, int], list[str]] = {}
         for (tail, head), links in self.arrangement.bundles.items():
             ends = (self.spot_of[tail].number, self.spot_of[head].number)
@@ -208,7 +208,7 @@ class _Composer:
         wiring.settle()
         return wiring
 
-    def _facts(self, spot: _Spot) -> NodeFacts:
+    def _facts(self, spot: Spot) -> NodeFacts:
         block, outermost = spot.block, -1
         numbers = self._block_numbers
         while block.parent is not None:
@@ -237,10 +237,10 @@ class _Composer:
         rest = {(shape[1:], dtype) for shape, dtype in sizes if shape}
         if len(sizes) > 1 and len(rest) == 1 and all(shape for shape, _ in sizes):
             ((inner, _),) = rest
-            return [self._tensor_text(replace(tensors[0], shape=("…", *inner)))]
-        return [self._tensor_text(tensor) for tensor in tensors]
+            return [self.tensor_text(replace(tensors[0], shape=("…", *inner)))]
+        return [self.tensor_text(tensor) for tensor in tensors]
 
-    def _tensor_text(self, tensor: TensorInfo) -> str:
+    def tensor_text(self, tensor: TensorInfo) -> str:
         text = shape_text(tensor.shape, self.batch)
         if tensor.dtype is not None and self.dtype is not None and tensor.dtype != self.dtype:
             text += f" · {tensor.dtype}"
@@ -271,7 +271,7 @@ class _Composer:
             )
         return arrows
 
-    def _add_tag(self, source: _Spot, user: _Spot) -> str:
+    def _add_tag(self, source: Spot, user: Spot) -> str:
         tag = Tag(
             id=self.ids.make(f"tag:{source.id}:at:{user.id}"),
             text=cut(_name_from(source, user)),
@@ -280,7 +280,7 @@ class _Composer:
         self.tags.setdefault(user.block, []).append((user, tag))
         return tag.id
 
-    def _arrow_kind(self, tail: _Spot, head: _Spot) -> ArrowKind:
+    def _arrow_kind(self, tail: Spot, head: Spot) -> ArrowKind:
         states = {
             mark.state for unit in (tail.units[-1], head.units[0]) for mark in marks_of(self.run, unit.occurrence)
         }
@@ -292,13 +292,13 @@ class _Composer:
     def _order_arrows(self) -> list[Arrow]:
         """Places what no data reaches: beside the sibling before it, a few in a row; below it where nothing ran."""
         linked = {self.spot_of[unit] for ends in self.arrangement.bundles for unit in ends}
-        feeders: dict[_Spot, _Spot] = {}
+        feeders: dict[Spot, Spot] = {}
         for tail, head in self.arrangement.bundles:
             feeders.setdefault(self.spot_of[head], self.spot_of[tail])
         arrows = []
         for block in blocks_of(self.arrangement.root):
-            previous: _Spot | None = None
-            above: _Spot | None = None
+            previous: Spot | None = None
+            above: Spot | None = None
             beside = 0
             for spot in self._spots_in_order(block):
                 if spot in linked:
@@ -315,17 +315,17 @@ class _Composer:
                 previous = spot
         return arrows
 
-    def _spots_in_order(self, block: Block) -> list[_Spot]:
+    def _spots_in_order(self, block: Block) -> list[Spot]:
         """The spots of a block, and of each inner block the last one, so that frames stand below each other."""
-        found: list[_Spot] = []
+        found: list[Spot] = []
         for item in self.contents.get(block, []):
-            if isinstance(item, _Spot):
+            if isinstance(item, Spot):
                 found.append(item)
             else:
                 found.extend(self._edge_spots(item))
         return found
 
-    def _edge_spots(self, block: Block) -> list[_Spot]:
+    def _edge_spots(self, block: Block) -> list[Spot]:
         content = self.contents.get(block, [])
         first, last = (content[0], content[-1]) if content else (None, None)
         ends = []
@@ -350,15 +350,15 @@ class _Composer:
                     items.append(made[item])  # type: ignore[arg-type]
                     continue
                 items.extend(tag for user, tag in self.tags.get(block, ()) if user is item)
-                items.append(self._node(item))
-            made[block] = tuple(items) if block.parent is None else self._frame(block, tuple(items))
+                items.append(self.node(item))
+            made[block] = tuple(items) if block.parent is None else self.frame(block, tuple(items))
         outer = made[self.arrangement.root]
         assert isinstance(outer, tuple)
         return tuple(leveled(item, 0) for item in outer)
 
-    def _node(self, spot: _Spot) -> Item:
+    def node(self, spot: Spot) -> Item:
         unit = spot.units[0]
-        if self._is_pill(unit):
+        if self.is_pill(unit):
             return self._pill(spot)
         sign = sign_of(self.run, unit)
         if sign is not None and unit.occurrence.operation is not None:
@@ -377,7 +377,7 @@ class _Composer:
         cost = costs.of(unit)
         return replace(row, kind="other", count=costs.text(cost), heat=costs.heat(cost))
 
-    def _pill(self, spot: _Spot) -> Pill:
+    def _pill(self, spot: Spot) -> Pill:
         kind, _, name = (spot.units[0].occurrence.end or "").partition(":")
         count = sum((other.units[0].occurrence.end or "").startswith(f"{kind}:") for other in self.spots)
         title = kind if count == 1 and self.how.focus is None else cut(f"{kind} {name}" if name.isdecimal() else name)
@@ -385,10 +385,10 @@ class _Composer:
             id=spot.id, title=title or kind, detail=self._pill_shape(spot), tooltip=cut_end(f"{kind} {name}", 200)
         )
 
-    def _pill_shape(self, spot: _Spot) -> str:
+    def _pill_shape(self, spot: Spot) -> str:
         leaf = spot.units[0].occurrence.first
         links = self.run.outgoing[leaf] or self.run.incoming[leaf]
-        return self._tensor_text(links[0].tensor) if links else ""
+        return self.tensor_text(links[0].tensor) if links else ""
 
     def _loop(self, block: Block, items: tuple[Item, ...]) -> Frame:
         return Frame(
@@ -407,7 +407,7 @@ class _Composer:
         costs = self.how.costs
         return parameters_text(self.run, node) if costs is None else costs.text(costs.of_all(block.members))
 
-    def _frame(self, block: Block, items: tuple[Item, ...]) -> Frame:
+    def frame(self, block: Block, items: tuple[Item, ...]) -> Frame:
         if block.occurrence.turn:
             return self._loop(block, items)
         node = self.run.index.modules[block.occurrence.path]
@@ -447,7 +447,7 @@ def _id_text(unit: Unit) -> str:
     return occurrence.path or "model"
 
 
-def _spot_name(spot: _Spot) -> str:
+def _spot_name(spot: Spot) -> str:
     occurrence = spot.units[-1].occurrence
     if occurrence.operation is not None:
         return operation_word(occurrence.operation.name)
@@ -456,7 +456,7 @@ def _spot_name(spot: _Spot) -> str:
     return occurrence.path or "model"
 
 
-def _name_from(source: _Spot, user: _Spot) -> str:
+def _name_from(source: Spot, user: Spot) -> str:
     """What a tag calls a source: the largest frame around it that the user is not in, else itself."""
     around: list[Block] = []
     block: Block | None = user.block

@@ -75,8 +75,14 @@ def _result(finding: Finding, fingerprint: str, numbers: dict[str, int]) -> dict
 
 
 def _artifact(file: str | None) -> dict[str, str]:
-    """Relative to the root of the repository, where modgraph is taken to have run."""
-    return {"uri": quote((file or "").encode("utf-8", "surrogateescape"), safe="/"), "uriBaseId": "%SRCROOT%"}
+    """Relative to the root of the repository, where modgraph is taken to have run; a file elsewhere by its whole path,
+    which a base must not stand beside (3.4.4)."""
+    path = quote((file or "").encode("utf-8", "surrogateescape"), safe="/")
+    if (file or "").startswith("/"):
+        return {"uri": f"file://{path}"}
+    if path[1:].startswith("%3A/"):  # C:/...
+        return {"uri": f"file:///{path[0]}:{path[4:]}"}
+    return {"uri": path, "uriBaseId": "%SRCROOT%"}
 
 
 def _region(line: int, column: int, end_line: int, end_column: int | None) -> dict[str, int]:

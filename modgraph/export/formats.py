@@ -26,8 +26,8 @@ class Format:
     extension: str
     binary: bool = False
     """Whether `render` gives bytes; it gives text otherwise."""
-    instead: str | None = None
-    """The format that is written where nobody asked for this one by name and what it needs is not there."""
+    instead: tuple[str, ...] = ()
+    """The formats that are written where nobody asked for this one by name and what it needs is not there."""
 
 
 def _image(format: Literal["svg", "png", "pdf"]) -> Callable[[Graph, PictureOptions | None], str | bytes]:
@@ -64,6 +64,12 @@ def _graphml(graph: Graph, _options: PictureOptions | None) -> str:
     return graphml.render(graph)
 
 
+def _html(graph: Graph, options: PictureOptions | None) -> str:
+    from modgraph.export import html
+
+    return html.render(graph, options)
+
+
 def _json(graph: Graph, _options: PictureOptions | None) -> str:
     from modgraph.graph.serial import to_json
 
@@ -91,9 +97,10 @@ def _or_default(options: PictureOptions | None) -> PictureOptions:
 
 
 FORMATS: dict[str, Format] = {
-    "svg": Format(render=_image("svg"), extension="svg", instead="dot"),
-    "png": Format(render=_image("png"), extension="png", binary=True, instead="dot"),
-    "pdf": Format(render=_image("pdf"), extension="pdf", binary=True, instead="dot"),
+    "svg": Format(render=_image("svg"), extension="svg", instead=("html", "dot")),
+    "png": Format(render=_image("png"), extension="png", binary=True, instead=("html", "dot")),
+    "pdf": Format(render=_image("pdf"), extension="pdf", binary=True, instead=("html", "dot")),
+    "html": Format(render=_html, extension="html"),
     "dot": Format(render=_dot, extension="dot"),
     "mermaid": Format(render=_mermaid, extension="mmd"),
     "json": Format(render=_json, extension="json"),

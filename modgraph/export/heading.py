@@ -25,18 +25,24 @@ def heading(
 ) -> tuple[str, str, tuple[str, ...], Legend]:
     """Name, line beside it, further lines, and the legend of what occurs in `items`."""
     graph = run.graph
+    return (
+        cut(graph.model.name if focus is None else focus.path) or "model",
+        subtitle_of(run, focus),
+        _notes(graph, cut_at, levels, arrangement),
+        legend_of(items),
+    )
+
+
+def subtitle_of(run: Run, focus: Focus | None = None) -> str:
+    """What stands beside the name: where the model comes from, its size, its inputs."""
+    graph = run.graph
     facts = [
         cut_end(graph.model.target or "", 60),
         *([_parameters(graph), _inputs(run)] if focus is None else _focus_facts(run, focus)),
         _half(graph),
         "train mode" if graph.model.mode == "train" else "",
     ]
-    return (
-        cut(graph.model.name if focus is None else focus.path) or "model",
-        " · ".join(fact for fact in facts if fact),
-        _notes(graph, cut_at, levels, arrangement),
-        legend_of(items),
-    )
+    return " · ".join(fact for fact in facts if fact)
 
 
 def _focus_facts(run: Run, focus: Focus) -> list[str]:

@@ -7,18 +7,23 @@ from typing import Literal, TypeAlias
 
 Kind = Literal["weights", "norm", "activation", "shape", "attention", "other"]
 State = Literal[
+    "removed",
+    "added",
+    "changed",
     "failed",
     "unregistered",
     "runtime only",
     "static only",
     "never called",
+    "unseen",
     "unknown",
     "weights used",
     "shared",
     "again",
     "inside",
 ]
-"""What is said of a module beside its class, in the order of the rows; the first of the first six sets the frame."""
+"""What is said of a module beside its class, in the order of the rows; the first of the first ten sets the frame.
+The first three are those of a diff."""
 ArrowKind = Literal["data", "static", "runtime", "order"]
 """`order` is not drawn: it places what no data reaches."""
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from modgraph.export.composition import Style, compose
 from modgraph.export.costs import Costs, Measure
 from modgraph.export.folding import Cut, arrange, deepest_level
-from modgraph.export.parts import Card, Frame, Item, Picture
+from modgraph.export.parts import Card, Frame, Item, Mark, Picture
 from modgraph.graph.focus import focus_on
 from modgraph.graph.loops import fold_loops
 from modgraph.graph.model import Graph
@@ -43,6 +43,8 @@ class PictureOptions:
     """Path of a module: draw it alone, with its neighbours as inputs and outputs."""
     color: Measure = "kind"
     """What the colour of a row says: what kind of layer it is, or what it costs."""
+    said: Mapping[str, tuple[Mark, ...]] | None = None
+    """By path, what is said of modules beside what their graph says: what became of them in a diff."""
 
 
 def is_readable(picture: Picture) -> bool:
@@ -67,7 +69,7 @@ def picture_of(
         is_readable: whether a picture is small enough for the medium.
     """
     options = options or PictureOptions()
-    run = Run(graph, views=options.views)
+    run = Run(graph, views=options.views, said=options.said)
     focus = focus_on(run, options.focus) if options.focus else None
     how = Style(direction=options.direction, focus=focus, costs=_costs(run, options.color))
     top = -1 if focus else 0

@@ -27,6 +27,7 @@ _STYLES: dict[State, str] = {
     "runtime only": "magenta",
     "static only": "yellow",
     "never called": "yellow",
+    "unseen": "yellow",
     "unknown": "yellow",
 }
 

@@ -139,6 +139,8 @@ class ModuleNode:
     """Of the constructor, by parameter name, those that equal a default left out: JSON values; what is not a literal is
     its short text, as {"$repr": "..."}
     or, for a class or function, {"$ref": "torch.nn.modules.activation.ReLU"}."""
+    unknown_arguments: tuple[str, ...] = ()
+    """Those that were given and could not be foretold, so that they are not in `arguments`."""
     source: SourceLocation | None = None
     """Where the instance is made; for one that only the trace knows, where its class is defined."""
     made_in_forward: bool = False
@@ -443,7 +445,7 @@ class Graph:
         views: bool = False,
         color: Literal["kind", "parameters", "flops", "time", "memory"] = "kind",
     ) -> None:
-        """Write it to `path` in the format its suffix names (`.json`, `.svg`, `.png`, `.pdf`, `.dot`, `.onnx`, ...).
+        """Write it to `path` in the format its suffix names (`.json`, `.svg`, `.html`, `.png`, `.pdf`, `.onnx`, ...).
 
         Args:
             depth: levels of containers that a picture opens; None for as many as can be read.

@@ -188,7 +188,8 @@ class Likeness:
         if call is not None:
             shapes = tuple(self.tensor_text(tensor) for tensor in call.outputs)
             ran = (shapes, call.error, call.direct, len(self.run.index.modules[call.module].calls))
-        return (node_facts(node, self._numbering.get(node.path)), self._remarks.get(node.path, ()), ran)
+        remarks = (self._remarks.get(node.path, ()), self.run.said.get(node.path, ()))
+        return (node_facts(node, self._numbering.get(node.path)), remarks, ran)
 
     def _loose_facts(self, occurrence: Occurrence) -> Hashable:
         if occurrence.turn:

@@ -94,6 +94,8 @@ def asked(machine: Interpreter, value: Value, name: str) -> Value | None:
 def find(machine: Interpreter, value: Value, name: str) -> Value | None:
     """value.name as far as it is known; None also where Python's own classes have it and nothing here does."""
     finder = _FINDERS.get(type(value))
+    if name == "__get__" and isinstance(value, (FunctionValue, ClassMethod, StaticMethod, PropertyValue)):
+        return BoundMethod(KnownFunction(callables.GETTER), value)
     if finder is not None:
         return finder(machine, value, name)
     if isinstance(value, Unknown):

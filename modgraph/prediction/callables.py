@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from modgraph.prediction import attributes, data_classes
 from modgraph.prediction.knowledge import registry
 from modgraph.prediction.knowledge.plain import number_unknown
+from modgraph.prediction.knowledge.registry import Arguments, Machine, models
 from modgraph.prediction.objects import DictObject
 from modgraph.prediction.values import (
     NONE,
     TRUE,
     BoundMethod,
+    ClassMethod,
     Constant,
     EnumMember,
     FunctionValue,
@@ -19,6 +21,7 @@ from modgraph.prediction.values import (
     KnownFunction,
     PartialValue,
     PropertyValue,
+    StaticMethod,
     TupleValue,
     Value,
 )
@@ -26,6 +29,9 @@ from modgraph.prediction.values import (
 if TYPE_CHECKING:
     from modgraph.prediction.definitions import FunctionDefinition
     from modgraph.prediction.machine import Interpreter
+
+GETTER = "builtins.function.__get__"
+"""What makes a method of a function, and of other attributes of a class what an instance sees."""
 
 _BY_WRAPS = frozenset({"__name__", "__qualname__", "__module__", "__doc__", "__annotations__", "__isabstractmethod__"})
 """What functools.wraps hands on."""
@@ -56,6 +62,18 @@ def of_function(machine: Interpreter, value: FunctionValue, name: str) -> Value 
     if hasattr(of_function, name):
         return machine.unknown(f"{name} of a function is not modelled")
     return None
+
+
+@models(GETTER)
+def bound(arguments: Arguments, machine: Machine) -> Value:
+    """function.__get__(instance, owner): what looking it up through that instance gives."""
+    found, instance = arguments.positional[0], arguments.get(1, "instance", NONE)
+    owner = arguments.get(2, "owner", NONE)
+    if owner == NONE:
+        owner = machine.class_of(instance)
+    if instance != NONE or isinstance(found, ClassMethod):
+        return attributes.bind(cast("Interpreter", machine), found, instance, owner)
+    return found.function if isinstance(found, StaticMethod) else found
 
 
 def _defaults(machine: Interpreter, value: FunctionValue, name: str) -> Value:

@@ -141,6 +141,12 @@ def _model(machine: Interpreter, name: str, arguments: Arguments) -> Value:
     if model is None:
         return _unknown(machine, machine.unknown(f"{name} is not modelled"), arguments)
     machine.step()
+    if name.startswith("torch.nn.utils.") and arguments.positional:
+        first, *rest = arguments.positional
+        if isinstance(first, Choice):
+            return machine.distribute(first, lambda each: _model(machine, name, _with(arguments, (each, *rest))))
+        if isinstance(first, Unknown):
+            machine.expose([first], first)
     given = Arguments(
         name.removeprefix("builtins."), arguments.positional, arguments.keywords, arguments.where, arguments.open
     )

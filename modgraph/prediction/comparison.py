@@ -269,9 +269,9 @@ _BY_ATTRIBUTES = (KnownClass("types.SimpleNamespace"), KnownClass("argparse.Name
 def order(machine: Interpreter, operator_: str, left: Value, right: Value) -> Value:
     """<, <=, >, >=."""
     if isinstance(left, Choice):
-        return machine.choice([order(machine, operator_, each, right) for each in left.alternatives], left.reason)
+        return machine.distribute(left, lambda each: order(machine, operator_, each, right))
     if isinstance(right, Choice):
-        return machine.choice([order(machine, operator_, left, each) for each in right.alternatives], right.reason)
+        return machine.distribute(right, lambda each: order(machine, operator_, left, each))
     if isinstance(left, Unknown) or isinstance(right, Unknown):
         return number_unknown(machine, "an operand is not known", left, right)
     if isinstance(left, EnumMember) and _is_plain_enum(machine, left):
@@ -330,11 +330,20 @@ def contains(machine: Interpreter, container: Value, item: Value) -> bool | None
     return answer
 
 
+def _answer(machine: Interpreter, container: Value, item: Value) -> Value:
+    answer = contains(machine, container, item)
+    return (
+        number_unknown(machine, "it is not known whether it is in it", container, item)
+        if answer is None
+        else Constant(answer)
+    )
+
+
 def _contains(machine: Interpreter, container: Value, item: Value) -> bool | None:
     if isinstance(container, Choice):
-        return _any_alternative([contains(machine, each, item) for each in container.alternatives])
+        return truth(machine, machine.distribute(container, lambda each: _answer(machine, each, item)))
     if isinstance(item, Choice):
-        return _any_alternative([contains(machine, container, each) for each in item.alternatives])
+        return truth(machine, machine.distribute(item, lambda each: _answer(machine, container, each)))
     if container is LOADED_MODULES:
         return _is_loaded(machine, item)
     if isinstance(container, Unknown):

@@ -12,12 +12,13 @@ from libcst import matchers
 from modgraph.graph.model import SourceLocation
 from modgraph.prediction import doubtful, expressions, items, producing, statements, targets, unordered
 from modgraph.prediction.frames import Frame, Loop, Outcome
-from modgraph.prediction.joining import join, widen
+from modgraph.prediction.joining import join
 from modgraph.prediction.knowledge.registry import Raised
 from modgraph.prediction.limits import MAX_LOOP_ITERATIONS, MAX_WIDENINGS
 from modgraph.prediction.objects import ListObject, ModuleObject
 from modgraph.prediction.state import State
 from modgraph.prediction.values import NONE, Address, Choice, SliceValue, TupleValue, Unknown, Value
+from modgraph.prediction.widening import widen
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
@@ -133,6 +134,22 @@ def execute_for(machine: Interpreter, frame: Frame, node: cst.For) -> Outcome:
     since = machine.base.next_index
     if some is not None:
         return _loop_over_some(machine, frame, node, some, since)
+    if isinstance(iterable, Choice):
+        return _loop_over_each(machine, frame, node, iterable, since)
+    return _loop_over(machine, frame, node, iterable, since)
+
+
+def _loop_over_each(machine: Interpreter, frame: Frame, node: cst.For, iterable: Choice, since: int) -> Outcome:
+    """The loop over one of a few, which of them is not known: each on a path of its own."""
+    states = [machine.state, *(machine.state.fork() for _ in iterable.alternatives[1:])]
+    paths: list[Path] = [
+        (state, lambda one=one: _loop_over(machine, frame, node, one, since))  # type: ignore[misc]
+        for state, one in zip(states, iterable.alternatives, strict=True)
+    ]
+    return run_paths(machine, frame, paths, iterable.reason, since)
+
+
+def _loop_over(machine: Interpreter, frame: Frame, node: cst.For, iterable: Value, since: int) -> Outcome:
     elements = unordered.elements(machine, iterable)
     ways = unordered.orders(elements) if elements is not None else None
     if ways is None:

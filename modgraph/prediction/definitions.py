@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -106,7 +107,23 @@ class ClassDefinition:
                 found.setdefault(name, []).append(statement)
         return found
 
+    @cached_property
+    def is_ordered(self) -> bool:
+        """A decorator in the body is another name of the body, or is given one, which it may change: then the body
+        cannot be read name by name."""
+        body = self.entry.body if self.entry else ()
+        bound = {name for statement in body for name in statement.names}
+        return any(
+            statement.definition is not None
+            and any(
+                bound.intersection(_IDENTIFIERS.findall(text)) - {statement.definition.name}
+                for text in statement.definition.decorators
+            )
+            for statement in body
+        )
 
+
+_IDENTIFIERS = re.compile(r"(?<![\w.])[^\W\d]\w*")
 _PLAIN = frozenset({"int", "float", "bool", "str", "bytes", "complex", "None"})
 _OF_PLAIN = frozenset(
     {"Optional", "Union", "List", "Tuple", "Sequence", "Iterable", "Dict", "Set", "list", "tuple", "dict", "set"}

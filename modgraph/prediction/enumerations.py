@@ -82,7 +82,12 @@ def as_member(machine: Interpreter, cls: ClassValue, name: str, value: Value) ->
     """What a name of a class body becomes in an Enum class: a member, or the one of an equal value before it."""
     if name.startswith("__") or (name.startswith("_") and name.endswith("_")) or not classes.is_enum(machine, cls):
         return value
-    if isinstance(value, (FunctionValue, StaticMethod, ClassMethod, PropertyValue)):
+    marked = machine.state.find(value, InstanceObject)
+    if marked is not None and marked.cls in _MARKS:
+        value = marked.attributes["value"]
+        if marked.cls == _MARKS[1]:
+            return value
+    elif isinstance(value, (FunctionValue, StaticMethod, ClassMethod, PropertyValue)):
         return value
     if isinstance(value, EnumMember):
         if value.cls != cls:
@@ -99,6 +104,15 @@ def as_member(machine: Interpreter, cls: ClassValue, name: str, value: Value) ->
         if machine.equal(member.value, value) is True:
             return member
     return EnumMember(cls, name, value)
+
+
+_MARKS = (KnownClass("enum.member"), KnownClass("enum.nonmember"))
+
+
+@models("enum.member", "enum.nonmember")
+def mark(arguments: Arguments, machine: Machine) -> Value:
+    """A function that becomes a member, and a value that does not."""
+    return machine.allocate(InstanceObject(KnownClass(arguments.function), {"value": arguments.get(0, "value", NONE)}))
 
 
 def _ignored(machine: Interpreter, cls: ClassValue) -> list[str]:

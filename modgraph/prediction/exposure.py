@@ -49,7 +49,7 @@ def expose(machine: Interpreter, values: Iterable[Value], why: Unknown) -> None:
         if isinstance(value, TupleValue):
             pending.extend(value.items)
         elif isinstance(value, Unknown):
-            pending.extend(Address(index) for index in sorted(value.may_be) if _is_there(machine, index))
+            pending.extend(Address(index) for index in sorted(value.may_be) if is_there(machine, index))
         elif isinstance(value, Choice):
             pending.extend(value.alternatives)
         elif isinstance(value, BoundMethod):
@@ -68,7 +68,7 @@ def expose(machine: Interpreter, values: Iterable[Value], why: Unknown) -> None:
                 forget(machine.state.write(value), why)
 
 
-def _is_there(machine: Interpreter, index: int) -> bool:
+def is_there(machine: Interpreter, index: int) -> bool:
     """An object that was made on a path which was left is not."""
     base = machine.base
     held = machine.state.get(index) is not None or index in base.objects

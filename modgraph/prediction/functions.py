@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -29,7 +29,7 @@ from modgraph.prediction.values import (
     Unknown,
     Value,
 )
-from modgraph.source.index import Definition
+from modgraph.source.index import Definition, Statement
 from modgraph.source.modules import SourceError, SourceModule
 
 if TYPE_CHECKING:
@@ -266,10 +266,15 @@ def _make(
         machine.state.change(cls.address, ClassObject).metaclass = meta
     if definition.entry is None:
         _run_body(machine, frame, node, cls, closure)
+    return decorate(machine, frame, decorators, finished(machine, cls, keywords))
+
+
+def finished(machine: Interpreter, cls: ClassValue, keywords: Mapping[str, Value]) -> Value:
+    """A class with a body, after its metaclass and its bases have heard of it."""
     made = metaclasses.apply(machine, cls, keywords)
     if made == cls:
-        _init_subclass(machine, frame, keywords, cls)
-    return decorate(machine, frame, decorators, made)
+        _init_subclass(machine, keywords, cls)
+    return made
 
 
 def _bases(machine: Interpreter, frame: Frame, node: cst.ClassDef) -> tuple[Value, ...]:
@@ -335,66 +340,110 @@ def _run_body(machine: Interpreter, frame: Frame, node: cst.ClassDef, cls: Class
         _tell_name(machine, cls, name, value)
 
 
-def _init_subclass(machine: Interpreter, frame: Frame, keywords: dict[str, Value], cls: ClassValue) -> None:
+def _init_subclass(machine: Interpreter, keywords: Mapping[str, Value], cls: ClassValue) -> None:
     """Calls `__init_subclass__` of a base written in source."""
     hook = classes.class_attribute(machine, cls, "__init_subclass__", cls)
     if not isinstance(hook, ClassMethod) or not isinstance(hook.function, FunctionValue):
         return
     try:
-        machine.invoke(hook.function, Arguments("__init_subclass__", (cls,), keywords, frame.location()))
+        machine.invoke(hook.function, Arguments("__init_subclass__", (cls,), keywords, machine.where))
     except Raised as raised:
         machine.problem(f"__init_subclass__ of {cls.name} raises {raised}")
 
 
 def class_namespace_entry(machine: Interpreter, cls: ClassValue, item: ClassObject, name: str) -> Value | None:
     """A name of a class body, by executing the statements that bind it or change it."""
-    key = (cls.address.index, name)
     definition = item.definition
     assert definition is not None
     source = machine.finder.source(definition.module)
+    key = (cls.address.index, "" if definition.is_ordered else name)
     if source is None or key in machine.class_running:
         return None
     machine.class_running.add(key)
-    since = machine.base.next_index
     try:
         with machine.at_module_level():
-            value = _run_class_entry(machine, source, cls, item, name)
+            environment = machine.state.allocate(EnvironmentObject(parent=item.closure))
+            frame = Frame(source.name, definition.parsed, environment, class_scope=cls)
+            if definition.is_ordered:
+                return _fill_class(machine, source, frame, item).get(name)
+            since = machine.base.next_index
+            value = _run_class_entry(machine, source, frame, definition.statements[name], name)
     finally:
         machine.class_running.discard(key)
+    return None if value is None else _keep(machine, cls, definition, name, value, since)
+
+
+def _keep(
+    machine: Interpreter, cls: ClassValue, definition: ClassDefinition, name: str, value: Value, since: int
+) -> Value:
+    """Puts what a name of the body was given into the class."""
     if isinstance(value, Address):
         registries.claim(machine, (definition.module, definition.qualname.partition(".")[0]), since, name)
-    if value is not None:
-        value = enumerations.as_member(machine, cls, name, value)
-        for target in (machine.state.read(cls.address), machine.base.objects.get(cls.address.index)):
-            if isinstance(target, ClassObject):
-                # Filling in what was there all along is no change of state.
-                target.namespace.setdefault(name, value)
+    value = enumerations.as_member(machine, cls, name, value)
+    for target in (machine.state.read(cls.address), machine.base.objects.get(cls.address.index)):
+        if isinstance(target, ClassObject):
+            # Filling in what was there all along is no change of state.
+            target.namespace.setdefault(name, value)
     return value
+
+
+def _fill_class(machine: Interpreter, source: SourceModule, frame: Frame, item: ClassObject) -> dict[str, Value]:
+    """All names of a class body, whose statements are executed in their order."""
+    cls, definition = frame.class_scope, item.definition
+    assert cls is not None
+    assert definition is not None
+    assert definition.entry is not None
+    found: dict[str, Value] = {}
+    places: dict[str, int] = {}
+    for statement in definition.entry.body:
+        since = machine.base.next_index
+        for name in statement.names or ("",):
+            value = _run_class_statement(machine, source, frame, statement, name)
+            if value is not None and name:
+                found[name] = value
+                places[name] = since
+            if statement.kind != "import":
+                break
+        made = machine.state.read(frame.environment)
+        assert isinstance(made, EnvironmentObject)
+        for name in statement.names:
+            if name in made.names:
+                found[name] = made.names[name]
+                places[name] = since
+    for name, value in found.items():
+        _tell_name(machine, cls, name, value)
+    return {name: _keep(machine, cls, definition, name, value, places[name]) for name, value in found.items()}
 
 
 def _run_class_entry(
-    machine: Interpreter, source: SourceModule, cls: ClassValue, item: ClassObject, name: str
+    machine: Interpreter, source: SourceModule, frame: Frame, body: list[Statement], name: str
 ) -> Value | None:
-    assert item.definition is not None
-    environment = machine.state.allocate(EnvironmentObject(parent=item.closure))
-    frame = Frame(source.name, item.definition.parsed, environment, class_scope=cls)
     value: Value | None = None
-    for statement in item.definition.statements[name]:
-        if name not in statement.names and not isinstance(value, Address):
-            continue
-        if statement.definition is not None and statement.definition.kind == "class":
-            value = _class_from_index(machine, source, statement.definition, cls)
-            machine.state.change(environment, EnvironmentObject).names[name] = value
-        elif statement.kind == "import":
-            for imported in statement.imports:
-                if imported.name == name:
-                    module = source.absolute(imported.module, imported.level)
-                    value = names.import_value(machine, module, imported)
-        else:
-            value = statements.run_class_statement(machine, source, statement, frame).get(name, value)
-    if value is not None:
-        _tell_name(machine, cls, name, value)
+    for statement in body:
+        if name in statement.names or isinstance(value, Address):
+            given = _run_class_statement(machine, source, frame, statement, name)
+            value = value if given is None else given
+    if value is not None and frame.class_scope is not None:
+        _tell_name(machine, frame.class_scope, name, value)
     return value
+
+
+def _run_class_statement(
+    machine: Interpreter, source: SourceModule, frame: Frame, statement: Statement, name: str
+) -> Value | None:
+    """What a name is after a statement of a class body; None where the statement does not say."""
+    if statement.definition is not None and statement.definition.kind == "class":
+        value = _class_from_index(machine, source, statement.definition, frame.class_scope)
+        machine.state.change(frame.environment, EnvironmentObject).names[name] = value
+        return value
+    if statement.kind != "import":
+        return statements.run_class_statement(machine, source, statement, frame).get(name)
+    given: Value | None = None
+    for imported in statement.imports:
+        if imported.name == name:
+            given = names.import_value(machine, source.absolute(imported.module, imported.level), imported)
+            machine.state.change(frame.environment, EnvironmentObject).names[name] = given
+    return given
 
 
 def _tell_name(machine: Interpreter, cls: ClassValue, name: str, value: Value) -> None:

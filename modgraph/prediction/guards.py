@@ -68,6 +68,12 @@ def may_fail(machine: Interpreter, name: str) -> None:
         doubt.latest = here.fork()
 
 
+def may_refuse(machine: Interpreter, name: str) -> None:
+    """The same of what only some numbers or lengths make fail; torch's own code asks for none of them."""
+    if machine.frames and machine.frames[-1].module.partition(".")[0] != "torch":
+        may_fail(machine, name)
+
+
 def _raised(machine: Interpreter, state: State, name: str) -> Raised:
     if name in (OPERATION, CALL):
         return Raised(Unknown(f"what {name} on something unknown raises", machine.where), name, "...", machine.where)

@@ -35,7 +35,9 @@ def iterate(machine: Interpreter, value: Value) -> list[Value] | Unknown:
     """
     if isinstance(value, TupleValue):
         return list(value.items)
-    if isinstance(value, (Unknown, Choice)):
+    if isinstance(value, Choice):
+        return _of_one(machine, value)
+    if isinstance(value, Unknown):
         return machine.unknown("which iterable it is is not known", value)
     if isinstance(value, Constant):
         return _constant(machine, value)
@@ -56,6 +58,28 @@ def iterate(machine: Interpreter, value: Value) -> list[Value] | Unknown:
         if own and isinstance(item, (ListObject, DictObject, SetObject)):
             return items_of(machine, item)
     return _by_method(machine, value)
+
+
+_ITERABLE = (ListObject, DictObject, SetObject, IteratorObject)
+
+
+def _of_one(machine: Interpreter, value: Choice) -> list[Value] | Unknown:
+    """What one of several iterables gives, which of them is not known."""
+    why = machine.unknown("which iterable it is is not known", value)
+    found: list[list[Value]] = []
+    for each in value.alternatives:
+        item = machine.state.read(each) if isinstance(each, Address) else None
+        if not isinstance(each, TupleValue) and not isinstance(
+            item, (ListObject, DictObject, SetObject, IteratorObject)
+        ):
+            return why
+        items = iterate(machine, each)
+        if isinstance(items, Unknown):
+            return possible.either_of(why, [items, *(one for some in found for one in some)])
+        found.append(items)
+    if len({len(items) for items in found}) == 1:
+        return [machine.choice(items, value.reason) for items in zip(*found, strict=True)]
+    return possible.read(machine, why, [one for some in found for one in some])
 
 
 def _member(machine: Interpreter, value: EnumMember) -> list[Value] | Unknown:

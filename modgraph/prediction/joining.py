@@ -1,8 +1,7 @@
 """Two states into one: where paths meet after a branch, a loop, a `try`.
 
 What both agree on stays known; what differs becomes a Choice or an Unknown at its place; what only one has is an
-Unknown marked `optional`. `widen` is for a loop body of unknown count: whatever one pass changes, any number of passes
-may have changed, so what grew is open.
+Unknown marked `optional`. Modules of one class that were built on both paths become one, in which what differs is open.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from operator import is_not
 from typing import TypeVar
 
 from modgraph.graph.model import SourceLocation
-from modgraph.prediction import partial_texts, possible
+from modgraph.prediction import fusing, partial_texts, possible
 from modgraph.prediction.likeness import isomorphic
 from modgraph.prediction.limits import MAX_ALTERNATIVES
 from modgraph.prediction.objects import (
@@ -28,12 +27,13 @@ from modgraph.prediction.objects import (
     ListObject,
     ModuleObject,
     SetObject,
+    Sizes,
     TensorObject,
 )
 from modgraph.prediction.orders import common_start, contradicting, merged_order
 from modgraph.prediction.state import State
 from modgraph.prediction.unordered import MIXED
-from modgraph.prediction.values import OPEN, TRUE, Address, Choice, TupleValue, Unknown, Value
+from modgraph.prediction.values import NONE, TRUE, Address, Choice, TupleValue, Unknown, Value
 
 KeyType = TypeVar("KeyType")
 
@@ -57,8 +57,18 @@ def choice_of(values: Iterable[Value], reason: str, where: SourceLocation | None
 
 def join(first: State, second: State, reason: str, where: SourceLocation | None, since: int) -> State:
     """`first`, changed into what holds on either path. Objects from address `since` on were made on one path only."""
-    _Joiner(first, second, reason, where, since).run()
+    Joiner(first, second, reason, where, since).run()
     return first
+
+
+def join_results(
+    first: State, mine: Value, second: State, other: Value, reason: str, where: SourceLocation | None, since: int
+) -> Value:
+    """`join` of two paths, and one of the values that they gave."""
+    joiner = Joiner(first, second, reason, where, since)
+    joiner.results = (mine, other)
+    joiner.run()
+    return joiner.results[0]
 
 
 def join_later(
@@ -66,28 +76,27 @@ def join_later(
 ) -> None:
     """Changes `first` into what holds there or in `later`, where only these objects may be others than in a state that
     `first` already allows for."""
-    _Joiner(first, later, reason, where, since).run(changed)
+    Joiner(first, later, reason, where, since).run(changed)
 
 
-def widen(
-    before: State,
-    after: State,
-    reason: str,
-    where: SourceLocation | None,
-    since: int,
-    *,
-    keeps_names: bool = False,
-    turn: int | None = None,
-) -> bool:
-    """Changes `before` into what holds after any number of passes, one of which leads to `after`; False if nothing
-    had to change. With `keeps_names`, what a module has registered since may be there, but nothing else of its kind.
-    Objects from address `turn` on are this pass's own, for which those of the first stand."""
-    widener = _Widener(before, after, reason, where, since)
-    widener.keeps_names, widener.turn = keeps_names, turn
-    return widener.run()
+def description(state: State, choice: Choice) -> HeapObject | None:
+    """What the modules, or the tensors, that a choice is of have in common, as one of that class; None where they are
+    of several classes, or something else."""
+    if not all(type(each) is Address for each in choice.alternatives):
+        return None
+    found = [state.read(each) for each in choice.alternatives if type(each) is Address]
+    described = found[0].copy()
+    if not isinstance(described, (ModuleObject, TensorObject)):
+        return None
+    joiner = Joiner(state, state, choice.reason, choice.where, state.base.next_index)
+    for each in found[1:]:
+        if not fusing.are_one_kind(described, each):
+            return None
+        fusing.merge(joiner, described, each)
+    return described
 
 
-class _Joiner:
+class Joiner:
     """One join; remembers which objects of the second state stand for which of the first."""
 
     growth_is_open = False
@@ -101,6 +110,11 @@ class _Joiner:
         self.twins: dict[int, int] = {}
         self.originals: dict[int, int] = {}
         """The other way round: one object of the first state stands for one of the second."""
+        self.adopted: set[int] = set()
+        """Objects of the second state alone that are in the joined one already."""
+        self.fused_depth = 0
+        self.results: tuple[Value, Value] = (NONE, NONE)
+        """What the two paths gave; the first becomes what is known of either."""
         self.changed = False
 
     def run(self, parted: Iterable[int] | None = None) -> bool:
@@ -120,6 +134,7 @@ class _Joiner:
             if mine is None:
                 other.owner = None
                 first.objects[index] = other
+                self.adopted.add(index)
                 continue
             merged = mine.copy()
             merged.owner = self.first.token
@@ -131,6 +146,13 @@ class _Joiner:
             self.changed = self.changed or before
         if self.first.globals != self.second.globals:
             self.first.globals = self.names_of_modules(self.first.globals, self.second.globals)
+        given, further = self.results
+        if given != further and type(given) is type(further) and _is_made(given):
+            self.results = (self.value(given, further), NONE)
+        elif given != further:
+            self.results = (choice_of((given, fusing.renamed(self, further)), self.reason, self.where), NONE)
+        if self.twins and not self.growth_is_open:
+            fusing.rename(self, parted)
         common = common_start(self.first.problems, self.second.problems)
         known = set(self.first.problems[common:])
         self.first.problems.extend(problem for problem in self.second.problems[common:] if problem not in known)
@@ -179,13 +201,20 @@ class _Joiner:
         """Both were made after the paths parted, and hold the same: then either stands for both."""
         if self.twins.get(other.index) == mine.index:
             return True
-        if mine.index < self.since or other.index < self.since:
+        if mine.index < self.since or other.index < self.since or not self.made_apart(mine.index, other.index):
             return False
         twins, originals = dict(self.twins), dict(self.originals)
-        if isomorphic(self.first, mine, self.second, other, twins, originals, self.since):
+        if isomorphic(self.first, mine, self.second, other, twins, originals, self.since, self.made_apart):
             self.twins, self.originals = twins, originals
             return True
-        return False
+        return not self.growth_is_open and fusing.fuse(self, mine, other)
+
+    def made_apart(self, mine: int, other: int) -> bool:
+        """Each of the two is there on its own path only: an earlier turn of a loop, or a module, may have made one."""
+        base = self.first.base.objects
+        if mine in base or other in base or self.second.get(mine) is not None:
+            return False
+        return other in self.adopted or self.first.get(other) is None
 
     def mapping(
         self, mine: dict[KeyType, Value], other: dict[KeyType, Value], optional: bool = True
@@ -283,58 +312,18 @@ class _Joiner:
         return self.unknown()
 
 
-class _Widener(_Joiner):
-    growth_is_open = True
-    keeps_names = False
-    turn: int | None = None
-
-    def differing(self, mine: Value, other: Value) -> Value:
-        return self.unknown(of=(mine, other))
-
-    def objects_of(self, values: Iterable[Value]) -> frozenset[int]:
-        """Without those that a later turn has made: the first turn's stand for them."""
-        found = possible.objects_of(values)
-        turn = self.turn
-        return frozenset(index for index in found if index < turn) if found and turn is not None else found
-
-    def made(self, other: Unknown) -> Unknown:
-        return replace(other, may_be=self.objects_of((other,))) if other.may_be else other
-
-    def gone(self, value: Value) -> Value:
-        """An entry that a turn has removed: it is not there any more, or not yet."""
-        if isinstance(value, Unknown) and value.optional:
-            return value
-        self.changed = True
-        return self.single(value)
-
-    def registered(self, mine: dict[str, Value], other: dict[str, Value]) -> dict[str, Value]:
-        merged = {
-            key: self.value(value, other[key]) if key in other else self.gone(value) for key, value in mine.items()
-        }
-        if other.keys() <= mine.keys():
-            pass
-        elif self.keeps_names:
-            self.changed = True
-            order = merged_order(list(mine), list(other))
-            merged = {key: merged[key] if key in merged else self.single(other[key]) for key in order}
-        elif not isinstance(further := merged.get(OPEN), Unknown) or further.text is not None:
-            self.changed = True
-            kept = self.unknown(optional=True)
-            unsure = {each for each in merged.values() if isinstance(each, Unknown) and possible.nowhere(each) == kept}
-            merged = {OPEN if value in unsure else key: value for key, value in merged.items()}
-            merged[OPEN] = self.unknown(of=[*unsure, *(each for key, each in other.items() if key not in mine)])
-        for key in contradicting(list(mine), list(other)):
-            merged[key] = self.gone(merged[key])
-        return merged
+def _is_made(value: Value) -> bool:
+    """An object, or a tuple that holds some."""
+    return type(value) is Address or (type(value) is TupleValue and bool(possible.objects_of(value.items)))
 
 
-def _merge_list(joiner: _Joiner, mine: ListObject, other: ListObject) -> None:
+def _merge_list(joiner: Joiner, mine: ListObject, other: ListObject) -> None:
     mine.items, grown = joiner.sequence(mine.items, other.items)
     mine.open = joiner.open(joiner.open(mine.open, other.open), grown)
     mine.attributes = joiner.mapping(mine.attributes, other.attributes)
 
 
-def _merge_iterator(joiner: _Joiner, mine: IteratorObject, other: IteratorObject) -> None:
+def _merge_iterator(joiner: Joiner, mine: IteratorObject, other: IteratorObject) -> None:
     if (mine.source, mine.taken) != (other.source, other.taken):
         joiner.changed = joiner.changed or mine.taken != STALE
         mine.source, mine.taken = mine.source or other.source, STALE
@@ -349,7 +338,7 @@ def _merge_iterator(joiner: _Joiner, mine: IteratorObject, other: IteratorObject
     mine.open = joiner.open(mine.open, other.open or grown)
 
 
-def _merge_dict(joiner: _Joiner, mine: DictObject, other: DictObject) -> None:
+def _merge_dict(joiner: Joiner, mine: DictObject, other: DictObject) -> None:
     keys = list(mine.entries)
     if joiner.growth_is_open and mine.entries.keys() != other.entries.keys():
         parted = [*mine.entries.values(), *other.entries.values()]
@@ -366,7 +355,7 @@ def _merge_dict(joiner: _Joiner, mine: DictObject, other: DictObject) -> None:
         mine.attributes[MIXED] = TRUE
 
 
-def _merge_set(joiner: _Joiner, mine: SetObject, other: SetObject) -> None:
+def _merge_set(joiner: Joiner, mine: SetObject, other: SetObject) -> None:
     if mine.items.keys() != other.items.keys():
         joiner.changed = True
         why = joiner.unknown(of=[*mine.items, *other.items])
@@ -375,14 +364,14 @@ def _merge_set(joiner: _Joiner, mine: SetObject, other: SetObject) -> None:
     mine.open = joiner.open(mine.open, other.open)
 
 
-def _merge_instance(joiner: _Joiner, mine: InstanceObject, other: InstanceObject) -> None:
+def _merge_instance(joiner: Joiner, mine: InstanceObject, other: InstanceObject) -> None:
     mine.cls = joiner.cls(mine.cls, other.cls)
     _merge_attributes(joiner, mine, other)
     mine.open = joiner.open(mine.open, other.open)
 
 
 def _merge_attributes(
-    joiner: _Joiner, mine: InstanceObject | ModuleObject, other: InstanceObject | ModuleObject
+    joiner: Joiner, mine: InstanceObject | ModuleObject, other: InstanceObject | ModuleObject
 ) -> None:
     names = list(mine.attributes)
     mine.attributes = joiner.mapping(mine.attributes, other.attributes)
@@ -390,15 +379,12 @@ def _merge_attributes(
     mine.shuffled = mine.shuffled or joiner.open(None, shuffled)
 
 
-def _merge_module(joiner: _Joiner, mine: ModuleObject, other: ModuleObject) -> None:
+def _merge_module(joiner: Joiner, mine: ModuleObject, other: ModuleObject) -> None:
     mine.cls = joiner.cls(mine.cls, other.cls)
     _merge_attributes(joiner, mine, other)
-    store: Callable[[dict[str, Value], dict[str, Value]], dict[str, Value]] = joiner.store
-    if isinstance(joiner, _Widener):
-        store = joiner.registered
-    mine.modules = store(mine.modules, other.modules)
-    mine.parameters = store(mine.parameters, other.parameters)
-    mine.buffers = store(mine.buffers, other.buffers)
+    mine.modules = joiner.store(mine.modules, other.modules)
+    mine.parameters = joiner.store(mine.parameters, other.parameters)
+    mine.buffers = joiner.store(mine.buffers, other.buffers)
     for name in {**mine.non_persistent, **other.non_persistent} if mine.non_persistent != other.non_persistent else ():
         if mine.non_persistent.get(name, False) != other.non_persistent.get(name, False):
             mine.non_persistent[name] = None
@@ -406,14 +392,15 @@ def _merge_module(joiner: _Joiner, mine: ModuleObject, other: ModuleObject) -> N
     mine.initialised = mine.initialised or other.initialised
 
 
-def _merge_tensor(joiner: _Joiner, mine: TensorObject, other: TensorObject) -> None:
+def _merge_tensor(joiner: Joiner, mine: TensorObject, other: TensorObject) -> None:
     if mine.shape is None or other.shape is None or len(mine.shape) != len(other.shape):
         joiner.changed = joiner.changed or mine.shape != other.shape
         mine.shape = None
     else:
         shape = tuple(a if a == b else None for a, b in zip(mine.shape, other.shape, strict=True))
-        joiner.changed = joiner.changed or shape != mine.shape
-        mine.shape = shape
+        if shape != mine.shape:
+            joiner.changed = True
+            mine.shape = Sizes(shape, joiner.unknown())
     if mine.elements != other.elements:
         joiner.changed = joiner.changed or mine.elements is not None
         mine.elements = None
@@ -428,14 +415,14 @@ def _merge_tensor(joiner: _Joiner, mine: TensorObject, other: TensorObject) -> N
         mine.lazy = True
 
 
-def _merge_environment(joiner: _Joiner, mine: EnvironmentObject, other: EnvironmentObject) -> None:
+def _merge_environment(joiner: Joiner, mine: EnvironmentObject, other: EnvironmentObject) -> None:
     # A name that only one path bound: on the other its use would raise, so wherever it is used it has that value.
     some = frozenset(mine.names.keys() ^ other.names.keys())
     mine.names = joiner.mapping(mine.names, other.names, optional=False)
     mine.unsure |= other.unsure | some
 
 
-_MERGERS: dict[type[HeapObject], Callable[[_Joiner, HeapObject, HeapObject], None]] = {
+_MERGERS: dict[type[HeapObject], Callable[[Joiner, HeapObject, HeapObject], None]] = {
     ListObject: _merge_list,  # type: ignore[dict-item]
     IteratorObject: _merge_iterator,  # type: ignore[dict-item]
     DictObject: _merge_dict,  # type: ignore[dict-item]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from modgraph.prediction import possible
 from modgraph.prediction.limits import MAX_COMPARED_OBJECTS
 from modgraph.prediction.objects import (
@@ -28,6 +30,7 @@ def isomorphic(
     twins: dict[int, int],
     originals: dict[int, int],
     since: int,
+    made_apart: Callable[[int, int], bool],
 ) -> bool:
     """The objects reachable from both addresses, made since, correspond one to one and hold the same."""
     pending = [(mine, other)]
@@ -41,7 +44,7 @@ def isomorphic(
             if twins[b.index] != a.index:
                 return False
             continue
-        if originals.setdefault(a.index, b.index) != b.index:
+        if originals.setdefault(a.index, b.index) != b.index or (a != b and not made_apart(a.index, b.index)):
             return False
         twins[b.index] = a.index
         if len(twins) > MAX_COMPARED_OBJECTS:

@@ -84,6 +84,9 @@ MAX_WIDENINGS = 24
 MAX_COMPARED_OBJECTS = 2_000
 """Heap objects looked at to decide whether two branches have built the same thing."""
 
+MAX_FUSED_DEPTH = 40
+"""Modules inside each other that two branches have built with other arguments, and that are still taken for one."""
+
 MAX_REMEMBERED_OBJECTS = 5_000
 """Heap objects of one construction that is kept to be repeated."""
 

@@ -34,7 +34,7 @@ from modgraph.prediction import (
 from modgraph.prediction.definitions import FunctionDefinition
 from modgraph.prediction.frames import Frame, LimitError, Outcome, place_outside_torch
 from modgraph.prediction.import_order import Imported
-from modgraph.prediction.joining import choice_of, join
+from modgraph.prediction.joining import choice_of, join_results
 from modgraph.prediction.knowledge import registry
 from modgraph.prediction.knowledge.registry import Arguments, Raised
 from modgraph.prediction.limits import MAX_COPIED_OBJECTS, MAX_MADE_ITEMS, MAX_MODULE_STEPS, MAX_SECONDS, MAX_STEPS
@@ -304,6 +304,10 @@ class Interpreter:
         """What is done here, with something unknown, may raise."""
         guards.may_fail(self, name)
 
+    def may_refuse(self, name: str) -> None:
+        """What is done here raises for some of the values that it may be given."""
+        guards.may_refuse(self, name)
+
     def settle(
         self,
         results: list[tuple[Value, State]],
@@ -320,24 +324,8 @@ class Interpreter:
             self.guards[-1].extend(raised)
         value, self.state = results[0]
         for other, state in results[1:]:
-            if isinstance(value, Address) and isinstance(other, Address) and value != other:
-                value = self._joined_address(value, other, state, reason, where, since)
-                continue
-            join(self.state, state, reason, where, since)
-            value = choice_of((value, other), reason, where)
+            value = join_results(self.state, value, state, other, reason, where, since)
         return value
-
-    def _joined_address(
-        self, value: Address, other: Address, state: State, reason: str, where: SourceLocation | None, since: int
-    ) -> Value:
-        """Joins, and lets the two addresses be one where they hold the same."""
-        mine = self.state.allocate(EnvironmentObject({"value": value}))
-        state.objects[mine.index] = EnvironmentObject({"value": other})
-        join(self.state, state, reason, where, since)
-        kept = self.state.read(mine)
-        assert isinstance(kept, EnvironmentObject)
-        del self.state.objects[mine.index]
-        return kept.names["value"]
 
     def distribute(self, value: Choice, function: Callable[[Value], Value]) -> Value:
         """`function` of each alternative, on paths of its own."""

@@ -79,9 +79,13 @@ def apply(machine: Interpreter, cls: ClassValue, keywords: Mapping[str, Value]) 
         starter = _own(machine, meta, "__init__")
         if starter is not None and isinstance(made, ClassValue):
             machine.call(starter, (made, *given), keywords)
-        return cls if isinstance(made, Unknown) else made
+        if isinstance(made, Unknown):
+            machine.unfollowed += 1
+            return cls
+        return made
     except Raised as raised:
         machine.state = before
+        machine.unfollowed += 1
         machine.problem(f"the metaclass of {cls.name} raises {raised}")
         return cls
     finally:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from modgraph.graph.model import SourceLocation
 from modgraph.prediction.values import (
     Address,
+    Choice,
     ClassValue,
     Constant,
     KnownClass,
@@ -263,6 +264,17 @@ class ModuleObject(HeapObject):
         yield from self.attributes.values()
 
 
+class Sizes(tuple[int | None, ...]):
+    """A shape in which a size is not known, with the reason."""
+
+    why: Unknown | Choice | None
+
+    def __new__(cls, sizes: tuple[int | None, ...], why: Unknown | Choice | None) -> Sizes:
+        made = super().__new__(cls, sizes)
+        made.why = why
+        return made
+
+
 LEAF = "<leaf>"
 """Attribute of a tensor that was itself asked to need a gradient, not because of what it is computed from."""
 
@@ -292,6 +304,8 @@ class TensorObject(HeapObject):
     """What was set on it by name (`p._no_weight_decay = True`)."""
     where: SourceLocation | None = None
     """The statement that registered it first."""
+    unsized: Unknown | Choice | None = None
+    """What `shape` depends on where it is None."""
 
     def copy(self) -> TensorObject:
         return TensorObject(
@@ -307,6 +321,7 @@ class TensorObject(HeapObject):
             self.cls,
             dict(self.attributes),
             self.where,
+            self.unsized,
         )
 
     def references(self) -> Iterator[Value]:

@@ -143,9 +143,26 @@ def _unknown_result(machine: Interpreter, symbol: str, left: Value, right: Value
     """Only sums and multiples can be lists of modules; of numbers, and with any other operator, it is a number."""
     numbers = [side.value for side in (left, right) if isinstance(side, Constant)]
     wanted = {"+": (int, float), "*": (float,)}.get(symbol, ())
+    failure = _failure(symbol, left, right)
+    if failure is not None:
+        machine.may_refuse(failure)
+    if symbol == "*" and any(type(n) is str for n in numbers):
+        return replace(number_unknown(machine, "an operand is not known", left, right), text=(("", ""),))
     if symbol in ("-", "/", "//", "%", "**", "<<", ">>", "^", "@") or any(type(n) in wanted for n in numbers):
         return number_unknown(machine, "an operand is not known", left, right)
     return machine.unknown("an operand is not known", left, right)
+
+
+def _failure(symbol: str, left: Value, right: Value) -> str | None:
+    """What the operator raises for some numbers, though not for all."""
+    if symbol in ("/", "//", "%") and isinstance(right, Unknown):
+        return "ZeroDivisionError"
+    if symbol in ("<<", ">>") and isinstance(right, Unknown):
+        return "ValueError"
+    if symbol == "**" and not (isinstance(left, Constant) and left.value):
+        negative = not isinstance(right, Constant) or (type(right.value) in (int, float) and right.value < 0)
+        return "ZeroDivisionError" if negative else None
+    return None
 
 
 def in_place(machine: Interpreter, symbol: str, left: Value, right: Value) -> Value:

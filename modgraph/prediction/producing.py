@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 from modgraph.prediction import iteration, unordered
 from modgraph.prediction.doubtful import Rest, rest_of
 from modgraph.prediction.frames import EnoughError, Frame
-from modgraph.prediction.joining import widen
 from modgraph.prediction.knowledge.registry import Machine, Raised
 from modgraph.prediction.limits import MAX_CALL_DEPTH, MAX_LOOP_ITERATIONS, MAX_YIELDED, TOO_DEEP
 from modgraph.prediction.objects import (
@@ -30,6 +29,7 @@ from modgraph.prediction.objects import (
 )
 from modgraph.prediction.state import State
 from modgraph.prediction.values import NONE, Address, KnownClass, Unknown, Value
+from modgraph.prediction.widening import widen
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
@@ -332,8 +332,6 @@ def _left(machine: Machine, iterator: Address, by_demand: bool, whole: bool) -> 
 def _places(machine: Machine, address: Address) -> Walk:
     held = machine.state.read(address)
     assert isinstance(held, ListObject)
-    if held.open is not None:
-        return held.open
     place = 0
     while True:
         held = machine.state.read(address)

@@ -211,7 +211,8 @@ def type_(arguments: Arguments, machine: Machine) -> Value:
     given = {key.value: value for key, value in entries.entries.items() if isinstance(key, Constant)}
     interpreter = _interpreter(machine)
     module = interpreter.frames[-1].module if interpreter.frames else ""
-    return functions.make_class(interpreter, f"{module}.{name.value}", bases.items, None, None, given)
+    cls = functions.make_class(interpreter, f"{module}.{name.value}", bases.items, None, None, given)
+    return functions.finished(interpreter, cls, arguments.keywords)
 
 
 @models("builtins.vars")

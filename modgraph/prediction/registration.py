@@ -147,7 +147,7 @@ def _assign_plain(machine: Machine, address: Address, name: str, value: Value, k
         return
     if kind == "unknown" and module.initialised and not _is_size_of_a_layer(machine, name):
         module.attributes.pop(name, None)
-        module.modules[name] = replace(machine.unknown("it may be a module", value), optional=True)
+        module.modules[name] = replace(machine.unknown("it may be a module", value), optional=True, where=machine.where)
     else:
         module.attributes[name] = value
 

@@ -162,7 +162,7 @@ def _replay(machine: Interpreter, effect: Effect, registry: Registry) -> None:
     failed = isinstance(value, Unknown) and not value.inert
     line = effect.statement.first_line
     failed = failed or (effect.source.name, line) in base.unfollowed
-    if failed or effect.hidden or machine.unfollowed != unfollowed:
+    if failed or machine.unfollowed != unfollowed:
         why = Unknown(f"what {effect.source.file}, line {line}, registers is not known")
         base.unfollowed[(effect.source.name, line)] = why
         registry.lost = registry.lost or why

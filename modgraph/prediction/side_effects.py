@@ -25,14 +25,15 @@ _METACLASSES = frozenset({"type", "ABCMeta", "EnumMeta", "EnumType"})
 _WHEN_DERIVED = frozenset({"__init_subclass__", "__new__", "__init__", "__prepare__"})
 
 
+_CLASS_MAKERS = frozenset({"type", "new_class", "make_dataclass"})
+
+
 @dataclass(frozen=True)
 class Effect:
     """A statement of a module that may change the object."""
 
     source: SourceModule
     statement: Statement
-    hidden: bool = False
-    """By a metaclass, which is not interpreted."""
 
 
 @dataclass
@@ -228,9 +229,21 @@ def _changes(tree: ast.AST, words: _Words) -> bool:
             return True
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) and node.attr in words.callables:
             return True
-        if _changes_object(node, words):
+        if _changes_object(node, words) or _derives(node, words):
             return True
     return False
+
+
+def _derives(node: ast.AST, words: _Words) -> bool:
+    """A class is made by a call, `type(name, (Base,), {...})`, of a base that hears of it."""
+    if not isinstance(node, ast.Call):
+        return False
+    called = _chain(node.func)
+    if called & words.metaclasses or not called & _CLASS_MAKERS:
+        return bool(called & words.metaclasses)
+    hears = words.bases | words.metaclasses
+    given = (inner for argument in node.args for inner in walk(argument))
+    return any(_chain(inner) & hears for inner in given if isinstance(inner, (ast.Name, ast.Attribute)))
 
 
 def _changes_object(node: ast.AST, words: _Words, passed: bool = True) -> bool:
@@ -321,9 +334,7 @@ def _of_class(source: SourceModule, statement: Statement, words: _Words) -> Effe
         if isinstance(node, ast.ClassDef):
             parts = {part for base in node.bases for part in _chain(base)}
             keywords = {part for keyword in node.keywords for part in _chain(keyword.value)}
-            if parts & words.metaclasses or keywords & words.metaclasses:
-                return Effect(source, statement, hidden=True)
-            if parts & (words.bases | words.callables):
+            if parts & (words.bases | words.callables | words.metaclasses) or keywords & words.metaclasses:
                 return Effect(source, statement)
     return _of_definition(source, statement, words)
 

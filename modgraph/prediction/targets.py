@@ -49,6 +49,8 @@ def unpack(machine: Interpreter, frame: Frame, elements: Sequence[cst.BaseElemen
     found = machine.iterate(value)
     starred = [position for position, element in enumerate(elements) if isinstance(element, cst.StarredElement)]
     if isinstance(found, Unknown):
+        if not isinstance(value, Unknown):
+            machine.may_refuse("ValueError")
         for element in elements:
             single: Value = found
             if isinstance(element, cst.StarredElement):

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 from modgraph.errors import TargetError
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.model import BufferInfo, Graph, ModelInfo, ModuleNode, ParameterInfo, Problem, SourceLocation
-from modgraph.prediction.argument_literals import arguments_of
+from modgraph.prediction.argument_literals import arguments_of, unknown_arguments
 from modgraph.prediction.frames import LimitError
 from modgraph.prediction.held import HeldModules
+from modgraph.prediction.joining import description
 from modgraph.prediction.knowledge.registry import Raised
 from modgraph.prediction.knowledge.state_dicts import saves_its_own
 from modgraph.prediction.limits import MAX_NODES
@@ -77,8 +78,8 @@ class _Entry:
     path: str
     registered: bool
     parent: str | None
-    above: tuple[Address, ...] = ()
-    """Modules between the first alias and here; one of them below itself ends the walk."""
+    above: tuple[Value, ...] = ()
+    """Modules between the first alias and here, and choices of modules; one of them below itself ends the walk."""
 
 
 @dataclass
@@ -99,6 +100,8 @@ class _Tree:
         self.taken: set[str] = set()
         self.unregistered: set[str] = set()
         self.n_aliases = 0
+        self.has_choices = False
+        """Of the registered tree: some modules may stand in it at another place too."""
         self.told: set[Problem] = set()
 
     def grow(self, root: Value) -> None:
@@ -128,6 +131,13 @@ class _Tree:
                 self._add_open(entry)
                 continue
             entry.path = self._unique(entry.path)
+            if isinstance(entry.value, Choice) and isinstance(
+                either := description(self.state, entry.value), ModuleObject
+            ):
+                self._add_either(entry, either)
+                if entry.value not in entry.above:
+                    pending.extend(reversed(list(self._children(either, entry.path, (*entry.above, entry.value)))))
+                continue
             module = self.state.find(entry.value, ModuleObject)
             if module is None or not isinstance(entry.value, Address):
                 self._add_unknown(entry)
@@ -149,7 +159,7 @@ class _Tree:
             pending.extend(reversed(list(self._children(module, entry.path, above))))
         return added
 
-    def _children(self, module: ModuleObject, path: str, above: tuple[Address, ...]) -> Iterator[_Entry]:
+    def _children(self, module: ModuleObject, path: str, above: tuple[Value, ...]) -> Iterator[_Entry]:
         for name, child in module.modules.items():
             yield _Entry(child, f"{path}.{name}" if path else name, True, path, above)
 
@@ -182,6 +192,7 @@ class _Tree:
             parameters=tuple(self._parameters(module, entry.path)),
             buffers=tuple(self._buffers(module, entry.path)),
             arguments=arguments_of(self.prediction.machine, module),
+            unknown_arguments=unknown_arguments(self.prediction.machine, module),
             source=_place_for_all(module.where),
             own_state_dict=self._saves_its_own(module),
         )
@@ -193,6 +204,15 @@ class _Tree:
                 f"the class of {_shown(entry.path)} is not known: {module.cls.reason}", entry.path, module.cls
             )
         self._add_tensor_problems(node, module)
+
+    def _add_either(self, entry: _Entry, module: ModuleObject) -> None:
+        """One of several modules of one class, which of them is not known."""
+        assert isinstance(entry.value, Choice)
+        self.has_choices = self.has_choices or entry.registered
+        self._add_module(entry, module, None)
+        count = len(entry.value.alternatives)
+        what = f"{_shown(entry.path)} is one of {count} {self._alternatives(entry.value)}"
+        self._problem(f"{what}: {entry.value.reason}", entry.path, entry.value)
 
     def _saves_its_own(self, module: ModuleObject) -> bool:
         try:
@@ -260,7 +280,7 @@ class _Tree:
         for name, value in module.parameters.items():
             if name == OPEN or _may_be_absent(value):
                 continue
-            tensor = self.state.find(value, TensorObject) or TensorObject(None, None, requires_grad=None)
+            tensor = self._tensor(value)
             alias_of = self._tensor_alias(value, path, name)
             shape = None if tensor.lazy or tensor.shape is None else tuple(tensor.shape)
             yield ParameterInfo(
@@ -271,7 +291,7 @@ class _Tree:
         for name, value in module.buffers.items():
             if name == OPEN or _may_be_absent(value):
                 continue
-            tensor = self.state.find(value, TensorObject) or TensorObject(None, None)
+            tensor = self._tensor(value)
             transient = module.non_persistent.get(name, False)
             yield BufferInfo(
                 name=name,
@@ -280,6 +300,14 @@ class _Tree:
                 persistent=None if transient is None else not transient,
                 alias_of=self._tensor_alias(value, path, name),
             )
+
+    def _tensor(self, value: Value) -> TensorObject:
+        """What is known of a parameter or buffer."""
+        tensor = self.state.find(value, TensorObject)
+        if tensor is None and isinstance(value, Choice):
+            either = description(self.state, value)
+            tensor = either if isinstance(either, TensorObject) else None
+        return tensor or TensorObject(None, None, requires_grad=None)
 
     def _tensor_alias(self, value: Value, path: str, name: str) -> str | None:
         full = f"{path}.{name}" if path else name
@@ -298,6 +326,12 @@ class _Tree:
                     self._problem(message, node.path, value)
                     break
             self._add_shape_problems(node, module, kind, store)
+        unsure = next(
+            (each.name for each in node.parameters if each.trainable is None and each.shape is not None), None
+        )
+        if unsure is not None:
+            message = f"whether parameter {unsure!r} of {_shown(node.path)} is trainable is not known"
+            self._problem(message, node.path, Unknown(message, module.where))
         unsure = next((buffer.name for buffer in node.buffers if buffer.persistent is None), None)
         if unsure is not None:
             message = f"whether buffer {unsure!r} of {_shown(node.path)} is persistent is not known"
@@ -310,7 +344,7 @@ class _Tree:
         for name, value in store.items():
             tensor = self.state.find(value, TensorObject)
             if tensor is not None and not tensor.lazy and (tensor.shape is None or None in tensor.shape):
-                why = getattr(tensor.shape, "why", None) or _given_unknown(module)
+                why = getattr(tensor.shape, "why", None) or tensor.unsized or _given_unknown(module)
                 reason = f": {why.reason}" if why is not None else ""
                 found.setdefault(reason, []).append(repr(name))
                 places.setdefault(reason, tensor.where or module.where)
@@ -391,7 +425,7 @@ class _Totals:
     @classmethod
     def of(cls, tree: _Tree) -> _Totals:
         totals = cls()
-        if any(node.class_name is None and node.registered for node in tree.nodes):
+        if tree.has_choices or any(node.class_name is None and node.registered for node in tree.nodes):
             return cls(None, None, None)
         counted: set[Value] = set()
         for address in tree.registered:

@@ -43,6 +43,8 @@ def set_entry(machine: Interpreter, mapping: DictObject, why: Unknown, new: Valu
 def set_item(machine: Interpreter, sequence: ListObject, why: Unknown, new: Value) -> None:
     """sequence[?] = new."""
     sequence.items = [_either(machine, held, new, why) for held in sequence.items]
+    if sequence.open is not None:  # it may be one of those behind
+        sequence.open = possible.either_of(sequence.open, [new])
 
 
 def set_name(machine: Interpreter, value: Value, why: Unknown, new: Value) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from modgraph.rules import suppressions
+from modgraph.rules.containers import UNDECIDED
 from modgraph.rules.edits import characters
 from modgraph.rules.facts import ClassFacts, classes
 from modgraph.rules.known import NO_MODULES
@@ -58,10 +59,10 @@ def check_text(
         shown: the file as findings name it.
         path: absolute; need not exist, imports are looked up from there.
     """
-    if not may_hold_modules(text):
-        return suppressions.apply(text, shown, (), rules, ignored)
     try:
         tree = ast.parse(text)
+        if not may_hold_modules(text):
+            return suppressions.apply(text, shown, (), rules, ignored)
         summary = summarize(tree)
         project.add(path, summary, tree, text)
         file = FileSubject(path, shown, text, tree, summary, project)
@@ -72,7 +73,7 @@ def check_text(
         reported = SYNTAX_ERROR not in ignored and any(rule.code == SYNTAX_ERROR for rule in rules)
         return [syntax_error(error, shown)] if reported else []
     found.sort(key=lambda finding: finding.key)
-    return suppressions.apply(text, shown, found, rules, ignored)
+    return suppressions.apply(text, shown, found, rules, ignored, file.notes.get(UNDECIDED, ()))
 
 
 def _findings(file: FileSubject, rules: Sequence[Rule]) -> Iterator[Finding]:

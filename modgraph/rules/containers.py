@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from modgraph.findings import Fix, Related
 from modgraph.rules import known
-from modgraph.rules.edits import around, characters, nn_name
+from modgraph.rules.computed_names import may_be_registered, may_be_stored
+from modgraph.rules.edits import around, characters, container_name, source
 from modgraph.rules.facts import Change, Method, Store, attribute_of, enclosing, is_unconditional
 from modgraph.rules.subject import Subject
 
 if TYPE_CHECKING:
     from modgraph.rules.interpretation import Held, Interpreted
 
+UNDECIDED = "undecided"
+"""Note of a file: the lines of classes with a container of which nothing could be said."""
 _DELIBERATE = ("teacher", "ema", "target", "frozen", "ref")
-_REGISTERING = frozenset(("add_module", "register_module", "__setattr__", "setattr", "register_parameter"))
 
 
 class Hidden(NamedTuple):
@@ -54,16 +57,22 @@ def hidden_parameters(subject: Subject) -> Iterator[Hidden]:
 def possible_modules(subject: Subject) -> Iterator[Store]:
     """Stores of plain containers of which it is not known whether they hold modules: for those who want to be told."""
     facts, reads = subject.facts, subject.reads
-    if _registers_by_name(subject):
-        return
     certain = {hidden.name for hidden in hidden_modules(subject)}
+    undecided = {
+        name
+        for name, _, _ in _suspicious(subject, reads.may_hold_module)
+        if name not in certain and _is_undecided(subject, name)
+    }
     for name, stores in facts.stored.items():
         first = stores[0]
         if name in certain or not reads.is_plain_container(first.value, first.method) or _is_rebound(subject, stores):
             continue
         values = [(each.value, each.method) for each in stores]
         values += [(value, each.method) for each in facts.changes if each.name == name for value in each.values]
-        if not any(reads.may_be_anything(value, method) for value, method in values) or not subject.is_module:
+        doubtful = name in undecided or any(reads.may_be_anything(value, method) for value, method in values)
+        if not doubtful or not subject.is_module:
+            continue
+        if may_be_registered(subject, name, some=True):
             continue
         if not _handed_on(subject, name) and not _is_deliberate(subject, name, stores):
             yield first
@@ -78,18 +87,63 @@ def _hidden(
         found = _looked_at(subject, subject.interpreted(), name, within)
         if found is None and _is_on_a_branch(stores, changes):
             found = _looked_at(subject, subject.interpreted_openly(), name, within)
-        if found is None or not found[1] or _handed_on(subject, name):
+        if found is None and _is_undecided(subject, name):
+            node = subject.facts.node
+            subject.file.notes.setdefault(UNDECIDED, []).append((node.lineno, node.end_lineno or node.lineno))
+        if found is None or not found[1] or _handed_on(subject, name) or may_be_stored(subject, name):
             continue
         kind, held, alone = found
         nodes = tuple(each.node for each in changes if any(may_hold(value, each.method) for value in each.values))
-        yield Hidden(name, kind, stores[0], held, nodes, _is_deliberate(subject, name, stores), alone)
+        first = stores[0]
+        if not nodes:
+            first = next((each for each in stores if may_hold(each.value, each.method)), first)
+        yield Hidden(name, kind, first, held, nodes, _is_deliberate(subject, name, stores), alone)
+    yield from _returned(subject, may_hold, within)
+
+
+def _returned(
+    subject: Subject,
+    may_hold: Callable[[ast.expr | None, Method], bool],
+    within: Callable[[Interpreted, str], list[Held]],
+) -> Iterator[Hidden]:
+    """Containers that a method of the class gives, and the constructor of a base keeps."""
+    facts = subject.facts
+    methods = [
+        method
+        for method in facts.methods.values()
+        if method.receiver
+        and method.name != "__init__"
+        and any(subject.reads.is_plain_container(each.value, method) for each in method.returns)
+        and any(may_hold(each.value, method) for each in method.returns)
+    ]
+    if not methods or not _is_inherited(subject) or not subject.is_module:
+        return
+    state = subject.interpreted()
+    own = os.path.basename(subject.file.path)
+    for name in state.containers() if state is not None and not state.failed else ():
+        found = _looked_at(subject, state, name, within)
+        if name in facts.stored or found is None or not found[1] or may_be_stored(subject, name):
+            continue
+        kind, held, _ = found
+        for method in methods:
+            lines = range(method.node.lineno, (method.node.end_lineno or method.node.lineno) + 1)
+            if all(each.made is not None and each.made[0] == own and each.made[1] in lines for each in held):
+                place = ast.Attribute(ast.Name(method.receiver, ast.Load()), name, ast.Store())
+                store = Store(name, method, method.returns[0], place, None)
+                yield Hidden(name, kind, store, held, (), _is_deliberate(subject, name, []), alone=False)
+
+
+def _is_undecided(subject: Subject, name: str) -> bool:
+    """Of what an attribute holds in the end, or of where that is registered, too little is known."""
+    state = subject.interpreted()
+    return state is None or state.failed or state.is_unknown(name) or may_be_registered(subject, name, some=state.open)
 
 
 def _looked_at(
     subject: Subject, state: Interpreted | None, name: str, within: Callable[[Interpreted, str], list[Held]]
 ) -> tuple[str, tuple[Held, ...], bool] | None:
     """(kind, what is hidden, whether that is all) of an attribute; None where the state shows nothing of the kind."""
-    if state is None or state.failed or (state.open and _registers_by_name(subject)):
+    if state is None or state.failed or may_be_registered(subject, name, some=state.open):
         return None
     kind = state.container(name)
     inside = within(state, name)
@@ -117,6 +171,26 @@ def _suspicious(
         )
         if filled and subject.is_module:
             yield name, stores, changes
+    for name, changes in changed.items():
+        if name in facts.stored or name in facts.methods or not _is_inherited(subject):
+            continue
+        filling = [each for each in changes if any(may_hold(value, each.method) for value in each.values)]
+        if filling and subject.is_module:
+            yield name, [_store_of(name, filling[0])], changes
+
+
+def _is_inherited(subject: Subject) -> bool:
+    """Attributes may come from a base that is not torch's."""
+    return any(subject.reads.torch_class(base) is None for base in subject.facts.node.bases)
+
+
+def _store_of(name: str, change: Change) -> Store:
+    """Where a container of a base is filled first, in place of the statement that makes it."""
+    statement = next(
+        (each for each in reversed(enclosing(change.method, change.node)) if isinstance(each, ast.stmt)), None
+    )
+    place = ast.Attribute(ast.Name(change.method.receiver, ast.Load()), name, ast.Store())
+    return Store(name, change.method, statement or change.method.node, place, None)
 
 
 def _same(store: Store) -> list[ast.expr | None]:
@@ -140,11 +214,6 @@ def _is_on_a_branch(stores: list[Store], changes: list[Change]) -> bool:
     return any(isinstance(each, ast.If) for method, node in places for each in enclosing(method, node)) or any(
         isinstance(store.value, ast.IfExp) for store in stores
     )
-
-
-def _registers_by_name(subject: Subject) -> bool:
-    """It registers under names that are computed: then what is registered may be these."""
-    return bool(subject.facts.calls_of(*_REGISTERING))
 
 
 def _handed_on(subject: Subject, name: str) -> bool:
@@ -204,6 +273,30 @@ _LOOKING = frozenset(
 """Builtins that register nothing."""
 
 
+_LISTING = (
+    "_apply",
+    "children",
+    "modules",
+    "named_children",
+    "named_modules",
+    "named_parameters",
+    "parameters",
+    "state_dict",
+)
+"""Methods of `nn.Module` that go through what is registered."""
+
+
+def is_looked_after(subject: Subject, name: str) -> bool:
+    """The class overrides what goes through its modules or parameters, and gives these there."""
+    methods = (subject.facts.methods.get(each) for each in _LISTING)
+    return any(
+        attribute_of(node, method.receiver) == name
+        for method in methods
+        if method is not None
+        for node in ast.walk(method.node)
+    )
+
+
 def _is_deliberate(subject: Subject, name: str, stores: list[Store]) -> bool:
     words = name.lower().strip("_").split("_")
     meant = (*_DELIBERATE, *(word.lower() for word in subject.file.project.hidden_names))
@@ -212,6 +305,8 @@ def _is_deliberate(subject: Subject, name: str, stores: list[Store]) -> bool:
         or name.lower() in meant
         or any(part in name.lower() for part in ("teacher", "frozen"))
     ):
+        return True
+    if is_looked_after(subject, name):
         return True
     return bool(stores) and all(is_one_element_hiding(store) for store in stores)
 
@@ -237,7 +332,13 @@ def counted(hidden: Hidden, what: str = "module") -> str:
 
 
 def advice(hidden: Hidden, what: str = "Module") -> str:
-    return f"use nn.{what}{'Dict' if 'dict' in hidden.kind.lower() else 'List'}"
+    first = f"nn.{what}{'Dict' if 'dict' in hidden.kind.lower() else 'List'}"
+    places = [each.place for each in hidden.held]
+    if any(place.count("[") + place.count("{") > 1 for place in places):
+        return f"use {first}, and such a container within too"
+    if first.endswith("Dict") and any(place[1:2].isdigit() or place[1:2] == "-" for place in places):
+        return f"use {first}, whose keys are strings: str(key)"
+    return f"use {first}"
 
 
 def places(subject: Subject, hidden: Hidden) -> tuple[Related, ...]:
@@ -256,8 +357,7 @@ def wrap(subject: Subject, hidden: Hidden, what: str = "Module") -> Fix | None:
     value = hidden.store.value
     if len(subject.facts.stores_of(hidden.name)) != 1 or value is None or _is_used_as_container(subject, hidden.name):
         return None
-    nn = nn_name(subject)
-    if nn is None or not hidden.alone:
+    if not hidden.alone:
         return None
     if hidden.kind in ("list", "tuple") and isinstance(value, (ast.List, ast.Tuple, ast.ListComp)):
         wrapper = f"{what}List"
@@ -267,7 +367,19 @@ def wrap(subject: Subject, hidden: Hidden, what: str = "Module") -> Fix | None:
         return None
     if wrapper == "ParameterList" and isinstance(value, ast.Tuple) and not value.elts:
         return None
-    return Fix(f"wrap in {nn}.{wrapper}", around(subject, value, f"{nn}.{wrapper}(", ")"))
+    name = container_name(subject, wrapper)
+    if name is None:
+        return None
+    opening, closing = ("([", "])") if _is_bare(subject, value) else ("(", ")")
+    return Fix(f"wrap in {name}", around(subject, value, f"{name}{opening}", closing))
+
+
+def _is_bare(subject: Subject, value: ast.expr) -> bool:
+    """A tuple without parentheses of its own: `self.x = a, b`, `self.x = (a), (b)`."""
+    if not isinstance(value, ast.Tuple) or not value.elts:
+        return False
+    called = ast.parse(f"f{source(subject, value)}", mode="eval").body
+    return not isinstance(called, ast.Call)
 
 
 def _keys_fit(subject: Subject, hidden: Hidden, node: ast.Dict) -> bool:

@@ -66,12 +66,44 @@ def newline(subject: Subject) -> str:
 
 
 def nn_name(subject: Subject) -> str | None:
-    """How the file names `torch.nn`: "nn", "torch.nn", "tnn"; None where it imports nothing of the kind."""
+    """How the class can name `torch.nn`: "nn", "torch.nn", "tnn"; None where its file imports nothing of the kind, or
+    the class uses the name for something else."""
+    whole: str | None = None
     for bound, (module, attribute, level) in subject.file.summary.imports.items():
         path = f"{module}.{attribute}" if attribute else module
-        if level == 0 and path == "torch.nn":
+        if level or bound in _own_names(subject):
+            continue
+        if path == "torch.nn":
             return bound
+        if path == "torch":
+            whole = whole or f"{bound}.nn"
+    return whole
+
+
+def container_name(subject: Subject, name: str) -> str | None:
+    """How the class can name `torch.nn.<name>`: as it is imported itself, or by way of `torch.nn`."""
+    nn = nn_name(subject)
+    if nn is not None:
+        return f"{nn}.{name}"
     for bound, (module, attribute, level) in subject.file.summary.imports.items():
-        if level == 0 and module == "torch" and not attribute:
-            return f"{bound}.nn"
+        if not level and (module, attribute) == ("torch.nn", name) and bound not in _own_names(subject):
+            return bound
     return None
+
+
+def _own_names(subject: Subject) -> frozenset[str]:
+    """Names that the class binds somewhere within, as parameters or locals."""
+    if "own names" not in subject.notes:
+        bound: set[str] = set()
+        for node in ast.walk(subject.facts.node):
+            if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+                bound.add(node.id)
+            elif isinstance(node, ast.arg):
+                bound.add(node.arg)
+            elif isinstance(node, ast.alias):
+                bound.add(node.asname or node.name)
+            elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                bound.add(node.name)
+        subject.notes["own names"] = frozenset(bound)
+    found: frozenset[str] = subject.notes["own names"]
+    return found

@@ -72,6 +72,7 @@ class Method:
         "_values",
         "assigns",
         "calls",
+        "comprehensions",
         "functions",
         "loops",
         "name",
@@ -94,6 +95,8 @@ class Method:
         self.loops: list[ast.For] = []
         self.products: list[ast.BinOp] = []
         """`[x] * n` and `n * (x,)`."""
+        self.comprehensions: list[ast.ListComp | ast.GeneratorExp] = []
+        """`[x for ...]`, of a name alone."""
         self._values: dict[str, list[ast.expr | None]] | None = None
         self._parameters: dict[str, list[ast.expr]] | None = None
         self._walk()
@@ -148,6 +151,9 @@ class Method:
                     type(node.left) in _SEQUENCES or type(node.right) in _SEQUENCES  # type: ignore[attr-defined]
                 ):
                     self.products.append(node)  # type: ignore[arg-type]
+            elif kind is ast.ListComp or kind is ast.GeneratorExp:
+                if type(node.elt) is ast.Name:  # type: ignore[attr-defined]
+                    self.comprehensions.append(node)  # type: ignore[arg-type]
             elif kind is ast.For:
                 self.loops.append(node)  # type: ignore[arg-type]
             elif kind in (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda):
@@ -375,7 +381,10 @@ def _changes(method: Method) -> Iterator[Change]:
     for call in method.calls:
         function = call.func
         if isinstance(function, ast.Attribute) and function.attr in _CHANGING:
-            name = attribute_of(function.value, method.receiver)
+            changed: ast.expr = function.value
+            while isinstance(changed, ast.Subscript):  # self.name[key].append(value)
+                changed = changed.value
+            name = attribute_of(changed, method.receiver)
             if name is not None:
                 values = [*call.args, *(keyword.value for keyword in call.keywords)]
                 yield Change(name, function.attr, method, call, values)

@@ -59,6 +59,8 @@ class Held:
     """What it does depends on `train()` and `eval()`."""
     given: bool = False
     """It came in as an argument, or was not made by the constructor."""
+    made: tuple[str, int] | None = None
+    """The file and line in which it is made."""
 
 
 @dataclass(slots=True)
@@ -88,6 +90,15 @@ class Interpreted:
             if isinstance(found, TensorObject) and found.is_parameter:
                 return True
         return False
+
+    def containers(self) -> list[str]:
+        """Attributes that certainly are plain containers."""
+        return [name for name in self.module.attributes if self.container(name)]
+
+    def is_unknown(self, name: str) -> bool:
+        """Nothing is known of an attribute, or whether there is one."""
+        value = self.attribute(name)
+        return isinstance(value, Unknown) or (value is None and self.open)
 
     def attribute(self, name: str) -> Value | None:
         """Of the instance's own `__dict__`; None where it has no such plain attribute."""
@@ -149,7 +160,8 @@ class Interpreted:
         if isinstance(found, ModuleObject):
             name = found.cls.name if isinstance(found.cls, (ClassValue, KnownClass)) else ""
             stateful, modal = _states(self.machine, address)
-            return Held(place, name, registered, stateful, modal, found.where is None)
+            made = None if found.where is None else (os.path.basename(found.where.file), found.where.line)
+            return Held(place, name, registered, stateful, modal, found.where is None, made)
         if isinstance(found, TensorObject) and found.is_parameter:
             return Held(place, PARAMETER, registered)
         return None
@@ -185,8 +197,6 @@ def interpret(project: Project, file: str, qualname: str, text: str, unknown: It
         text: what the file is taken to hold: it may be being mended, or come from standard input.
         unknown: parameters that are given something of which nothing is known, whatever their defaults.
     """
-    if "<locals>" in qualname:
-        return None
     path = Path(os.path.realpath(file))
     root, module = import_name(path)
     own = [folder for folder in roots(file) if folder != str(root)]

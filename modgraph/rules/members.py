@@ -18,21 +18,30 @@ class Member(NamedTuple):
     """One name in the body of a class."""
 
     kind: str
-    """ "method", "property" or "class attribute"."""
+    """ "method", "property" or "attribute"."""
     line: int
     reads_stores: bool
     """A property that gives what is registered."""
+    is_none: bool = False
+    """An attribute that is None."""
 
 
 def names(node: ast.ClassDef) -> set[str]:
-    """What a class defines in its body; a default of None is left out."""
+    """What a class defines in its body; an annotation alone defines nothing."""
     found: set[str] = set()
     for statement in node.body:
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
             found.add(statement.name)
-        elif isinstance(statement, ast.Assign) and not _is_none(statement.value):
-            found.update(target.id for target in statement.targets if isinstance(target, ast.Name))
+        elif isinstance(statement, (ast.Assign, ast.AnnAssign)):
+            found.update(_assigned(statement))
     return found
+
+
+def _assigned(statement: ast.Assign | ast.AnnAssign) -> list[str]:
+    if statement.value is None:
+        return []
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    return [target.id for target in targets if isinstance(target, ast.Name)]
 
 
 def member(node: ast.ClassDef, name: str) -> Member | None:
@@ -40,14 +49,10 @@ def member(node: ast.ClassDef, name: str) -> Member | None:
     for statement in node.body:
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
             found = _function(statement, found) if statement.name == name else found
-        elif isinstance(statement, ast.Assign) and not _is_none(statement.value):
-            named = any(isinstance(target, ast.Name) and target.id == name for target in statement.targets)
-            found = Member("class attribute", statement.lineno, False) if named else found
+        elif isinstance(statement, (ast.Assign, ast.AnnAssign)) and name in _assigned(statement):
+            is_none = isinstance(statement.value, ast.Constant) and statement.value.value is None
+            found = Member("attribute", statement.lineno, False, is_none)
     return found
-
-
-def _is_none(value: ast.expr) -> bool:
-    return isinstance(value, ast.Constant) and value.value is None
 
 
 def _function(node: ast.FunctionDef | ast.AsyncFunctionDef, before: Member | None) -> Member:
@@ -73,7 +78,7 @@ def inherited(project: Project, file: str, facts: ClassFacts, name: str) -> Memb
     for home, node in _bases(project, file, facts.node):
         found = member(node, name)
         if found is not None:
-            return found if home == file else Member(found.kind, 0, found.reads_stores)
+            return found if home == file else found._replace(line=0)
     return None
 
 
@@ -110,7 +115,7 @@ def may_be_inherited(project: Project, file: str, summary: Summary, node: ast.Cl
             if home is None and attribute:
                 home = project.find_file(file, f"{module}.{attribute}", level)
             if home is not None:
-                found.update(project.functions_named(home))
+                found.update(project.members_named(home))
         else:
-            found.update(project.functions_named(file))
+            found.update(project.members_named(file))
     return frozenset(found)

@@ -14,8 +14,9 @@ from modgraph.findings import Edit, Finding
 from modgraph.rules.registry import UNUSED_IGNORE
 from modgraph.source.files import lines_of
 
-MAX_ROUNDS = 20
-"""Fixes that lie in one another are made one after the other; more rounds than these are a circle."""
+MAX_ROUNDS = 50
+"""Fixes that lie in one another, or of which some have to be refused, are made one after the other; more rounds than
+these are a circle."""
 
 Check = Callable[[str], Sequence[Finding]]
 _Key = tuple[str, "str | None", "str | None", str]
@@ -47,8 +48,8 @@ def mend(text: str, check: Check, *, unsafe: bool = False, found: Sequence[Findi
         if not chosen:
             break
         outcome = _tried(text, found, chosen, check)
-        if outcome is None and len(chosen) > 1:
-            chosen = chosen[:1]
+        while outcome is None and len(chosen) > 1:
+            chosen = chosen[: len(chosen) // 2]
             outcome = _tried(text, found, chosen, check)
         if outcome is None:
             refused.update(map(_key, chosen))
@@ -90,8 +91,8 @@ def _tried(
     before_count, after_count = _counted(found), _counted(after)
     if any(after_count[_key(each)] >= before_count[_key(each)] for each in chosen):
         return None
-    raised = any(each.severity == "error" for each in chosen)  # what comes behind it was not looked at
-    if after_count - before_count and not raised:
+    raised = {each.class_name for each in chosen if each.severity == "error"}  # nothing behind it was looked at
+    if any(class_name not in raised for _, class_name, _, _ in after_count - before_count):
         return None
     return changed, after
 

@@ -20,8 +20,7 @@ RULE = Rule(
     summary="The file cannot be read as Python.",
     why="""\
 Nothing else can be said of such a file. It is read with the grammar of the Python that runs modgraph: a file that uses
-newer syntax is reported too, until modgraph is run by a newer Python. Only files that seem to define classes for
-PyTorch are parsed at all.
+newer syntax is reported too, until modgraph is run by a newer Python.
 """,
     find=find,
     invalid=(
@@ -35,6 +34,7 @@ class Net(nn.Module):
 """,
             (4,),
         ),
+        Invalid("print 'from another age'\n", (1,)),
     ),
     valid=(
         Valid(

@@ -12,7 +12,7 @@ from modgraph.rules.subject import Subject
 
 def find(subject: Subject) -> Iterator[Found]:
     for hidden in containers.hidden_parameters(subject):
-        if _has_its_own_optimizer(subject, hidden.name):
+        if _has_its_own_optimizer(subject, hidden.name) or containers.is_looked_after(subject, hidden.name):
             continue
         yield Found(
             hidden.store.statement,

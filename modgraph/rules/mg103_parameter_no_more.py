@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from modgraph.findings import Edit, Fix
-from modgraph.rules.edits import between, end_of, insert, nn_name, start_of
+from modgraph.rules.edits import between, end_of, insert, start_of
 from modgraph.rules.facts import Method, Store
 from modgraph.rules.rule import Found, Invalid, Rule, Valid
 from modgraph.rules.subject import Subject
@@ -14,6 +14,7 @@ from modgraph.rules.subject import Subject
 _MOVING = frozenset(("to", "cuda", "type"))
 _CHANGING = frozenset(
     [
+        "abs",
         "bfloat16",
         "chunk",
         "clamp",
@@ -27,11 +28,15 @@ _CHANGING = frozenset(
         "log",
         "mul",
         "permute",
+        "relu",
         "repeat",
         "reshape",
+        "sigmoid",
         "softmax",
+        "sqrt",
         "squeeze",
         "t",
+        "tanh",
         "transpose",
         "unsqueeze",
         "view",
@@ -39,7 +44,8 @@ _CHANGING = frozenset(
 )
 """Methods of a tensor that give another one, which is no Parameter. `float` and `cpu` are not among them: on what is
 usual they give the Parameter itself."""
-_SAME = ("cpu", "torch.float", "torch.float32")
+_TRANSPOSED = ("H", "T", "mH", "mT")
+_SAME = ("torch.float", "torch.float32", "torch.device('cpu')")
 
 
 def find(subject: Subject) -> Iterator[Found]:
@@ -74,7 +80,11 @@ def _step(value: ast.expr | None) -> str | None:
         return _step(value.func.value) if name == "requires_grad_" else None
     if isinstance(value, ast.BinOp) and not isinstance(value.op, ast.BitOr):
         return "arithmetic"
-    return None
+    if isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.USub):
+        return "a minus in front"
+    if isinstance(value, ast.Subscript):
+        return "a part"
+    return f"`.{value.attr}`" if isinstance(value, ast.Attribute) and value.attr in _TRANSPOSED else None
 
 
 def _changes_nothing(call: ast.Call) -> bool:
@@ -97,6 +107,10 @@ def _parameter_below(subject: Subject, value: ast.expr | None, method: Method) -
             if value.func.attr not in _MOVING | _CHANGING and not value.func.attr.endswith("_"):
                 return None
             value = value.func.value
+        elif isinstance(value, ast.UnaryOp):
+            value = value.operand
+        elif isinstance(value, ast.Subscript) or (isinstance(value, ast.Attribute) and value.attr in _TRANSPOSED):
+            value = value.value
         elif isinstance(value, ast.BinOp):
             value = value.left if not isinstance(value.left, ast.Constant) else value.right
         else:
@@ -118,7 +132,7 @@ def _is_registered(subject: Subject, name: str) -> bool:
 def _fix(subject: Subject, store: Store, made: ast.expr) -> Fix | None:
     """What is done behind the call moves into it: `nn.Parameter(x).to(d)` is `nn.Parameter(x.to(d))`."""
     value = store.value
-    if not isinstance(made, ast.Call) or len(made.args) != 1 or value is None or nn_name(subject) is None:
+    if not isinstance(made, ast.Call) or len(made.args) != 1 or value is None:
         return None
     if (value.lineno, value.col_offset) != (made.lineno, made.col_offset):
         return None

@@ -45,7 +45,7 @@ def _may_learn(subject: Subject, method: Method, call: ast.Call) -> bool:
         return False
     path = subject.reads.path_of(call.func) or ""
     if path.startswith("torch."):
-        return known.torch_class(path) in known.LEARNING | known.MODAL
+        return known.torch_class(path) in known.LEARNING | known.MODAL | {"Sequential"}
     return path.partition(".")[0] not in known.NO_MODULES and name.rpartition(".")[2][0].isupper()
 
 
@@ -61,18 +61,20 @@ def _is_dropout(subject: Subject, call: ast.Call) -> bool:
 
 def _made_and_called(subject: Subject, method: Method) -> Iterator[tuple[ast.Call, str | None]]:
     """Calls of what may be a layer, whose result is called at once or by a local name of no other use."""
+    told: set[str] = set()
     for call in method.calls:
         made = call.func
         if isinstance(made, ast.Call):
             inner = _on_device(made)
             if inner is not None and _may_learn(subject, method, inner):
                 yield inner, None
-        elif isinstance(made, ast.Name) and len(method.values.get(made.id, [])) == 1:
+        elif isinstance(made, ast.Name) and made.id not in told and len(method.values.get(made.id, [])) == 1:
             value = method.values[made.id][0]
             inner = _on_device(value) if isinstance(value, ast.Call) else None
             if inner is None or not _may_learn(subject, method, inner):
                 continue
             if _is_only_called(method, made.id):
+                told.add(made.id)
                 yield inner, made.id
 
 
@@ -87,10 +89,10 @@ def _on_device(call: ast.Call) -> ast.Call | None:
 
 
 def _is_only_called(method: Method, name: str) -> bool:
-    """No weights are put into it and nobody else is given it. The first call of several speaks for all."""
+    """No weights are put into it and nobody else is given it."""
     uses = [node for node in ast.walk(method.node) if isinstance(node, ast.Name) and node.id == name]
     called = [call.func for call in method.calls if isinstance(call.func, ast.Name) and call.func.id == name]
-    return len(called) == 1 and len(uses) == 2
+    return bool(called) and len(uses) == len(called) + 1
 
 
 def _is_meant(method: Method, node: ast.AST) -> bool:
@@ -129,9 +131,11 @@ class Net(nn.Module):
     def forward(self, x):
         x = nn.Linear(x.shape[-1], 8)(x)
         norm = nn.LayerNorm(8).to(x.device)
-        return norm(x)
+        x = norm(x)
+        body = nn.Sequential(nn.Linear(8, 8), nn.ReLU())
+        return norm(body(x))
 """,
-            (5, 6),
+            (5, 6, 8),
         ),
         Invalid(
             """\
@@ -173,7 +177,7 @@ from torch import nn
 class Net(nn.Module):
     def forward(self, x, y):
         x = nn.ReLU()(x)
-        x = nn.Softmax(dim=-1)(x)
+        x = nn.Sequential(nn.Softmax(dim=-1), nn.Flatten())(x)
         return nn.MSELoss()(x, y)
 """,
             "without weights and the same in training and evaluation: a matter of style",

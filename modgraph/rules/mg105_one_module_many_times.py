@@ -24,6 +24,9 @@ def find(subject: Subject) -> Iterator[Found]:
             name = _repeated(subject, method, sequence.elts, times)
             if name is not None:
                 yield _found(product, name, ast.unparse(times), _fix(subject, product, sequence, times))
+    for method in subject.facts.methods.values():
+        yield from _in_comprehensions(subject, method)
+        yield from _in_loops(subject, method)
     for method, call in subject.calls_of("repeat"):
         if subject.reads.path_of(call.func) != "itertools.repeat" or not call.args:
             continue
@@ -31,6 +34,46 @@ def find(subject: Subject) -> Iterator[Found]:
             name = _repeated(subject, method, call.args[:1], call.args[1])
             if name is not None:
                 yield _found(call, name, ast.unparse(call.args[1]), None)
+
+
+def _in_comprehensions(subject: Subject, method: Method) -> Iterator[Found]:
+    """`[block for _ in range(n)]`, of a module that was made before."""
+    for node in method.comprehensions:
+        bound = {each.id for part in node.generators for each in ast.walk(part.target) if isinstance(each, ast.Name)}
+        times = _range(node.generators[0].iter) if len(node.generators) == 1 else None
+        if times is None or not isinstance(node.elt, ast.Name) or node.elt.id in bound:
+            continue
+        name = _repeated(subject, method, [node.elt], times)
+        if name is not None:
+            yield _found(node, name, ast.unparse(times), None)
+
+
+def _in_loops(subject: Subject, method: Method) -> Iterator[Found]:
+    """`for _ in range(n): layers.append(block)`, of a module that was made before the loop."""
+    for loop in method.loops:
+        times = _range(loop.iter)
+        for statement in loop.body if times is not None else ():
+            call = statement.value if isinstance(statement, ast.Expr) else None
+            if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or len(call.args) != 1:
+                continue
+            element = call.args[0]
+            if call.func.attr != "append" or not isinstance(element, ast.Name) or _is_bound_in(loop, element.id):
+                continue
+            name = _repeated(subject, method, [element], times) if times is not None else None
+            if name is not None and times is not None:
+                yield _found(call, name, ast.unparse(times), None)
+
+
+def _range(node: ast.expr) -> ast.expr | None:
+    """`n`, for `range(n)`."""
+    called = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range"
+    return node.args[0] if called and len(node.args) == 1 else None  # type: ignore[attr-defined]
+
+
+def _is_bound_in(loop: ast.For, name: str) -> bool:
+    return any(
+        isinstance(each, ast.Name) and each.id == name and not isinstance(each.ctx, ast.Load) for each in ast.walk(loop)
+    )
 
 
 def _found(node: ast.expr, name: str, times: str, fix: Fix | None) -> Found:
@@ -79,10 +122,11 @@ RULE = Rule(
     code="MG105",
     name="shared-by-multiplication",
     severity="warning",
-    summary="`[layer] * n` repeats one module; all n places share its parameters.",
+    summary="`[layer] * n`, or a loop, repeats one module; all n places share its parameters.",
     why="""\
 Multiplying a list repeats references. `nn.Sequential(*[Block()] * 12)` has twelve names in its state dict and the
-parameters of one block; `parameters()` gives them once. Nothing is raised.
+parameters of one block; `parameters()` gives them once. `[block for _ in range(12)]`, and a loop that appends the same
+block, come to the same. Nothing is raised.
 
 Write a comprehension, `[Block() for _ in range(12)]`. Where the sharing is meant, as in a recurrent stack, call the
 one module in a loop, or give it a name that says so (`shared_block`). Modules without parameters are not reported.
@@ -142,8 +186,41 @@ class Net(nn.Module):
 """,
             (7,),
         ),
+        Invalid(
+            """\
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self, depth):
+        super().__init__()
+        block = nn.Linear(8, 8)
+        self.blocks = nn.ModuleList([block for _ in range(6)])
+        self.rest = nn.ModuleList()
+        for _ in range(depth):
+            self.rest.append(block)
+""",
+            (7, 10),
+        ),
     ),
     valid=(
+        Valid(
+            """\
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self, depth):
+        super().__init__()
+        blocks = [nn.Linear(8, 8) for _ in range(depth)]
+        self.blocks = nn.ModuleList([block for block in blocks])
+        self.rest = nn.ModuleList()
+        for _ in range(depth):
+            block = nn.Linear(8, 8)
+            self.rest.append(block)
+        tied = nn.Linear(8, 8)
+        self.again = nn.ModuleList([tied for _ in range(depth)])
+""",
+            "a module for each place, or a name that says what is meant",
+        ),
         Valid(
             """\
 from torch import nn

@@ -23,6 +23,10 @@ def find(subject: Subject) -> Iterator[Found]:
     if init is None or not init.receiver or init.node.decorator_list or subject.facts.node.decorator_list:
         return
     initialised = [call for call in init.calls if initialising.may_initialise(call, init)]
+    forgotten = next((each for each in init.node.body if _is_not_called(each)), None)
+    if forgotten is not None and len(initialised) == 1:
+        yield from _uncalled(subject, forgotten)
+        return
     if not initialised:
         yield from _missing(subject, init)
         return
@@ -37,6 +41,20 @@ def find(subject: Subject) -> Iterator[Found]:
 def _base_call(statement: ast.stmt) -> ast.Call | None:
     call = statement.value if isinstance(statement, ast.Expr) else None
     return call if isinstance(call, ast.Call) and initialising.is_base_init(call) else None
+
+
+def _is_not_called(statement: ast.stmt) -> bool:
+    """`super().__init__` alone, which only looks the method up."""
+    value = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(value, ast.Attribute) and initialising.is_super_init(ast.Call(value, [], []))
+
+
+def _uncalled(subject: Subject, statement: ast.stmt) -> Iterator[Found]:
+    if not _builds_itself(subject) or not subject.is_module:
+        return
+    plain = _is_plain_module(subject)
+    fix = Fix("call it", (insert(end_of(subject, statement), "()"),), safe=True) if plain else None
+    yield Found(statement, "super().__init__ is not called here, only looked up: the parentheses are missing", fix=fix)
 
 
 def _missing(subject: Subject, init: Method) -> Iterator[Found]:
@@ -253,6 +271,25 @@ class Net(nn.Module):
         self.head = nn.Linear(8, 2)
 """,
             (7,),
+        ),
+        Invalid(
+            """\
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__
+        self.fc = nn.Linear(8, 8)
+""",
+            (5,),
+            """\
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(8, 8)
+""",
         ),
     ),
     valid=(

@@ -10,6 +10,9 @@ from modgraph.rules.rule import Found, Invalid, Rule, Valid
 from modgraph.rules.subject import Subject
 
 _CONTAINERS = ("Sequential", "ModuleList", "ModuleDict")
+_FUNCTIONS = ("torch.relu", "torch.sigmoid", "torch.softmax", "torch.tanh", "torch.flatten")
+_NO_STRING = "the keys of an nn.ModuleDict are strings: write str(key)"
+_ADDING = ("append", "insert", "extend")
 _SEQUENCES = (ast.List, ast.Tuple, ast.ListComp, ast.Set, ast.SetComp)
 
 
@@ -20,12 +23,33 @@ def find(subject: Subject) -> Iterator[Found]:
         if message is not None and not expects_error(method, call):
             yield Found(call, message)
     yield from _called(subject)
+    yield from _added(subject)
+
+
+def _added(subject: Subject) -> Iterator[Found]:
+    """`self.layers.append(F.relu)`, where that certainly is a ModuleList."""
+    for change in subject.facts.changes:
+        call = change.node
+        if change.how not in _ADDING or not isinstance(call, ast.Call) or not change.values:
+            continue
+        stores = subject.facts.stores_of(change.name)
+        if not isinstance(call.func, ast.Attribute) or attribute_of(call.func.value, change.method.receiver) is None:
+            continue
+        if not stores or not all(_is_list(subject, each.value) for each in stores):
+            continue
+        last = change.values[-1]
+        elements = last.elts if change.how == "extend" and isinstance(last, (ast.List, ast.Tuple)) else [last]
+        if change.how == "extend" and elements == [last]:
+            continue
+        message = _no_module(subject, change.method, elements, "nn.ModuleList")
+        if message is not None and subject.is_module and not expects_error(change.method, call):
+            yield Found(call, message, change.name)
 
 
 def _wrong_arguments(subject: Subject, method: Method, call: ast.Call, kind: str | None) -> str | None:
     given = call.args
     if kind == "Sequential":
-        if len(given) == 1 and isinstance(given[0], _SEQUENCES):
+        if len(given) == 1 and (isinstance(given[0], _SEQUENCES) or _is_local_list(method, given[0])):
             return "nn.Sequential takes the modules themselves: write nn.Sequential(*[...])"
         if len(given) == 1 and isinstance(given[0], (ast.Dict, ast.DictComp)):
             return "nn.Sequential takes no dict: write nn.Sequential(OrderedDict({...}))"
@@ -42,9 +66,37 @@ def _wrong_arguments(subject: Subject, method: Method, call: ast.Call, kind: str
             return _no_module(subject, method, [given[0].elt], "nn.ModuleList")
     if kind == "ModuleDict" and len(given) == 1 and isinstance(given[0], ast.Dict):
         if any(isinstance(key, ast.Constant) and not isinstance(key.value, str) for key in given[0].keys):
-            return "the keys of an nn.ModuleDict are strings: write str(key)"
+            return _NO_STRING
         return _no_module(subject, method, given[0].values, "nn.ModuleDict")
+    if kind == "ModuleDict" and len(given) == 1 and isinstance(given[0], ast.DictComp) and _counts(given[0]):
+        return _NO_STRING
     return None
+
+
+def _is_local_list(method: Method, node: ast.expr) -> bool:
+    """A local name that is only ever given a list that stands there."""
+    if not isinstance(node, ast.Name) or node.id in method.parameters:
+        return False
+    values = method.values.get(node.id, [])
+    stored = [
+        each
+        for each in ast.walk(method.node)
+        if isinstance(each, ast.Name) and each.id == node.id and not isinstance(each.ctx, ast.Load)
+    ]
+    return bool(values) and len(stored) == len(values) and all(isinstance(each, _SEQUENCES) for each in values)
+
+
+def _counts(node: ast.DictComp) -> bool:
+    """Its keys are numbers: `{i: ... for i in range(n)}`."""
+    for each in node.generators:
+        function = each.iter.func if isinstance(each.iter, ast.Call) else None
+        name = function.id if isinstance(function, ast.Name) else ""
+        target = each.target.elts[0] if isinstance(each.target, ast.Tuple) and each.target.elts else each.target
+        if not isinstance(node.key, ast.Name) or not isinstance(target, ast.Name) or target.id != node.key.id:
+            continue
+        if (name == "range" and target is each.target) or (name == "enumerate" and target is not each.target):
+            return True
+    return False
 
 
 def _has_no_elements(subject: Subject, method: Method, node: ast.expr) -> bool:
@@ -66,7 +118,7 @@ def _no_module(subject: Subject, method: Method, elements: list[ast.expr], conta
         if first in method.values or first in method.parameters:
             continue
         path = subject.reads.path_of(each) or ""
-        if path.startswith("torch.nn.functional."):
+        if path.startswith("torch.nn.functional.") or path in _FUNCTIONS:
             return f"an element of {container} is the function {ast.unparse(each)}; nn has modules for these"
         if subject.reads.torch_class(each):
             return f"an element of {container} is the class {ast.unparse(each)}; call it: {ast.unparse(each)}()"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from modgraph.rules import known
@@ -11,6 +12,9 @@ from modgraph.rules.rule import Found, Invalid, Rule, Valid
 from modgraph.rules.subject import Subject
 
 _REGISTERING = ("add_module", "register_module", "register_buffer", "register_parameter")
+_PERCENT = re.compile(r"%(?:\(\w*\))?[-#0-9 +.*]*[a-zA-Z%]")
+_BRACES = re.compile(r"\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}")
+"""Of formats: what is put in place of these is not known."""
 _TAKEN = known.MODULE_METHODS | known.OTHER_NAMES
 
 
@@ -36,6 +40,27 @@ def find(subject: Subject) -> Iterator[Found]:
     for method, call in subject.calls_of("ModuleDict"):
         if subject.reads.torch_class(call.func) == "ModuleDict" and not expects_error(method, call):
             yield from _keys(call)
+    yield from _set_keys(subject)
+
+
+def _set_keys(subject: Subject) -> Iterator[Found]:
+    """`self.layers["a.b"] = ...`, where that certainly is a ModuleDict."""
+    for change in subject.facts.changes:
+        statement = change.node
+        if change.how != "[]" or not isinstance(statement, ast.Assign) or expects_error(change.method, statement):
+            continue
+        stores = subject.facts.stores_of(change.name)
+        if not stores or not all(_is_dict(subject, each.value) for each in stores):
+            continue
+        for target in statement.targets:
+            own = isinstance(target, ast.Subscript) and attribute_of(target.value, change.method.receiver)
+            problem = _problem(target.slice, _TAKEN | known.DICT_NAMES) if own == change.name else None  # type: ignore[attr-defined]
+            if problem is not None and subject.is_module:
+                yield Found(target, f"{problem}: torch raises a KeyError", change.name)
+
+
+def _is_dict(subject: Subject, value: ast.expr | None) -> bool:
+    return isinstance(value, ast.Call) and subject.reads.torch_class(value.func) == "ModuleDict"
 
 
 def _keys(call: ast.Call) -> Iterator[Found]:
@@ -77,6 +102,10 @@ def _literal_parts(node: ast.expr) -> Iterator[str]:
     elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
         yield from _literal_parts(node.left)
         yield from _literal_parts(node.right)
+    elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
+        yield from (_PERCENT.sub("", text) for text in _literal_parts(node.left))
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
+        yield from (_BRACES.sub("", text) for text in _literal_parts(node.func.value))
 
 
 RULE = Rule(

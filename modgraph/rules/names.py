@@ -28,7 +28,7 @@ _NEXT = re.compile(r"^(?:def|class|@)", re.MULTILINE)
 _CONTAINER = re.compile(
     r"(?:return|=|else|or)\s*(?:[\[{(]|(?:list|tuple|dict|set|OrderedDict|collections\.\w+|deque)\()"
 )
-_DEF = re.compile(r"def[ \t]+(\w+)")
+_MEMBER = re.compile(r"def[ \t]+(\w+)|^(?: {2,4}|\t)(\w+)[ \t]*(?::[^=\n]*)?=(?!=)", re.MULTILINE)
 
 
 class Costly(Exception):  # noqa: N818 - not a mistake of anybody's
@@ -139,11 +139,12 @@ class Project:
         end = _NEXT.search(body, 1)
         return defined[1] == "def" and _CONTAINER.search(body, 0, end.start() if end else len(body)) is not None
 
-    def functions_named(self, file: str) -> frozenset[str]:
-        """Names after `def` anywhere in a file, by its text alone."""
+    def members_named(self, file: str) -> frozenset[str]:
+        """Names after `def` anywhere in a file, and those that are assigned where the body of a class may stand, by its
+        text alone."""
         self.read[file] = None
         if file not in self._defined:
-            self._defined[file] = frozenset(_DEF.findall(self.text(file) or ""))
+            self._defined[file] = frozenset(def_ or name for def_, name in _MEMBER.findall(self.text(file) or ""))
         return self._defined[file]
 
     def _tree(self, file: str) -> ast.Module | None:

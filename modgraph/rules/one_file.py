@@ -71,7 +71,7 @@ class Checker:
 
     def __init__(self, options: CheckOptions) -> None:
         self.options = options
-        self.configs = Configs(options.isolated)
+        self.configs = Configs(options.isolated, options.config)
         self._settings: dict[int, Settings] = {}
         self._cache: ResultsCache | None = None
 

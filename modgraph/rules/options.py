@@ -17,6 +17,8 @@ class CheckOptions(NamedTuple):
     force_exclude: bool = False
     isolated: bool = False
     """No configuration is read."""
+    config: tuple[str, ...] = ()
+    """A file that is read in place of those that would be found, and "KEY=VALUE" that hold above it."""
     strict: bool = False
     """What is only possible is reported too."""
     fix: Literal["no", "safe", "unsafe"] = "no"

@@ -100,6 +100,20 @@ class Reader:
         local = nested if nested in self.summary.classes else name
         return self.project.is_module(self.file, local)
 
+    def _own_method(self, function: ast.expr, method: Method) -> str | None:
+        """ "build", for what is called as `self.build`, `Net.build`, `type(self).build` or `self.__class__.build`."""
+        own = attribute_of(function, method.receiver) if method.receiver else None
+        if own is not None or not isinstance(function, ast.Attribute):
+            return own
+        holder = function.value
+        if isinstance(holder, ast.Name):
+            is_class = holder.id == self.qualname
+        elif isinstance(holder, ast.Call):
+            is_class = isinstance(holder.func, ast.Name) and holder.func.id == "type"
+        else:
+            is_class = bool(method.receiver) and attribute_of(holder, method.receiver) == "__class__"
+        return function.attr if is_class else None
+
     # ---- what an expression certainly is -----------------------------------------------------------------------------
 
     def is_module(self, node: ast.expr | None, method: Method, depth: int = 0) -> bool:
@@ -144,13 +158,28 @@ class Reader:
         if isinstance(node, ast.Call):
             return self._call_may_give_module(node, method, depth)
         if isinstance(node, ast.Name):
-            return any(self.may_hold_module(value, method, depth + 1) for value in local_values(method, node.id))
+            if any(self.may_hold_module(value, method, depth + 1) for value in local_values(method, node.id)):
+                return True
+            return node.id in method.parameters and self._is_given_module(method, depth)
         return any(self.may_hold_module(part, method, depth + 1) for part in _parts(node))
+
+    def _is_given_module(self, method: Method, depth: int) -> bool:
+        """Another method of the class calls this one, and hands it what may hold a module that it has made."""
+        if method.name == "__init__":
+            return False
+        return any(
+            self.may_hold_module(given, caller, depth + 1)
+            for caller in self.methods.values()
+            if caller is not method and caller.receiver
+            for call in caller.calls
+            if attribute_of(call.func, caller.receiver) == method.name
+            for given in (*call.args, *(keyword.value for keyword in call.keywords))
+        )
 
     def _call_may_give_module(self, node: ast.Call, method: Method, depth: int) -> bool:
         function = node.func
         given = [*node.args, *(keyword.value for keyword in node.keywords)]
-        own = attribute_of(function, method.receiver) if method.receiver else None
+        own = self._own_method(function, method)
         if own is not None:
             maker = self.methods.get(own)
             return maker is not None and any(
@@ -160,6 +189,8 @@ class Reader:
         if name is None:
             return self._result_may_give_module(function, method, depth)
         last = name.rpartition(".")[2]
+        if name == "map" and given and self._maps_to_modules(given[0], method, depth):
+            return True
         if name in _BUILDERS or name in _MAPPINGS or last in _THROUGH or last in ("deque", "OrderedDict"):
             return any(self.may_hold_module(each, method, depth + 1) for each in given)
         if name in method.parameters or name in method.values:
@@ -174,6 +205,14 @@ class Reader:
         return self._own_code_may_give_module(name, depth) or any(
             isinstance(each, ast.Call) and self.may_hold_module(each, method, depth + 1) for each in given
         )
+
+    def _maps_to_modules(self, function: ast.expr, method: Method, depth: int) -> bool:
+        """What is given to `map` makes modules: a class, or a function that gives one."""
+        if isinstance(function, ast.Lambda):
+            return self.may_hold_module(function.body, method, depth + 1)
+        if not isinstance(function, (ast.Name, ast.Attribute)):
+            return False
+        return self.may_hold_module(ast.Call(function, [], []), method, depth + 1)
 
     def _result_may_give_module(self, function: ast.expr, method: Method, depth: int) -> bool:
         """`make()(...)`, `Block(8).eval()`, `table[kind](...)`."""
@@ -232,7 +271,7 @@ class Reader:
         if isinstance(node, ast.Call):
             if self.is_parameter(node):
                 return True
-            own = attribute_of(node.func, method.receiver) if method.receiver else None
+            own = self._own_method(node.func, method)
             maker = self.methods.get(own) if own is not None else None
             if maker is not None:
                 return any(self.may_hold_parameter(each.value, maker, depth + 1) for each in maker.returns)
@@ -256,7 +295,7 @@ class Reader:
             name = dotted(node.func)
             if name in _PLAIN or (self.path_of(node.func) or "") in _PLAIN:
                 return True
-            own = attribute_of(node.func, method.receiver) if method.receiver else None
+            own = self._own_method(node.func, method)
             maker = self.methods.get(own) if own is not None else None
             if maker is not None:
                 return any(self.is_plain_container(each.value, maker, depth + 1) for each in maker.returns)

@@ -21,6 +21,8 @@ _WITHOUT = {
 def learns(reader: Reader, call: ast.Call) -> bool:
     """The module that the call makes certainly has parameters of its own."""
     name = reader.torch_class(call.func)
+    if name == "Sequential":
+        return any(isinstance(each, ast.Call) and learns(reader, each) for each in call.args)
     if name is not None:
         return name in known.LEARNING and not _is_told_not_to(name, call)
     homes = [home for home in _homes(reader, call.func) if home[0]]

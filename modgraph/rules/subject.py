@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from modgraph.rules.facts import ClassFacts, Method
+from modgraph.rules import local_classes
+from modgraph.rules.facts import ClassFacts, Method, attribute_of
 from modgraph.rules.names import Costly, Project
 from modgraph.rules.reading import Reader
+from modgraph.source.dotted_names import dotted
 from modgraph.source.files import lines_of
 from modgraph.source.summaries import Summary
 
@@ -57,7 +59,20 @@ class Subject:
     @cached_property
     def is_module(self) -> bool:
         """It certainly derives from `nn.Module`."""
-        return self.file.project.is_module(self.file.path, self.facts.qualname) is True
+        file = self.file
+        if not self.is_local:
+            return file.project.is_module(file.path, self.facts.qualname) is True
+        own = local_classes.bound_around(file.tree, self.facts.node)
+        bases = [dotted(each) for each in self.facts.node.bases]
+        return any(
+            base is not None and base.partition(".")[0] not in own and file.project.is_module(file.path, base) is True
+            for base in bases
+        )
+
+    @property
+    def is_local(self) -> bool:
+        """It stands in a function."""
+        return "<locals>" in self.facts.qualname
 
     @cached_property
     def reads(self) -> Reader:
@@ -92,4 +107,33 @@ class Subject:
         from modgraph.rules.interpretation import interpret
 
         file = self.file
-        return interpret(file.project, file.path, self.facts.qualname, file.text, unknown)
+        text: str | None = self._without_strange_initialisers()
+        name = self.facts.qualname
+        if self.is_local and text is not None:
+            name = self.facts.node.name
+            text = local_classes.with_it_at_the_end(text, lines_of(text), file.tree, self.facts.node)
+        return None if text is None else interpret(file.project, file.path, name, text, unknown)
+
+    def _without_strange_initialisers(self) -> str:
+        """The text of the file, where `self.apply(init)` does nothing if no source of `init` is found: such functions
+        set weights, and to think that they might do anything would be to say nothing of many a model."""
+        from modgraph.rules.edits import replace
+        from modgraph.rules.mending import applied
+
+        edits = [
+            replace(self, call.args[0], "(lambda _: None)")
+            for method, call in self.facts.calls_of("apply")
+            if attribute_of(call.func, method.receiver) and len(call.args) == 1 and self._is_nowhere(call.args[0])
+        ]
+        return applied(self.file.text, edits) if edits else self.file.text
+
+    def _is_nowhere(self, function: ast.expr) -> bool:
+        """It is imported, or may be, from a module of which no file is found."""
+        name = dotted(function)
+        if name is None:
+            return False
+        summary, project = self.file.summary, self.file.project
+        homes = list(project.homes(self.file.path, name))
+        if name.partition(".")[0] in summary.imports:
+            return not any(home for home, _ in homes)
+        return bool(summary.stars) and "." not in name and not any(home for home, _ in homes)

@@ -13,14 +13,33 @@ from modgraph.source.files import lines_of
 if TYPE_CHECKING:
     from modgraph.findings import Finding
 
-_OWN = re.compile(r"#\s*modgraph:\s*(ignore-file|ignore)(?![\w-])(?:\[([^\]]*)\])?")
+_OWN = re.compile(r"#\s*modgraph:\s*(ignore-file|ignore)(?![\w-])(?:\s?\[([^\]]*)\])?")
+_STRANGE = re.compile(r"#\s*modgraph:\s*(?:disable|enable|ignore|noqa|off|silence|skip|suppress|MG\d)", re.IGNORECASE)
+"""What is meant as one of ours, where it is none."""
+_BARE_WORD = re.compile(r"[\s:=(]*([\w-]+)")
 _NOQA = re.compile(r"#\s*noqa(?![\w-])(?::\s*([A-Z]+[0-9]+(?:[,\s]+[A-Z]+[0-9]+)*))?", re.IGNORECASE)
 
 
-class _Comment:
-    __slots__ = ("about", "column", "line", "own", "used", "whole_file", "words")
+_NONE = ""
+"""A word that stands for no rule."""
+_NOT_UNDERSTOOD = "not understood: write `# modgraph: ignore[CODE]`, or ignore-file[CODE]"
+_OF_CONTAINERS = ("MG101", "MG102", "MG121", "MG122")
 
-    def __init__(self, line: int, column: int, words: tuple[str, ...], *, own: bool, whole_file: bool, about: int):
+
+class _Comment:
+    __slots__ = ("about", "column", "fault", "line", "own", "used", "whole_file", "words")
+
+    def __init__(
+        self,
+        line: int,
+        column: int,
+        words: tuple[str, ...],
+        *,
+        own: bool,
+        whole_file: bool,
+        about: int,
+        fault: str | None = None,
+    ) -> None:
         self.line = line
         self.column = column
         self.words = words
@@ -31,15 +50,23 @@ class _Comment:
         self.about = about
         """The line it is about: its own, or the next statement's where nothing else stands on its line."""
         self.used: set[str] = set()
+        self.fault = fault
+        """What is wrong with how it is written."""
 
 
 def apply(
-    text: str, shown: str, findings: Sequence[Finding], chosen: Sequence[Rule], ignored: Collection[str] = ()
+    text: str,
+    shown: str,
+    findings: Sequence[Finding],
+    chosen: Sequence[Rule],
+    ignored: Collection[str] = (),
+    undecided: Sequence[tuple[int, int]] = (),
 ) -> list[Finding]:
     """The findings that no comment silences, and one for each comment of ours that silences nothing.
 
     Args:
         chosen: the rules that looked; what a comment says of others is left alone.
+        undecided: lines of classes of whose containers nothing could be said: a comment on these may be right.
     """
     if "modgraph:" not in text and not findings:
         return []
@@ -53,7 +80,7 @@ def apply(
             kept.append(finding)
     codes = {rule.code for rule in chosen} - set(ignored)
     if UNUSED_IGNORE in codes:
-        idle = (each for each in _unused(comments, shown, codes))
+        idle = (each for each in _unused(comments, shown, codes, undecided))
         kept.extend(each for each in idle if not any(_fits(comment, each) for comment in comments))
     return sorted(kept, key=lambda finding: finding.key)
 
@@ -68,30 +95,42 @@ def _fits(comment: _Comment, finding: Finding) -> str | None:
     return next((word for word in comment.words if word.upper() == finding.code or word == finding.name), None)
 
 
-def _unused(comments: Iterable[_Comment], shown: str, codes: Collection[str]) -> Iterator[Finding]:
-    from modgraph.findings import Finding
-
+def _unused(
+    comments: Iterable[_Comment], shown: str, codes: Collection[str], undecided: Sequence[tuple[int, int]]
+) -> Iterator[Finding]:
     known = {name: rule.code for rule in rules() for name in (rule.code, rule.name)}
     everything = all(rule.code in codes for rule in rules() if rule.default)
     for comment in comments:
         if not comment.own:
             continue
-        meant = {word: known.get(word, known.get(word.upper())) for word in comment.words}
+        if comment.fault is not None:
+            yield _at(comment, shown, comment.fault)
+            continue
+        meant = {word: known.get(word, known.get(word.upper())) for word in comment.words if word != _NONE}
         strange = [word for word, code in meant.items() if code is None]
         idle = [word for word, code in meant.items() if code in codes and word not in comment.used]
         idle = [word for word in idle if meant[word] not in (SYNTAX_ERROR, UNUSED_IGNORE)]
+        in_doubt = any(comment.whole_file or first <= comment.about <= last for first, last in undecided)
+        if in_doubt:
+            idle = [word for word in idle if meant[word] not in _OF_CONTAINERS]
         if strange:
             message = f"there is no rule {strange[0]!r}"
         elif idle:
             message = f"{', '.join(idle)} is not found here: the comment can go"
-        elif not comment.words and not comment.used and everything:
+        elif not comment.words and not comment.used and everything and not in_doubt:
             message = "nothing is found here: the comment can go"
         else:
             continue
-        yield Finding(
-            code=UNUSED_IGNORE, name="unused-ignore", severity="warning", message=message, file=shown,
-            line=comment.line, column=comment.column + 1, end_line=comment.line, end_column=comment.column + 2,
-        )  # fmt: skip
+        yield _at(comment, shown, message)
+
+
+def _at(comment: _Comment, shown: str, message: str) -> Finding:
+    from modgraph.findings import Finding
+
+    return Finding(
+        code=UNUSED_IGNORE, name="unused-ignore", severity="warning", message=message, file=shown,
+        line=comment.line, column=comment.column + 1, end_line=comment.line, end_column=comment.column + 2,
+    )  # fmt: skip
 
 
 def _comments(text: str) -> Iterator[_Comment]:
@@ -101,17 +140,34 @@ def _comments(text: str) -> Iterator[_Comment]:
     lines = lines_of(text)
     for number, column, content in _tokens(text):
         own = _OWN.search(content)
-        match = own or _NOQA.search(content)
+        match = own or _STRANGE.search(content) or _NOQA.search(content)
         if match is None:
+            continue
+        if match.re is _STRANGE:
+            place = column + match.start()
+            yield _Comment(number, place, (_NONE,), own=True, whole_file=False, about=number, fault=_NOT_UNDERSTOOD)
             continue
         given = own.group(2) if own else match.group(1)
         words = tuple(word for word in re.split(r"[,\s]+", given or "") if word)
+        fault: str | None = None
         if given is not None and not words:
-            continue
+            words, fault = (_NONE,), "it names no rule: write ignore[CODE], or ignore alone for every rule"
+        elif own and given is None:
+            words, fault = _without_brackets(content[own.end() :])
         alone = not lines[number - 1][:column].strip("\ufeff \t\f")
         about = _next_statement(lines, number) if alone and own else number
         whole = own is not None and own.group(1) == "ignore-file"
-        yield _Comment(number, column + match.start(), words, own=own is not None, whole_file=whole, about=about)
+        place = column + match.start()
+        yield _Comment(number, place, words, own=own is not None, whole_file=whole, about=about, fault=fault)
+
+
+def _without_brackets(rest: str) -> tuple[tuple[str, ...], str | None]:
+    """The rule that stands behind `ignore` without brackets, and what is to be said of that."""
+    match = _BARE_WORD.match(rest)
+    known = {name for rule in rules() for name in (rule.code, rule.code.lower(), rule.name)}
+    if match is None or match[1] not in known:
+        return (), None
+    return (match[1],), f"write ignore[{match[1]}], with brackets"
 
 
 def _next_statement(lines: Sequence[str], number: int) -> int:

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import ast
 import importlib.machinery
-import io
 import os
 import re
 import sys
-import tokenize
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
@@ -23,6 +21,7 @@ import libcst as cst
 
 from modgraph.errors import TargetError
 from modgraph.graph.model import SourceLocation
+from modgraph.source.files import decode
 from modgraph.source.index import Definition, ModuleIndex, Statement
 from modgraph.source.index_cache import indexed
 from modgraph.source.literals import assigned_literal
@@ -41,12 +40,7 @@ def decode_source(data: bytes) -> str:
     Raises:
         SyntaxError: the encoding it declares does not exist or does not fit.
     """
-    encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
-    try:
-        text = data.decode(encoding)
-    except UnicodeDecodeError as error:
-        raise SyntaxError(f"not {encoding}: byte {error.start} cannot be decoded") from error
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    return decode(data).replace("\r\n", "\n").replace("\r", "\n")
 
 
 def local_names(function: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:
@@ -292,7 +286,7 @@ class SourceModule:
         except OSError as error:
             raise SourceError(f"cannot be read: {error.strerror}", file=self.file) from error
         except SyntaxError as error:
-            raise SourceError(error.msg, file=self.file, line=1) from error
+            raise SourceError(error.msg, file=self.file, line=error.lineno or 1) from error
 
     @cached_property
     def lines(self) -> list[str]:

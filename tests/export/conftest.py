@@ -227,6 +227,44 @@ def _input(shape: tuple[int, ...]) -> ModelInput:
     return ModelInput(name="x", tensors=(TensorInfo(name="x", shape=shape, dtype="float32"),))
 
 
+HOSTILE = {
+    "quotes": "a'b\"c`d",
+    "tags": "<img src=x onerror=alert(1)>",
+    "script": "</script><script>alert(1)</script>",
+    "comment": "<!--<script>",
+    "noscript": "</noscript><p>",
+    "lines": "one\ntwo\r\u2028three\x00",
+    "emoji": "🧠👩‍🔬",
+    "arabic": "\u202eطبقة",
+    "long": "x" * 10_000,
+    "slashes": "a/b\\c#d?e%20",
+    "braces": "{{DATA}}${x}$&",
+    "surrogate": "\ud800",
+}
+"""Names that would do harm where they are taken for anything but text."""
+
+
+@pytest.fixture
+def hostile_names() -> dict[str, str]:
+    return HOSTILE
+
+
+@pytest.fixture(params=HOSTILE)
+def hostile(request: pytest.FixtureRequest) -> Sketch:
+    """A net whose name, modules, arguments and problems have such a name."""
+    name = HOSTILE[request.param]
+    net = Sketch(name)
+    net.module(name, "Linear", (4, 4), arguments={name: name})
+    net.module("block", f"model.{name}")
+    net.module(f"block.{name}", "ReLU")
+    net.problem(name, name)
+    net.enter("block")
+    x = net.call(f"block.{name}", net.call(name, "input:x"))
+    net.leave()
+    net.output(x)
+    return net
+
+
 NETS = {
     "residual": residual_net,
     "states": states_net,

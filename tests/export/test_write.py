@@ -29,10 +29,12 @@ def no_renderer(monkeypatch):
     def missing(graph, options):
         raise ExportError("no Graphviz found", hint='pip install "modgraph[render]"')
 
-    svg = formats.Format(render=missing, extension="svg", instead="dot")
+    svg = formats.Format(render=missing, extension="svg", instead=("html", "dot"))
+    html = formats.Format(render=lambda graph, options: "<!DOCTYPE html>\n", extension="html")
     dot = formats.Format(render=lambda graph, options: "digraph {}\n", extension="dot")
     monkeypatch.setitem(export.FORMATS, "svg", svg)
     monkeypatch.setitem(export.FORMATS, "dot", dot)
+    monkeypatch.setitem(export.FORMATS, "html", html)
 
 
 def names(directory: Path) -> list[str]:
@@ -58,14 +60,15 @@ def test_files_are_readable_by_others_as_the_umask_says(tmp_path: Path):
 
 def test_a_default_format_without_its_program_is_replaced(tmp_path: Path, no_renderer):
     written = export.write(graph(), ["svg", "json"], tmp_path, asked=False)
-    assert names(tmp_path) == ["Net.dot", "Net.json"]
+    assert names(tmp_path) == ["Net.dot", "Net.html", "Net.json"]
     assert written.failures == ()
-    assert written.notes == ('no Graphviz found, wrote Net.dot instead of Net.svg (pip install "modgraph[render]")',)
+    note = 'no Graphviz found, wrote Net.html and Net.dot instead of Net.svg (pip install "modgraph[render]")'
+    assert written.notes == (note,)
 
 
 def test_a_replacement_that_was_asked_for_too_is_written_once(tmp_path: Path, no_renderer):
     written = export.write(graph(), ["svg", "dot"], tmp_path, asked=False)
-    assert [path.name for path in written.paths] == ["Net.dot"]
+    assert [path.name for path in written.paths] == ["Net.html", "Net.dot"]
 
 
 def test_a_format_asked_for_without_its_program_fails_beside_the_others(tmp_path: Path, no_renderer):
@@ -84,6 +87,7 @@ def test_where_nothing_else_was_to_be_written_the_error_is_raised(tmp_path: Path
     ("name", "hint"),
     [
         ("svgg", f"did you mean 'svg'? formats are {', '.join(FORMATS)}"),
+        ("hmtl", f"did you mean 'html'? formats are {', '.join(FORMATS)}"),
         ("jpeg", f"formats are {', '.join(FORMATS)}"),
     ],
 )

@@ -79,14 +79,14 @@ def test_what_meets_again_is_compared_where_it_parted(
 ) -> None:
     """The number of values that are joined grows with that of the branches, not with its square."""
     count = 0
-    join = joining._Joiner.value
+    join = joining.Joiner.value
 
-    def counted(self: joining._Joiner, mine: Value, other: Value) -> Value:
+    def counted(self: joining.Joiner, mine: Value, other: Value) -> Value:
         nonlocal count
         count += 1
         return join(self, mine, other)
 
-    monkeypatch.setattr(joining._Joiner, "value", counted)
+    monkeypatch.setattr(joining.Joiner, "value", counted)
     lines = "\n        ".join([before, *(each.format(number, number) for number in range(300))])
     prediction = predicted(
         tmp_path, f"class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        {lines}\n"

@@ -648,3 +648,115 @@ def test_a_parameter_annotated_as_a_number_opens_no_child(predict_source: Callab
     assert [problem.message for problem in graph.problems] == [
         "the model may have a child 'part': argument 'part' is not given: Net(n, name, part)"
     ]
+
+
+@pytest.mark.needs_torch
+def test_classes_made_by_calls_are_registered(agrees: Callable[[str], Graph]) -> None:
+    agrees(
+        """\
+        class Part(nn.Module):
+            table = {}
+            def __init_subclass__(cls, **keywords):
+                super().__init_subclass__()
+                cls.table[cls.__name__ + keywords.get("suffix", "")] = cls
+        class Meta(type):
+            known = {}
+            def __new__(meta, name, bases, namespace, key=None):
+                cls = super().__new__(meta, name, bases, namespace)
+                if key:
+                    meta.known[key] = cls
+                return cls
+            def __init__(cls, name, bases, namespace, key=None):
+                super().__init__(name, bases, namespace)
+            def __len__(cls):
+                return len(cls.known)
+        class Base(nn.Module, metaclass=Meta): pass
+        class Derived(Base, key="derived"): pass
+        A = type("A", (Part,), {"k": 3})
+        for n in (5, 6):
+            type(f"D{n}", (Part,), {"k": n}, suffix="x")
+        def make(n):
+            return type(f"E{n}", (Part,), {"k": n})
+        make(7)
+        for n in "xy":
+            Meta("Q" + n, (Base,), {}, key=n)
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                for name, cls in Part.table.items():
+                    self.add_module(name, nn.Linear(cls.k, 1))
+                for name in Meta.known:
+                    self.add_module(name, nn.Linear(len(Base), 1))
+        """
+    )
+
+
+@pytest.mark.needs_torch
+def test_decorators_of_a_class_body_fill_another_name_of_it(agrees: Callable[[str], Graph]) -> None:
+    agrees(
+        """\
+        from functools import singledispatchmethod
+        class Net(nn.Module):
+            TABLE, MADE = {}, []
+            def register(name, table=TABLE):
+                def decorate(function):
+                    table[name] = function
+                    return function
+                return decorate
+            @register("x")
+            def make(self):
+                return nn.ReLU()
+            @register("y")
+            def _(self):
+                return nn.ELU()
+            @MADE.append
+            def last(self):
+                return nn.Tanh()
+            @singledispatchmethod
+            def build(self, x):
+                return nn.Identity()
+            @build.register
+            def _(self, x: int):
+                return nn.Linear(x, x)
+            @build.register(list)
+            def _(self, x):
+                return nn.Sequential(*map(self.build, x))
+            @singledispatchmethod
+            @classmethod
+            def of(cls, x):
+                return nn.Identity()
+            @of.register(int)
+            @classmethod
+            def _(cls, x):
+                return nn.Linear(1, x)
+            def __init__(self):
+                super().__init__()
+                for name, function in self.TABLE.items():
+                    self.add_module(name, function(self))
+                self.l = nn.ModuleList(each(self) for each in self.MADE)
+                self.a, self.b, self.c = self.build(3), self.build("3"), self.build([1, 2])
+                self.d, self.e = Net.of(4), self.of("4")
+        """
+    )
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="enum.member came with Python 3.11")
+@pytest.mark.needs_torch
+def test_what_marks_members_of_an_enum(agrees: Callable[[str], Graph]) -> None:
+    agrees(
+        """\
+        import enum
+        class Act(enum.Enum):
+            RELU = enum.member(nn.ReLU)
+            ELU = enum.member(lambda: nn.ELU())
+            TABLE = enum.nonmember({1: 2})
+            @enum.member
+            def GELU():
+                return nn.GELU()
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a = nn.ModuleList(each.value() for each in Act)
+                self.b = nn.Linear(len(Act), Act.TABLE[1])
+        """
+    )

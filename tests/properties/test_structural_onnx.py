@@ -13,9 +13,7 @@ from modgraph.export.agreement import reached_modules
 from modgraph.export.onnx_structural import render
 from modgraph.graph.index import GraphIndex
 
-RELAXED = settings(
-    deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
-)
+RELAXED = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
 def metadata(proto) -> dict[str, str]:

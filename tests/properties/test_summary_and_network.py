@@ -8,9 +8,7 @@ from hypothesis import strategies as st
 from modgraph.export.text import MAX_LINES, summary
 from modgraph.export.text_table import text_width
 
-RELAXED = settings(
-    deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
-)
+RELAXED = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
 @RELAXED

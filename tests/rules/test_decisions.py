@@ -147,3 +147,85 @@ def test_classes_in_which_nothing_is_suspicious_are_not_interpreted(tmp_path: Pa
     text += "        self.blocks = nn.ModuleList(self.blocks)\n        self.cache = {}\n\n"
     text += "    def forward(self, x):\n        self.cache['x'] = x\n        return self.tail(self.body(x))\n"
     assert found(tmp_path, "net.py", text) == []
+
+
+DOUBTFUL = """\
+from torch import nn
+from unknown import anything
+
+class Net(nn.Module):
+    def __init__(self, names):
+        super().__init__()
+        self.rows = [nn.Linear(2, 2)]  # modgraph: ignore[MG101] an optimizer of its own
+        {line}
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("self.fine = 1", []),
+        ("anything(self)", []),
+        ("self.broken = nn.Sequential([nn.Linear(2, 2)])", [("MG109", 8)]),
+        ("for name, row in zip(names, self.rows): self.add_module(name, row)", []),
+        ("self.rows = nn.ModuleList(self.rows)", [("MG002", 7)]),
+    ],
+)
+def test_a_comment_on_what_cannot_be_judged_is_not_called_idle(
+    tmp_path: Path, line: str, wanted: list[tuple[str, int]]
+):
+    text = DOUBTFUL.format(line=line)
+    assert found(tmp_path, "net.py", text) == wanted
+    whole = text.replace("# modgraph: ignore[MG101]", "# modgraph: ignore-file[MG101]")
+    assert found(tmp_path, "net.py", whole) == wanted
+
+
+def test_strict_tells_of_what_cannot_be_judged(tmp_path: Path):
+    text = DOUBTFUL.format(line="anything(self)").replace("  # modgraph: ignore[MG101] an optimizer of its own", "")
+    assert found(tmp_path, "net.py", text) == []
+    assert found(tmp_path, "net.py", text, strict=True) == [("MG101", 7)]
+
+
+@pytest.mark.parametrize(
+    ("comment", "wanted"),
+    [
+        ("# modgraph: ignore", []),
+        ("# modgraph: ignore the optimizer has them", []),
+        ("# modgraph: ignore [MG101]", []),
+        ("# modgraph: ignore MG101", ["MG002"]),
+        ("# modgraph: ignore=mg101", ["MG002"]),
+        ("# modgraph: ignore MG109", ["MG002", "MG101"]),
+        ("# modgraph: ignore[]", ["MG002", "MG101"]),
+        ("# modgraph: ignored", ["MG002", "MG101"]),
+        ("# modgraph: disable=MG101", ["MG002", "MG101"]),
+        ("# modgraph: MG101", ["MG002", "MG101"]),
+        ("# modgraph: finds something here", ["MG101"]),
+        ("# noqa", []),
+    ],
+)
+def test_a_comment_that_is_written_wrongly_is_told_of(tmp_path: Path, comment: str, wanted: list[str]):
+    text = NET.format(module="torch.nn", names="Module as Base, Linear", value=f"[Linear(2, 2)]  {comment}")
+    assert sorted(code for code, _ in found(tmp_path, "net.py", text)) == wanted
+
+
+@pytest.mark.parametrize("text", ["def f(:\n    pass\n", "import os\nx = (\n", "print 'from another age'\n"])
+def test_a_file_without_classes_that_is_no_python_is_a_finding(tmp_path: Path, text: str):
+    assert [code for code, _ in found(tmp_path, "script.py", text)] == ["MG001"]
+
+
+@pytest.mark.parametrize("line", ["self.apply(anything)", "self.apply(anything.of.it)", "self.apply(lambda m: None)"])
+def test_a_function_that_sets_weights_is_not_taken_to_register_anything(tmp_path: Path, line: str):
+    text = DOUBTFUL.format(line=line).replace("  # modgraph: ignore[MG101] an optimizer of its own", "")
+    assert found(tmp_path, "net.py", text) == [("MG101", 7)]
+
+
+def test_a_function_of_the_project_that_is_applied_is_looked_into(tmp_path: Path):
+    write(
+        tmp_path,
+        "unknown.py",
+        "def anything(module):\n    if hasattr(module, 'rows'):\n        module.add_module('first', module.rows[0])\n",
+    )
+    text = DOUBTFUL.format(line="self.apply(anything)").replace(
+        "  # modgraph: ignore[MG101] an optimizer of its own", ""
+    )
+    assert found(tmp_path, "net.py", text) == []

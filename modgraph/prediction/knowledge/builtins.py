@@ -245,6 +245,8 @@ def number_range(arguments: Arguments, machine: Machine) -> Value:
         if isinstance(value, Address):
             value = _dunder("__index__")(Arguments("", (value,)), machine) or value
         if not isinstance(value, Constant):
+            if len(arguments.positional) == 3 and not isinstance(arguments.positional[2], Constant):
+                machine.may_refuse("ValueError")
             return machine.unknown("the length of a range is not known", value)
         bounds.append(value.value)
     try:
@@ -353,6 +355,8 @@ def extreme(arguments: Arguments, machine: Machine) -> Value:
     in_any_order = len(given) == 1 and unordered.is_one(machine, given[0])
     items = machine.iterate_in_any_order(given[0]) if len(given) == 1 else list(given)
     if isinstance(items, Unknown):
+        if "default" not in arguments.keywords:
+            machine.may_refuse("ValueError")
         return number_unknown(machine, f"{name} of something not known", items)
     if not items:
         default = arguments.keywords.get("default")

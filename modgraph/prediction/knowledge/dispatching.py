@@ -11,6 +11,7 @@ from modgraph.prediction.values import (
     NONE,
     Address,
     ClassValue,
+    Constant,
     FunctionValue,
     KnownClass,
     KnownFunction,
@@ -20,7 +21,6 @@ from modgraph.prediction.values import (
 )
 
 _DISPATCHER = "functools._SingleDispatchCallable"
-_METHOD = "functools.singledispatchmethod"
 
 known_class(_DISPATCHER)
 
@@ -59,7 +59,7 @@ def register(arguments: Arguments, machine: Machine) -> Value:
 def _annotated(machine: Machine, function: FunctionValue) -> Value:
     node = function.definition.node
     parameters = [*node.params.posonly_params, *node.params.params]
-    annotation = parameters[0].annotation if parameters else None
+    annotation = next((each.annotation for each in parameters if each.annotation is not None), None)
     written = annotation.annotation if annotation is not None else None
     name = dotted(written) if written is not None else None
     if name is None:
@@ -90,20 +90,25 @@ def call(arguments: Arguments, machine: Machine) -> Value:
     return machine.call(function, given, arguments.keywords, arguments.where)
 
 
-known_class(_METHOD)
-
-
-@models(f"{_METHOD}.__call__")
-def call_method(arguments: Arguments, machine: Machine) -> Value:
-    return machine.unknown("singledispatchmethod is not interpreted")
-
-
-@models(f"{_METHOD}.register")
-def register_method(arguments: Arguments, machine: Machine) -> Value:
-    given = arguments.positional[-1]
-    return given if isinstance(given, FunctionValue) else KnownFunction("torch._transparent")
+_METHOD = """
+import functools
+class Dispatched:
+    def __init__(self, func):
+        self.func = func
+        self.dispatcher = functools.singledispatch(func)
+    def register(self, cls, method=None):
+        return self.dispatcher.register(cls, func=method)
+    def __get__(self, instance, owner=None):
+        def called(*args, **keywords):
+            chosen = self.dispatcher.dispatch(type(args[0]))
+            return chosen.__get__(instance, owner)(*args, **keywords)
+        return called
+"""
+"""What functools.singledispatchmethod does; the class of the argument after `self` decides."""
 
 
 @models("functools.singledispatchmethod")
 def single_dispatch_method(arguments: Arguments, machine: Machine) -> Value:
-    return machine.allocate(InstanceObject(KnownClass(_METHOD), {}))
+    names = machine.allocate(DictObject())
+    machine.call(KnownFunction("builtins.exec"), (Constant(_METHOD), names))
+    return machine.call(machine.get_item(names, Constant("Dispatched")), arguments.positional, arguments.keywords)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from modgraph.prediction import persistence
 from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
-from modgraph.prediction.knowledge.walks import children_in, module_of, tensors
+from modgraph.prediction.knowledge.walks import children_in, descendants, module_of, tensors, tensors_that_may_be
 from modgraph.prediction.limits import MAX_SUBMODULES
 from modgraph.prediction.objects import ModuleObject, TensorObject
 from modgraph.prediction.registration import class_name, kind_of
@@ -52,7 +52,8 @@ def _children_first(machine: Machine, root: Address) -> list[Value]:
         value, entered = pending.pop()
         module = machine.state.find(value, ModuleObject)
         if module is None or entered:
-            ordered.append(value)
+            further = descendants(machine, value) if module is None else None
+            ordered.extend([value] if further is None else [further, value])
             continue
         pending.append((value, True))
         pending.extend((child, False) for _, child in reversed(children_in(module)))
@@ -187,6 +188,9 @@ def evaluation(arguments: Arguments, machine: Machine) -> Value:
 def requires_grad(arguments: Arguments, machine: Machine) -> Value:
     address, _ = module_of(machine, arguments)
     flag = machine.truth(arguments.get(1, "requires_grad", TRUE))
+    for each in tensors_that_may_be(machine, address, "parameters"):
+        doubted = machine.state.change(each, TensorObject)
+        doubted.requires_grad = flag if doubted.requires_grad is flag else None
     for _, tensor in list(tensors(machine, address, "parameters")):
         held = machine.state.find(tensor, TensorObject)
         if isinstance(tensor, Address) and held is not None:
@@ -201,12 +205,22 @@ def convert(
 ) -> None:
     """Applies `change` to every parameter and buffer below, as `Module._apply` does in place."""
     for store in ("parameters", "buffers"):
+        for each in tensors_that_may_be(machine, address, store):
+            _convert_perhaps(machine.state.change(each, TensorObject), change)
         for _, value in list(tensors(machine, address, store)):
             tensor = machine.state.find(value, TensorObject)
             if tensor is None or not isinstance(value, Address):
                 continue
             if not floating_only or tensor.dtype is None or tensor.dtype in _FLOATING:
                 change(machine.state.change(value, TensorObject))
+
+
+def _convert_perhaps(tensor: TensorObject, change: Callable[[TensorObject], None]) -> None:
+    converted = tensor.copy()
+    change(converted)
+    tensor.dtype = tensor.dtype if converted.dtype == tensor.dtype else None
+    tensor.device = tensor.device if converted.device == tensor.device else None
+    tensor.elements = converted.elements
 
 
 def _set_dtype(dtype: str | None) -> Callable[[TensorObject], None]:

@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from modgraph.prediction.knowledge.registry import Arguments, Machine, constant, known_class, models
 from modgraph.prediction.objects import DictObject, InstanceObject
-from modgraph.prediction.values import FALSE, NONE, Address, Constant, KnownClass, ModuleReference, Unknown, Value
+from modgraph.prediction.values import (
+    FALSE,
+    NONE,
+    Address,
+    Constant,
+    FunctionValue,
+    KnownClass,
+    KnownFunction,
+    ModuleReference,
+    Unknown,
+    Value,
+)
 
 _PATCH = "unittest.mock._patch"
 constant("unittest.mock", ModuleReference("unittest.mock"))
 known_class(_PATCH)
+_MOCK = "a mock stands in its place"
 _OWN = ("in_dict", "values", "clear")
 """The arguments of patch.dict that are no entries."""
 
@@ -29,7 +41,7 @@ def patch(arguments: Arguments, machine: Machine) -> Value:
 
 
 def _mock(machine: Machine) -> Unknown:
-    return Unknown("a mock stands in its place", machine.where)
+    return Unknown(_MOCK, machine.where, inert=True)
 
 
 def _patcher(machine: Machine, target: Value, name: Value, new: Value, arguments: Arguments) -> Value:
@@ -86,8 +98,29 @@ def leave(arguments: Arguments, machine: Machine) -> Value:
 
 @models(f"{_PATCH}.__call__")
 def decorate(arguments: Arguments, machine: Machine) -> Value:
-    """A function, or each test of a class, in which the patch holds."""
-    return machine.unknown("a function under mock.patch is not followed")
+    """A function in which the patch holds; the test cases of a class are no models."""
+    patcher, function = arguments.positional[:2]
+    if not isinstance(function, FunctionValue):
+        return machine.unknown("what stands under mock.patch is not followed")
+    instance = machine.state.find(patcher, InstanceObject)
+    assert instance is not None
+    new = instance.attributes["new"]
+    is_mock = isinstance(new, Unknown) and new.reason == _MOCK
+    names = machine.allocate(DictObject())
+    machine.call(KnownFunction("builtins.exec"), (Constant(_DECORATED), names))
+    return machine.call(machine.get_item(names, Constant("decorated")), (patcher, function, Constant(is_mock)))
+
+
+_DECORATED = """
+def decorated(patcher, function, is_mock):
+    import functools
+    @functools.wraps(function)
+    def patched(*args, **keywords):
+        with patcher as new:
+            return function(*args, *((new,) if is_mock else ()), **keywords)
+    return patched
+"""
+"""What calls of the function do. Several mocks are given to it in another order, but none of them is known."""
 
 
 def _keep(machine: Machine, patcher: Address, before: Value) -> None:

@@ -88,6 +88,27 @@ def number_unknown(machine: Machine, reason: str, *causes: Value) -> Unknown:
     return replace(machine.unknown(reason, *causes), inert=True)
 
 
+MAY_RAISE = {
+    "divmod": "ZeroDivisionError",
+    "chr": "ValueError",
+    "str.index": "ValueError",
+    "str.rindex": "ValueError",
+    **{
+        f"math.{name}": "ValueError"
+        for name in ("acos", "acosh", "asin", "atanh", "comb", "factorial", "fmod", "gamma", "isqrt", "lgamma", "log")
+    },
+    **{f"math.{name}": "ValueError" for name in ("log10", "log1p", "log2", "perm", "pow", "remainder", "sqrt")},
+}
+"""Functions that raise for some arguments of the right type, and what."""
+
+TEXT_ONLY = ("int", "float", "complex")
+"""Those that raise so where they are given a text, while any number will do."""
+
+
+def _is_text(value: Value) -> bool:
+    return isinstance(value, Unknown) and value.text is not None
+
+
 def folded(function: Callable[..., Any], name: str) -> Model:
     """A pure function of plain values, applied where every argument is one; a number not known otherwise."""
 
@@ -95,6 +116,9 @@ def folded(function: Callable[..., Any], name: str) -> Model:
         values = [plain(machine, value) for value in arguments.positional]
         keywords = {key: plain(machine, value) for key, value in arguments.keywords.items()}
         if arguments.open is not None or any(found is None for found in (*values, *keywords.values())):
+            failure = "ValueError" if name in TEXT_ONLY else MAY_RAISE.get(name)
+            if failure is not None and (name not in TEXT_ONLY or any(map(_is_text, arguments.positional))):
+                machine.may_refuse(failure)
             return number_unknown(machine, f"{name} of something not known", *arguments.positional)
         given = [found[0] for found in values if found is not None]
         refusal = too_much(name, given)

@@ -182,6 +182,9 @@ class Machine(Protocol):
     def raises(self, name: str, message: str) -> Raised:
         """To raise: `raise machine.raises("TypeError", "...")`; `name` a builtin exception or a qualified name."""
 
+    def may_refuse(self, name: str) -> None:
+        """What is done here raises that exception for some of the values that it may be given."""
+
     def problem(self, reason: str, address: Address | None = None, where: SourceLocation | None = None) -> None:
         """Record something the prediction leaves open."""
 

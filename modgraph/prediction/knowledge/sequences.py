@@ -195,6 +195,8 @@ def find(arguments: Arguments, machine: Machine) -> Value:
     first = next((position for position, verdict in enumerate(same) if verdict is not False), None)
     if first is None:
         raise machine.raises("ValueError", f"{machine.string(wanted) or 'x'} is not in list")
+    if True not in same:
+        machine.may_refuse("ValueError")
     return number_unknown(machine, "a list is not known", *items) if same[first] is None else Constant(first)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from modgraph.prediction.knowledge.elements import Number, Shape
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
-from modgraph.prediction.objects import LEAF, TensorObject
+from modgraph.prediction.objects import LEAF, Sizes, TensorObject
 from modgraph.prediction.values import (
     TRUE,
     Address,
@@ -92,21 +92,11 @@ def shape_argument(machine: Machine, values: Sequence[Value]) -> Shape | None:
     elif len(values) == 1 and isinstance(values[0], Constant) and isinstance(values[0].value, range):
         values = [Constant(number) for number in values[0].value]
     sizes = tuple(_size(machine, value) for value in values)
-    return Sizes(sizes, _cause(values)) if None in sizes else sizes
+    return Sizes(sizes, cause(values)) if None in sizes else sizes
 
 
-class Sizes(tuple[int | None, ...]):
-    """A shape in which a size is not known, with the reason."""
-
-    why: Unknown | Choice | None
-
-    def __new__(cls, sizes: Shape, why: Unknown | Choice | None) -> Sizes:
-        made_ = super().__new__(cls, sizes)
-        made_.why = why
-        return made_
-
-
-def _cause(values: Sequence[Value]) -> Unknown | Choice | None:
+def cause(values: Sequence[Value]) -> Unknown | Choice | None:
+    """The first of them that is not known."""
     return next((value for value in values if isinstance(value, (Unknown, Choice))), None)
 
 

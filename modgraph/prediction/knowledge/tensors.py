@@ -28,6 +28,7 @@ from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, al
 from modgraph.prediction.knowledge.tensor_values import (
     DEFAULT_DTYPE,
     SIZE,
+    cause,
     default_float,
     made,
     shape_argument,
@@ -85,9 +86,13 @@ def _new_shape(machine: Machine, sizes: Sequence[Value]) -> Shape | None:
 
 def _filled(value: Number | None) -> Model:
     def make(arguments: Arguments, machine: Machine) -> Value:
-        shape = _new_shape(machine, _sizes(arguments))
+        sizes = _sizes(arguments)
+        shape = _new_shape(machine, sizes)
         dtype = dtype_argument(arguments, default_float(machine))
-        return made(machine, shape, dtype, _repeated(value, shape, dtype), **options(machine, arguments))
+        tensor = made(machine, shape, dtype, _repeated(value, shape, dtype), **options(machine, arguments))
+        if shape is None:
+            machine.state.change(tensor, TensorObject).unsized = cause(sizes)
+        return tensor
 
     return make
 

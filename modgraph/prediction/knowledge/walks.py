@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING, cast
 
-from modgraph.prediction import doubtful
+from modgraph.prediction import doubtful, exposure, possible
 from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
 from modgraph.prediction.limits import ITEMS_OF_A_FURTHER_PATH, ITEMS_OF_A_PATH
-from modgraph.prediction.objects import DictObject, ModuleObject
+from modgraph.prediction.objects import DictObject, ListObject, ModuleObject, TensorObject
 from modgraph.prediction.partial_texts import held_in
 from modgraph.prediction.values import (
     MODULE,
@@ -27,6 +28,9 @@ from modgraph.prediction.values import (
     Unknown,
     Value,
 )
+
+if TYPE_CHECKING:
+    from modgraph.prediction.machine import Interpreter
 
 for _view_class in ("keys", "values", "items"):
     known_class(f"builtins.dict_{_view_class}")
@@ -54,9 +58,67 @@ def walk(machine: Machine, root: Value, prefix: str = "", unique: bool = True) -
         machine.makes(ITEMS_OF_A_PATH if unique else ITEMS_OF_A_FURTHER_PATH)
         yield path, value
         module = machine.state.find(value, ModuleObject)
-        if module is not None:
+        if module is None:
+            further = descendants(machine, value)
+            if further is not None:
+                yield f"{path}.{OPEN}", further
+        else:
             children = [(f"{path}.{name}" if path else name, child) for name, child in held_in(module.modules)]
             pending.extend(reversed(children))
+
+
+def descendants(machine: Machine, value: Value) -> Unknown | None:
+    """Any of the modules below a child that is not known, where it may have some."""
+    own = possible.objects_of((value,))
+    found = frozenset(
+        index
+        for index in below(machine, (value,)) - own
+        if machine.state.find(Address(index), ModuleObject) is not None
+    )
+    return Unknown(machine.unknown("", value).reason, machine.where, may_be=found) if found else None
+
+
+def below(machine: Machine, values: Iterable[Value]) -> frozenset[int]:
+    """The modules and tensors that these are or may be, and those that are or may be registered below them."""
+    found: set[int] = set()
+    seen: set[int] = set()
+    pending = list(possible.objects_of(values))
+    while pending:
+        index = pending.pop()
+        if index in seen or not exposure.is_there(cast("Interpreter", machine), index):
+            continue
+        seen.add(index)
+        item = machine.state.read(Address(index))
+        if isinstance(item, ModuleObject):
+            pending.extend(
+                possible.objects_of((*item.modules.values(), *item.parameters.values(), *item.buffers.values()))
+            )
+        elif isinstance(item, ListObject):
+            pending.extend(possible.objects_of(item.items))
+            continue
+        if isinstance(item, (ModuleObject, TensorObject)):
+            found.add(index)
+    return frozenset(found)
+
+
+def tensors_that_may_be(machine: Machine, root: Address, store: str) -> list[Address]:
+    """Those below a child that is not known, and what a name of the store may stand for."""
+    unsure: list[Value] = []
+    for _, value in walk(machine, root):
+        module = machine.state.find(value, ModuleObject)
+        held = (value,) if module is None else getattr(module, store).values()
+        unsure.extend(each for each in held if isinstance(each, (Unknown, Choice)))
+    return _tensors_in(machine, unsure, store)
+
+
+def _tensors_in(machine: Machine, values: Iterable[Value], store: str) -> list[Address]:
+    found = [Address(index) for index in sorted(below(machine, values))]
+    wanted = store == "parameters"
+    return [
+        each
+        for each in found
+        if (tensor := machine.state.find(each, TensorObject)) is not None and tensor.is_parameter is wanted
+    ]
 
 
 def tensors(
@@ -67,7 +129,9 @@ def tensors(
     for path, value in walk(machine, root, prefix, unique) if recurse else [(prefix, root)]:
         module = machine.state.find(value, ModuleObject)
         if module is None:
-            yield f"{path}.{OPEN}" if path else OPEN, value
+            inside = frozenset(each.index for each in _tensors_in(machine, (value,), store))
+            why = machine.unknown("", value)
+            yield f"{path}.{OPEN}" if path else OPEN, Unknown(why.reason, why.where, may_be=why.may_be | inside)
             continue
         for name, tensor in held_in(getattr(module, store)):
             if tensor == NONE or tensor in seen:

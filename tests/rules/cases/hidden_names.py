@@ -1,5 +1,6 @@
 """Submodules under names that the class has already."""
 
+import torch
 from torch import nn
 
 
@@ -29,7 +30,7 @@ class Dispatcher(nn.Module):
 
     def __init__(self, fast):
         super().__init__()
-        self.encoder = nn.Linear(2, 2)
+        self.encoder = nn.Linear(2, 2)  # finds MG106
         self.head = nn.Linear(2, 2)
         self.step = self.fast_step if fast else self.slow_step
 
@@ -48,3 +49,19 @@ class Exposed(nn.Module):
     @property
     def core(self):
         return self._modules["core"]
+
+
+class Configured(nn.Module):
+    head: nn.Module = None
+    width: int = 3
+    scale = None
+    name = "configured"
+
+
+class Built(Configured):
+    def __init__(self):
+        super().__init__()
+        self.width = 4
+        self.name = None
+        self.head = nn.Linear(2, 2)  # finds MG106
+        self.scale = nn.Parameter(torch.ones(2))  # finds MG106

@@ -1,0 +1,119 @@
+"""Whether what is registered under names that are computed may be what an attribute holds.
+
+The interpreter says of such names only that there may be any. What is given to `add_module` and its like is followed
+here by the names that stand in the same statements, however they are used: two names that meet in an assignment, a loop
+or a call that adds something belong together. So much is certain: where nothing connects them, they are others.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from modgraph.rules import known
+from modgraph.rules.facts import Method, attribute_of
+from modgraph.rules.subject import Subject
+
+_REGISTERING = frozenset(("add_module", "register_module", "__setattr__", "setattr", "register_parameter"))
+_STORE_NAMES = ("_modules", "_parameters", "__dict__")
+_STORES = tuple(f".{each}" for each in _STORE_NAMES)
+_STATEMENTS = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return, ast.NamedExpr, ast.withitem)
+_GROUPS = "groups of names"
+
+
+def may_be_registered(subject: Subject, name: str, *, some: bool) -> bool:
+    """What the attribute holds may be registered by a call that computes the name.
+
+    Args:
+        some: the interpreter says that there are such; calls whose arguments do not stand there count in any case.
+    """
+    return any(
+        _may_come_from(subject, method, value, name)
+        for method, call in subject.facts.calls_of(*_REGISTERING)
+        if some or _is_open(call)
+        for value in _given(call)
+    )
+
+
+def may_be_stored(subject: Subject, name: str) -> bool:
+    """What the attribute holds may be put into the stores of `nn.Module` directly."""
+    return any(
+        f".{name}" in group and not group.isdisjoint(_STORES)
+        for method in subject.facts.methods.values()
+        if any(isinstance(each, ast.Attribute) and each.attr in _STORE_NAMES for each in ast.walk(method.node))
+        for group in _connected(subject, method)
+    )
+
+
+def _is_open(call: ast.Call) -> bool:
+    return any(isinstance(each, ast.Starred) for each in call.args) or any(each.arg is None for each in call.keywords)
+
+
+def _given(call: ast.Call) -> list[ast.expr]:
+    """What may be registered: the last argument, unless some are not seen."""
+    given = [*call.args, *(each.value for each in call.keywords)]
+    return given if _is_open(call) else given[-1:]
+
+
+def _may_come_from(subject: Subject, method: Method, value: ast.expr, name: str) -> bool:
+    if isinstance(value, ast.Constant):
+        return False
+    if isinstance(value, ast.Call):
+        made = subject.reads.torch_class(value.func)
+        if made is not None and made not in known.CONTAINERS:
+            return False
+    mentioned = set(_names(value, method.receiver)) - _of_the_file(subject)
+    if method.name != "__init__" and mentioned & set(method.parameters):
+        return True
+    return any(mentioned & group and f".{name}" in group for group in _connected(subject, method))
+
+
+def _of_the_file(subject: Subject) -> set[str]:
+    """Names that mean the same in the whole file and hold nothing of this object."""
+    summary = subject.file.summary
+    return {*summary.imports, *summary.functions, *(name for name in summary.classes if "." not in name)}
+
+
+def _connected(subject: Subject, method: Method) -> list[set[str]]:
+    """Names of a method that stand together in a statement, directly or by way of others; attributes as ".name"."""
+    key = f"{_GROUPS} {method.name}"
+    if key not in subject.notes:
+        groups: list[set[str]] = []
+        for node in ast.walk(method.node):
+            together = set(_together(node, method.receiver)) - _of_the_file(subject)
+            if len(together) > 1:
+                apart = [group for group in groups if not group & together]
+                groups = [*apart, together.union(*(group for group in groups if group & together))]
+        subject.notes[key] = groups
+    found: list[set[str]] = subject.notes[key]
+    return found
+
+
+def _together(node: ast.AST, receiver: str) -> Iterator[str]:
+    """The names of one statement, of the head of one that has a body, or of one `for` of a comprehension."""
+    parts: list[ast.AST] = []
+    if isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)):
+        parts = [node.target, node.iter]
+    elif isinstance(node, _STATEMENTS):
+        parts = [node]
+    for part in parts:
+        yield from _names(part, receiver)
+
+
+def _names(node: ast.AST, receiver: str) -> Iterator[str]:
+    """Names in an expression; the functions that are called by name are none of them."""
+    pending = [node]
+    while pending:
+        each = pending.pop()
+        if isinstance(each, ast.Name):
+            if each.id != receiver:
+                yield each.id
+            continue
+        attribute = attribute_of(each, receiver)
+        if attribute is not None:
+            yield f".{attribute}"
+            continue
+        if isinstance(each, ast.Call) and isinstance(each.func, ast.Name):
+            pending.extend((*each.args, *each.keywords))
+            continue
+        pending.extend(ast.iter_child_nodes(each))

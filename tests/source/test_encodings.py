@@ -1,0 +1,54 @@
+"""The bytes of a file become text in one way only, whoever reads it: that of Python itself."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from modgraph.source.files import decode
+from modgraph.source.modules import SourceError, SourceModule, decode_source
+
+FILES = {
+    "plain": b"x = 1\n",
+    "mark": b"\xef\xbb\xbfx = '\xc3\xa9'\n",
+    "latin": b"# -*- coding: latin-1 -*-\nx = '\xe9'\n",
+    "second line": b"#!/usr/bin/python\n# vim: set fileencoding=cp1252 :\nx = '\x80'\n",
+    "far to the right": b"#" + b" " * 600 + b"coding: latin-1\nx = '\xe9'\n",
+    "not in a comment": b"x = 'coding: latin-1'\nx = '\xc3\xa9'\n",
+    "behind code": b"x = 1\n# coding: latin-1\nx = '\xc3\xa9'\n",
+    "third line": b"\n\n# coding: latin-1\nx = '\xc3\xa9'\n",
+    "old line ends": b"# coding: latin-1\rx = '\xe9'\r",
+    "mark and its name": b"\xef\xbb\xbf# coding: utf-8\nx = '\xc3\xa9'\n",
+}
+REFUSED = {
+    "another encoding than the mark": b"\xef\xbb\xbf# coding: latin-1\nx = 1\n",
+    "no such encoding": b"# coding: nonsense\nx = 1\n",
+    "does not fit": b"x = 1\ny = '\xe9'\n",
+}
+
+
+@pytest.mark.parametrize("data", FILES.values(), ids=FILES)
+def test_text_is_what_python_sees(data: bytes):
+    def value(source: str | bytes) -> object:
+        return ast.literal_eval(ast.parse(source).body[-1].value)  # type: ignore[attr-defined]
+
+    assert value(decode(data)) == value(decode_source(data)) == value(data)
+    assert "\r" not in decode_source(data)
+
+
+@pytest.mark.parametrize("data", REFUSED.values(), ids=REFUSED)
+def test_what_python_refuses_is_refused(data: bytes, tmp_path: Path):
+    with pytest.raises(SyntaxError):
+        ast.parse(data)
+    with pytest.raises(SyntaxError) as one:
+        decode(data)
+    with pytest.raises(SyntaxError) as other:
+        decode_source(data)
+    assert one.value.msg == other.value.msg
+    path = tmp_path / "model.py"
+    path.write_bytes(data)
+    with pytest.raises(SourceError) as told:
+        _ = SourceModule("model", path, "model.py", is_package=False).text
+    assert (told.value.message, told.value.line) == (one.value.msg, one.value.lineno or 1)
