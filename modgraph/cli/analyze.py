@@ -107,6 +107,7 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     where = destination(arguments.output, arguments.format, default=("svg", "json"))
     targets = find_targets(arguments.target)
     where.check(n_models=len(targets))
+    _check_color(arguments)
     _check_against(arguments, targets)
     checkpoint = None if arguments.against is None else read_checkpoint(arguments.against, options)
     status, n_written = ExitStatus.OK, 0
@@ -184,6 +185,15 @@ def _check_against(arguments: argparse.Namespace, targets: Sequence[Target]) -> 
         )
 
 
+def _check_color(arguments: argparse.Namespace) -> None:
+    """Raises ConfigError where the colours are to say what nobody measures."""
+    if arguments.color_by in ("flops", "time", "memory") and not arguments.profile:
+        raise ConfigError(
+            f"--color {arguments.color_by} needs figures that only --profile measures",
+            hint="add --profile, or colour by what every graph has: --color parameters",
+        )
+
+
 def _status(graph: Graph) -> ExitStatus:
     fits = graph.checkpoint is None or graph.checkpoint.fits
     return ExitStatus.OK if graph.complete and fits else ExitStatus.PARTIAL
@@ -243,6 +253,8 @@ def _report(graph: Graph, where: Destination, console: Console) -> None:
     from modgraph.export.text import summary
 
     if where.stdout:
+        if where.formats == ("text",):
+            return  # it is the summary
         console.note(summary(graph, width=console.width, color=False, unicode=console.unicode).rstrip("\n"))
         return
     if not console.quiet:

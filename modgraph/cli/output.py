@@ -48,14 +48,18 @@ class Destination:
 
 def add_picture_arguments(parser: argparse.ArgumentParser, *, default: str) -> None:
     """The options that say what is written, where, and how deep a picture goes."""
+    from modgraph.export import FORMATS
+
     output = parser.add_argument_group("what is written")
-    formats = "svg,png,pdf,html,dot,json,onnx,text"
-    output.add_argument("--format", metavar="LIST", help=f"any of {formats}; default: {default}")
+    output.add_argument("--format", metavar="LIST", help=f"any of {','.join(FORMATS)}; default: {default}")
     output.add_argument(
         "-o", "--output", metavar="DIR", help="default: modgraph-out/; FILE for one model and format; - is stdout"
     )
     output.add_argument("--depth", type=count, metavar="N", help="how deep a picture goes; default: what is readable")
     output.add_argument("--no-fold", action="store_true", help="draw repeated blocks one by one")
+    output.add_argument("--focus", default="", metavar="PATH", help="draw one module, and what it is joined to")
+    output.add_argument("--direction", choices=("TB", "LR"), default="TB", help="top to bottom, or left to right")
+    output.add_argument("--show-views", action="store_true", help="draw view, permute, size and their like too")
 
 
 def destination(output: str | None, formats: str | None, *, default: tuple[str, ...]) -> Destination:
@@ -154,7 +158,14 @@ def _written(
     """The files, what is to be said of them, and which formats failed."""
     from modgraph.export import PictureOptions, render, write, write_file
 
-    options = PictureOptions(depth=arguments.depth, fold=not arguments.no_fold)
+    options = PictureOptions(
+        depth=arguments.depth,
+        fold=not arguments.no_fold,
+        direction=arguments.direction,
+        focus=arguments.focus,
+        views=arguments.show_views,
+        color=arguments.color_by,
+    )
     with console.stage("draw"):
         if where.directory is not None:
             written = write(graph, where.formats, where.directory, options=options, asked=where.asked, stem=stem)

@@ -8,11 +8,13 @@ from functools import cached_property
 from hashlib import blake2b
 from typing import Literal
 
+from modgraph.export.costs import Costs
 from modgraph.export.folding import Arrangement, Block, Cut, Unit, arrange, blocks_of
+from modgraph.export.framing import leveled, merged, short_name
 from modgraph.export.heading import heading
 from modgraph.export.kinds import ELEMENTWISE, PLAIN_CONTAINERS
 from modgraph.export.labels import class_title, cut, cut_end, shape_text, usual_dtype
-from modgraph.export.parts import Arrow, ArrowKind, Card, Frame, Item, Join, Mark, Picture, Pill, Tag
+from modgraph.export.parts import Arrow, ArrowKind, Card, Frame, Item, Join, Mark, Picture, Pill, Row, Tag
 from modgraph.export.rows import (
     TOOLTIP_LENGTH,
     fold_text,
@@ -26,26 +28,40 @@ from modgraph.export.rows import (
 from modgraph.export.runs import runs_of
 from modgraph.export.states import frame_state, marks_of
 from modgraph.export.widths import roomy
-from modgraph.export.wiring import NodeFacts, Wire, Wiring
+from modgraph.export.wiring import NEAR, NodeFacts, Wire, Wiring
 from modgraph.graph.dataflow import operation_word
-from modgraph.graph.model import TensorInfo
+from modgraph.graph.focus import Focus
+from modgraph.graph.model import ModuleNode, TensorInfo
 from modgraph.graph.occurrences import Run
 from modgraph.graph.repeats import Likeness
 
 MOST_BESIDE = 3
 """Cards in a row that no data reaches."""
-LONG_TITLE = 16
-"""Characters of a path beyond which a frame is named as seen from the frame around it."""
 
 
-def compose(run: Run, likeness: Likeness, cut_at: Cut, levels: int, direction: Literal["TB", "LR"]) -> Picture:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Style:
+    """How a picture is drawn, apart from what is left out."""
+
+    direction: Literal["TB", "LR"] = "TB"
+    focus: Focus | None = None
+    """The one module that is drawn."""
+    costs: Costs | None = None
+    """What the colours say; None for kinds of layers."""
+
+
+def compose(run: Run, likeness: Likeness, cut_at: Cut, levels: int, how: Style) -> Picture:
     """The picture of `run` under one cut."""
     arrangement = arrange(run, likeness, cut_at)
-    composer = Composer(run, arrangement)
+    if how.costs is not None:
+        how.costs.scale(arrangement.units)
+    composer = Composer(run, arrangement, how)
     items, arrows = composer.items_and_arrows()
-    if direction == "TB":
+    if how.direction == "TB":
         items = roomy(items, arrows)
-    name, subtitle, notes, legend = heading(run, items, cut_at, levels, arrangement)
+    name, subtitle, notes, legend = heading(run, items, cut_at, levels, arrangement, how.focus)
+    if how.costs is not None:
+        legend = replace(legend, kinds=(), ramp=how.costs.legend())
     return Picture(
         name=name,
         subtitle=subtitle,
@@ -53,7 +69,7 @@ def compose(run: Run, likeness: Likeness, cut_at: Cut, levels: int, direction: L
         legend=legend,
         items=items,
         arrows=arrows,
-        direction=direction,
+        direction=how.direction,
         depth=cut_at.depth,
     )
 
@@ -95,6 +111,7 @@ class Ids:
 class Composer:
     run: Run
     arrangement: Arrangement
+    how: Style = field(default_factory=Style)
     ids: Ids = field(default_factory=Ids)
 
     def __post_init__(self) -> None:
@@ -180,8 +197,7 @@ class Composer:
             if ends[0] == ends[1]:
                 continue
             texts = labels.setdefault(ends, [])
-            for link in links:
-                text = self.tensor_text(link.tensor)
+            for text in self._tensor_texts([link.tensor for link in links]):
                 if text not in texts:
                     texts.append(text)
         wires = [
@@ -215,6 +231,15 @@ class Composer:
     def _block_numbers(self) -> dict[Block, int]:
         return {block: number for number, block in enumerate(self.contents)}
 
+    def _tensor_texts(self, tensors: list[TensorInfo]) -> list[str]:
+        """What is written for several tensors; "…×16" once where they differ in their first size alone."""
+        sizes = {(tensor.shape, tensor.dtype) for tensor in tensors}
+        rest = {(shape[1:], dtype) for shape, dtype in sizes if shape}
+        if len(sizes) > 1 and len(rest) == 1 and all(shape for shape, _ in sizes):
+            ((inner, _),) = rest
+            return [self.tensor_text(replace(tensors[0], shape=("…", *inner)))]
+        return [self.tensor_text(tensor) for tensor in tensors]
+
     def tensor_text(self, tensor: TensorInfo) -> str:
         text = shape_text(tensor.shape, self.batch)
         if tensor.dtype is not None and self.dtype is not None and tensor.dtype != self.dtype:
@@ -223,15 +248,16 @@ class Composer:
 
     def _arrows(self, wiring: Wiring) -> list[Arrow]:
         arrows = []
-        tags: dict[tuple[int, int], str] = {}
+        tags: dict[tuple[int, int], tuple[str, int]] = {}
+        ranks = wiring.ranks()
         for wire in wiring.wires:
             tail, head = self.spots[wire.tail], self.spots[wire.head]
             start = tail.id
             if wire.tagged:
                 key = (wire.tail, wiring.nodes[wire.head].container)
-                if key not in tags:
-                    tags[key] = self._add_tag(tail, head)
-                start = tags[key]
+                if key not in tags or ranks[wire.head] - tags[key][1] > NEAR:
+                    tags[key] = self._add_tag(tail, head), ranks[wire.head]
+                start = tags[key][0]
             arrows.append(
                 Arrow(
                     id=self.ids.make(f"{start}:to:{head.id}"),
@@ -328,7 +354,7 @@ class Composer:
             made[block] = tuple(items) if block.parent is None else self.frame(block, tuple(items))
         outer = made[self.arrangement.root]
         assert isinstance(outer, tuple)
-        return tuple(_leveled(item, 0) for item in outer)
+        return tuple(leveled(item, 0) for item in outer)
 
     def node(self, spot: Spot) -> Item:
         unit = spot.units[0]
@@ -338,16 +364,23 @@ class Composer:
         if sign is not None and unit.occurrence.operation is not None:
             return Join(id=spot.id, sign=sign, tooltip=cut_end(unit.occurrence.operation.name, 200))
         below = spot.block.occurrence.path
-        rows = tuple(row_of(self.run, each, below) for each in spot.units)
+        rows = tuple(self._row(each, below) for each in spot.units)
         rows, marks = said_once(rows)
         marks += spot.marks
         everything = marks + tuple(mark for row in rows for mark in row.marks)
         return Card(id=spot.id, rows=rows, state=frame_state(everything), marks=marks)
 
+    def _row(self, unit: Unit, below: str) -> Row:
+        row, costs = row_of(self.run, unit, below), self.how.costs
+        if costs is None:
+            return row
+        cost = costs.of(unit)
+        return replace(row, kind="other", count=costs.text(cost), heat=costs.heat(cost))
+
     def _pill(self, spot: Spot) -> Pill:
         kind, _, name = (spot.units[0].occurrence.end or "").partition(":")
         count = sum((other.units[0].occurrence.end or "").startswith(f"{kind}:") for other in self.spots)
-        title = kind if count == 1 else cut(f"{kind} {name}" if name.isdecimal() else name)
+        title = kind if count == 1 and self.how.focus is None else cut(f"{kind} {name}" if name.isdecimal() else name)
         return Pill(
             id=spot.id, title=title or kind, detail=self._pill_shape(spot), tooltip=cut_end(f"{kind} {name}", 200)
         )
@@ -369,22 +402,27 @@ class Composer:
             tooltip="a loop in forward: each turn is fed by the one before",
         )
 
+    def _count(self, block: Block, node: ModuleNode) -> str:
+        """What stands beside the class in a frame's title."""
+        costs = self.how.costs
+        return parameters_text(self.run, node) if costs is None else costs.text(costs.of_all(block.members))
+
     def frame(self, block: Block, items: tuple[Item, ...]) -> Frame:
         if block.occurrence.turn:
             return self._loop(block, items)
         node = self.run.index.modules[block.occurrence.path]
         marks = marks_of(self.run, block.occurrence)
         title = class_title(node.class_name)
-        count = parameters_text(self.run, node)
+        parts = [cut(title), self._count(block, node), "in parallel" if block.parallel else ""]
         inner = items[0] if len(items) == 1 else None
         name = range_text(block.members)
         if block.parent is not None:
-            name = _short_name(name, block.parent.occurrence.path)
+            name = short_name(name, block.parent.occurrence.path)
         said = (range_text(block.members), node.class_name or "unknown class", fold_text(self.run, block.members))
         frame = Frame(
             id=self.ids.make(f"frame:{block.occurrence.path}"),
             title=cut(name),
-            detail=f"{cut(title)} · {count}" if count else cut(title),
+            detail=" · ".join(part for part in parts if part),
             name=range_text(block.members),
             items=items,
             level=0,
@@ -396,47 +434,7 @@ class Composer:
         if not isinstance(inner, Frame) or inner.loop:
             return frame
         below = block.parent.occurrence.path if block.parent is not None else ""
-        return _merged(frame, inner, below)
-
-
-def _short_name(name: str, below: str) -> str:
-    """A long path as seen from the frame around; a bare number keeps the name before it ("conv.0")."""
-    if len(name) <= LONG_TITLE:
-        return name
-    name = path_below(name, below)
-    if name[:1].isdigit() and below:
-        name = f"{below.rpartition('.')[2]}.{name}"
-    return name
-
-
-def _merged(outer: Frame, inner: Frame, below: str) -> Frame:
-    """One frame for a container that holds nothing but a container, where the inner one says nothing of its own.
-
-    `below`: path of the frame around both.
-    """
-    if inner.copies > 1 or inner.marks:
-        return outer
-    if outer.copies > 1 or outer.state == "failed":
-        return replace(outer, items=inner.items)
-    own, held = outer.detail.partition(" · ")[0], inner.detail.partition(" · ")[0]
-    detail = _way(own, inner.detail)
-    if own in PLAIN_CONTAINERS or held in PLAIN_CONTAINERS:
-        detail = inner.detail if own in PLAIN_CONTAINERS else outer.detail
-    tooltip = cut_end(_way(outer.tooltip, inner.tooltip), TOOLTIP_LENGTH)
-    title = cut(_short_name(inner.name, below))
-    return replace(inner, title=title, detail=detail, tooltip=tooltip, marks=outer.marks, state=outer.state)
-
-
-def _way(outer: str, inner: str) -> str:
-    """ "A › B", "A › … › C": the first and the last of containers that share a frame."""
-    _, between, last = inner.rpartition(" › ")
-    return f"{outer} › … › {last}" if between else f"{outer} › {inner}"
-
-
-def _leveled(item: Item, level: int) -> Item:
-    if not isinstance(item, Frame):
-        return item
-    return replace(item, level=level, items=tuple(_leveled(inner, level + 1) for inner in item.items))
+        return merged(frame, inner, below)
 
 
 def _id_text(unit: Unit) -> str:

@@ -46,6 +46,24 @@ def _dot(graph: Graph, options: PictureOptions | None) -> str:
     return dot.render(graph, _or_default(options))
 
 
+def _mermaid(graph: Graph, options: PictureOptions | None) -> str:
+    from modgraph.export import mermaid
+
+    return mermaid.render(graph, options)
+
+
+def _model_explorer(graph: Graph, _options: PictureOptions | None) -> str:
+    from modgraph.export import model_explorer
+
+    return model_explorer.render(graph)
+
+
+def _graphml(graph: Graph, _options: PictureOptions | None) -> str:
+    from modgraph.export import graphml
+
+    return graphml.render(graph)
+
+
 def _html(graph: Graph, options: PictureOptions | None) -> str:
     from modgraph.export import html
 
@@ -84,8 +102,11 @@ FORMATS: dict[str, Format] = {
     "pdf": Format(render=_image("pdf"), extension="pdf", binary=True, instead=("html", "dot")),
     "html": Format(render=_html, extension="html"),
     "dot": Format(render=_dot, extension="dot"),
+    "mermaid": Format(render=_mermaid, extension="mmd"),
     "json": Format(render=_json, extension="json"),
     "onnx": Format(render=_onnx, extension="onnx", binary=True),
+    "model-explorer": Format(render=_model_explorer, extension="model-explorer.json"),
+    "graphml": Format(render=_graphml, extension="graphml"),
     "text": Format(render=_text, extension="txt"),
 }
 
@@ -110,8 +131,9 @@ def format_of(path: Path) -> str:
         ExportError: it stands for none; the error names those that do.
     """
     suffix = path.suffix.removeprefix(".").lower()
-    for name, format in FORMATS.items():
-        if format.extension == suffix:
+    longest_first = sorted(FORMATS.items(), key=lambda item: -len(item[1].extension))
+    for name, format in longest_first:
+        if path.name.lower().endswith(f".{format.extension}") and len(path.name) > len(format.extension) + 1:
             return name
     extensions = [format.extension for format in FORMATS.values()]
     near = difflib.get_close_matches(suffix, extensions, n=1) if suffix else []

@@ -49,6 +49,8 @@ class Row:
     """Parameters."""
     copies: int = 1
     collapsed: bool = False
+    heat: int | None = None
+    """Step of the ramp of costs, where the colour says what the row costs."""
     muted: bool = False
     """Grey: it was never called."""
     tooltip: str = ""
@@ -114,8 +116,10 @@ class Frame:
     marks: tuple[Mark, ...] = ()
     loop: bool = False
     """Its copies are the turns of a loop, not modules."""
+    beside: bool = False
+    """The main path passes on its left, and what enters it comes from there."""
     gap: float = 56
-    """Points between title and ×N badge: the main edge passes there."""
+    """Points between title and ×N badge: the main edge passes there. 0: the badge stands before the title."""
     tooltip: str = ""
 
 
@@ -145,6 +149,8 @@ class Legend:
     collapsed: bool = False
     repeated: bool = False
     states: tuple[State, ...] = ()
+    ramp: tuple[str, str] | None = None
+    """What the colours measure, and the cost of the strongest; None where they say the kind."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

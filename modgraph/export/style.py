@@ -35,6 +35,17 @@ KINDS: dict[Kind, KindStyle] = {
     "other": KindStyle("#E9ECF1", "#9CA3AF", "other"),
 }
 
+RAMP = (
+    KindStyle("#FAF6EE", "#CFBB9A", ""),
+    KindStyle("#F6E6CF", "#C4A47B", ""),
+    KindStyle("#F3D5B1", "#BA8C5E", ""),
+    KindStyle("#F2C395", "#AF7442", ""),
+    KindStyle("#F2AF7B", "#A55A27", ""),
+    KindStyle("#F19963", "#994009", ""),
+    KindStyle("#F0834E", "#8C2000", ""),
+)
+"""Costs, from little to most: even steps of lightness in OKLCH, so that it reads in grey too; text has 6.8:1."""
+
 STATES: dict[State, StateStyle] = {
     "removed": StateStyle("−", "removed", "#9A3412", "dashed", "#9A3412", "dashed"),
     "added": StateStyle("+", "added", "#006B4F", "thick", "#006B4F", "green"),

@@ -434,12 +434,32 @@ class Graph:
 
         return mime_bundle(self, include, exclude)
 
-    def save(self, path: str | Path) -> None:
+    def save(
+        self,
+        path: str | Path,
+        *,
+        depth: int | None = None,
+        fold: bool = True,
+        direction: Literal["TB", "LR"] = "TB",
+        focus: str = "",
+        views: bool = False,
+        color: Literal["kind", "parameters", "flops", "time", "memory"] = "kind",
+    ) -> None:
         """Write it to `path` in the format its suffix names (`.json`, `.svg`, `.html`, `.png`, `.pdf`, `.onnx`, ...).
 
-        Raises:
-            ExportError: the suffix is no format, or what draws it is not installed.
-        """
-        from modgraph.export import save
+        Args:
+            depth: levels of containers that a picture opens; None for as many as can be read.
+            fold: blocks that are alike are drawn once.
+            direction: a picture runs from top to bottom, or from left to right.
+            focus: path of the one module that is drawn, with its neighbours as inputs and outputs.
+            views: draw views and shape bookkeeping too.
+            color: what the colours of a picture say; `flops`, `time` and `memory` need a graph with a profile.
 
-        save(self, Path(path))
+        Raises:
+            ExportError: the suffix is no format, what draws it is not installed, or the graph has no such module or
+                figures.
+        """
+        from modgraph.export import PictureOptions, save
+
+        options = PictureOptions(depth=depth, fold=fold, direction=direction, focus=focus, views=views, color=color)
+        save(self, Path(path), options)

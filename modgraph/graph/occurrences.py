@@ -71,13 +71,17 @@ class Run:
         self.said = said or {}
         self.index = GraphIndex(graph)
         growth = _Growth(self.index, contracted_edges(self.index, views=views))
-        self.root = growth.root
+        self.replace(growth.root, growth.links)
+
+    def replace(self, root: Occurrence, links: list[Link]) -> None:
+        """Make `root` and `links` all there is of the run."""
+        self.root = root
         self.leaves: list[Occurrence] = []
         self._number_leaves()
-        self.links: list[Link] = growth.links
+        self.links = links
         self.incoming: list[list[Link]] = [[] for _ in self.leaves]
         self.outgoing: list[list[Link]] = [[] for _ in self.leaves]
-        for link in self.links:
+        for link in links:
             self.outgoing[link.source.first].append(link)
             self.incoming[link.target.first].append(link)
 

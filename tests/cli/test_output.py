@@ -9,6 +9,7 @@ import pytest
 
 from modgraph.cli.output import destination
 from modgraph.errors import ConfigError, ExportError
+from modgraph.export import FORMATS
 
 DEFAULT = ("svg", "json")
 
@@ -73,7 +74,7 @@ def test_a_device_is_a_file_of_the_format_that_was_asked_for():
 def test_a_suffix_that_is_no_format_is_an_error(output, formats):
     with pytest.raises(ExportError, match="is no format") as caught:
         destination(output, formats, default=DEFAULT)
-    assert ".svg, .png, .pdf, .html, .dot, .json, .onnx, .txt" in caught.value.hint
+    assert f".{', .'.join(each.extension for each in FORMATS.values())}" in caught.value.hint
     assert f"a directory of that name is written {output}/" in caught.value.hint
 
 

@@ -200,6 +200,29 @@ def shared_source_net(blocks: int = 6) -> Sketch:
     return net
 
 
+HARMFUL = (
+    'say "hi"', "</script><b>", "a\nb", "end", "x];n0-->n1", "%%{init: {}}%%", "#quot;#35;", "`code`", "**bold** _it_",
+    "🙂 שלום", "n" * 10_000, "c\\d", "subgraph", "1. list", "- item", "+", "style x fill:#fff;", "www.example.com",
+    "$$x^2$$", "fa:fa-car", "{{a}}", "a|b|c", "@{ shape: x }", "&amp;", "~~~", "click n0 call()", "---", "graph TB",
+)  # fmt: skip
+"""Names that mean something to DOT, XML, Mermaid, Markdown or a terminal."""
+
+
+def harmful_net() -> Sketch:
+    """Containers, classes and layers with names that would break a careless writer."""
+    net = Sketch('"net" --- %%{x}')
+    x = "input:x"
+    for number, name in enumerate(HARMFUL):
+        outer = net.module(f"{name.replace('.', '·')}{number}", f"m.{name}")
+        net.enter(outer)
+        for inner in ("one", "two"):
+            x = net.call(net.module(f"{outer}.{inner} {name.replace('.', '·')}", f"m.{name}{number}"), x)
+            net.shapes[x] = (1, f'`s0`|"[b] {number}')  # type: ignore[assignment]
+        net.leave()
+    net.output(x)
+    return net
+
+
 def _input(shape: tuple[int, ...]) -> ModelInput:
     return ModelInput(name="x", tensors=(TensorInfo(name="x", shape=shape, dtype="float32"),))
 
@@ -247,6 +270,7 @@ NETS = {
     "states": states_net,
     "foretold": foretold_net,
     "masked": shared_source_net,
+    "harmful": harmful_net,
 }
 
 

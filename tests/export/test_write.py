@@ -10,7 +10,7 @@ import pytest
 
 from modgraph import export
 from modgraph.errors import ExportError
-from modgraph.export import files, formats
+from modgraph.export import FORMATS, files, formats
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.model import ModelInfo, ModuleNode
 from modgraph.graph.serial import load
@@ -86,9 +86,9 @@ def test_where_nothing_else_was_to_be_written_the_error_is_raised(tmp_path: Path
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
-        ("svgg", "did you mean 'svg'? formats are svg, png, pdf, html, dot, json, onnx, text"),
-        ("hmtl", "did you mean 'html'? formats are svg, png, pdf, html, dot, json, onnx, text"),
-        ("mermaid", "formats are svg, png, pdf, html, dot, json, onnx, text"),
+        ("svgg", f"did you mean 'svg'? formats are {', '.join(FORMATS)}"),
+        ("hmtl", f"did you mean 'html'? formats are {', '.join(FORMATS)}"),
+        ("jpeg", f"formats are {', '.join(FORMATS)}"),
     ],
 )
 def test_an_unknown_format_names_those_there_are(tmp_path: Path, name: str, hint: str):
