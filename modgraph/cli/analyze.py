@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, get_args
 
 from modgraph.cli.arguments import seconds, size
@@ -101,6 +102,7 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     """Analyze every model that the target stands for; the status of the worst."""
     from modgraph.api import analyze_target, find_targets, read_checkpoint, with_checkpoint
     from modgraph.export import file_stems
+    from modgraph.export.text import check_columns
 
     options = _options(arguments)
     specs = _specs(arguments)
@@ -108,6 +110,7 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     targets = find_targets(arguments.target)
     where.check(n_models=len(targets))
     _check_color(arguments)
+    check_columns(arguments.columns)
     _check_against(arguments, targets)
     checkpoint = None if arguments.against is None else read_checkpoint(arguments.against, options)
     status, n_written = ExitStatus.OK, 0
@@ -139,7 +142,7 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
         n_written += 1
         if n_written > 1 and not where.stdout and not console.quiet:
             console.result("\n")
-        _report(graph, where, console)
+        _report(graph, where, arguments, console)
         status = max(status, written, _status(graph))
     return max(status, _tell_left_out(left_out, console, beside=n_written))
 
@@ -245,20 +248,28 @@ def _options(arguments: argparse.Namespace) -> TraceOptions:
     return options
 
 
-def _report(graph: Graph, where: Destination, console: Console) -> None:
+def _report(graph: Graph, where: Destination, arguments: argparse.Namespace, console: Console) -> None:
     """The summary on standard output, or on standard error where that holds the result; problems on standard error.
 
     The summary lists the problems too: where both streams end in the same terminal, once is enough.
     """
     from modgraph.export.text import summary
 
+    told = partial(
+        summary,
+        graph,
+        width=console.width,
+        unicode=console.unicode,
+        columns=arguments.columns,
+        focus=arguments.focus,
+    )
     if where.stdout:
         if where.formats == ("text",):
             return  # it is the summary
-        console.note(summary(graph, width=console.width, color=False, unicode=console.unicode).rstrip("\n"))
+        console.note(told(color=False).rstrip("\n"))
         return
     if not console.quiet:
-        console.result(summary(graph, width=console.width, color=console.color, unicode=console.unicode))
+        console.result(told(color=console.color))
     if console.one_terminal:
         return
     for problem in graph.problems:

@@ -32,6 +32,18 @@ def count(text: str) -> int:
     return int(text)
 
 
+def names(text: str) -> tuple[str, ...]:
+    """The words between commas, each once.
+
+    Raises:
+        argparse.ArgumentTypeError: there are none.
+    """
+    found = tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
+    if not found:
+        raise argparse.ArgumentTypeError("it names nothing")
+    return found
+
+
 def seconds(text: str) -> float:
     """A time limit.
 

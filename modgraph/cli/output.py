@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from modgraph.cli.arguments import count
+from modgraph.cli.arguments import count, names
 from modgraph.cli.console import Console
 from modgraph.errors import ConfigError, ExitStatus, ExportError, ModgraphError
 from modgraph.graph.model import Graph
@@ -58,6 +58,7 @@ def add_picture_arguments(parser: argparse.ArgumentParser, *, default: str) -> N
     output.add_argument("--depth", type=count, metavar="N", help="how deep a picture goes; default: what is readable")
     output.add_argument("--no-fold", action="store_true", help="draw repeated blocks one by one")
     output.add_argument("--focus", default="", metavar="PATH", help="draw one module, and what it is joined to")
+    output.add_argument("--columns", type=names, default=(), metavar="LIST", help="of the summary: class,output,...")
     output.add_argument("--direction", choices=("TB", "LR"), default="TB", help="top to bottom, or left to right")
     output.add_argument("--show-views", action="store_true", help="draw view, permute, size and their like too")
 
@@ -157,6 +158,8 @@ def _written(
 ) -> tuple[Sequence[Path], Sequence[str], Sequence[ModgraphError]]:
     """The files, what is to be said of them, and which formats failed."""
     from modgraph.export import PictureOptions, render, write, write_file
+    from modgraph.graph.focus import module_at
+    from modgraph.graph.index import GraphIndex
 
     options = PictureOptions(
         depth=arguments.depth,
@@ -165,7 +168,10 @@ def _written(
         focus=arguments.focus,
         views=arguments.show_views,
         color=arguments.color_by,
+        columns=arguments.columns,
     )
+    if options.focus:
+        module_at(GraphIndex(graph), options.focus)
     with console.stage("draw"):
         if where.directory is not None:
             written = write(graph, where.formats, where.directory, options=options, asked=where.asked, stem=stem)

@@ -87,7 +87,9 @@ def _text(graph: Graph, options: PictureOptions | None) -> str:
 
     if options is None:
         return summary(graph, width=TEXT_WIDTH)
-    return summary(graph, width=TEXT_WIDTH, depth=options.depth, fold=options.fold)
+    return summary(
+        graph, width=TEXT_WIDTH, depth=options.depth, fold=options.fold, columns=options.columns, focus=options.focus
+    )
 
 
 def _or_default(options: PictureOptions | None) -> PictureOptions:

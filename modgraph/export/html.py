@@ -15,6 +15,7 @@ from modgraph.export.page_items import drawn_items
 from modgraph.export.page_modules import module_details
 from modgraph.export.picture import PictureOptions
 from modgraph.export.style import KINDS, STATES
+from modgraph.graph.focus import module_at
 from modgraph.graph.model import Graph
 
 VIEWER = Path(__file__).parent / "viewer"
@@ -65,6 +66,8 @@ def render(graph: Graph, options: PictureOptions | None = None) -> str:
 def page_data(graph: Graph, options: PictureOptions) -> dict[str, Any]:
     """All that the viewer's script reads."""
     run, drawn = drawn_items(graph, options)
+    if options.focus:
+        module_at(run.index, options.focus)
     model = graph.model
     data: dict[str, Any] = {
         "name": cut(model.name) or "model",
@@ -90,6 +93,8 @@ def page_data(graph: Graph, options: PictureOptions) -> dict[str, Any]:
     data["model"] = {key: value for key, value in model_facts.items() if value is not None}
     if options.depth is not None:
         data["depth"] = options.depth
+    if options.focus:
+        data["openedAt"] = options.focus
     data["findings"] = [
         {"code": each.code, "message": each.message, "at": f"{each.file}:{each.line}", "module": each.module}
         for each in graph.findings

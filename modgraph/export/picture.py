@@ -43,6 +43,8 @@ class PictureOptions:
     """Path of a module: draw it alone, with its neighbours as inputs and outputs."""
     color: Measure = "kind"
     """What the colour of a row says: what kind of layer it is, or what it costs."""
+    columns: tuple[str, ...] = ()
+    """Of the table that the format `text` is; empty for the usual ones."""
     said: Mapping[str, tuple[Mark, ...]] | None = None
     """By path, what is said of modules beside what their graph says: what became of them in a diff."""
 

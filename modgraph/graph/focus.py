@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from modgraph.errors import ExportError
 from modgraph.graph.dataflow import operation_word
+from modgraph.graph.index import GraphIndex
+from modgraph.graph.model import ModuleNode
 from modgraph.graph.occurrences import Link, Occurrence, Run, preorder
 
 
@@ -48,13 +50,23 @@ def focus_on(run: Run, path: str) -> Focus:
     return Focus(path, times)
 
 
-def _shown(run: Run, path: str) -> tuple[list[Occurrence], int]:
-    """The first occurrence of the module, and how many there are; of a list that is no box, the modules in it."""
-    node = run.index.modules.get(path)
+def module_at(index: GraphIndex, path: str) -> ModuleNode:
+    """The module of that path.
+
+    Raises:
+        ExportError: there is none; the error names one that is called nearly so.
+    """
+    node = index.modules.get(path)
     if node is None:
-        near = difflib.get_close_matches(path, [each for each in run.index.modules if each], n=1, cutoff=0.5)
+        near = difflib.get_close_matches(path, [each for each in index.modules if each], n=1, cutoff=0.5)
         hint = f"did you mean {near[0]!r}?" if near else "name a module as the summary or the JSON does: layer1.0"
         raise ExportError(f"the model has no module {path!r}", hint=hint)
+    return node
+
+
+def _shown(run: Run, path: str) -> tuple[list[Occurrence], int]:
+    """The first occurrence of the module, and how many there are; of a list that is no box, the modules in it."""
+    node = module_at(run.index, path)
     found = [each for each in preorder(run.root) if each.is_module and each.path == path]
     if node.alias_of and all(each.first == each.past for each in found):
         return _shown(run, node.alias_of)

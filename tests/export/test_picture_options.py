@@ -227,9 +227,26 @@ def test_the_options_of_render_reach_the_picture(saved, capsys):
     assert "parameters: 0" in text
 
 
+def test_columns_and_a_focus_reach_the_text(saved, capsys):
+    asked = ("--format", "text", "-o", "-", "--focus", "blocks", "--columns", "class, parameters,class")
+    assert main(["render", str(saved), *asked]) == 0
+    table = capsys.readouterr().out.split("\n\n")[1].splitlines()
+    assert table[0].split() == ["module", "class", "parameters"]
+    assert table[1].split()[:2] == ["blocks", "Sequential"]
+
+
+@pytest.mark.parametrize("format", ["json", "html", "dot", "text"])
+def test_a_focus_on_what_is_not_there_is_an_error_in_every_format(saved, capsys, format):
+    assert main(["render", str(saved), "--focus", "blok", "--format", format, "-o", "-"]) == 2
+    assert capsys.readouterr().out == ""
+
+
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
+        (("--columns", "class"), "help: add --format text"),
+        (("--columns", "clas"), "help: did you mean 'class'?"),
+        (("--columns", ","), "it names nothing"),
         (("--focus", "blok"), "help: did you mean 'blocks'?"),
         (("--color", "time"), "help: analyze the model with --profile"),
         (("--color", "red"), "invalid choice: 'red'"),

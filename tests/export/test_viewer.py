@@ -216,6 +216,17 @@ def test_blocks_that_are_alike_are_drawn_once_and_each_can_be_looked_at(visit, n
     assert page.url.endswith("#blocks.2")
 
 
+def test_a_focus_opens_the_page_at_that_module_unless_the_address_names_another(visit, sketch):
+    options = PictureOptions(focus="body.1.inner.fc")
+    page = visit(nested(sketch), options=options)
+    assert page.locator("#panel .path").first.inner_text() == "body.1.inner.fc"
+    assert "body.1.inner.fc" in shown(page)
+    assert "stem" in shown(page)
+    assert page.locator("#said").inner_text() == "Opened at body.1.inner.fc"
+    page = visit(nested(sketch), "#stem", options=options)
+    assert page.locator("#panel .path").first.inner_text() == "stem"
+
+
 def test_every_state_has_its_row_and_frame(visit, nets):
     page = visit(nets["states"]().graph(), options=PictureOptions(depth=9))
     words = page.locator("#drawing").text_content()

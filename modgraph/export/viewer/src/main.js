@@ -120,6 +120,8 @@ function start() {
   fit(true);
   if (location.hash.length > 1) {
     readUrl({ focus: false });
+  } else if (data.openedAt !== undefined && goTo(data.openedAt, { focus: false })) {
+    say(`Opened at ${data.openedAt}`);
   }
 }
 
