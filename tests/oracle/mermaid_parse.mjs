@@ -6,10 +6,10 @@
 // The parser needs a document, which jsdom gives it. Limits are those of Mermaid's defaults, which are GitHub's.
 import { createRequire } from "node:module";
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 
-const require = createRequire(join(process.env.NODE_FOLDER ?? ".", "node_modules", "_"));
+const require = createRequire(resolve(process.env.NODE_FOLDER ?? ".", "node_modules", "_"));
 const { JSDOM } = require("jsdom");
 const { window } = new JSDOM("<!doctype html><body></body>");
 Object.assign(globalThis, { window, document: window.document, Element: window.Element });
