@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from modgraph.errors import ExportError
 from modgraph.export.composition import Style, compose
-from modgraph.export.costs import Costs, Measure
+from modgraph.export.costs import MEASURES, Costs, Measure
 from modgraph.export.folding import Cut, arrange, deepest_level
 from modgraph.export.parts import Card, Frame, Item, Mark, Picture
 from modgraph.graph.focus import focus_on
@@ -47,6 +48,12 @@ class PictureOptions:
     """Of the table that the format `text` is; empty for the usual ones."""
     said: Mapping[str, tuple[Mark, ...]] | None = None
     """By path, what is said of modules beside what their graph says: what became of them in a diff."""
+
+    def __post_init__(self) -> None:
+        """Raises ExportError for a colour or direction that there is not."""
+        for option, value, known in (("color", self.color, MEASURES), ("direction", self.direction, ("TB", "LR"))):
+            if value not in known:
+                raise ExportError(f"{option} cannot be {value!r}", hint=f"it is one of {', '.join(known)}")
 
 
 def is_readable(picture: Picture) -> bool:

@@ -43,7 +43,8 @@ class Parallel:
         found = [members for members in self._candidates(parent) if self._is_parallel(members)]
         if not found:
             return []
-        return found + self._going_with(parent, found)
+        colors = _Colors(self.run, parent, found)
+        return _without_cycles(found, self._going_with(colors, found), colors)
 
     def _candidates(self, parent: Occurrence) -> list[list[Occurrence]]:
         """Neighbours in a list that are alike, by the order in which they are registered."""
@@ -94,9 +95,8 @@ class Parallel:
             for link in self.run.outgoing[leaf]
         )
 
-    def _going_with(self, parent: Occurrence, found: list[list[Occurrence]]) -> list[list[Occurrence]]:
+    def _going_with(self, colors: _Colors, found: list[list[Occurrence]]) -> list[list[Occurrence]]:
         """Operations that are done once for each member."""
-        colors = _Colors(self.run, parent, found)
         groups: dict[Hashable, list[Occurrence]] = {}
         for child, color in colors.settled().items():
             if child.operation is not None:
@@ -186,6 +186,49 @@ class _Colors:
 
     def _of(self, end: Occurrence | int) -> Hashable:
         return ("outside", end) if isinstance(end, int) else self.color[end]
+
+
+def _without_cycles(
+    members: list[list[Occurrence]], operations: list[list[Occurrence]], colors: _Colors
+) -> list[list[Occurrence]]:
+    """All groups, but those that data would seem to go round in: nothing in a run comes before itself.
+
+    `y[rows] += expert(x[rows])` writes into what the expert before it has written: drawn once, its steps would feed
+    each other.
+    """
+    kept = [*members, *operations]
+    cyclic = _on_cycles(kept, colors)
+    kept = [*members, *(group for group in operations if group[0] not in cyclic)]
+    cyclic = _on_cycles(kept, colors)
+    return [group for group in kept if group[0] not in cyclic]
+
+
+def _on_cycles(groups: list[list[Occurrence]], colors: _Colors) -> set[Occurrence]:
+    """The first of each group that, drawn as one thing, is on a way back to itself, or lies between two that are."""
+    first = {member: group[0] for group in groups for member in group}
+    feeders: dict[Occurrence, set[Occurrence]] = {}
+    users: dict[Occurrence, set[Occurrence]] = {}
+    for child, sources in colors.before.items():
+        head = first.get(child, child)
+        feeders.setdefault(head, set())
+        users.setdefault(head, set())
+        for source in sources:
+            tail = first.get(source, source) if isinstance(source, Occurrence) else head
+            if tail is not head:
+                feeders[head].add(tail)
+                users.setdefault(tail, set()).add(head)
+    left = set(feeders)
+    for table, back in ((feeders, users), (users, feeders)):
+        open_ends = {thing: len(table[thing] & left) for thing in left}
+        ends = [thing for thing, count in open_ends.items() if not count]
+        while ends:
+            thing = ends.pop()
+            left.discard(thing)
+            for other in back[thing] & left:
+                open_ends[other] -= 1
+                if not open_ends[other]:
+                    ends.append(other)
+    return left
 
 
 def merged(neighbours: list[list[Occurrence]], parallel: Iterable[list[Occurrence]]) -> list[list[Occurrence]]:

@@ -112,3 +112,41 @@ def test_a_skip_leaves_the_last_row_of_a_card_and_the_main_path_comes_first(sket
     }
     declared = [line.split(" [")[0].strip() for line in lines if " [tooltip=" in line]
     assert declared.index("deep") < declared.index("aside")
+
+
+def written_in_place(sketch, count: int = 4):
+    """`y[rows] += expert(x[rows])`: each expert adds to what the one before it has written."""
+    net = sketch("Scattered")
+    net.modules("router Linear *", "experts ModuleList")
+    for number in range(count):
+        net.modules(f"experts.{number} Linear *")
+    chosen = net.call("router", "input:x")
+    total = net.op("torch.zeros_like", "input:x")
+    for number in range(count):
+        pick = net.op("torch.where", net.op("torch.eq", chosen))
+        made = net.call(f"experts.{number}", "input:x", pick)
+        grown = net.op("torch.add", net.op("torch.index_select", total, pick), made)
+        total = net.op("torch.Tensor.index_put_", total, grown, pick)
+    net.output(total)
+    return net.graph()
+
+
+def test_a_fold_makes_no_data_go_round_that_does_not(sketch):
+    graph = written_in_place(sketch)
+    picture = picture_of(graph)
+    after: dict[str, set[str]] = {}
+    for arrow in picture.arrows:
+        after.setdefault(arrow.tail, set()).add(arrow.head)
+
+    def reached(start):
+        seen, pending = set(), [start]
+        while pending:
+            for head in after.get(pending.pop(), ()):
+                if head not in seen:
+                    seen.add(head)
+                    pending.append(head)
+        return seen
+
+    assert [card for card in after if card in reached(card)] == []
+    _, said = folds(graph)
+    assert (said["Linear"], said["eq"]) == (4, 1), said

@@ -212,6 +212,14 @@ def test_text_can_be_read_on_every_colour():
 # --- command line --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("option", [{"color": "nope"}, {"direction": "up"}])
+def test_python_refuses_a_colour_and_a_direction_that_there_is_not(nets, tmp_path, option):
+    with pytest.raises(ExportError, match="cannot be") as caught:
+        nets["residual"](2).graph().save(tmp_path / "net.dot", **option)
+    assert caught.value.hint.startswith("it is one of")
+    assert not (tmp_path / "net.dot").exists()
+
+
 @pytest.fixture
 def saved(nets, tmp_path):
     file = tmp_path / "net.json"
