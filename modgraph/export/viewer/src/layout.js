@@ -45,6 +45,7 @@ function layOut(container) {
   }
   straighten(placed, lines);
   keepTitleFree(placed, lines);
+  partNodes(placed, lines);
   runUpright(placed, lines);
   alignFrames(placed, lines);
   placeLoose(loose, placed, lines, [...nodes.values()]);

@@ -219,6 +219,27 @@ function besideAll(nodes, line, axis, isFree) {
   return passed.length ? places.find(isFree) : undefined;
 }
 
+/** What stands beside the main path and has come to lie on another node, as both were moved, goes to its right. */
+function partNodes(nodes, lines) {
+  const isMain = (node) => [...node.into, ...node.out].some((line) => line.main);
+  const there = nodes.filter((node) => !node.port && isMain(node));
+  const side = nodes.filter((node) => !node.port && !isMain(node)).sort((one, other) => one.x - other.x);
+  for (const node of side) {
+    const isOn = (other) =>
+      Math.abs(node.y - other.y) < (node.h + other.h) / 2 + 4 && Math.abs(node.x - other.x) < (node.w + other.w) / 2 + 4;
+    for (let other = there.find(isOn); other; other = there.find(isOn)) {
+      node.x = other.x + (other.w + node.w) / 2 + 24;
+    }
+    there.push(node);
+  }
+  for (const point of lines.filter((line) => !line.main).flatMap((line) => line.points)) {
+    const isOn = (other) => Math.abs(point.y - other.y) < other.h / 2 && Math.abs(point.x - other.x) < other.w / 2 + 4;
+    for (let other = there.find(isOn); other; other = there.find(isOn)) {
+      point.x = other.x + other.w / 2 + 12;
+    }
+  }
+}
+
 /** An open container beside the main path moves to where its data comes in, if there is room. */
 function alignFrames(nodes, lines) {
   const isMain = (node) => [...node.into, ...node.out].some((line) => line.main);
