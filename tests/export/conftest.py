@@ -265,12 +265,35 @@ def hostile(request: pytest.FixtureRequest) -> Sketch:
     return net
 
 
+def two_towers_net() -> Sketch:
+    """A tall frame with a wide skip on the main path; beside it a second input with a card of its own."""
+    net = Sketch("Towers")
+    net.modules("first Linear *", "second Linear *", "encoder ModuleList", "decoder ModuleList")
+    for tower in ("encoder", "decoder"):
+        net.module(f"{tower}.0", "model.Block")
+        net.modules(f"{tower}.0.norm Linear *", f"{tower}.0.again Linear *", f"{tower}.0.mix Linear *")
+        net.modules(f"{tower}.0.last Linear *")
+
+    def block(path, *fed):
+        net.enter(path)
+        mixed = net.call(f"{path}.mix", net.call(f"{path}.norm", fed[0]), net.call(f"{path}.again", fed[-1]))
+        y = net.op("torch.add", fed[0], mixed)
+        z = net.op("torch.add", y, net.call(f"{path}.last", y))
+        net.leave()
+        return z
+
+    memory = block("encoder.0", net.call("first", "input:src"))
+    net.output(block("decoder.0", memory, net.call("second", "input:tgt")))
+    return net
+
+
 NETS = {
     "residual": residual_net,
     "states": states_net,
     "foretold": foretold_net,
     "masked": shared_source_net,
     "harmful": harmful_net,
+    "towers": two_towers_net,
 }
 
 

@@ -165,32 +165,9 @@ def test_opening_one_container_draws_the_others_not_again(visit, sketch):
     assert page.evaluate("() => window.kept === document.querySelector('[data-path=\"body.1\"]')")
 
 
-def two_towers(sketch) -> Graph:
-    """A tall frame with a wide skip on the main path; beside it a second input with a card of its own."""
-    net = sketch("Towers")
-    net.modules("first Linear *", "second Linear *", "encoder ModuleList", "decoder ModuleList")
-    for tower in ("encoder", "decoder"):
-        net.module(f"{tower}.0", "model.Block")
-        net.modules(f"{tower}.0.norm Linear *", f"{tower}.0.again Linear *", f"{tower}.0.mix Linear *")
-        net.modules(f"{tower}.0.last Linear *")
-
-    def block(path, *fed):
-        net.enter(path)
-        mixed = net.call(f"{path}.mix", net.call(f"{path}.norm", fed[0]), net.call(f"{path}.again", fed[-1]))
-        y = net.op("torch.add", fed[0], mixed)
-        z = net.op("torch.add", y, net.call(f"{path}.last", y))
-        net.leave()
-        return z
-
-    memory = block("encoder.0", net.call("first", "input:src"))
-    net.output(block("decoder.0", memory, net.call("second", "input:tgt")))
-    return net.graph()
-
-
 @pytest.mark.parametrize("name", ["nested", "residual", "states", "foretold", "masked", "towers"])
 def test_no_two_boxes_overlap_and_texts_stay_in_their_cards(name: str, visit, sketch, nets):
-    own = {"nested": nested, "towers": two_towers}
-    page = visit(own[name](sketch) if name in own else nets[name]().graph(), options=PictureOptions(depth=9))
+    page = visit(nested(sketch) if name == "nested" else nets[name]().graph(), options=PictureOptions(depth=9))
     overlaps = page.evaluate(
         """() => {
           const boxes = [...document.querySelectorAll(".item, .tag")].map((node) => node.getBoundingClientRect());
