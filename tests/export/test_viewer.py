@@ -14,6 +14,7 @@ from modgraph.export import html, images
 from modgraph.export.picture import PictureOptions
 from modgraph.findings import Finding
 from modgraph.graph.model import Graph
+from tests.export.page_geometry import FAULTS, STATES, translator
 
 playwright_sync = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
@@ -165,40 +166,30 @@ def test_opening_one_container_draws_the_others_not_again(visit, sketch):
     assert page.evaluate("() => window.kept === document.querySelector('[data-path=\"body.1\"]')")
 
 
-@pytest.mark.parametrize("name", ["nested", "residual", "states", "foretold", "masked", "towers"])
-def test_no_two_boxes_overlap_and_texts_stay_in_their_cards(name: str, visit, sketch, nets):
-    page = visit(nested(sketch) if name == "nested" else nets[name]().graph(), options=PictureOptions(depth=9))
-    overlaps = page.evaluate(
+@pytest.mark.parametrize("name", ["nested", "translator", "residual", "states", "foretold", "masked", "towers"])
+def test_nothing_lies_over_what_it_does_not_belong_to_in_any_state(name: str, visit, sketch, nets):
+    sketches = {"nested": nested, "translator": translator}
+    graph = sketches[name](sketch) if name in sketches else nets[name]().graph()
+    page = visit(graph)
+    page.evaluate(FAULTS)
+    assert page.evaluate(STATES) == {}
+
+
+def test_a_line_beside_an_open_container_runs_upright_along_it(visit, sketch):
+    page = visit(translator(sketch))
+    swerves = page.evaluate(
         """() => {
-          const boxes = [...document.querySelectorAll(".item, .tag")].map((node) => node.getBoundingClientRect());
-          const bad = [];
-          boxes.forEach((a, i) => boxes.slice(i + 1).forEach((b) => {
-            if (a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1) bad.push([a, b]);
-          }));
-          for (const frame of document.querySelectorAll(".container > .frame")) {
-            const a = frame.getBoundingClientRect();
-            for (const item of document.querySelectorAll(".item")) {
-              const b = item.getBoundingClientRect();
-              const apart = a.left > b.right - 1 || b.left > a.right - 1 || a.top > b.bottom - 1 || b.top > a.bottom - 1;
-              if (!apart && !frame.parentNode.contains(item)) bad.push(item.textContent);
-            }
-          }
-          for (const group of document.querySelectorAll(".container > [role=group]")) {
-            const frame = group.parentNode.querySelector(":scope > .frame");
-            const [inner, outer] = [group, frame || group].map((node) => node.getBoundingClientRect());
-            if (inner.left < outer.left - 1 || inner.right > outer.right + 1 || inner.bottom > outer.bottom + 1) bad.push(group.id);
-          }
-          for (const card of document.querySelectorAll(".item.card")) {
-            const border = card.querySelector(".card-border").getBoundingClientRect();
-            for (const text of card.querySelectorAll("text")) {
-              const box = text.getBoundingClientRect();
-              if (box.left < border.left || box.right > border.right + 0.5) bad.push(text.textContent);
-            }
-          }
-          return bad;
+          const title = document.querySelector('[data-path="encoder"]');
+          const { top, bottom } = title.parentNode.querySelector(":scope > .frame").getBoundingClientRect();
+          return [...title.parentNode.parentNode.closest(".container").querySelectorAll(":scope > .lines > .line")].map((line) => {
+            const [matrix, length] = [line.getScreenCTM(), line.getTotalLength()];
+            const points = [...Array(Math.floor(length / 2)).keys()].map((i) => line.getPointAtLength(2 * i).matrixTransform(matrix));
+            const across = points.filter(({ y }) => y > top + 1 && y < bottom - 1).map(({ x }) => x);
+            return across.length ? Math.round(Math.max(...across) - Math.min(...across)) : null;
+          }).filter((width) => width !== null);
         }"""
     )
-    assert overlaps == []
+    assert swerves == [0, 0, 0, 0]
 
 
 def test_the_main_path_is_one_straight_line(visit, sketch):

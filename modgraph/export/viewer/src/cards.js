@@ -32,6 +32,11 @@ const markText = ([state, note]) => {
   return state === "shared" || state === "again" ? [`${sign} ${words}`, note] : [`${sign} ${words}`.trim(), note];
 };
 
+function markWidth(mark) {
+  const [words, note] = markText(mark);
+  return 24 + widthOf(words, "mark") + widthOf(note, "detail");
+}
+
 function cardSize(item) {
   const rows = rowsOf(item);
   let [names, paths, counts, h, widest] = [0, 0, 0, 0, 0];
@@ -45,10 +50,7 @@ function cardSize(item) {
   }
   const marks = [...rows.flatMap(rowMarks), ...cardMarks(item)];
   h += MARK * cardMarks(item).length;
-  for (const mark of marks) {
-    const [words, note] = markText(mark);
-    widest = Math.max(widest, 24 + widthOf(words, "mark") + widthOf(note, "detail"));
-  }
+  widest = Math.max(widest, ...marks.map(markWidth));
   const border = STATE_FRAME[item.state] || 0;
   const content = BAR + GAP + names + (paths ? 10 + paths : 0) + (counts ? 14 + counts : 0) + GAP;
   const w = Math.max(90, Math.ceil(Math.max(content, widest)));

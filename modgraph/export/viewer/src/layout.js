@@ -45,9 +45,9 @@ function layOut(container) {
   }
   straighten(placed, lines);
   keepTitleFree(placed, lines);
-  partNodes(placed, lines);
   runUpright(placed, lines);
   alignFrames(placed, lines);
+  passFrames(placed, lines);
   placeLoose(loose, placed, lines, [...nodes.values()]);
   return frame(container, [...nodes.values()], lines, short);
 }
@@ -251,7 +251,7 @@ function frame(container, nodes, lines, short) {
   const badge = size.badge ? Math.max(0, axis + 14 + size.badge + PAD - (right - left + 2 * PAD)) : 0;
   const dx = PAD + wanted - left;
   const dy = head + (isModel ? PAD : 6) - top;
-  const needed = isModel ? 0 : Math.min(size.title + size.badge + 2 * PAD + 24, 320);
+  const needed = isModel ? 0 : Math.max(size.title + size.badge + 2 * PAD + 24, size.marks + 2);
   const w = Math.max(right - left + 2 * PAD + (badge > 0 ? Math.max(wanted, badge) : wanted), needed);
   const h = bottom - top + head + (isModel ? 2 * PAD : 6 + PAD) + (hasExit(nodes) ? 6 : 0);
   const tagged = nodes.filter((node) => node.tags);
@@ -288,9 +288,10 @@ function axisOf(nodes, lines, middle) {
 
 function titleSize(container) {
   if (container.in === undefined) {
-    return { title: 0, badge: 0 };
+    return { title: 0, badge: 0, marks: 0 };
   }
   const [title, detail] = container.frame;
   const width = 12 + Math.max(widthOf(title, "frame"), widthOf(detail, "detail"));
-  return { title: width, badge: container.copies ? badgeWidth(container.copies) + 6 : 0 };
+  const marks = Math.max(0, ...(container.marks || []).map(markWidth));
+  return { title: width, badge: container.copies ? badgeWidth(container.copies) + 6 : 0, marks };
 }

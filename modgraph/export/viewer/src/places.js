@@ -195,17 +195,14 @@ function keepTitleFree(nodes, lines) {
   if (sides > 0 || (sides === 0 && left < right + 8)) {
     return;
   }
-  for (const node of nodes) {
-    // An open container is not turned itself: where the main path runs through it, its ports stay on the path.
-    const goes = node.out.find((line) => line.main);
-    const came = node.into.find((line) => line.main);
-    const shift = goes ? offset(node, "out", goes.net) : came ? offset(node, "in", came.net) : 0;
-    node.x = 2 * axis - node.x - 2 * shift;
-  }
+  // Each row is turned as a whole, so what stands beside an open container stays beside it however far off the middle
+  // of the container its ports are; then the rows are moved back until the main path is straight again.
+  nodes.forEach((node) => (node.x = -node.x));
   for (const line of lines) {
-    line.points = line.points.map((point) => ({ x: 2 * axis - point.x, y: point.y }));
-    line.at = line.at && { x: 2 * axis - line.at.x, y: line.at.y };
+    line.points = line.points.map((point) => ({ x: -point.x, y: point.y }));
+    line.at = line.at && { x: -line.at.x, y: line.at.y };
   }
+  straighten(nodes, lines);
 }
 
 /** A free lane beside everything that a line passes, on the side where it runs. */
@@ -217,27 +214,6 @@ function besideAll(nodes, line, axis, isFree) {
   const far = passed.reduce((most, node) => Math.max(most, side * node.x + node.w / 2), -Infinity);
   const places = [1, 2, 3, 4, 5, 6].map((place) => side * (far + 6 + place * 10));
   return passed.length ? places.find(isFree) : undefined;
-}
-
-/** What stands beside the main path and has come to lie on another node, as both were moved, goes to its right. */
-function partNodes(nodes, lines) {
-  const isMain = (node) => [...node.into, ...node.out].some((line) => line.main);
-  const there = nodes.filter((node) => !node.port && isMain(node));
-  const side = nodes.filter((node) => !node.port && !isMain(node)).sort((one, other) => one.x - other.x);
-  for (const node of side) {
-    const isOn = (other) =>
-      Math.abs(node.y - other.y) < (node.h + other.h) / 2 + 4 && Math.abs(node.x - other.x) < (node.w + other.w) / 2 + 4;
-    for (let other = there.find(isOn); other; other = there.find(isOn)) {
-      node.x = other.x + (other.w + node.w) / 2 + 24;
-    }
-    there.push(node);
-  }
-  for (const point of lines.filter((line) => !line.main).flatMap((line) => line.points)) {
-    const isOn = (other) => Math.abs(point.y - other.y) < other.h / 2 && Math.abs(point.x - other.x) < other.w / 2 + 4;
-    for (let other = there.find(isOn); other; other = there.find(isOn)) {
-      point.x = other.x + other.w / 2 + 12;
-    }
-  }
 }
 
 /** An open container beside the main path moves to where its data comes in, if there is room. */
@@ -252,6 +228,23 @@ function alignFrames(nodes, lines) {
       lines.every((line) => line.points.every((point) => point.y < top || point.y > bottom || clear(point.x, 0)));
     if (free) {
       node.x = x;
+    }
+  }
+}
+
+/** A line from or to something small beside an open container turns above and below the container, not behind it. */
+function passFrames(nodes, lines) {
+  const level = (node) => Math.round(node.y * 4);
+  const rows = new Map();
+  nodes.filter((node) => node.inside).forEach((node) => rows.set(level(node), Math.max(rows.get(level(node)) || 0, node.h)));
+  for (const line of lines.filter((each) => each.points.length)) {
+    const { tail, head, net, points } = line;
+    const [below, above] = [tail, head].map((node) => (rows.get(level(node)) || 0) / 2);
+    if (below > tail.h / 2) {
+      points.unshift({ x: tail.x + offset(tail, "out", net), y: tail.y + below });
+    }
+    if (above > head.h / 2) {
+      points.push({ x: head.x + offset(head, "in", net), y: head.y - above });
     }
   }
 }
