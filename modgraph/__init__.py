@@ -13,6 +13,8 @@ from modgraph._version import __version__
 if TYPE_CHECKING:
     from modgraph.api import analyze, check, load, predict, trace
     from modgraph.api_onnx import export_onnx
+    from modgraph.changes.model import Changes
+    from modgraph.diffing import diff
     from modgraph.errors import (
         ConfigError,
         ExportError,
@@ -33,12 +35,15 @@ _HOMES = {
         "modgraph.errors",
     ),
     "export_onnx": "modgraph.api_onnx",
+    "Changes": "modgraph.changes.model",
     "Finding": "modgraph.finding",
     "Graph": "modgraph.graph.model",
     "Ref": "modgraph.source.targets",
+    "diff": "modgraph.diffing",
 }
 
 __all__ = [
+    "Changes",
     "ConfigError",
     "ExportError",
     "Finding",
@@ -52,6 +57,7 @@ __all__ = [
     "__version__",
     "analyze",
     "check",
+    "diff",
     "export_onnx",
     "load",
     "predict",

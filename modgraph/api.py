@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from modgraph.errors import ConfigError, InputError, ModgraphError, TargetError, TraceError
+from modgraph.errors import ConfigError, InputError, Interrupted, ModgraphError, TargetError, TraceError
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.model import Graph, Problem
 from modgraph.options import Device, Mode, TraceOptions
@@ -32,7 +32,8 @@ _MAX_MESSAGE = 2000
 """Characters kept of what an exception says."""
 
 
-def _unwatched(_stage: str) -> AbstractContextManager[Any]:
+def unwatched(_stage: str) -> AbstractContextManager[Any]:
+    """Nobody looks."""
     return nullcontext()
 
 
@@ -229,11 +230,14 @@ def check(
     return report.findings
 
 
-def find_targets(text: str, *, path: Sequence[str] | None = None, bare: bool = True) -> tuple[Target, ...]:
+def find_targets(
+    text: str, *, path: Sequence[str] | None = None, bare: bool = True, cwd: Path | None = None
+) -> tuple[Target, ...]:
     """The models that a target stands for: itself, or the root models of the file it names.
 
     Args:
         bare: there are no arguments but those in the text; so a class that needs some is built as its file does it.
+        cwd: directory against which a relative file is read; by default the working directory.
 
     Raises:
         TargetError: there is no such file, or no model in it.
@@ -241,7 +245,7 @@ def find_targets(text: str, *, path: Sequence[str] | None = None, bare: bool = T
     from modgraph.source.roots import as_its_file_builds_it, find_roots
     from modgraph.source.targets import parse_target
 
-    target = parse_target(text, path=path)
+    target = parse_target(text, path=path, cwd=cwd)
     if not target.name:
         return find_roots(target)
     return (as_its_file_builds_it(target) if bare else target,)
@@ -253,7 +257,7 @@ def analyze_target(
     specs: Sequence[InputSpec] = (),
     options: TraceOptions,
     static: bool = False,
-    watch: Watch = _unwatched,
+    watch: Watch = unwatched,
     exporting: Exporting | None = None,
 ) -> Graph:
     """Predict, trace and merge one target; see `analyze`.
@@ -264,6 +268,7 @@ def analyze_target(
     Raises:
         TargetError: the target does not exist.
         InputError: `forward` does not accept the inputs given.
+        Interrupted: Ctrl-C during the trace; holds the graph as far as it is known.
     """
     from modgraph.prediction import predict_graph
 
@@ -282,6 +287,8 @@ def analyze_target(
             raise
         except ModgraphError as error:
             return done(_without_trace(predicted, error))
+        except Interrupted as stop:
+            raise Interrupted(_until_interrupted(predicted, stop, target)) from None
         except Exception as error:  # a defect of ours must not cost what is known without a run
             return done(_without_trace(predicted, _defect("tracing", error)))
     with watch("merge"):
@@ -311,6 +318,20 @@ def _traced(
     )
     exporting.settle(result.captured, result.capture_error)
     return result.graph
+
+
+def _both(predicted: Graph, traced: Graph, target: Target) -> Graph:
+    try:
+        return _with_repeats(_with_findings(_merged(predicted, traced), target))
+    except Exception as error:
+        return _with_repeats(_with_findings(_without_trace(predicted, _defect("merging", error)), target))
+
+
+def _until_interrupted(predicted: Graph, stop: Interrupted, target: Target) -> Graph:
+    """The prediction, with what was recorded of a run until Ctrl-C."""
+    if stop.graph is not None:
+        return _both(predicted, stop.graph, target)
+    return _with_repeats(_without_trace(predicted, stop.why or TraceError("the run was interrupted by Ctrl-C")))
 
 
 def read_checkpoint(path: str | os.PathLike[str], options: TraceOptions) -> Checkpoint:

@@ -7,6 +7,7 @@ escapes is a defect of modgraph. A finding, a partial graph and an unknown are r
 from __future__ import annotations
 
 import enum
+from typing import Any
 
 
 class ExitStatus(enum.IntEnum):
@@ -104,3 +105,17 @@ class GraphError(ModgraphError):
 
 class CheckWarning(UserWarning):
     """What the check finds in a file is missing from a graph, and why."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C while a model was run in a process of its own, which has ended.
+
+    Args:
+        graph: what was recorded until then; None where the model had not begun to run.
+        why: what was done then, where there is no graph.
+    """
+
+    def __init__(self, graph: Any = None, why: ModgraphError | None = None) -> None:
+        super().__init__()
+        self.graph = graph
+        self.why = why

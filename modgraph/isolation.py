@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import modgraph
-from modgraph.errors import GraphError, InputError, TraceError
+from modgraph.errors import GraphError, InputError, Interrupted, ModgraphError, TraceError
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.events import DoneEvent, EnterEvent, ErrorEvent, Event, ExitEvent, StartEvent, replay
 from modgraph.graph.model import Graph, Problem
@@ -101,6 +101,7 @@ def trace_in_process(
         InputError: `forward` does not take an input that was given.
         TraceError: nothing was run: the user's code raised, hung or crashed while it was imported or the model was
             built, or PyTorch is not installed.
+        Interrupted: Ctrl-C; holds what there is until then.
     """
     with (
         _ended_by_signals(),
@@ -119,7 +120,14 @@ def trace_in_process(
         files = {} if captured_into is not None else _files_in(directory / "captured")
         if captured_into is not None:
             _move_files(directory / "captured", captured_into)
-    graph = _graph(heard, end, options, output)
+    try:
+        graph = _graph(heard, end, options, output)
+    except ModgraphError as failure:
+        if end.interrupted:
+            raise Interrupted(why=failure) from None
+        raise
+    if end.interrupted:
+        raise Interrupted(graph)
     done = heard.captured or {}
     error = done.get("error")
     if capture is not None and heard.captured is None and error is None:
@@ -143,6 +151,8 @@ def read_checkpoint_in_process(
         request = {"checkpoint": [str(path) for path in paths], "options": encode_fields(options)}
         heard, end = _ask_once(request, Path(name), options.timeout, Heard())
         output = _tail(Path(name) / "output.txt")
+    if end.interrupted:
+        raise Interrupted
     if heard.checkpoint is None:
         raise heard.error or InputError(
             f"cannot read the checkpoint {paths[0]}: {_why(end, options, output)} while {heard.stage}"
@@ -160,7 +170,7 @@ def _ask(request: dict[str, Any], directory: Path, timeout: float | None, heard:
     that gets one half of the time, and a second worker runs the first guess untried, under the recorder.
     """
     first = _ask_once({**request, "probe": True}, directory, timeout, heard)
-    if first[0].ended or not first[0].probing:
+    if first[0].ended or not first[0].probing or first[1].interrupted:
         return first
     remaining = None if timeout is None else timeout - first[0].seconds
     if remaining is not None and remaining <= 0:
@@ -181,9 +191,13 @@ class _End:
     status: int
     """Exit status; negative for a signal."""
     timed_out: bool
+    interrupted: bool = False
+    """By Ctrl-C."""
 
     def text(self, options: TraceOptions) -> str:
         """In words, as the end of a sentence about the process; "" for an orderly end."""
+        if self.interrupted:
+            return "the run was interrupted by Ctrl-C"
         if self.timed_out:
             return f"the time limit of {options.timeout:g} s was reached"
         if self.status < 0:
@@ -228,15 +242,18 @@ def _run_worker(directory: Path, timeout: float | None, heard: Heard) -> _End:
         listener = threading.Thread(target=_listen, args=(reading, heard), daemon=True)
         if handed_down:
             listener.start()
+        timed_out = interrupted = False
         try:
             timed_out = not _ends_in_time(process, timeout, heard, bool(handed_down))
+        except KeyboardInterrupt:
+            interrupted = True
         finally:
             _kill_group(process)
             _kill_marked(mark)
         if not handed_down:
             listener.start()
         listener.join(_DRAIN_SECONDS)
-        return _End(process.returncode, timed_out)
+        return _End(process.returncode, timed_out, interrupted)
 
 
 def _ends_in_time(process: subprocess.Popen[bytes], timeout: float | None, heard: Heard, listening: bool) -> bool:

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from modgraph import api, errors
+from modgraph.api import load
+from modgraph.cli import main
 from modgraph.errors import InputError, TargetError, TraceError
 from modgraph.graph.events import DoneEvent, EnterEvent, Event, StartEvent
 from modgraph.graph.serial import from_json
@@ -505,7 +507,40 @@ def test_the_worker_does_not_outlive_the_process_that_asked(tmp_path: Path, name
     assert list(scratch.glob("modgraph-*")) == []
     if name == "SIGINT":
         assert process.returncode == 130
-        assert b"Traceback" not in said
+        (line,) = said.decode().splitlines()
+        assert line.startswith("interrupted; what was recorded until then is in out/Net.svg, out/Net.json")
+        kept = load(tmp_path / "out" / "Net.json")
+        assert (kept.complete, kept.predicted, kept.traced) == (False, True, True)
+        assert [call.module for call in kept.calls][:2] == ["", "before"]
+        assert "interrupted by Ctrl-C" in kept.problems[0].message
+
+
+def test_ctrl_c_before_anything_runs_keeps_the_prediction(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise errors.Interrupted
+
+    (tmp_path / "model.py").write_text(MODEL.format(death="        pass"), "utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("modgraph.isolation.trace_in_process", interrupted)
+
+    assert main(["analyze", "model.py:Net", "-o", "net.json"]) == 130
+    assert capsys.readouterr().err == "interrupted; what was found out until then is in net.json\n"
+    kept = load(tmp_path / "net.json")
+    assert (kept.complete, kept.predicted, kept.traced) == (False, True, False)
+
+
+def test_ctrl_c_elsewhere_is_one_word(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    (tmp_path / "model.py").write_text(MODEL.format(death="        pass"), "utf-8")
+    monkeypatch.setattr("modgraph.api.find_targets", interrupted)
+    assert main(["analyze", str(tmp_path / "model.py")]) == 130
+    assert capsys.readouterr().err == "interrupted\n"
 
 
 def test_only_the_end_of_a_long_output_is_read(tmp_path: Path) -> None:

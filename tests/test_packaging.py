@@ -43,15 +43,18 @@ def test_what_is_read_at_run_time_is_part_of_the_package():
     package = files_below("modgraph")
     assert "modgraph/py.typed" in package
     assert "modgraph/graph/modgraph-1.schema.json" in package
+    assert {f"modgraph/export/viewer/{name}" for name in ("template.html", "style.css", "src/main.js")} <= package
     assert any(name.startswith("modgraph/export/fonts/") and name.endswith(".ttf") for name in package)
     assert "modgraph/prediction/knowledge/torch_stubs/torch/nn/modules/linear.py" in package
 
 
 def test_every_licence_goes_along(wheel: list[str]):
     licences = {name.partition("/licenses/")[2] for name in wheel if "/licenses/" in name}
-    texts = {path.relative_to(ROOT).as_posix() for path in (ROOT / "modgraph" / "export" / "fonts").glob("*.txt")}
-    assert licences == {"LICENSE", *texts}
-    assert "modgraph/export/fonts/OFL.txt" in texts
+    export = ROOT / "modgraph" / "export"
+    texts = [*(export / "fonts").glob("*.txt"), *(export / "viewer" / "vendor").glob("*.txt")]
+    assert licences == {"LICENSE", *(path.relative_to(ROOT).as_posix() for path in texts)}
+    assert "modgraph/export/fonts/OFL.txt" in licences
+    assert "modgraph/export/viewer/vendor/LICENSE-dagre.txt" in licences
 
 
 def test_nothing_else_is_in_it(wheel: list[str]):

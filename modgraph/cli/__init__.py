@@ -16,6 +16,7 @@ from modgraph.errors import ExitStatus, ModgraphError
 COMMANDS = {
     "analyze": "predict, trace and merge a model, and write its graph",
     "check": "look for mistakes in models, such as layers that nn.Module does not see",
+    "diff": "what changed between two models, files or revisions of a git repository",
     "render": "draw a saved graph again, without the model",
 }
 
@@ -45,6 +46,7 @@ def main(argv: Sequence[str]) -> int:
         console.error(error)
         return ExitStatus.FAILED
     except KeyboardInterrupt:
+        console.note("interrupted")
         return ExitStatus.INTERRUPTED
     except BrokenPipeError:
         console.reader_has_gone()
@@ -60,7 +62,6 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     group = shared.add_argument_group("output")
     group.add_argument("--quiet", "-q", action="store_true", help="print results and errors only")
     group.add_argument("--verbose", "-v", action="store_true", help="print what is done, and how long it took")
-    group.add_argument("--color", choices=("auto", "always", "never"), default="auto", help=argparse.SUPPRESS)
     group.add_argument("--debug", action="store_true", help="show the traceback of an error")
     parser = argparse.ArgumentParser(
         prog="modgraph",
@@ -72,6 +73,18 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     parser.add_argument("--version", action=_Version)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     asked = next((word for word in argv if word in COMMANDS), None)
+    draws = asked in ("analyze", "render")
+    group.add_argument(
+        "--color",
+        action=_Color,
+        choices=_WHEN + _MEASURES * draws,
+        default="auto",
+        metavar="WHAT",
+        help=f"colours of a picture: by {', '.join(_MEASURES)}; of the terminal: {', '.join(_WHEN)}"
+        if draws
+        else argparse.SUPPRESS,
+    )
+    shared.set_defaults(color_by="kind")
     for name, summary in COMMANDS.items():
         command = commands.add_parser(
             name,
@@ -101,6 +114,17 @@ def _columns() -> int:
         return max(os.get_terminal_size(sys.stdout.fileno()).columns, 40)
     except (OSError, ValueError, AttributeError):  # no terminal, or no such stream
         return 80
+
+
+_WHEN = ("auto", "always", "never")
+_MEASURES = ("kind", "parameters", "flops", "time", "memory")
+
+
+class _Color(argparse.Action):
+    """When the terminal is coloured, or what the colours of a picture say; both may be given."""
+
+    def __call__(self, _parser: object, namespace: argparse.Namespace, value: object, _option: object = None) -> None:
+        setattr(namespace, self.dest if value in _WHEN else "color_by", value)
 
 
 class _Version(argparse.Action):

@@ -5,13 +5,22 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, get_args
 
-from modgraph.cli.arguments import above_zero
+from modgraph.cli.arguments import seconds, size
 from modgraph.cli.console import Console
 from modgraph.cli.onnx_arguments import add_onnx_arguments, exporting_to, onnx_options
-from modgraph.cli.output import Destination, add_picture_arguments, destination, write_graph
-from modgraph.errors import CheckWarning, ConfigError, ExitStatus, ModgraphError, TargetError, UnknownNameError
+from modgraph.cli.output import Destination, add_picture_arguments, destination, write_graph, write_interrupted
+from modgraph.errors import (
+    CheckWarning,
+    ConfigError,
+    ExitStatus,
+    Interrupted,
+    ModgraphError,
+    TargetError,
+    UnknownNameError,
+)
 from modgraph.graph.model import CheckpointComparison, Graph
 from modgraph.options import Device, Mode, TraceOptions
 
@@ -78,13 +87,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     run_group.add_argument(
         "--timeout",
-        type=_seconds,
+        type=seconds,
         metavar="SECONDS",
         help="how long the model's code, or reading a checkpoint, may take once torch is imported; default: no limit",
     )
     run_group.add_argument(
         "--memory-limit",
-        type=_size,
+        type=size,
         metavar="SIZE",
         help="how much memory it may allocate: 4G, 512M; default: no limit",
     )
@@ -96,6 +105,7 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     """Analyze every model that the target stands for; the status of the worst."""
     from modgraph.api import analyze_target, find_targets, read_checkpoint, with_checkpoint
     from modgraph.export import file_stems
+    from modgraph.export.text import check_columns
 
     options = _options(arguments)
     specs = _specs(arguments)
@@ -103,6 +113,8 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     targets = find_targets(arguments.target)
     where.check(n_models=len(targets))
     onnx = onnx_options(arguments, where)
+    _check_color(arguments)
+    check_columns(arguments.columns)
     _check_against(arguments, targets)
     checkpoint = None if arguments.against is None else read_checkpoint(arguments.against, options)
     status, n_written = ExitStatus.OK, 0
@@ -123,6 +135,8 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
                 graph = with_checkpoint(graph, checkpoint)
                 files = () if exporting is None else exporting.files
                 written = write_graph(graph, where, arguments, console, stem=stem, onnx=files)
+        except Interrupted as stop:
+            return write_interrupted(stop.graph, where, arguments, console, stem=stem)
         except TargetError as error:
             # Found by looking through the file: not there at run time, in need of arguments, or no model after all.
             if not target.discovered or len(targets) == 1:
@@ -138,7 +152,7 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
         n_written += 1
         if n_written > 1 and not where.stdout and not console.quiet:
             console.result("\n")
-        _report(graph, where, console)
+        _report(graph, where, arguments, console)
         status = max(status, written, _status(graph))
     return max(status, _tell_left_out(left_out, console, beside=n_written))
 
@@ -181,6 +195,15 @@ def _check_against(arguments: argparse.Namespace, targets: Sequence[Target]) -> 
         raise ConfigError(
             f"--against compares one model, and {arguments.target} has {len(targets)}",
             hint=f"name one of them: {names}",
+        )
+
+
+def _check_color(arguments: argparse.Namespace) -> None:
+    """Raises ConfigError where the colours are to say what nobody measures."""
+    if arguments.color_by in ("flops", "time", "memory") and not arguments.profile:
+        raise ConfigError(
+            f"--color {arguments.color_by} needs figures that only --profile measures",
+            hint="add --profile, or colour by what every graph has: --color parameters",
         )
 
 
@@ -235,18 +258,28 @@ def _options(arguments: argparse.Namespace) -> TraceOptions:
     return options
 
 
-def _report(graph: Graph, where: Destination, console: Console) -> None:
+def _report(graph: Graph, where: Destination, arguments: argparse.Namespace, console: Console) -> None:
     """The summary on standard output, or on standard error where that holds the result; problems on standard error.
 
     The summary lists the problems too: where both streams end in the same terminal, once is enough.
     """
     from modgraph.export.text import summary
 
+    told = partial(
+        summary,
+        graph,
+        width=console.width,
+        unicode=console.unicode,
+        columns=arguments.columns,
+        focus=arguments.focus,
+    )
     if where.stdout:
-        console.note(summary(graph, width=console.width, color=False, unicode=console.unicode).rstrip("\n"))
+        if where.formats == ("text",):
+            return  # it is the summary
+        console.note(told(color=False).rstrip("\n"))
         return
     if not console.quiet:
-        console.result(summary(graph, width=console.width, color=console.color, unicode=console.unicode))
+        console.result(told(color=console.color))
     if console.one_terminal:
         return
     for problem in graph.problems:
@@ -265,23 +298,3 @@ def _difference(found: CheckpointComparison) -> str:
     )
     parts = ", ".join(f"{len(keys):,} {words}" for keys, words in counts if keys)
     return f"checkpoint: {found.file} does not fit the model: keys {parts}"
-
-
-def _seconds(text: str) -> float:
-    return above_zero(text, f"{text!r} is not a number of seconds above 0")
-
-
-_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
-_MAX_SIZE = 2**63
-"""Bytes beyond what any system can be asked for."""
-
-
-def _size(text: str) -> int:
-    """Bytes of "4G", "512M", "1.5GiB"."""
-    otherwise = f"{text!r} is not a size such as 512M or 4G"
-    number = text.upper().removesuffix("IB").removesuffix("B")
-    unit = number[-1:] if number[-1:] in _UNITS else ""
-    size = above_zero(number.removesuffix(unit), otherwise) * _UNITS[unit]
-    if not 1 <= size < _MAX_SIZE:
-        raise argparse.ArgumentTypeError(otherwise)
-    return int(size)

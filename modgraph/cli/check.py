@@ -248,6 +248,8 @@ def _summary(findings: Sequence[Finding], report: Report, known: int) -> str:
     parts[0] += f" in {where}"
     if mended:
         parts.append(f"{mended} mended")
+    if report.taken_back:
+        parts.append(f"{report.taken_back} fix{'' if report.taken_back == 1 else 'es'} taken back")
     if known:
         parts.append(f"{known} known from the baseline")
     safe = sum(each.fix is not None and each.fix.safe for each in findings)

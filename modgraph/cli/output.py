@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from modgraph.cli.arguments import count
+from modgraph.cli.arguments import count, names
 from modgraph.cli.console import Console
-from modgraph.errors import ConfigError, ExitStatus, ExportError
+from modgraph.errors import ConfigError, ExitStatus, ExportError, ModgraphError
 from modgraph.graph.model import Graph
 
 DEFAULT_DIRECTORY = "modgraph-out"
@@ -48,13 +48,19 @@ class Destination:
 
 def add_picture_arguments(parser: argparse.ArgumentParser, *, default: str) -> None:
     """The options that say what is written, where, and how deep a picture goes."""
+    from modgraph.export import FORMATS
+
     output = parser.add_argument_group("what is written")
-    output.add_argument("--format", metavar="LIST", help=f"any of svg,png,pdf,dot,json,onnx,text; default: {default}")
+    output.add_argument("--format", metavar="LIST", help=f"any of {','.join(FORMATS)}; default: {default}")
     output.add_argument(
         "-o", "--output", metavar="DIR", help="default: modgraph-out/; FILE for one model and format; - is stdout"
     )
     output.add_argument("--depth", type=count, metavar="N", help="how deep a picture goes; default: what is readable")
     output.add_argument("--no-fold", action="store_true", help="draw repeated blocks one by one")
+    output.add_argument("--focus", default="", metavar="PATH", help="draw one module, and what it is joined to")
+    output.add_argument("--columns", type=names, default=(), metavar="LIST", help="of the summary: class,output,...")
+    output.add_argument("--direction", choices=("TB", "LR"), default="TB", help="top to bottom, or left to right")
+    output.add_argument("--show-views", action="store_true", help="draw view, permute, size and their like too")
 
 
 def destination(output: str | None, formats: str | None, *, default: tuple[str, ...]) -> Destination:
@@ -130,34 +136,7 @@ def write_graph(
     Raises:
         ExportError: nothing could be written.
     """
-    from modgraph.export import PictureOptions, put_file, render, write, write_file
-
-    options = PictureOptions(depth=arguments.depth, fold=not arguments.no_fold)
-    ready = {"onnx": onnx}
-    with console.stage("draw"):
-        if where.directory is not None:
-            written = write(
-                graph, where.formats, where.directory, options=options, asked=where.asked, stem=stem, ready=ready
-            )
-            paths, notes, failures = written.paths, written.notes, written.failures
-        else:
-            (name,) = where.formats
-            paths, notes, failures = (), (), ()
-            made = ready.get(name, ())
-            content: str | bytes = b""
-            if not made:
-                content = render(graph, name, options)
-            elif where.stdout:
-                content = made[-1].read_bytes()
-            if made and where.file is not None:
-                paths = tuple(put_file(path, where.file.with_name(path.name)) for path in made)
-            elif where.file is not None:
-                write_file(where.file, content)
-                paths = (where.file,)
-            elif isinstance(content, bytes):
-                console.result_bytes(content)
-            else:
-                console.result(content)
+    paths, notes, failures = _written(graph, where, arguments, console, stem, onnx)
     for note in notes:
         console.note(f"note: {note}")
     for error in failures:
@@ -165,3 +144,68 @@ def write_graph(
     for path in paths:
         console.note(f"wrote {path}")
     return ExitStatus.PARTIAL if failures else ExitStatus.OK
+
+
+def write_interrupted(
+    graph: Graph, where: Destination, arguments: argparse.Namespace, console: Console, *, stem: str | None = None
+) -> ExitStatus:
+    """Write what there is of a run that Ctrl-C ended, and say in one line where it is.
+
+    Raises:
+        ExportError: nothing could be written.
+    """
+    paths, _, _ = _written(graph, where, arguments, console, stem)
+    place = ", ".join(map(str, paths)) if paths else "standard output"
+    console.note(f"interrupted; what was {'recorded' if graph.calls else 'found out'} until then is in {place}")
+    return ExitStatus.INTERRUPTED
+
+
+def _written(
+    graph: Graph,
+    where: Destination,
+    arguments: argparse.Namespace,
+    console: Console,
+    stem: str | None,
+    onnx: Sequence[Path] = (),
+) -> tuple[Sequence[Path], Sequence[str], Sequence[ModgraphError]]:
+    """The files, what is to be said of them, and which formats failed."""
+    from modgraph.export import PictureOptions, put_file, render, write, write_file
+    from modgraph.graph.focus import module_at
+    from modgraph.graph.index import GraphIndex
+
+    options = PictureOptions(
+        depth=arguments.depth,
+        fold=not arguments.no_fold,
+        direction=arguments.direction,
+        focus=arguments.focus,
+        views=arguments.show_views,
+        color=arguments.color_by,
+        columns=arguments.columns,
+    )
+    if options.focus:
+        module_at(GraphIndex(graph), options.focus)
+    with console.stage("draw"):
+        if where.directory is not None:
+            written = write(
+                graph,
+                where.formats,
+                where.directory,
+                options=options,
+                asked=where.asked,
+                stem=stem,
+                ready={"onnx": onnx},
+            )
+            return written.paths, written.notes, written.failures
+        (name,) = where.formats
+        made = onnx if name == "onnx" else ()
+        if made and where.file is not None:
+            return tuple(put_file(path, where.file.with_name(path.name)) for path in made), (), ()
+        content = made[-1].read_bytes() if made else render(graph, name, options)
+        if where.file is not None:
+            write_file(where.file, content)
+            return (where.file,), (), ()
+        if isinstance(content, bytes):
+            console.result_bytes(content)
+        else:
+            console.result(content)
+    return (), (), ()

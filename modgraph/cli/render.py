@@ -6,7 +6,7 @@ import argparse
 
 from modgraph.cli.console import Console
 from modgraph.cli.output import add_picture_arguments, destination, write_graph
-from modgraph.errors import ExitStatus
+from modgraph.errors import ConfigError, ExitStatus
 
 _EPILOG = """\
 examples:
@@ -30,7 +30,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     """Write the graph in every format that was asked for."""
     from modgraph.api import load
+    from modgraph.export.text import check_columns
 
     where = destination(arguments.output, arguments.format, default=("svg",))
     where.check(n_models=1)
+    check_columns(arguments.columns)
+    if arguments.columns and "text" not in where.formats:
+        raise ConfigError("--columns is about the text alone", hint="add --format text, and -o - to see it at once")
     return write_graph(load(arguments.graph), where, arguments, console)

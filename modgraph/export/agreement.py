@@ -14,7 +14,18 @@ from modgraph.graph.index import GraphIndex
 from modgraph.graph.model import ModuleNode
 from modgraph.graph.paths import is_open_place, parameter_path
 
-FRAME_STATES: tuple[State, ...] = ("failed", "unregistered", "runtime only", "static only", "never called", "unknown")
+DIFF_STATES: tuple[State, ...] = ("removed", "added", "changed")
+"""What a picture of two graphs says; nothing that one graph alone could."""
+FRAME_STATES: tuple[State, ...] = (
+    *DIFF_STATES,
+    "failed",
+    "unregistered",
+    "runtime only",
+    "static only",
+    "never called",
+    "unseen",
+    "unknown",
+)
 """Those that set the frame, in order: the first that holds."""
 SHOWN_STATES: tuple[State, ...] = (*FRAME_STATES, "weights used", "shared")
 """In the order in which several are named."""
@@ -65,7 +76,7 @@ def _is_said(remark: Remark, path: str, parent: str | None, remarks: Mapping[str
     if remark.state == "shared":
         rest = path[len(parent) :] if parent else f".{path}"
         return any(other.state == "shared" and other.detail + rest == remark.detail for other in remarks[parent])
-    inherited = ("unregistered", "runtime only", "static only", "never called")
+    inherited = ("unregistered", "runtime only", "static only", "never called", "unseen")
     return remark.state in inherited and remark in remarks[parent]
 
 
@@ -81,7 +92,7 @@ def _remarks(node: ModuleNode, index: GraphIndex, *, idle: bool, owners: set[str
     if (node.predicted, node.observed) == (True, False):
         remarks.append(Remark("static only"))
     if idle and _may_be_called(node) and not _is_read(node.path, index, owners):
-        remarks.append(Remark("never called"))
+        remarks.append(Remark("unseen" if _is_scripted_above(node.path, index) else "never called"))
     if is_unknown(node):
         remarks.append(Remark("unknown"))
     if idle and node.path in owners:
@@ -107,6 +118,17 @@ def _may_be_called(node: ModuleNode) -> bool:
     if node.observed is False or node.alias_of is not None or is_unknown(node):
         return False
     return node.class_name != "NoneType" and node.class_name not in _WITHOUT_FORWARD
+
+
+def _is_scripted_above(path: str, index: GraphIndex) -> bool:
+    """Whether a module that was called runs as a TorchScript program, which calls what it holds without Python."""
+    above = index.parents[path]
+    while above is not None:
+        node = index.modules[above]
+        if node.calls and (node.class_name or "").startswith("torch.jit."):
+            return True
+        above = index.parents[above]
+    return False
 
 
 def _owners_of_used_tensors(index: GraphIndex) -> set[str]:

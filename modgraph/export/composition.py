@@ -8,11 +8,13 @@ from functools import cached_property
 from hashlib import blake2b
 from typing import Literal
 
+from modgraph.export.costs import Costs
 from modgraph.export.folding import Arrangement, Block, Cut, Unit, arrange, blocks_of
+from modgraph.export.framing import leveled, merged, short_name
 from modgraph.export.heading import heading
 from modgraph.export.kinds import ELEMENTWISE, PLAIN_CONTAINERS
 from modgraph.export.labels import class_title, cut, cut_end, shape_text, usual_dtype
-from modgraph.export.parts import Arrow, ArrowKind, Card, Frame, Item, Join, Mark, Picture, Pill, Tag
+from modgraph.export.parts import Arrow, ArrowKind, Card, Frame, Item, Join, Mark, Picture, Pill, Row, Tag
 from modgraph.export.rows import (
     TOOLTIP_LENGTH,
     fold_text,
@@ -26,26 +28,40 @@ from modgraph.export.rows import (
 from modgraph.export.runs import runs_of
 from modgraph.export.states import frame_state, marks_of
 from modgraph.export.widths import roomy
-from modgraph.export.wiring import NodeFacts, Wire, Wiring
+from modgraph.export.wiring import NEAR, NodeFacts, Wire, Wiring
 from modgraph.graph.dataflow import operation_word
-from modgraph.graph.model import TensorInfo
+from modgraph.graph.focus import Focus
+from modgraph.graph.model import ModuleNode, TensorInfo
 from modgraph.graph.occurrences import Run
 from modgraph.graph.repeats import Likeness
 
 MOST_BESIDE = 3
 """Cards in a row that no data reaches."""
-LONG_TITLE = 16
-"""Characters of a path beyond which a frame is named as seen from the frame around it."""
 
 
-def compose(run: Run, likeness: Likeness, cut_at: Cut, levels: int, direction: Literal["TB", "LR"]) -> Picture:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Style:
+    """How a picture is drawn, apart from what is left out."""
+
+    direction: Literal["TB", "LR"] = "TB"
+    focus: Focus | None = None
+    """The one module that is drawn."""
+    costs: Costs | None = None
+    """What the colours say; None for kinds of layers."""
+
+
+def compose(run: Run, likeness: Likeness, cut_at: Cut, levels: int, how: Style) -> Picture:
     """The picture of `run` under one cut."""
     arrangement = arrange(run, likeness, cut_at)
-    composer = _Composer(run, arrangement)
+    if how.costs is not None:
+        how.costs.scale(arrangement.units)
+    composer = Composer(run, arrangement, how)
     items, arrows = composer.items_and_arrows()
-    if direction == "TB":
+    if how.direction == "TB":
         items = roomy(items, arrows)
-    name, subtitle, notes, legend = heading(run, items, cut_at, levels, arrangement)
+    name, subtitle, notes, legend = heading(run, items, cut_at, levels, arrangement, how.focus)
+    if how.costs is not None:
+        legend = replace(legend, kinds=(), ramp=how.costs.legend())
     return Picture(
         name=name,
         subtitle=subtitle,
@@ -53,13 +69,13 @@ def compose(run: Run, likeness: Likeness, cut_at: Cut, levels: int, direction: L
         legend=legend,
         items=items,
         arrows=arrows,
-        direction=direction,
+        direction=how.direction,
         depth=cut_at.depth,
     )
 
 
 @dataclass(eq=False, slots=True)
-class _Spot:
+class Spot:
     """One node, before it has its final words: the units in it, and the block around it."""
 
     units: list[Unit]
@@ -92,40 +108,41 @@ class Ids:
 
 
 @dataclass(eq=False)
-class _Composer:
+class Composer:
     run: Run
     arrangement: Arrangement
+    how: Style = field(default_factory=Style)
     ids: Ids = field(default_factory=Ids)
 
     def __post_init__(self) -> None:
         self.batch = _batch_size(self.run)
         self.dtype = usual_dtype(self.run.graph)
-        self.spots: list[_Spot] = []
-        self.spot_of: dict[Unit, _Spot] = {}
-        self.contents: dict[Block, list[_Spot | Block]] = {}
-        self.tags: dict[Block, list[tuple[_Spot, Tag]]] = {}
+        self.spots: list[Spot] = []
+        self.spot_of: dict[Unit, Spot] = {}
+        self.contents: dict[Block, list[Spot | Block]] = {}
+        self.tags: dict[Block, list[tuple[Spot, Tag]]] = {}
 
     def items_and_arrows(self) -> tuple[tuple[Item, ...], tuple[Arrow, ...]]:
-        self._gather()
-        wiring = self._wire()
+        self.gather()
+        wiring = self.wire()
         arrows = self._arrows(wiring)
         items = self._items()
         return items, tuple(arrows + self._order_arrows())
 
     # --- nodes ---------------------------------------------------------------------------------------------------
 
-    def _gather(self) -> None:
+    def gather(self) -> None:
         """Units to spots; a plain container that is one card alone gets no frame."""
         blocks = blocks_of(self.arrangement.root)
         runs = {units[0]: units for units in runs_of(self.run, self.arrangement)}
         for block in reversed(blocks):
-            content: list[_Spot | Block] = []
+            content: list[Spot | Block] = []
             for item in block.items:
                 if isinstance(item, Block):
                     inner = self.contents[item]
                     if self._needs_no_frame(item, inner):
                         spot = inner[0]
-                        assert isinstance(spot, _Spot)
+                        assert isinstance(spot, Spot)
                         spot.block = block
                         spot.marks += marks_of(self.run, item.occurrence)
                         content.append(spot)
@@ -133,26 +150,26 @@ class _Composer:
                     else:
                         content.append(item)
                 elif item in runs:
-                    content.append(_Spot(runs[item], block))
+                    content.append(Spot(runs[item], block))
             self.contents[block] = content
         self._number()
 
-    def _needs_no_frame(self, block: Block, content: list[_Spot | Block]) -> bool:
+    def _needs_no_frame(self, block: Block, content: list[Spot | Block]) -> bool:
         node = self.run.index.modules[block.occurrence.path]
         return (
             len(content) == 1
-            and isinstance(content[0], _Spot)
+            and isinstance(content[0], Spot)
             and len(block.members) == 1
             and class_title(node.class_name) in PLAIN_CONTAINERS
             and (node.class_name or "").startswith("torch.")
-            and not self._is_pill(content[0].units[0])
+            and not self.is_pill(content[0].units[0])
             and all(mark.state in ("again", "shared") for mark in marks_of(self.run, block.occurrence))
         )
 
     def _number(self) -> None:
         """Spots in the order of the run, with their ids."""
         for content in self.contents.values():
-            self.spots.extend(item for item in content if isinstance(item, _Spot))
+            self.spots.extend(item for item in content if isinstance(item, Spot))
         self.spots.sort(
             key=lambda spot: (spot.order, spot.units[0].occurrence.end is None, spot.units[0].occurrence.path)
         )
@@ -163,7 +180,7 @@ class _Composer:
                 self.spot_of[unit] = spot
 
     @staticmethod
-    def _is_pill(unit: Unit) -> bool:
+    def is_pill(unit: Unit) -> bool:
         return (unit.occurrence.end or "").partition(":")[0] in ("input", "output")
 
     @staticmethod
@@ -173,15 +190,14 @@ class _Composer:
 
     # --- arrows --------------------------------------------------------------------------------------------------
 
-    def _wire(self) -> Wiring:
+    def wire(self) -> Wiring:
         labels: dict[tuple[int, int], list[str]] = {}
         for (tail, head), links in self.arrangement.bundles.items():
             ends = (self.spot_of[tail].number, self.spot_of[head].number)
             if ends[0] == ends[1]:
                 continue
             texts = labels.setdefault(ends, [])
-            for link in links:
-                text = self._tensor_text(link.tensor)
+            for text in self._tensor_texts([link.tensor for link in links]):
                 if text not in texts:
                     texts.append(text)
         wires = [
@@ -192,7 +208,7 @@ class _Composer:
         wiring.settle()
         return wiring
 
-    def _facts(self, spot: _Spot) -> NodeFacts:
+    def _facts(self, spot: Spot) -> NodeFacts:
         block, outermost = spot.block, -1
         numbers = self._block_numbers
         while block.parent is not None:
@@ -215,7 +231,16 @@ class _Composer:
     def _block_numbers(self) -> dict[Block, int]:
         return {block: number for number, block in enumerate(self.contents)}
 
-    def _tensor_text(self, tensor: TensorInfo) -> str:
+    def _tensor_texts(self, tensors: list[TensorInfo]) -> list[str]:
+        """What is written for several tensors; "…×16" once where they differ in their first size alone."""
+        sizes = {(tensor.shape, tensor.dtype) for tensor in tensors}
+        rest = {(shape[1:], dtype) for shape, dtype in sizes if shape}
+        if len(sizes) > 1 and len(rest) == 1 and all(shape for shape, _ in sizes):
+            ((inner, _),) = rest
+            return [self.tensor_text(replace(tensors[0], shape=("…", *inner)))]
+        return [self.tensor_text(tensor) for tensor in tensors]
+
+    def tensor_text(self, tensor: TensorInfo) -> str:
         text = shape_text(tensor.shape, self.batch)
         if tensor.dtype is not None and self.dtype is not None and tensor.dtype != self.dtype:
             text += f" · {tensor.dtype}"
@@ -223,15 +248,16 @@ class _Composer:
 
     def _arrows(self, wiring: Wiring) -> list[Arrow]:
         arrows = []
-        tags: dict[tuple[int, int], str] = {}
+        tags: dict[tuple[int, int], tuple[str, int]] = {}
+        ranks = wiring.ranks()
         for wire in wiring.wires:
             tail, head = self.spots[wire.tail], self.spots[wire.head]
             start = tail.id
             if wire.tagged:
                 key = (wire.tail, wiring.nodes[wire.head].container)
-                if key not in tags:
-                    tags[key] = self._add_tag(tail, head)
-                start = tags[key]
+                if key not in tags or ranks[wire.head] - tags[key][1] > NEAR:
+                    tags[key] = self._add_tag(tail, head), ranks[wire.head]
+                start = tags[key][0]
             arrows.append(
                 Arrow(
                     id=self.ids.make(f"{start}:to:{head.id}"),
@@ -245,7 +271,7 @@ class _Composer:
             )
         return arrows
 
-    def _add_tag(self, source: _Spot, user: _Spot) -> str:
+    def _add_tag(self, source: Spot, user: Spot) -> str:
         tag = Tag(
             id=self.ids.make(f"tag:{source.id}:at:{user.id}"),
             text=cut(_name_from(source, user)),
@@ -254,7 +280,7 @@ class _Composer:
         self.tags.setdefault(user.block, []).append((user, tag))
         return tag.id
 
-    def _arrow_kind(self, tail: _Spot, head: _Spot) -> ArrowKind:
+    def _arrow_kind(self, tail: Spot, head: Spot) -> ArrowKind:
         states = {
             mark.state for unit in (tail.units[-1], head.units[0]) for mark in marks_of(self.run, unit.occurrence)
         }
@@ -266,13 +292,13 @@ class _Composer:
     def _order_arrows(self) -> list[Arrow]:
         """Places what no data reaches: beside the sibling before it, a few in a row; below it where nothing ran."""
         linked = {self.spot_of[unit] for ends in self.arrangement.bundles for unit in ends}
-        feeders: dict[_Spot, _Spot] = {}
+        feeders: dict[Spot, Spot] = {}
         for tail, head in self.arrangement.bundles:
             feeders.setdefault(self.spot_of[head], self.spot_of[tail])
         arrows = []
         for block in blocks_of(self.arrangement.root):
-            previous: _Spot | None = None
-            above: _Spot | None = None
+            previous: Spot | None = None
+            above: Spot | None = None
             beside = 0
             for spot in self._spots_in_order(block):
                 if spot in linked:
@@ -289,17 +315,17 @@ class _Composer:
                 previous = spot
         return arrows
 
-    def _spots_in_order(self, block: Block) -> list[_Spot]:
+    def _spots_in_order(self, block: Block) -> list[Spot]:
         """The spots of a block, and of each inner block the last one, so that frames stand below each other."""
-        found: list[_Spot] = []
+        found: list[Spot] = []
         for item in self.contents.get(block, []):
-            if isinstance(item, _Spot):
+            if isinstance(item, Spot):
                 found.append(item)
             else:
                 found.extend(self._edge_spots(item))
         return found
 
-    def _edge_spots(self, block: Block) -> list[_Spot]:
+    def _edge_spots(self, block: Block) -> list[Spot]:
         content = self.contents.get(block, [])
         first, last = (content[0], content[-1]) if content else (None, None)
         ends = []
@@ -324,38 +350,45 @@ class _Composer:
                     items.append(made[item])  # type: ignore[arg-type]
                     continue
                 items.extend(tag for user, tag in self.tags.get(block, ()) if user is item)
-                items.append(self._node(item))
-            made[block] = tuple(items) if block.parent is None else self._frame(block, tuple(items))
+                items.append(self.node(item))
+            made[block] = tuple(items) if block.parent is None else self.frame(block, tuple(items))
         outer = made[self.arrangement.root]
         assert isinstance(outer, tuple)
-        return tuple(_leveled(item, 0) for item in outer)
+        return tuple(leveled(item, 0) for item in outer)
 
-    def _node(self, spot: _Spot) -> Item:
+    def node(self, spot: Spot) -> Item:
         unit = spot.units[0]
-        if self._is_pill(unit):
+        if self.is_pill(unit):
             return self._pill(spot)
         sign = sign_of(self.run, unit)
         if sign is not None and unit.occurrence.operation is not None:
             return Join(id=spot.id, sign=sign, tooltip=cut_end(unit.occurrence.operation.name, 200))
         below = spot.block.occurrence.path
-        rows = tuple(row_of(self.run, each, below) for each in spot.units)
+        rows = tuple(self._row(each, below) for each in spot.units)
         rows, marks = said_once(rows)
         marks += spot.marks
         everything = marks + tuple(mark for row in rows for mark in row.marks)
         return Card(id=spot.id, rows=rows, state=frame_state(everything), marks=marks)
 
-    def _pill(self, spot: _Spot) -> Pill:
+    def _row(self, unit: Unit, below: str) -> Row:
+        row, costs = row_of(self.run, unit, below), self.how.costs
+        if costs is None:
+            return row
+        cost = costs.of(unit)
+        return replace(row, kind="other", count=costs.text(cost), heat=costs.heat(cost))
+
+    def _pill(self, spot: Spot) -> Pill:
         kind, _, name = (spot.units[0].occurrence.end or "").partition(":")
         count = sum((other.units[0].occurrence.end or "").startswith(f"{kind}:") for other in self.spots)
-        title = kind if count == 1 else cut(f"{kind} {name}" if name.isdecimal() else name)
+        title = kind if count == 1 and self.how.focus is None else cut(f"{kind} {name}" if name.isdecimal() else name)
         return Pill(
             id=spot.id, title=title or kind, detail=self._pill_shape(spot), tooltip=cut_end(f"{kind} {name}", 200)
         )
 
-    def _pill_shape(self, spot: _Spot) -> str:
+    def _pill_shape(self, spot: Spot) -> str:
         leaf = spot.units[0].occurrence.first
         links = self.run.outgoing[leaf] or self.run.incoming[leaf]
-        return self._tensor_text(links[0].tensor) if links else ""
+        return self.tensor_text(links[0].tensor) if links else ""
 
     def _loop(self, block: Block, items: tuple[Item, ...]) -> Frame:
         return Frame(
@@ -369,22 +402,27 @@ class _Composer:
             tooltip="a loop in forward: each turn is fed by the one before",
         )
 
-    def _frame(self, block: Block, items: tuple[Item, ...]) -> Frame:
+    def _count(self, block: Block, node: ModuleNode) -> str:
+        """What stands beside the class in a frame's title."""
+        costs = self.how.costs
+        return parameters_text(self.run, node) if costs is None else costs.text(costs.of_all(block.members))
+
+    def frame(self, block: Block, items: tuple[Item, ...]) -> Frame:
         if block.occurrence.turn:
             return self._loop(block, items)
         node = self.run.index.modules[block.occurrence.path]
         marks = marks_of(self.run, block.occurrence)
         title = class_title(node.class_name)
-        count = parameters_text(self.run, node)
+        parts = [cut(title), self._count(block, node), "in parallel" if block.parallel else ""]
         inner = items[0] if len(items) == 1 else None
         name = range_text(block.members)
         if block.parent is not None:
-            name = _short_name(name, block.parent.occurrence.path)
+            name = short_name(name, block.parent.occurrence.path)
         said = (range_text(block.members), node.class_name or "unknown class", fold_text(self.run, block.members))
         frame = Frame(
             id=self.ids.make(f"frame:{block.occurrence.path}"),
             title=cut(name),
-            detail=f"{cut(title)} · {count}" if count else cut(title),
+            detail=" · ".join(part for part in parts if part),
             name=range_text(block.members),
             items=items,
             level=0,
@@ -396,47 +434,7 @@ class _Composer:
         if not isinstance(inner, Frame) or inner.loop:
             return frame
         below = block.parent.occurrence.path if block.parent is not None else ""
-        return _merged(frame, inner, below)
-
-
-def _short_name(name: str, below: str) -> str:
-    """A long path as seen from the frame around; a bare number keeps the name before it ("conv.0")."""
-    if len(name) <= LONG_TITLE:
-        return name
-    name = path_below(name, below)
-    if name[:1].isdigit() and below:
-        name = f"{below.rpartition('.')[2]}.{name}"
-    return name
-
-
-def _merged(outer: Frame, inner: Frame, below: str) -> Frame:
-    """One frame for a container that holds nothing but a container, where the inner one says nothing of its own.
-
-    `below`: path of the frame around both.
-    """
-    if inner.copies > 1 or inner.marks:
-        return outer
-    if outer.copies > 1 or outer.state == "failed":
-        return replace(outer, items=inner.items)
-    own, held = outer.detail.partition(" · ")[0], inner.detail.partition(" · ")[0]
-    detail = _way(own, inner.detail)
-    if own in PLAIN_CONTAINERS or held in PLAIN_CONTAINERS:
-        detail = inner.detail if own in PLAIN_CONTAINERS else outer.detail
-    tooltip = cut_end(_way(outer.tooltip, inner.tooltip), TOOLTIP_LENGTH)
-    title = cut(_short_name(inner.name, below))
-    return replace(inner, title=title, detail=detail, tooltip=tooltip, marks=outer.marks, state=outer.state)
-
-
-def _way(outer: str, inner: str) -> str:
-    """ "A › B", "A › … › C": the first and the last of containers that share a frame."""
-    _, between, last = inner.rpartition(" › ")
-    return f"{outer} › … › {last}" if between else f"{outer} › {inner}"
-
-
-def _leveled(item: Item, level: int) -> Item:
-    if not isinstance(item, Frame):
-        return item
-    return replace(item, level=level, items=tuple(_leveled(inner, level + 1) for inner in item.items))
+        return merged(frame, inner, below)
 
 
 def _id_text(unit: Unit) -> str:
@@ -449,7 +447,7 @@ def _id_text(unit: Unit) -> str:
     return occurrence.path or "model"
 
 
-def _spot_name(spot: _Spot) -> str:
+def _spot_name(spot: Spot) -> str:
     occurrence = spot.units[-1].occurrence
     if occurrence.operation is not None:
         return operation_word(occurrence.operation.name)
@@ -458,7 +456,7 @@ def _spot_name(spot: _Spot) -> str:
     return occurrence.path or "model"
 
 
-def _name_from(source: _Spot, user: _Spot) -> str:
+def _name_from(source: Spot, user: Spot) -> str:
     """What a tag calls a source: the largest frame around it that the user is not in, else itself."""
     around: list[Block] = []
     block: Block | None = user.block

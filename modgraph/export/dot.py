@@ -6,6 +6,7 @@ All text from the model passes through `markup` (inside HTML-like labels) or `qu
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from graphviz import escape
 from graphviz.quoting import quote
@@ -29,11 +30,43 @@ def render(graph: Graph, options: PictureOptions | None = None) -> str:
 def write_dot(picture: Picture) -> str:
     """`picture` as DOT text; the same picture gives the same text."""
     lines = [f"digraph {quoted(picture.name)} {{", *_defaults(picture)]
-    for item in picture.items:
+    main = {end for arrow in picture.arrows if arrow.main for end in (arrow.tail, arrow.head)}
+    for item in _main_first(picture.items, main):
         lines.extend(_item(item, "  "))
-    lines.extend(_arrow(arrow, picture.direction) for arrow in picture.arrows)
+    tall = {card.id for card in _cards(picture.items) if len(card.rows) > 1} if picture.direction == "TB" else set()
+    lines.extend(
+        _arrow(arrow, picture.direction, last_row=arrow.tail in tall & main)
+        for arrow in sorted(picture.arrows, key=lambda arrow: not arrow.main)
+    )
     lines.append("}")
     return "\n".join(lines) + "\n"
+
+
+def _main_first(items: tuple[Item, ...], main: set[str], *, beside: bool = False) -> tuple[Item, ...]:
+    """`items`, what the main path passes in front: the layout engine puts what it reads first to the left.
+
+    `beside`: all of them are in a frame that the main path does not enter.
+    """
+    passed = [_is_on(item, main) for item in items]
+    aside = [beside or (any(passed) and not on) for on in passed]
+    inside = [
+        replace(item, items=_main_first(item.items, main, beside=off), beside=off) if isinstance(item, Frame) else item
+        for item, off in zip(items, aside, strict=True)
+    ]
+    ranked = sorted(range(len(items)), key=lambda number: not passed[number])
+    return tuple(inside[number] for number in ranked)
+
+
+def _is_on(item: Item, main: set[str]) -> bool:
+    return any(_is_on(inner, main) for inner in item.items) if isinstance(item, Frame) else item.id in main
+
+
+def _cards(items: tuple[Item, ...]) -> Iterator[Card]:
+    for item in items:
+        if isinstance(item, Frame):
+            yield from _cards(item.items)
+        elif isinstance(item, Card):
+            yield item
 
 
 def markup(text: str) -> str:
@@ -131,7 +164,8 @@ def _heading(picture: Picture) -> str:
 def _legend(legend: Legend) -> list[str]:
     """The legend's lines: kinds, then frames."""
     swatches = [(style.KINDS[kind].fill, style.KINDS[kind].strong, style.KINDS[kind].legend) for kind in legend.kinds]
-    if legend.collapsed:
+    ramp = _ramp(*legend.ramp) if legend.ramp else ""
+    if legend.collapsed and not ramp:
         other = style.KINDS["other"]
         swatches.append((other.fill, other.strong, "▸ collapsed"))
     cells: list[str] = []
@@ -143,7 +177,7 @@ def _legend(legend: Legend) -> list[str]:
     if legend.repeated:
         width += text_width("×N identical blocks", style.DETAIL_SIZE) + 16
         cells.append(f"<td>{_font('<b>×N</b> identical blocks', style.DETAIL_SIZE, style.MUTED)}</td>")
-    lines = []
+    lines = [ramp] if ramp else []
     if cells:
         spaced = '<td width="10"></td>'.join(cells)
         # A fixed size: in a wide picture the table would else be stretched, and its words driven apart.
@@ -156,6 +190,19 @@ def _legend(legend: Legend) -> list[str]:
         words = " · ".join(f"<b>{each.legend} {each.sign}</b> {each.words}" for each in states)
         lines.append(_font(f"frame: {words}", style.DETAIL_SIZE, style.MUTED))
     return lines
+
+
+def _ramp(measure: str, most: str) -> str:
+    """The steps of a cost, the words beside them."""
+    steps = "".join(
+        f'<td width="20" height="12" fixedsize="true" border="1" color="{each.strong}" bgcolor="{each.fill}"></td>'
+        for each in style.RAMP
+    )
+    words = [_font(markup(text), style.DETAIL_SIZE, style.MUTED) for text in (f"{measure}: 0 ", f" {most}")]
+    width = 20 * len(style.RAMP) + text_width(f"{measure}: 0  {most}", style.DETAIL_SIZE) + 20
+    size = f'align="left" fixedsize="true" width="{width:.0f}" height="18"'
+    cells = f'<td align="right">{words[0]}</td>{steps}<td align="left">{words[1]}</td>'
+    return f'<table border="0" cellborder="0" cellspacing="0" cellpadding="1" {size}><tr>{cells}</tr></table>'
 
 
 def _item(item: Item, indent: str) -> Iterator[str]:
@@ -185,7 +232,7 @@ def _frame(frame: Frame, indent: str) -> Iterator[str]:
         "bgcolor": style.FRAME_FILLS[frame.level % 2],
         "color": border,
         "penwidth": width,
-        "labeljust": "l",
+        "labeljust": "r" if frame.beside else "l",
         "margin": "10",
         "id": frame.id,
         "tooltip": frame.tooltip,
@@ -217,10 +264,11 @@ def _frame_title(frame: Frame) -> str:
     rows.append(f'<td align="left">{_font(markup(frame.detail), style.DETAIL_SIZE, style.MUTED)}</td>')
     if frame.copies > 1:
         badge = _font(f"×{frame.copies}", 13, "white", bold=True)
-        rows[0] += (
-            f'<td rowspan="2" width="{frame.gap:g}"></td>'
-            f'<td rowspan="2" bgcolor="{style.REPEAT}" style="rounded" cellpadding="4">{badge}</td>'
-        )
+        cell = f'<td rowspan="2" bgcolor="{style.REPEAT}" style="rounded" cellpadding="4">{badge}</td>'
+        if frame.gap:
+            rows[0] += f'<td rowspan="2" width="{frame.gap:g}"></td>{cell}'
+        else:
+            rows[0] = f'{cell}<td rowspan="2" width="6"></td>{rows[0]}'
     rows.extend(_mark_cell(mark_in_title(mark), 1) for mark in frame.marks)
     return f"<{_TABLE}{''.join(f'<tr>{row}</tr>' for row in rows)}</table>>"
 
@@ -232,7 +280,8 @@ def _card(card: Card) -> dict[str, str]:
     for number, row in enumerate(card.rows):
         if number:
             lines.append("<hr/>")
-        lines.append(f"<tr>{_row(row, first + spare if spare > 1 else 0)}</tr>")
+        last = number > 0 and number == len(card.rows) - 1
+        lines.append(f"<tr>{_row(row, first + spare if spare > 1 else 0, port=last)}</tr>")
         lines.extend(f"<tr>{_mark_cell(mark, 4)}</tr>" for mark in row.marks)
     lines.extend(f"<tr>{_mark_cell(mark, 4)}</tr>" for mark in card.marks)
     table = f'<table border="1" color="{style.CARD_BORDER}" cellborder="0" cellspacing="0" cellpadding="3">'
@@ -256,10 +305,12 @@ def _card_frame(card: Card) -> dict[str, str]:
     return frame
 
 
-def _row(row: Row, width: float) -> str:
+def _row(row: Row, width: float, *, port: bool) -> str:
     """Four cells: bar, class with arguments, path, parameters. `width` of the second, 0 for what it needs."""
     kind = style.KINDS["other" if row.muted or row.collapsed else row.kind]
     text, muted = (style.FADED, style.FADED) if row.muted else (None, style.MUTED)
+    if row.heat is not None:
+        kind, text, muted = style.RAMP[row.heat], None, style.TEXT
     fill = f'bgcolor="{kind.fill}"'
     title = f"<b>{markup(row.title)}</b>"
     if text:
@@ -270,11 +321,12 @@ def _row(row: Row, width: float) -> str:
     wide = f' width="{width:.0f}"' if width else ""
     path = _font(markup(row.path), style.DETAIL_SIZE, text, face=style.MONO)
     count = _font(markup(row.count), style.DETAIL_SIZE, muted)
+    out = ' port="out"' if port else ""
     return (
         f'<td width="{BAR}" cellpadding="0" bgcolor="{kind.strong}"></td>'
         f'<td align="left" {fill}{wide}>{title} {detail}</td>'
         f'<td align="left" {fill}>{path}</td>'
-        f'<td align="right" {fill} width="{COUNT_WIDTH}">{count}</td>'
+        f'<td align="right" {fill} width="{COUNT_WIDTH}"{out}>{count}</td>'
     )
 
 
@@ -338,8 +390,11 @@ _ARROWS: dict[str, dict[str, str]] = {
 }
 
 
-def _arrow(arrow: Arrow, direction: str) -> str:
+def _arrow(arrow: Arrow, direction: str, *, last_row: bool) -> str:
+    """`last_row`: the tail has several rows, and the data comes from the last."""
     attributes: dict[str, str] = {}
+    if last_row and not arrow.main:
+        attributes["tailport"] = "out:_"
     if arrow.label and arrow.main and direction == "TB":
         attributes["label"] = _slim_label(arrow.label)
     elif arrow.label:

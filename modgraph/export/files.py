@@ -67,14 +67,16 @@ def write(
             paths.extend(put_file(source, Path(directory) / source.name) for source in ready[name])
             continue
         drawn = _drawn(graph, name, options, asked=asked)
-        if drawn.content is None:
-            failures.extend(drawn.failures)
+        if not drawn.contents and drawn.failure is not None:
+            failures.append(drawn.failure)
             continue
-        path = Path(directory) / f"{stem}.{FORMATS[drawn.format].extension}"
-        notes.extend(_replaced(error, path.name, f"{stem}.{FORMATS[name].extension}") for error in drawn.failures)
-        if path not in paths:
-            write_file(path, drawn.content)
-            paths.append(path)
+        used = [Path(directory) / f"{stem}.{FORMATS[each].extension}" for each in drawn.contents]
+        if drawn.failure is not None:
+            notes.append(_replaced(drawn.failure, used, f"{stem}.{FORMATS[name].extension}"))
+        for path, content in zip(used, drawn.contents.values(), strict=True):
+            if path not in paths:
+                write_file(path, content)
+                paths.append(path)
     if failures and not paths:
         raise failures[0]
     return Written(tuple(paths), tuple(notes), tuple(failures))
@@ -82,27 +84,23 @@ def write(
 
 @dataclass(frozen=True, slots=True)
 class _Drawn:
-    format: str
-    """The one that was used."""
-    content: str | bytes | None
-    """None where it failed."""
-    failures: tuple[ExportError, ...] = ()
+    contents: dict[str, str | bytes]
+    """By the format that was used; none where it failed."""
+    failure: ExportError | None = None
     """Why the format that was wanted was not used."""
 
 
 def _drawn(graph: Graph, name: str, options: PictureOptions | None, *, asked: bool) -> _Drawn:
     try:
-        return _Drawn(name, render(graph, name, options))
+        return _Drawn({name: render(graph, name, options)})
     except ExportError as error:
-        instead = FORMATS[name].instead
-        if asked or instead is None:
-            return _Drawn(name, None, (error,))
-        return _Drawn(instead, render(graph, instead, options), (error,))
+        instead = () if asked else FORMATS[name].instead
+        return _Drawn({each: render(graph, each, options) for each in instead}, error)
 
 
-def _replaced(error: ExportError, used: str, wanted: str) -> str:
+def _replaced(error: ExportError, used: list[Path], wanted: str) -> str:
     remedy = f" ({error.hint})" if error.hint else ""
-    return f"{error.message}, wrote {used} instead of {wanted}{remedy}"
+    return f"{error.message}, wrote {' and '.join(path.name for path in used)} instead of {wanted}{remedy}"
 
 
 def save(graph: Graph, path: str | Path, options: PictureOptions | None = None) -> None:

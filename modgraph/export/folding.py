@@ -7,6 +7,7 @@ from itertools import groupby
 
 from modgraph.export.states import marks_of
 from modgraph.graph.occurrences import Link, Occurrence, Run, preorder
+from modgraph.graph.parallel import Parallel, merged
 from modgraph.graph.repeats import Likeness
 
 LONGEST_SERIES = 12
@@ -23,6 +24,8 @@ class Cut:
     fold: bool
     like_once: bool
     """Of siblings that differ in sizes only, open the first."""
+    top: int = 0
+    """The level of the root: -1 where the frame of the one module that is drawn is open in any case."""
     most: int | None = None
     """Of more things than these side by side, the middle is one row."""
 
@@ -56,6 +59,8 @@ class Block:
     parent: Block | None
     members: list[Occurrence]
     items: list[Unit | Block] = field(default_factory=list)
+    parallel: bool = False
+    """Its members stand beside each other, not one behind the other."""
 
 
 @dataclass(eq=False, slots=True, kw_only=True)
@@ -121,9 +126,9 @@ def _is_step(end: str) -> bool:
     return end.partition(":")[0] not in ("input", "output")
 
 
-def levels_of(run: Run) -> dict[Occurrence, int]:
-    """How deep each container lies; an only child lies as deep as its parent, since they share a frame."""
-    levels: dict[Occurrence, int] = {run.root: 0}
+def levels_of(run: Run, top: int = 0) -> dict[Occurrence, int]:
+    """How deep each container lies, the root at `top`; an only child as deep as its parent: they share a frame."""
+    levels: dict[Occurrence, int] = {run.root: top}
     for occurrence in preorder(run.root):
         if occurrence.children and occurrence.parent is not None:
             parent = occurrence.parent
@@ -132,9 +137,9 @@ def levels_of(run: Run) -> dict[Occurrence, int]:
     return levels
 
 
-def deepest_level(run: Run) -> int:
+def deepest_level(run: Run, top: int = 0) -> int:
     """Levels of containers below the model."""
-    return max(levels_of(run).values())
+    return max(0, *levels_of(run, top).values())
 
 
 def arrange(run: Run, likeness: Likeness, cut: Cut) -> Arrangement:
@@ -147,12 +152,14 @@ class _Arranger:
         self.run = run
         self.likeness = likeness
         self.cut = cut
-        self.levels = levels_of(run)
+        self.levels = levels_of(run, cut.top)
         self.units: list[Unit] = []
         self.unit_at: dict[int, Unit] = {}
         self.copy_at: dict[int, tuple[tuple[int, int], ...]] = {}
         self.folds: list[list[Occurrence]] = []
         self.like = 0
+        self.parallel = Parallel(run)
+        self.beside: set[Occurrence] = set()
         self.root = Block(occurrence=run.root, parent=None, members=[run.root])
 
     def arrangement(self) -> Arrangement:
@@ -169,13 +176,18 @@ class _Arranger:
         folds: dict[Occurrence, list[Occurrence]] = {}
         seen: dict[int, Occurrence] = {}
         children = block.occurrence.children
-        groups = self.likeness.groups(block.occurrence) if self.cut.fold else [[child] for child in children]
+        groups = [[child] for child in children]
+        if self.cut.fold:
+            beside = self.parallel.groups(block.occurrence)
+            groups = merged(self.likeness.groups(block.occurrence), beside)
+            self.beside.update(group[0] for group in beside)
         for group in groups:
             first = group[0]
             if len(group) > 1:
                 folds[first] = group
             if first.children and self._is_open(first, seen):
-                block.items.append(Block(occurrence=first, parent=block, members=group))
+                parallel = len(group) > 1 and first in self.beside
+                block.items.append(Block(occurrence=first, parent=block, members=group, parallel=parallel))
                 continue
             like = bool(first.children) and self.levels[first] <= self.cut.depth
             block.items.append(

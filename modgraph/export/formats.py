@@ -26,8 +26,8 @@ class Format:
     extension: str
     binary: bool = False
     """Whether `render` gives bytes; it gives text otherwise."""
-    instead: str | None = None
-    """The format that is written where nobody asked for this one by name and what it needs is not there."""
+    instead: tuple[str, ...] = ()
+    """The formats that are written where nobody asked for this one by name and what it needs is not there."""
 
 
 def _image(format: Literal["svg", "png", "pdf"]) -> Callable[[Graph, PictureOptions | None], str | bytes]:
@@ -44,6 +44,30 @@ def _dot(graph: Graph, options: PictureOptions | None) -> str:
     from modgraph.export import dot
 
     return dot.render(graph, _or_default(options))
+
+
+def _mermaid(graph: Graph, options: PictureOptions | None) -> str:
+    from modgraph.export import mermaid
+
+    return mermaid.render(graph, options)
+
+
+def _model_explorer(graph: Graph, _options: PictureOptions | None) -> str:
+    from modgraph.export import model_explorer
+
+    return model_explorer.render(graph)
+
+
+def _graphml(graph: Graph, _options: PictureOptions | None) -> str:
+    from modgraph.export import graphml
+
+    return graphml.render(graph)
+
+
+def _html(graph: Graph, options: PictureOptions | None) -> str:
+    from modgraph.export import html
+
+    return html.render(graph, options)
 
 
 def _json(graph: Graph, _options: PictureOptions | None) -> str:
@@ -63,7 +87,9 @@ def _text(graph: Graph, options: PictureOptions | None) -> str:
 
     if options is None:
         return summary(graph, width=TEXT_WIDTH)
-    return summary(graph, width=TEXT_WIDTH, depth=options.depth, fold=options.fold)
+    return summary(
+        graph, width=TEXT_WIDTH, depth=options.depth, fold=options.fold, columns=options.columns, focus=options.focus
+    )
 
 
 def _or_default(options: PictureOptions | None) -> PictureOptions:
@@ -73,12 +99,16 @@ def _or_default(options: PictureOptions | None) -> PictureOptions:
 
 
 FORMATS: dict[str, Format] = {
-    "svg": Format(render=_image("svg"), extension="svg", instead="dot"),
-    "png": Format(render=_image("png"), extension="png", binary=True, instead="dot"),
-    "pdf": Format(render=_image("pdf"), extension="pdf", binary=True, instead="dot"),
+    "svg": Format(render=_image("svg"), extension="svg", instead=("html", "dot")),
+    "png": Format(render=_image("png"), extension="png", binary=True, instead=("html", "dot")),
+    "pdf": Format(render=_image("pdf"), extension="pdf", binary=True, instead=("html", "dot")),
+    "html": Format(render=_html, extension="html"),
     "dot": Format(render=_dot, extension="dot"),
+    "mermaid": Format(render=_mermaid, extension="mmd"),
     "json": Format(render=_json, extension="json"),
     "onnx": Format(render=_onnx, extension="onnx", binary=True),
+    "model-explorer": Format(render=_model_explorer, extension="model-explorer.json"),
+    "graphml": Format(render=_graphml, extension="graphml"),
     "text": Format(render=_text, extension="txt"),
 }
 
@@ -103,8 +133,9 @@ def format_of(path: Path) -> str:
         ExportError: it stands for none; the error names those that do.
     """
     suffix = path.suffix.removeprefix(".").lower()
-    for name, format in FORMATS.items():
-        if format.extension == suffix:
+    longest_first = sorted(FORMATS.items(), key=lambda item: -len(item[1].extension))
+    for name, format in longest_first:
+        if path.name.lower().endswith(f".{format.extension}") and len(path.name) > len(format.extension) + 1:
             return name
     extensions = [format.extension for format in FORMATS.values()]
     near = difflib.get_close_matches(suffix, extensions, n=1) if suffix else []

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from modgraph.export.folding import Arrangement, Cut
-from modgraph.export.labels import cut, cut_end, number_text, shape_text
+from modgraph.export.labels import class_title, cut, cut_end, number_text, shape_text
 from modgraph.export.parts import Card, Frame, Item, Kind, Legend, State
+from modgraph.export.rows import parameters_text
 from modgraph.export.style import KINDS, STATES
 from modgraph.export.text_checkpoint import checkpoint_headline
+from modgraph.graph.focus import Focus
 from modgraph.graph.model import Graph
 from modgraph.graph.occurrences import Run
 
@@ -14,23 +16,40 @@ MOST_INPUTS = 3
 
 
 def heading(
-    run: Run, items: tuple[Item, ...], cut_at: Cut, levels: int, arrangement: Arrangement
+    run: Run,
+    items: tuple[Item, ...],
+    cut_at: Cut,
+    levels: int,
+    arrangement: Arrangement,
+    focus: Focus | None = None,
 ) -> tuple[str, str, tuple[str, ...], Legend]:
     """Name, line beside it, further lines, and the legend of what occurs in `items`."""
     graph = run.graph
-    facts = [
-        cut_end(graph.model.target or "", 60),
-        _parameters(graph),
-        _inputs(run),
-        _half(graph),
-        "train mode" if graph.model.mode == "train" else "",
-    ]
     return (
-        cut(graph.model.name) or "model",
-        " · ".join(fact for fact in facts if fact),
+        cut(graph.model.name if focus is None else focus.path) or "model",
+        subtitle_of(run, focus),
         _notes(graph, cut_at, levels, arrangement),
         legend_of(items),
     )
+
+
+def subtitle_of(run: Run, focus: Focus | None = None) -> str:
+    """What stands beside the name: where the model comes from, its size, its inputs."""
+    graph = run.graph
+    facts = [
+        cut_end(graph.model.target or "", 60),
+        *([_parameters(graph), _inputs(run)] if focus is None else _focus_facts(run, focus)),
+        _half(graph),
+        "train mode" if graph.model.mode == "train" else "",
+    ]
+    return " · ".join(fact for fact in facts if fact)
+
+
+def _focus_facts(run: Run, focus: Focus) -> list[str]:
+    node = run.index.modules[focus.path]
+    numbers = parameters_text(run, node)
+    occurs = f"the first of {focus.times} calls" if focus.times > 1 else ""
+    return [cut(class_title(node.class_name)), f"{numbers} params" if numbers else "", occurs]
 
 
 def _parameters(graph: Graph) -> str:

@@ -14,6 +14,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -29,7 +31,9 @@ from modgraph.graph.model import Graph
 ImageFormat = Literal["svg", "png", "pdf"]
 
 TIME_LIMIT = 30.0
-"""Seconds that one layout may take."""
+"""Seconds that one picture may take, tries of coarser ones included."""
+FEWEST_STEPS = (12, 4)
+"""Where not even the closed model can be laid out: so many things side by side."""
 MEMORY_LIMIT = 2 * 1024**3
 """Bytes of data that the layout engine may allocate."""
 MANY_NODES = 500
@@ -61,20 +65,49 @@ def render(graph: Graph, options: PictureOptions | None = None, format: ImageFor
     """
     options = options or PictureOptions()
     engine = find_engine()
-    picture = picture_of(graph, options)
-    deepest = picture.depth if options.depth is not None else picture.depth - 1
-    while True:
+    end = time.monotonic() + TIME_LIMIT
+    last: LayoutLimitError | None = None
+    for picture in _coarser(graph, options):
+        # Half of the time that is left, so that there is some for a coarser picture.
+        seconds = max((end - time.monotonic()) / 2, TIME_LIMIT / 10)
         try:
-            return draw(write_dot(picture), format, engine=engine, many=count_nodes(picture) > MANY_NODES)
-        except LayoutLimitError:
-            if deepest < 0:
-                raise
-        picture = picture_of(graph, replace(options, depth=None), deepest=deepest)
-        deepest = picture.depth - 1
+            many = count_nodes(picture) > MANY_NODES or last is not None
+            return draw(write_dot(picture), format, engine=engine, many=many, seconds=seconds)
+        except LayoutLimitError as error:
+            last = error
+    assert last is not None
+    raise last
 
 
-def draw(text: str, format: ImageFormat, *, engine: Engine | None = None, many: bool = False) -> bytes:
+def _coarser(graph: Graph, options: PictureOptions) -> Iterator[Picture]:
+    """The picture that is wanted, and others with less and less in them, down to a few closed containers."""
+    picture = picture_of(graph, options)
+    yield picture
+    deepest = picture.depth if options.depth is not None else picture.depth - 1
+    options = replace(options, depth=None)
+    while deepest >= 0:
+        picture = picture_of(graph, options, deepest=deepest)
+        yield picture
+        # Two levels at once: there is time for a few tries only.
+        deepest = picture.depth - (2 if picture.depth > 2 else 1)
+    for most in FEWEST_STEPS:
+        yield picture_of(graph, options, deepest=0, most=most)
+
+
+def draw(
+    text: str,
+    format: ImageFormat,
+    *,
+    engine: Engine | None = None,
+    many: bool = False,
+    seconds: float | None = None,
+) -> bytes:
     """The DOT text as an image; the same text gives the same bytes with one Graphviz.
+
+    Args:
+        engine: by default the one that is found.
+        many: bound the engine's search, which some graphs never end.
+        seconds: how long it may take; by default `TIME_LIMIT`.
 
     Raises:
         RendererMissingError: there is no Graphviz.
@@ -82,17 +115,18 @@ def draw(text: str, format: ImageFormat, *, engine: Engine | None = None, many: 
         ExportError: Graphviz refused the text.
     """
     engine = engine or find_engine()
+    seconds = TIME_LIMIT if seconds is None else seconds
     options = ["-Gnslimit=2", "-Gnslimit1=2"] if many else []
     if format == "svg":
-        return tidy_svg(_run(engine, text, "svg", options))
+        return tidy_svg(_run(engine, text, "svg", options, seconds))
     if format == "pdf":
-        return undated_pdf(_run(engine, text, "pdf", options))
-    image = _run(engine, text, "png", [*options, f"-Gdpi={DPI}"])
+        return undated_pdf(_run(engine, text, "pdf", options, seconds))
+    image = _run(engine, text, "png", [*options, f"-Gdpi={DPI}"], seconds)
     if max(png_size(image)) <= LONGEST_SIDE:
         return image
-    points = svg_size(_run(engine, text, "svg", options))
+    points = svg_size(_run(engine, text, "svg", options, seconds))
     dpi = 72 * LONGEST_SIDE / max(points) * 0.998
-    return _run(engine, text, "png", [*options, f"-Gdpi={dpi:.3f}"])
+    return _run(engine, text, "png", [*options, f"-Gdpi={dpi:.3f}"], seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +188,7 @@ sys.stdout.buffer.write(image)
 """Limits itself, then becomes `dot` or draws with pygraphviz. Windows has no `resource`: there only the time counts."""
 
 
-def _run(engine: Engine, text: str, format: str, options: list[str]) -> bytes:
+def _run(engine: Engine, text: str, format: str, options: list[str], seconds: float) -> bytes:
     with tempfile.TemporaryDirectory(prefix="modgraph-") as folder:
         command = [sys.executable, "-c", _CHILD, format, engine.dot or "", str(MEMORY_LIMIT), *options]
         if engine.dot is not None and os.name == "nt":
@@ -164,13 +198,13 @@ def _run(engine: Engine, text: str, format: str, options: list[str]) -> bytes:
                 command,
                 input=text.encode("utf-8"),
                 capture_output=True,
-                timeout=TIME_LIMIT,
+                timeout=seconds,
                 cwd=folder,
                 env=_environment(Path(folder)),
                 check=False,
             )
         except subprocess.TimeoutExpired as error:
-            raise LayoutLimitError(f"Graphviz did not finish the {format.upper()} in {TIME_LIMIT:g} s") from error
+            raise LayoutLimitError(f"Graphviz did not finish the {format.upper()} in {seconds:.3g} s") from error
         except OSError as error:
             raise ExportError(f"Graphviz could not be started: {error.strerror}") from error
     if done.returncode == 0 and done.stdout:

@@ -7,18 +7,23 @@ from typing import Literal, TypeAlias
 
 Kind = Literal["weights", "norm", "activation", "shape", "attention", "other"]
 State = Literal[
+    "removed",
+    "added",
+    "changed",
     "failed",
     "unregistered",
     "runtime only",
     "static only",
     "never called",
+    "unseen",
     "unknown",
     "weights used",
     "shared",
     "again",
     "inside",
 ]
-"""What is said of a module beside its class, in the order of the rows; the first of the first six sets the frame."""
+"""What is said of a module beside its class, in the order of the rows; the first of the first ten sets the frame.
+The first three are those of a diff."""
 ArrowKind = Literal["data", "static", "runtime", "order"]
 """`order` is not drawn: it places what no data reaches."""
 
@@ -44,6 +49,8 @@ class Row:
     """Parameters."""
     copies: int = 1
     collapsed: bool = False
+    heat: int | None = None
+    """Step of the ramp of costs, where the colour says what the row costs."""
     muted: bool = False
     """Grey: it was never called."""
     tooltip: str = ""
@@ -109,8 +116,10 @@ class Frame:
     marks: tuple[Mark, ...] = ()
     loop: bool = False
     """Its copies are the turns of a loop, not modules."""
+    beside: bool = False
+    """The main path passes on its left, and what enters it comes from there."""
     gap: float = 56
-    """Points between title and ×N badge: the main edge passes there."""
+    """Points between title and ×N badge: the main edge passes there. 0: the badge stands before the title."""
     tooltip: str = ""
 
 
@@ -140,6 +149,8 @@ class Legend:
     collapsed: bool = False
     repeated: bool = False
     states: tuple[State, ...] = ()
+    ramp: tuple[str, str] | None = None
+    """What the colours measure, and the cost of the strongest; None where they say the kind."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -47,7 +47,7 @@ def row_of(run: Run, unit: Unit, below: str) -> Row:
     if unit.middle:
         return _middle_row(run, unit, below)
     if occurrence.operation is not None:
-        return _operation_row(occurrence)
+        return replace(_operation_row(occurrence), copies=len(unit.members))
     if not occurrence.is_module:
         return _tensor_row(run, occurrence, below)
     node = run.index.modules[occurrence.path]

@@ -25,11 +25,14 @@ def _remarks(index: GraphIndex) -> Mapping[str, tuple[Remark, ...]]:
 
 def marks_of(run: Run, occurrence: Occurrence) -> tuple[Mark, ...]:
     """The states of one module, in the order in which their rows stand; none for an operation."""
+    said = list(run.said.get(occurrence.path, ())) if occurrence.is_module else []
+    if any(mark.state == "removed" for mark in said):
+        return tuple(said)
     failure = _failure(run, occurrence)
-    marks = [failure] if failure else []
+    marks = [*said, failure] if failure else said
     if occurrence.is_module and occurrence.path != "":
-        said = [remark for remark in _remarks(run.index)[occurrence.path] if remark.state != "failed"]
-        marks += [Mark(state=remark.state, note=_note(remark, occurrence.path)) for remark in said]
+        remarks = [remark for remark in _remarks(run.index)[occurrence.path] if remark.state != "failed"]
+        marks += [Mark(state=remark.state, note=_note(remark, occurrence.path)) for remark in remarks]
         again = _again(run, occurrence)
         marks += [again] if again else []
     return tuple(marks)
@@ -47,6 +50,7 @@ def marks_inside(run: Run, occurrence: Occurrence) -> tuple[Mark, ...]:
     if not occurrence.children:
         remarks = _remarks(run.index)
         counted.update(remark.state for node in run.index.below(occurrence.path) for remark in remarks[node.path])
+        counted.update(mark.state for node in run.index.below(occurrence.path) for mark in run.said.get(node.path, ()))
     return _inside(counted)
 
 
@@ -82,6 +86,7 @@ _NOTES: dict[State, str] = {
     "runtime only": "not foreseen from the source",
     "static only": "not on the live model",
     "never called": "no call seen",
+    "unseen": "calls inside a scripted module pass Python by",
     "weights used": "without a call",
 }
 

@@ -35,12 +35,27 @@ KINDS: dict[Kind, KindStyle] = {
     "other": KindStyle("#E9ECF1", "#9CA3AF", "other"),
 }
 
+RAMP = (
+    KindStyle("#FAF6EE", "#CFBB9A", ""),
+    KindStyle("#F6E6CF", "#C4A47B", ""),
+    KindStyle("#F3D5B1", "#BA8C5E", ""),
+    KindStyle("#F2C395", "#AF7442", ""),
+    KindStyle("#F2AF7B", "#A55A27", ""),
+    KindStyle("#F19963", "#994009", ""),
+    KindStyle("#F0834E", "#8C2000", ""),
+)
+"""Costs, from little to most: even steps of lightness in OKLCH, so that it reads in grey too; text has 6.8:1."""
+
 STATES: dict[State, StateStyle] = {
+    "removed": StateStyle("−", "removed", "#9A3412", "dashed", "#9A3412", "dashed"),
+    "added": StateStyle("+", "added", "#006B4F", "thick", "#006B4F", "green"),
+    "changed": StateStyle("~", "changed", "#0072B2", "thick", "#0072B2", "blue"),
     "failed": StateStyle("✖", "failed here", "#B0124F", "thick", "#B0124F", "thick"),
     "unregistered": StateStyle("▲", "unregistered", "#B0124F", "double", "#B0124F", "double"),
     "runtime only": StateStyle("●", "runtime only", "#5B3A8C", "thick", "#5B3A8C", "thick"),
     "static only": StateStyle("◌", "static only", "#4B5563", "dashed", "#6B7280", "dashed"),
     "never called": StateStyle("✕", "never called", "#6B7280", "dotted", "#6B7280", "dotted"),
+    "unseen": StateStyle("◇", "scripted, not observable", "#4B5563", "dotted", "#6B7280", "dotted"),
     "unknown": StateStyle("?", "unknown", "#4B5563", "dashed", "#6B7280", "dashed"),
     "weights used": StateStyle("→", "weights used", "#4B5563", "", "", ""),
     "shared": StateStyle("↺", "same as", "#4B5563", "", "", ""),

@@ -42,7 +42,8 @@ def cost_text(graph: Graph, width: int, pen: Pen) -> list[str]:
     found = graph.profile
     if found is None:
         return []
-    parts = [f"{quantity(found.flops)}FLOP"]
+    least = "at least " if found.not_counted else ""
+    parts = [f"{least}{quantity(found.flops)}FLOP"]
     if found.seconds is not None:
         parts.append(duration(found.seconds))
     rows = [f"cost        {' · '.join(parts)} a run"]

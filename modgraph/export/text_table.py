@@ -74,13 +74,19 @@ class Column:
     """How narrow it may become; None for one that is never cut, such as a number."""
     dropped: int | None = None
     """In which turn it is left out as a whole where the width does not take it; None for never."""
+    kept: bool = False
+    """It is there also where it holds no text."""
     ample: int = 0
     """How wide it is when nobody misses anything: what is wider than that gives way first."""
 
 
 def table(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], width: int, pen: Pen) -> list[str]:
-    """Lines of a table with a title line; a column without any text is left out."""
-    used = [position for position in range(len(columns)) if any(row[position].text for row in rows)]
+    """Lines of a table with a title line; a column without any text is left out, unless it is to be kept."""
+    used = [
+        position
+        for position in range(len(columns))
+        if columns[position].kept or any(row[position].text for row in rows)
+    ]
     lines = [[Cell(column.title, style="dim") for column in columns], *rows]
     plain = [[Cell(pen.plain(cell.text), pen.plain(cell.lead), cell.style) for cell in line] for line in lines]
     while True:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from modgraph.export.agreement import SHOWN_STATES, Remark, is_unknown, remarks_of
+from modgraph.export.arguments import argument_text
 from modgraph.export.labels import class_title, member_range, shape_text, usual_dtype
 from modgraph.export.parts import State
 from modgraph.export.style import STATES
+from modgraph.graph.focus import module_at
 from modgraph.graph.index import GraphIndex, name_below
-from modgraph.graph.model import Call, Graph, ModuleNode
+from modgraph.graph.model import Graph, ModuleNode, TensorInfo
 from modgraph.graph.numbering import numbering_of
 from modgraph.graph.paths import relative_path
 from modgraph.graph.repeats import node_facts, remarks_by_module
@@ -50,6 +53,10 @@ class Row:
     output: str = ""
     parameters: str = ""
     calls: str = ""
+    input: str = ""
+    arguments: str = ""
+    source: str = ""
+    """Where the instance is made, or its class defined; of the first of those that it stands for."""
     remarks: tuple[Remark, ...] = ()
     inside: str = ""
     """What a collapsed module holds."""
@@ -77,9 +84,10 @@ class _Facts:
 class ModuleTree:
     """The rows of a graph's modules."""
 
-    def __init__(self, graph: Graph, *, fold: bool = True) -> None:
+    def __init__(self, graph: Graph, *, fold: bool = True, focus: str = "") -> None:
         self._graph = graph
         self._index = GraphIndex(graph)
+        self._top = module_at(self._index, focus)
         self._fold = fold
         self._dtype = usual_dtype(graph) or "float32"
         self._groups: dict[str, list[_Group]] = {}
@@ -140,8 +148,8 @@ class ModuleTree:
         return opened
 
     def _rows(self, depth: int, opened: Collection[str] = ()) -> list[Row]:
-        """The root and everything down to `depth` levels below it, and what is in the modules `opened`."""
-        root = _Group(self._index.modules[""], self._index.modules[""])
+        """The topmost and everything down to `depth` levels below it, and what is in the modules `opened`."""
+        root = _Group(self._top, self._top)
         rows: list[Row] = []
         pending = [(root, "", "", 0)]
         while pending:
@@ -165,11 +173,14 @@ class ModuleTree:
             branches=branches,
             name=self._name(group) + count,
             class_name=_class(node.class_name),
-            output=self._output(node),
+            output=self._shapes(node, "outputs"),
             parameters=facts.parameters.text,
             calls=str(len(node.calls))
             if node.calls or any(remark.state == "never called" for remark in facts.remarks)
             else "",
+            input=self._shapes(node, "inputs"),
+            arguments=argument_text(node),
+            source=f"{node.source.file}:{node.source.line}" if node.source is not None else "",
             remarks=facts.remarks,
             inside=self._inside(node) if collapsed else "",
         )
@@ -178,6 +189,8 @@ class ModuleTree:
         parent = self._index.parents[group.first.path]
         if parent is None:
             return self._graph.model.name
+        if group.first is self._top:
+            return group.first.path
         first, last = name_below(group.first.path, parent), name_below(group.last.path, parent)
         return member_range(first, last)
 
@@ -192,16 +205,17 @@ class ModuleTree:
         marks = _counted(facts.inside)
         return " · ".join([f"▸ {content}", *([f"{marks} inside"] if marks else [])])
 
-    def _output(self, node: ModuleNode) -> str:
-        shapes = [self._outputs(self._graph.calls[index]) for index in node.calls]
+    def _shapes(self, node: ModuleNode, side: Literal["inputs", "outputs"]) -> str:
+        calls = (self._graph.calls[index] for index in node.calls)
+        shapes = [self._first_of(call.inputs if side == "inputs" else call.outputs) for call in calls]
         return shapes[0] + (" …" if any(shape != shapes[0] for shape in shapes) else "") if shapes else ""
 
-    def _outputs(self, call: Call) -> str:
-        if not call.outputs:
+    def _first_of(self, tensors: Sequence[TensorInfo]) -> str:
+        if not tensors:
             return ""
-        first = call.outputs[0]
+        first = tensors[0]
         dtype = f" {first.dtype}" if first.dtype not in (None, self._dtype) else ""
-        more = f" +{len(call.outputs) - 1}" if len(call.outputs) > 1 else ""
+        more = f" +{len(tensors) - 1}" if len(tensors) > 1 else ""
         return shape_text(first.shape) + dtype + more
 
     def _all_facts(self) -> dict[str, _Facts]:
@@ -272,7 +286,11 @@ class ModuleTree:
         )
         calls = [self._graph.calls[index] for index in node.calls]
         ran = tuple(
-            (call.error, call.direct, tuple((str(tensor.shape), tensor.dtype) for tensor in call.outputs))
+            (
+                call.error,
+                call.direct,
+                *(tuple((str(one.shape), one.dtype) for one in side) for side in (call.inputs, call.outputs)),
+            )
             for call in calls
         )
         return (node_facts(node, self._numbering.get(node.path)), remarks, ran)

@@ -6,6 +6,7 @@ crossed by the edge, so the card is widened until the title ends before it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from modgraph.export.metrics import text_width
@@ -50,7 +51,7 @@ def mark_width(mark: Mark) -> float:
 
 def mark_in_title(mark: Mark) -> Mark:
     """As it stands in a frame's title: without a note that only explains it, as the main edge passes there."""
-    return mark if mark.state in ("failed", "again", "shared") else replace(mark, note="")
+    return mark if mark.state in ("failed", "again", "shared", "changed") else replace(mark, note="")
 
 
 def card_width(card: Card) -> float:
@@ -67,31 +68,62 @@ def title_width(frame: Frame) -> float:
 
 def roomy(items: tuple[Item, ...], arrows: tuple[Arrow, ...]) -> tuple[Item, ...]:
     """`items`, with first cards wide enough for the titles above them, and room before the ×N badges."""
-    entered = {arrow.head for arrow in arrows if arrow.kind != "order"}
-    return tuple(_with_room(item, entered, ()) for item in items)
+    feeders: dict[str, list[Arrow]] = {}
+    for arrow in arrows:
+        if arrow.kind != "order":
+            feeders.setdefault(arrow.head, []).append(arrow)
+    return tuple(_with_room(item, feeders, ()) for item in items)
 
 
-def _with_room(item: Item, entered: set[str], above: tuple[Frame, ...]) -> Item:
+def _with_room(item: Item, feeders: dict[str, list[Arrow]], above: tuple[Frame, ...]) -> Item:
     """`above`: the frames, outermost first, whose first entered node `item` holds."""
     if isinstance(item, Card):
         needed = [
-            2 * (title_width(frame) + (14 if frame.copies > 1 else 8) - MARGIN * nesting)
+            2 * (title_width(frame) + _badge_room(frame) - MARGIN * nesting)
             for nesting, frame in enumerate(reversed(above))
         ]
         return replace(item, width=min(max([item.width, *needed]), MOST_WIDTH)) if needed else item
     if not isinstance(item, Frame):
         return item
-    entry = next((inner for inner in item.items if _is_entered(inner, entered)), None)
-    inside = tuple(_with_room(inner, entered, (*above, item) if inner is entry else ()) for inner in item.items)
+    entry = _entry(item, feeders)
+    if item.copies > 1 and any(_is_wider(inner, entry) for inner in item.items):
+        item = replace(item, gap=0)
+    inside = tuple(_with_room(inner, feeders, (*above, item) if inner is entry else ()) for inner in item.items)
     framed = replace(item, items=inside)
     first = next((inner for inner, was in zip(inside, item.items, strict=True) if was is entry), None)
-    if item.copies > 1 and isinstance(first, Card):
+    if item.copies > 1 and item.gap and isinstance(first, Card):
         gap = 2 * (card_width(first) / 2 + 2 - title_width(item))
         framed = replace(framed, gap=round(max(LEAST_GAP, gap), 1))
     return framed
 
 
-def _is_entered(item: Item, entered: set[str]) -> bool:
+def _badge_room(frame: Frame) -> int:
+    """Points beside a title: up to the main edge, and for the badge where it stands before the title."""
+    if frame.copies == 1:
+        return 8
+    return 14 if frame.gap else 44
+
+
+def _is_wider(inner: Item, entry: Item | None) -> bool:
+    """Whether the frame reaches further to the left than its first card, so that nobody knows where the edge passes."""
+    if inner is entry or not isinstance(entry, Card):
+        return False
+    return isinstance(inner, Frame) or (isinstance(inner, Card) and card_width(inner) > card_width(entry) + 2 * MARGIN)
+
+
+def _entry(frame: Frame, feeders: dict[str, list[Arrow]]) -> Item | None:
+    """What the main arrow into `frame` leads to; where there is none, the first that any arrow leads to."""
+    held = [frozenset(_ids(inner)) for inner in frame.items]
+    own = frozenset().union(*held)
+    entering = [[arrow for each in ids for arrow in feeders.get(each, ()) if arrow.tail not in own] for ids in held]
+    entered = [inner for inner, arrows in zip(frame.items, entering, strict=True) if arrows]
+    main = [inner for inner, arrows in zip(frame.items, entering, strict=True) if any(arrow.main for arrow in arrows)]
+    return next(iter([*main, *entered]), None)
+
+
+def _ids(item: Item) -> Iterator[str]:
     if isinstance(item, Frame):
-        return any(_is_entered(inner, entered) for inner in item.items)
-    return item.id in entered
+        for inner in item.items:
+            yield from _ids(inner)
+    else:
+        yield item.id

@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-LONGEST_TOTAL = 20_000
-"""Ranks that all arrows together may pass: each is a node to the layout engine, and long arrows are what stalls it."""
+LONGEST_TOTAL = 2_000
+"""Ranks that all arrows together may pass: each is a node to the layout engine, and long arrows are what stalls it.
+
+Estimated before the engine is asked: with 5,000, a hundred layers with one mask took it more than 30 s."""
+MOST_USERS = 12
+"""A source with more users is shown by tags beside those that are further than `NEAR`."""
+NEAR = 3
+"""Ranks between a source and a user whose arrow is easily followed."""
 MOST_CONTAINERS = 4
 """A source with users in more containers is shown by tags."""
 
@@ -88,15 +94,19 @@ class Wiring:
             step = before[step].tail
 
     def _tag_wide_sources(self) -> None:
+        ranks: list[int] = []
         for number, node in enumerate(self.nodes):
-            users = {self.nodes[wire.head].container for wire in self.out[number]}
-            if len(users) <= MOST_CONTAINERS:
-                continue
-            for wire in self.out[number]:
-                wire.tagged = not wire.main and self.nodes[wire.head].container != node.container
+            wires = self.out[number]
+            if len({self.nodes[wire.head].container for wire in wires}) > MOST_CONTAINERS:
+                for wire in wires:
+                    wire.tagged = not wire.main and self.nodes[wire.head].container != node.container
+            if len(wires) > MOST_USERS:
+                ranks = ranks or self.ranks()
+                for wire in wires:
+                    wire.tagged |= not wire.main and ranks[wire.head] - ranks[number] > NEAR
 
     def _tag_long_wires(self) -> None:
-        ranks = self._ranks()
+        ranks = self.ranks()
 
         def span(wire: Wire) -> int:
             return ranks[wire.head] - ranks[wire.tail] - 1
@@ -110,7 +120,7 @@ class Wiring:
                 wire.tagged = True
                 total -= span(wire)
 
-    def _ranks(self) -> list[int]:
+    def ranks(self) -> list[int]:
         """Rows of the layout, by the longest way to each node."""
         ranks = [0] * len(self.nodes)
         for number in range(len(self.nodes)):

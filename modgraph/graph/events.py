@@ -179,6 +179,14 @@ class ErrorEvent(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AmendedEvent(Event):
+    """An event told before, as it reads now that values were read for which the run did not wait."""
+
+    number: int  # of the event in its stream, from 0
+    text: str  # its JSON line
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class VerifiedEvent(Event):
     """The recorded graph was run again from its edges."""
 
@@ -208,6 +216,7 @@ EVENTS: dict[str, type[Event]] = {
     "grad": GradientEvent,
     "parameter_grad": ParameterGradientEvent,
     "error": ErrorEvent,
+    "amended": AmendedEvent,
     "verified": VerifiedEvent,
     "profiled": ProfiledEvent,
     "done": DoneEvent,
@@ -224,14 +233,24 @@ def replay(events: Iterable[Event]) -> Graph:
     Raises:
         GraphError: the stream does not begin with `start`, or contradicts itself.
     """
-    stream = iter(events)
-    start = next(stream, None)
-    if not isinstance(start, StartEvent):
+    said = list(events)
+    if not said or not isinstance(said[0], StartEvent):
         raise GraphError("a trace begins with its start event")
-    fold = _Fold(start)
-    for event in stream:
-        fold.add(event)
+    for event in said:
+        if isinstance(event, AmendedEvent):
+            said[event.number] = _amended(event, said)
+    fold = _Fold(said[0])
+    for event in said[1:]:
+        if not isinstance(event, AmendedEvent):
+            fold.add(event)
     return fold.graph()
+
+
+def _amended(amendment: AmendedEvent, said: list[Event]) -> Event:
+    event = Event.from_json(amendment.text)
+    if not 0 < amendment.number < len(said) or type(said[amendment.number]) is not type(event):
+        raise GraphError(f"event {amendment.number} is amended by one of another kind")
+    return event
 
 
 @dataclass(slots=True)

@@ -139,6 +139,8 @@ class ModuleNode:
     """Of the constructor, by parameter name, those that equal a default left out: JSON values; what is not a literal is
     its short text, as {"$repr": "..."}
     or, for a class or function, {"$ref": "torch.nn.modules.activation.ReLU"}."""
+    unknown_arguments: tuple[str, ...] = ()
+    """Those that were given and could not be foretold, so that they are not in `arguments`."""
     source: SourceLocation | None = None
     """Where the instance is made; for one that only the trace knows, where its class is defined."""
     made_in_forward: bool = False
@@ -432,14 +434,34 @@ class Graph:
 
         return mime_bundle(self, include, exclude)
 
-    def save(self, path: str | Path) -> None:
-        """Write it to `path` in the format its suffix names (`.json`, `.svg`, `.png`, `.pdf`, `.dot`, `.onnx`, ...).
+    def save(
+        self,
+        path: str | Path,
+        *,
+        depth: int | None = None,
+        fold: bool = True,
+        direction: Literal["TB", "LR"] = "TB",
+        focus: str = "",
+        views: bool = False,
+        color: Literal["kind", "parameters", "flops", "time", "memory"] = "kind",
+    ) -> None:
+        """Write it to `path` in the format its suffix names (`.json`, `.svg`, `.html`, `.png`, `.pdf`, `.onnx`, ...).
+
+        Args:
+            depth: levels of containers that a picture opens; None for as many as can be read.
+            fold: blocks that are alike are drawn once.
+            direction: a picture runs from top to bottom, or from left to right.
+            focus: path of the one module that is drawn, with its neighbours as inputs and outputs.
+            views: draw views and shape bookkeeping too.
+            color: what the colours of a picture say; `flops`, `time` and `memory` need a graph with a profile.
 
         As ONNX it is the structure alone; `modgraph.export_onnx` writes a model that runs.
 
         Raises:
-            ExportError: the suffix is no format, or what draws it is not installed.
+            ExportError: the suffix is no format, what draws it is not installed, or the graph has no such module or
+                figures.
         """
-        from modgraph.export import save
+        from modgraph.export import PictureOptions, save
 
-        save(self, Path(path))
+        options = PictureOptions(depth=depth, fold=fold, direction=direction, focus=focus, views=views, color=color)
+        save(self, Path(path), options)

@@ -50,6 +50,19 @@ def to_networkx(graph: Graph, view: View = "both") -> networkx.MultiDiGraph:
     return network
 
 
+def graphml_text(network: networkx.MultiDiGraph) -> str:
+    """`network` as GraphML; its attributes must be numbers, texts and truth values. Names are made safe for XML."""
+    named = networkx.relabel_nodes(network, {node: _for_xml(node) for node in network})
+    return "\n".join(networkx.generate_graphml(named, named_key_ids=True)) + "\n"
+
+
+def _for_xml(name: str) -> str:
+    """`name` with everything that no XML may hold, control characters and lone surrogates, written out."""
+    return "".join(
+        char if char.isprintable() or char == " " else char.encode("unicode_escape").decode("ascii") for char in name
+    )
+
+
 def _add_modules(network: networkx.MultiDiGraph, index: GraphIndex) -> None:
     for node in index.graph.modules:
         network.add_node(f"module:{node.path}", **_module_facts(node))

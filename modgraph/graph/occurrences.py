@@ -9,9 +9,10 @@ stand in their container, after the sibling registered before them; without any 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from modgraph.graph.dataflow import contracted_edges, stands_for_itself
 from modgraph.graph.index import GraphIndex
@@ -62,19 +63,25 @@ class Run:
 
     Args:
         views: keep views and shape bookkeeping as operations.
+        said: by path, what is to be said of modules beside what the graph says; it tells blocks apart.
     """
 
-    def __init__(self, graph: Graph, *, views: bool = False) -> None:
+    def __init__(self, graph: Graph, *, views: bool = False, said: Mapping[str, tuple[Any, ...]] | None = None) -> None:
         self.graph = graph
+        self.said = said or {}
         self.index = GraphIndex(graph)
         growth = _Growth(self.index, contracted_edges(self.index, views=views))
-        self.root = growth.root
+        self.replace(growth.root, growth.links)
+
+    def replace(self, root: Occurrence, links: list[Link]) -> None:
+        """Make `root` and `links` all there is of the run."""
+        self.root = root
         self.leaves: list[Occurrence] = []
         self._number_leaves()
-        self.links: list[Link] = growth.links
+        self.links = links
         self.incoming: list[list[Link]] = [[] for _ in self.leaves]
         self.outgoing: list[list[Link]] = [[] for _ in self.leaves]
-        for link in self.links:
+        for link in links:
             self.outgoing[link.source.first].append(link)
             self.incoming[link.target.first].append(link)
 

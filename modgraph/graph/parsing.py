@@ -268,6 +268,7 @@ def _module(fields: _Fields) -> ModuleNode:
         ),
         hooks=tuple(_hook(hook) for hook in fields.records("hooks")),
         arguments=fields.mapping("arguments"),
+        unknown_arguments=fields.texts("unknown_arguments"),
         source=fields.record_or_null("source", _source),
     )
 

@@ -14,7 +14,7 @@ from functools import cached_property
 
 from modgraph.graph.codec import encode
 from modgraph.graph.dataflow import operation_word
-from modgraph.graph.model import Graph, ModuleNode, Repeat
+from modgraph.graph.model import Graph, ModuleNode, Repeat, TensorInfo
 from modgraph.graph.numbering import numbering_of
 from modgraph.graph.occurrences import Link, Occurrence, Run, preorder
 from modgraph.graph.paths import relative_path
@@ -80,6 +80,10 @@ class Likeness:
             loose[occurrence] = self._number(("loose", self._loose_facts(occurrence), tuple(parts)))
         return loose
 
+    def tensor_text(self, tensor: TensorInfo) -> str:
+        """What must be equal of two tensors."""
+        return f"{tensor.shape} {tensor.dtype}"
+
     def groups(self, parent: Occurrence) -> list[list[Occurrence]]:
         """The children of `parent`, in order, neighbours that are alike in one list."""
         groups: list[list[Occurrence]] = []
@@ -134,7 +138,7 @@ class Likeness:
             source = link.source.first
             inside = before is not None and before.first <= source < before.past
             where, number = ("before", source - before.first) if inside and before is not None else ("around", source)
-            found.append((link.target.first - block.first, where, number, _tensor_text(link)))
+            found.append((link.target.first - block.first, where, number, self.tensor_text(link.tensor)))
         return found
 
     def _could_begin(self, block: Occurrence, fed: list[tuple[int, str, int, str]]) -> bool:
@@ -169,7 +173,7 @@ class Likeness:
 
     def _signature(self, occurrence: Occurrence) -> Hashable:
         inner = sorted(
-            (link.source.first - occurrence.first, link.target.first - occurrence.first, _tensor_text(link))
+            (link.source.first - occurrence.first, link.target.first - occurrence.first, self.tensor_text(link.tensor))
             for link in self._links_at.get(occurrence, ())
         )
         parts = tuple(self.strict[child] for child in occurrence.children)
@@ -182,9 +186,10 @@ class Likeness:
         call = occurrence.call
         ran: Hashable = None
         if call is not None:
-            shapes = tuple((str(tensor.shape), tensor.dtype) for tensor in call.outputs)
+            shapes = tuple(self.tensor_text(tensor) for tensor in call.outputs)
             ran = (shapes, call.error, call.direct, len(self.run.index.modules[call.module].calls))
-        return (node_facts(node, self._numbering.get(node.path)), self._remarks.get(node.path, ()), ran)
+        remarks = (self._remarks.get(node.path, ()), self.run.said.get(node.path, ()))
+        return (node_facts(node, self._numbering.get(node.path)), remarks, ran)
 
     def _loose_facts(self, occurrence: Occurrence) -> Hashable:
         if occurrence.turn:
@@ -237,10 +242,6 @@ def node_facts(node: ModuleNode, numbered: Mapping[str, tuple[int, int]] | None 
         buffers,
         tuple((hook.kind, hook.name) for hook in node.hooks),
     )
-
-
-def _tensor_text(link: Link) -> str:
-    return f"{link.tensor.shape} {link.tensor.dtype}"
 
 
 def remarks_by_module(graph: Graph) -> dict[str, tuple[tuple[str, str], ...]]:

@@ -188,6 +188,8 @@ def _module(node: ModuleNode) -> Record:
         record["made_in_forward"] = True
     if node.own_state_dict:
         record["own_state_dict"] = True
+    if node.unknown_arguments:
+        record["unknown_arguments"] = list(node.unknown_arguments)
     return record
 
 

@@ -49,6 +49,27 @@ def arguments_of(machine: Machine, module: ModuleObject) -> dict[str, Any]:
     return found
 
 
+def unknown_arguments(machine: Machine, module: ModuleObject) -> tuple[str, ...]:
+    """Names of those that were given and are not known, or hold something that is not."""
+    return tuple(name for name, value in module.arguments if _is_unknown(machine, value, 0))
+
+
+def _is_unknown(machine: Machine, value: Value, depth: int) -> bool:
+    if isinstance(value, (Unknown, Choice)):
+        return True
+    if depth > MAX_DEPTH:
+        return False
+    mapping = machine.state.find(value, DictObject)
+    if mapping is not None:
+        return mapping.open is not None or any(
+            _is_unknown(machine, item, depth + 1) for item in mapping.entries.values()
+        )
+    listed = machine.state.find(value, ListObject)
+    if listed is not None and listed.open is not None:
+        return True
+    return any(_is_unknown(machine, item, depth + 1) for item in _items(machine, value) or ())
+
+
 def _same(one: Any, other: Any) -> bool:
     """Equal, and of one type: 1 is neither True nor 1.0."""
     return type(one) is type(other) and bool(one == other)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from modgraph.errors import TargetError
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.model import BufferInfo, Graph, ModelInfo, ModuleNode, ParameterInfo, Problem, SourceLocation
-from modgraph.prediction.argument_literals import arguments_of
+from modgraph.prediction.argument_literals import arguments_of, unknown_arguments
 from modgraph.prediction.frames import LimitError
 from modgraph.prediction.held import HeldModules
 from modgraph.prediction.joining import description
@@ -192,6 +192,7 @@ class _Tree:
             parameters=tuple(self._parameters(module, entry.path)),
             buffers=tuple(self._buffers(module, entry.path)),
             arguments=arguments_of(self.prediction.machine, module),
+            unknown_arguments=unknown_arguments(self.prediction.machine, module),
             source=_place_for_all(module.where),
             own_state_dict=self._saves_its_own(module),
         )

@@ -7,10 +7,10 @@ import os
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from modgraph.findings import Fix, Related
+from modgraph.findings import Related
 from modgraph.rules import known
 from modgraph.rules.computed_names import may_be_registered, may_be_stored
-from modgraph.rules.edits import around, characters, container_name, source
+from modgraph.rules.edits import characters
 from modgraph.rules.facts import Change, Method, Store, attribute_of, enclosing, is_unconditional
 from modgraph.rules.subject import Subject
 
@@ -150,7 +150,8 @@ def _looked_at(
     if kind is None or not inside:
         return None
     hidden = tuple(each for each in inside if not each.registered and not each.given)
-    return kind, hidden, state.holds_only(name)
+    alone = state.holds_only(name) and not (state.modules_in(name) and state.parameters_in(name))
+    return kind, hidden, alone
 
 
 def _suspicious(
@@ -349,84 +350,3 @@ def places(subject: Subject, hidden: Hidden) -> tuple[Related, ...]:
         for node in hidden.changes
         if isinstance(node, (ast.stmt, ast.expr)) and node.lineno != hidden.store.statement.lineno
     )
-
-
-def wrap(subject: Subject, hidden: Hidden, what: str = "Module") -> Fix | None:
-    """`nn.ModuleList(...)` around the container where that is all it takes. Never a safe fix: the keys of the state
-    dict and what the optimizer is given change."""
-    value = hidden.store.value
-    if len(subject.facts.stores_of(hidden.name)) != 1 or value is None or _is_used_as_container(subject, hidden.name):
-        return None
-    if not hidden.alone:
-        return None
-    if hidden.kind in ("list", "tuple") and isinstance(value, (ast.List, ast.Tuple, ast.ListComp)):
-        wrapper = f"{what}List"
-    elif hidden.kind == "dict" and isinstance(value, ast.Dict) and _keys_fit(subject, hidden, value):
-        wrapper = f"{what}Dict"
-    else:
-        return None
-    if wrapper == "ParameterList" and isinstance(value, ast.Tuple) and not value.elts:
-        return None
-    name = container_name(subject, wrapper)
-    if name is None:
-        return None
-    opening, closing = ("([", "])") if _is_bare(subject, value) else ("(", ")")
-    return Fix(f"wrap in {name}", around(subject, value, f"{name}{opening}", closing))
-
-
-def _is_bare(subject: Subject, value: ast.expr) -> bool:
-    """A tuple without parentheses of its own: `self.x = a, b`, `self.x = (a), (b)`."""
-    if not isinstance(value, ast.Tuple) or not value.elts:
-        return False
-    called = ast.parse(f"f{source(subject, value)}", mode="eval").body
-    return not isinstance(called, ast.Call)
-
-
-def _keys_fit(subject: Subject, hidden: Hidden, node: ast.Dict) -> bool:
-    """All keys are string literals that `nn.ModuleDict` takes as names."""
-    keys: list[ast.expr | None] = list(node.keys)
-    for change in subject.facts.changes:
-        if change.name != hidden.name:
-            continue
-        targets = change.node.targets if isinstance(change.node, ast.Assign) else []
-        if change.how != "[]" or not targets:
-            return False
-        keys.extend(each.slice for each in targets if isinstance(each, ast.Subscript))
-    taken = known.MODULE_METHODS | known.OTHER_NAMES | known.DICT_NAMES
-    return all(
-        isinstance(key, ast.Constant)
-        and isinstance(key.value, str)
-        and key.value
-        and "." not in key.value
-        and key.value not in taken
-        for key in keys
-    )
-
-
-_PLAIN_ONLY = frozenset(("remove", "sort", "count", "index", "reverse", "copy", "get", "setdefault", "appendleft"))
-
-
-def _is_used_as_container(subject: Subject, name: str) -> bool:
-    """It is used as only a plain container can be: concatenated, compared, asked for its type, given more than
-    modules."""
-    for node in ast.walk(subject.facts.node):
-        if isinstance(node, ast.BinOp) and any(_is_attribute(each, name) for each in (node.left, node.right)):
-            return True
-        if isinstance(node, ast.Compare) and any(_is_attribute(each, name) for each in (node.left, *node.comparators)):
-            return True
-        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice) and _is_attribute(node.value, name):
-            return True
-        if not isinstance(node, ast.Call):
-            continue
-        typed = isinstance(node.func, ast.Name) and node.func.id in ("isinstance", "type")
-        if typed and any(_is_attribute(each, name) for each in node.args):
-            return True
-        function = node.func
-        asked = isinstance(function, ast.Attribute) and function.attr in _PLAIN_ONLY
-        if asked and _is_attribute(function.value, name):  # type: ignore[attr-defined]
-            return True
-    return False
-
-
-def _is_attribute(node: ast.expr, name: str) -> bool:
-    return isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.value, ast.Name)

@@ -40,6 +40,8 @@ from modgraph.source.targets import Target, import_name
 
 MAX_HELD = 2_000
 """Values looked at below one attribute."""
+MAX_KEPT = 12
+"""End states kept for further questions."""
 _CONTAINERS = (ListObject, DictObject, SetObject, IteratorObject)
 
 
@@ -99,6 +101,12 @@ class Interpreted:
         """Nothing is known of an attribute, or whether there is one."""
         value = self.attribute(name)
         return isinstance(value, Unknown) or (value is None and self.open)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Of all that it holds: plain attributes, submodules, parameters and buffers."""
+        module = self.module
+        return frozenset((*module.attributes, *module.modules, *module.parameters, *module.buffers))
 
     def attribute(self, name: str) -> Value | None:
         """Of the instance's own `__dict__`; None where it has no such plain attribute."""
@@ -191,12 +199,28 @@ PARAMETER = "torch.nn.Parameter"
 
 
 def interpret(project: Project, file: str, qualname: str, text: str, unknown: Iterable[str] = ()) -> Interpreted | None:
-    """What a class holds after its constructor; None where that cannot be said at all.
+    """What a class holds after its constructor; None where that cannot be said at all. Asked again of the same text, as
+    when fixes are tried, it is not interpreted again.
 
     Args:
         text: what the file is taken to hold: it may be being mended, or come from standard input.
         unknown: parameters that are given something of which nothing is known, whatever their defaults.
     """
+    key = (file, qualname, text, tuple(unknown), tuple(project.believed))
+    if key not in project.interpreted:
+        while len(project.interpreted) >= MAX_KEPT:
+            del project.interpreted[next(iter(project.interpreted))]
+        project.interpreted[key] = _interpret(project, file, qualname, text, key[3])
+    state: Interpreted | None
+    state, files = project.interpreted[key]
+    project.read.update(files)
+    return state
+
+
+def _interpret(
+    project: Project, file: str, qualname: str, text: str, unknown: Iterable[str]
+) -> tuple[Interpreted | None, dict[str, None]]:
+    """With the files that were read for it."""
     path = Path(os.path.realpath(file))
     root, module = import_name(path)
     own = [folder for folder in roots(file) if folder != str(root)]
@@ -212,9 +236,8 @@ def interpret(project: Project, file: str, qualname: str, text: str, unknown: It
     try:
         prediction = predict_target(target, text, prepare=lambda finder: _add_believed(finder, list(project.believed)))
     except ModgraphError:
-        return None
-    project.read.update(dict.fromkeys(prediction.machine.finder.files_read))
-    return _interpreted(prediction)
+        return None, {}
+    return _interpreted(prediction), dict.fromkeys(prediction.machine.finder.files_read)
 
 
 _STAND_IN = """\

@@ -75,14 +75,15 @@ def inherited(project: Project, file: str, facts: ClassFacts, name: str) -> Memb
     own = member(facts.node, name)
     if own is not None:
         return own
-    for home, node in _bases(project, file, facts.node):
+    for home, node in ancestors(project, file, facts.node):
         found = member(node, name)
         if found is not None:
             return found if home == file else found._replace(line=0)
     return None
 
 
-def _bases(project: Project, file: str, node: ast.ClassDef) -> Iterator[tuple[str, ast.ClassDef]]:
+def ancestors(project: Project, file: str, node: ast.ClassDef) -> Iterator[tuple[str, ast.ClassDef]]:
+    """Its bases and theirs as (file, class), as far as files are found; torch's own are left out."""
     pending = [(file, node)]
     seen = {(file, node.name)}
     while pending and len(seen) < 20:

@@ -8,6 +8,7 @@ from modgraph.rules import containers
 from modgraph.rules.facts import attribute_of
 from modgraph.rules.rule import Found, Invalid, Rule, Valid
 from modgraph.rules.subject import Subject
+from modgraph.rules.wrapping import wrap
 
 
 def find(subject: Subject) -> Iterator[Found]:
@@ -20,7 +21,7 @@ def find(subject: Subject) -> Iterator[Found]:
             f"parameters(), state_dict() or to(); {containers.advice(hidden, 'Parameter')}",
             hidden.name,
             containers.places(subject, hidden),
-            containers.wrap(subject, hidden, "Parameter"),
+            wrap(subject, hidden, "Parameter"),
         )
 
 
@@ -45,7 +46,8 @@ RULE = Rule(
 A `Parameter` is registered when it is assigned to an attribute; inside a plain container it is an ordinary object. It
 is missing from `parameters()`, so no optimizer updates it, from `state_dict()`, and `to()` leaves it where it is.
 
-Use `nn.ParameterList` or `nn.ParameterDict`, or `register_parameter` for each of them.
+Use `nn.ParameterList` or `nn.ParameterDict`, or `register_parameter` for each of them. Functions such as `torch.stack`
+and `torch.cat` take no ParameterList: give them `list(self.weights)`.
 """,
     find=find,
     invalid=(
@@ -115,7 +117,7 @@ from torch import nn
 class Prompts(nn.Module):
     def __init__(self):
         super().__init__()
-        self.prompts = nn.ParameterList([])
+        self.prompts = nn.ParameterList()
         for width in (4, 8):
             prompt = nn.Parameter(torch.empty(width))
             nn.init.normal_(prompt)

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from modgraph.findings import Edit, Fix
+from modgraph.rules import uses
 from modgraph.rules.edits import between, end_of, insert, start_of
 from modgraph.rules.facts import Method, Store
 from modgraph.rules.rule import Found, Invalid, Rule, Valid
@@ -117,8 +118,8 @@ def _parameter_below(subject: Subject, value: ast.expr | None, method: Method) -
             break
     if isinstance(value, ast.Name):
         values = method.values.get(value.id, [])
-        uses = [each for each in ast.walk(method.node) if isinstance(each, ast.Name) and each.id == value.id]
-        return value if len(values) == 1 and len(uses) == 2 and subject.reads.is_parameter(values[0]) else None
+        named = [each for each in ast.walk(method.node) if isinstance(each, ast.Name) and each.id == value.id]
+        return value if len(values) == 1 and len(named) == 2 and subject.reads.is_parameter(values[0]) else None
     return value if subject.reads.is_parameter(value) else None
 
 
@@ -137,7 +138,9 @@ def _fix(subject: Subject, store: Store, made: ast.expr) -> Fix | None:
     if (value.lineno, value.col_offset) != (made.lineno, made.col_offset):
         return None
     inside, end, whole = made.args[0], end_of(subject, made), end_of(subject, value)
-    if isinstance(inside, ast.Starred):
+    if isinstance(inside, ast.Starred) or not _gives_what_may_learn(subject, value, made):
+        return None
+    if not _can_be_a_parameter(subject, store):
         return None
     done = between(subject, end, whole)
     simple = isinstance(inside, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
@@ -146,6 +149,72 @@ def _fix(subject: Subject, store: Store, made: ast.expr) -> Fix | None:
         edits.append(insert(start_of(subject, inside), "("))
     edits.append(Edit(*end, *whole, ""))
     return Fix("make the Parameter of the result", tuple(edits))
+
+
+def _gives_what_may_learn(subject: Subject, value: ast.expr, made: ast.Call) -> bool:
+    """What is done gives one tensor, and of a type that may have a gradient: of integers torch makes no such
+    Parameter."""
+    inner = set(ast.walk(made))
+    for node in ast.walk(value):
+        if node in inner or not isinstance(node, ast.Call):
+            continue
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        given = [*node.args, *(keyword.value for keyword in node.keywords)]
+        if subject.reads.is_parameter(node):
+            return False  # two of them become one
+        if name == "chunk" or (name == "type" and not given):
+            return False
+        if name in ("to", "type", "view") and not all(_may_learn(subject, each, name) for each in given):
+            return False
+        if any(word.arg == "dtype" and not _may_learn(subject, word.value, "type") for word in node.keywords):
+            return False
+    return True
+
+
+def _may_learn(subject: Subject, given: ast.expr, method: str) -> bool:
+    """An argument that names a floating-point type, or no type at all."""
+    path = subject.reads.path_of(given.func if isinstance(given, ast.Call) else given)
+    if path is None or not path.startswith("torch."):
+        return method != "type" and "dtype" not in ast.unparse(given).lower()
+    last = path.rpartition(".")[2]
+    return last in _FLOATING or (isinstance(given, ast.Call) and path in ("torch.device", "torch.cuda.current_device"))
+
+
+_FLOATING = frozenset(
+    [
+        "bfloat16",
+        "cdouble",
+        "cfloat",
+        "complex128",
+        "complex64",
+        "double",
+        "float",
+        "float16",
+        "float32",
+        "float64",
+        "half",
+        "BFloat16Tensor",
+        "DoubleTensor",
+        "FloatTensor",
+        "HalfTensor",
+        "contiguous_format",
+        "channels_last",
+        "preserve_format",
+    ]
+)
+
+
+def _can_be_a_parameter(subject: Subject, store: Store) -> bool:
+    """Torch takes the name, and nothing is done with it that cannot be done to a Parameter."""
+    name = store.name
+    return not (
+        uses.has_the_name(subject, name)
+        or uses.comes_before_super(subject, store.statement)
+        or uses.is_reached_otherwise(subject, name)
+        or any(
+            use.is_changed or (use.is_written and use.node is not store.target) for use in uses.uses_of(subject, name)
+        )
+    )
 
 
 RULE = Rule(

@@ -23,7 +23,7 @@ def find(subject: Subject) -> Iterator[Found]:
             assert isinstance(sequence, (ast.List, ast.Tuple))
             name = _repeated(subject, method, sequence.elts, times)
             if name is not None:
-                yield _found(product, name, ast.unparse(times), _fix(subject, product, sequence, times))
+                yield _found(product, name, ast.unparse(times), _fix(subject, method, product, sequence, times))
     for method in subject.facts.methods.values():
         yield from _in_comprehensions(subject, method)
         yield from _in_loops(subject, method)
@@ -110,12 +110,49 @@ def _is_meant(subject: Subject, method: Method, element: ast.expr) -> bool:
     return any(word in name.lower() for word in _MEANT for name in names)
 
 
-def _fix(subject: Subject, product: ast.BinOp, sequence: ast.List | ast.Tuple, times: ast.expr) -> Fix | None:
-    if len(sequence.elts) != 1 or not isinstance(sequence.elts[0], ast.Call):
+def _fix(
+    subject: Subject, method: Method, product: ast.BinOp, sequence: ast.List | ast.Tuple, times: ast.expr
+) -> Fix | None:
+    element = sequence.elts[0]
+    if len(sequence.elts) != 1 or not isinstance(element, ast.Call) or _is_multiplied(method, product):
         return None
-    each = f"{source(subject, sequence.elts[0])} for _ in range({source(subject, times)})"
+    if not _is_the_same_each_time(subject, method, element):
+        return None
+    written, number = source(subject, element), source(subject, times)
+    if source(subject, product).count("#") > written.count("#") + number.count("#"):
+        return None  # a comment would be lost
+    names = {node.id for node in ast.walk(element) if isinstance(node, ast.Name)}
+    variable = next(each for each in ("_", "_i", "_n", *(f"_{n}" for n in range(len(names)))) if each not in names)
+    each = f"{written} for {variable} in range({number})"
     text = f"[{each}]" if isinstance(sequence, ast.List) else f"tuple({each})"
     return Fix("make a module for each place", (replace(subject, product, text),))
+
+
+def _is_multiplied(method: Method, product: ast.BinOp) -> bool:
+    """`[layer] * 2 * 3`: the result would be repeated again."""
+    return any(
+        isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and product in (node.left, node.right)
+        for node in ast.walk(method.node)
+    )
+
+
+_PLAIN = frozenset(("abs", "bool", "dict", "float", "int", "len", "list", "max", "min", "round", "str", "sum", "tuple"))
+"""Builtins that give the same each time."""
+
+
+def _is_the_same_each_time(subject: Subject, method: Method, element: ast.Call) -> bool:
+    """Made again it is an equal module with nothing of the first: what it is given does no more than give a value, and
+    holds no module that is made elsewhere."""
+    for node in ast.walk(element):
+        if isinstance(node, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom, ast.Starred, ast.Lambda)):
+            return False
+        if isinstance(node, ast.Name) and subject.reads.may_hold_module(node, method):
+            return False
+        if not isinstance(node, ast.Call) or subject.reads.is_module_class(node.func):
+            continue
+        if not (isinstance(node.func, ast.Name) and node.func.id in _PLAIN):
+            return False
+    return True
 
 
 RULE = Rule(

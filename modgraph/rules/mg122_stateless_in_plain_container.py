@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from modgraph.rules import containers
 from modgraph.rules.rule import Found, Invalid, Rule, Valid
 from modgraph.rules.subject import Subject
+from modgraph.rules.wrapping import wrap
 
 
 def find(subject: Subject) -> Iterator[Found]:
@@ -19,7 +20,7 @@ def find(subject: Subject) -> Iterator[Found]:
             f"by print(model), and without hooks; {containers.advice(hidden)}",
             hidden.name,
             containers.places(subject, hidden),
-            containers.wrap(subject, hidden),
+            wrap(subject, hidden),
         )
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import TypeGuard
 
-from modgraph.findings import Fix
-from modgraph.rules.edits import between, end_of, replace, start_of
+from modgraph.findings import Edit, Fix
+from modgraph.rules import uses
+from modgraph.rules.edits import between, end_of, insert, start_of
 from modgraph.rules.facts import Store, attribute_of, is_unconditional
 from modgraph.rules.rule import Found, Invalid, Rule, Valid
 from modgraph.rules.subject import Subject
@@ -122,14 +124,36 @@ def _is_registered(subject: Subject, name: str) -> bool:
 
 
 def _fix(subject: Subject, store: Store) -> Fix | None:
-    statement = store.statement
-    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1 or store.value is None:
+    """The call takes the place of what stands before the value; the value itself, comments too, stays as it is."""
+    statement, value = store.statement, store.value
+    if not isinstance(statement, ast.Assign) or statement.targets != [store.target] or value is None:
         return None
-    if not is_unconditional(store.method, statement):
+    if not is_unconditional(store.method, statement) or not _can_be_a_buffer(subject, store):
         return None
-    value = between(subject, start_of(subject, store.value), end_of(subject, store.value))
-    text = f'{store.method.receiver}.register_buffer("{store.name}", {value})'
-    return Fix("register the buffer", (replace(subject, statement, text),))
+    before = between(subject, end_of(subject, store.target), start_of(subject, value))
+    sign = re.match(r"[ \t]*=[ \t]*", before)
+    if sign is None:
+        return None
+    begins, (line, column) = start_of(subject, statement), end_of(subject, store.target)
+    call = Edit(*begins, line, column + sign.end(), f'{store.method.receiver}.register_buffer("{store.name}", ')
+    return Fix("register the buffer", (call, insert(end_of(subject, statement), ")")))
+
+
+def _can_be_a_buffer(subject: Subject, store: Store) -> bool:
+    """It is one tensor, not to be learnt, under a name that torch takes, and nothing else is stored there."""
+    name = store.name
+    for node in ast.walk(store.value) if store.value is not None else ():
+        if isinstance(node, ast.keyword) and node.arg in ("requires_grad", None):
+            return False
+        if isinstance(node, ast.Call) and subject.reads.path_of(node.func) == "torch.meshgrid":
+            return False
+    return not (
+        "register_buffer" in subject.facts.methods
+        or uses.has_the_name(subject, name)
+        or uses.comes_before_super(subject, store.statement)
+        or uses.is_reached_otherwise(subject, name)
+        or any(use.is_written and use.node is not store.target for use in uses.uses_of(subject, name))
+    )
 
 
 RULE = Rule(

@@ -11,6 +11,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Collection, Iterator
+from typing import Any
 
 from modgraph.rules import known
 from modgraph.source.files import decode
@@ -67,6 +68,8 @@ class Project:
         self._texts: dict[str, str] = {}
         """Of the file that is checked now: it may not be on disk as it is."""
         self._defined: dict[str, frozenset[str]] = {}
+        self.interpreted: dict[tuple[Any, ...], tuple[Any, dict[str, None]]] = {}
+        """End states of constructors, with the files that each depends on; only the interpretation looks in."""
         self._answers: dict[tuple[str, str, str], tuple[bool, dict[str, None]]] = {}
 
     def add(self, file: str, summary: Summary, tree: ast.Module | None = None, text: str | None = None) -> None:

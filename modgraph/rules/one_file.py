@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import gc
 import os
 import sys
@@ -18,9 +19,11 @@ from modgraph.rules.outcomes import Change, Failure, Outcome
 from modgraph.rules.registry import SYNTAX_ERROR, meant, selected
 from modgraph.rules.rule import Rule
 from modgraph.source.files import decode, encoding_of, is_excluded
+from modgraph.source.summaries import summarize
 
 if TYPE_CHECKING:
     from modgraph.findings import Finding
+    from modgraph.rules.mending import Holdings, Look
     from modgraph.rules.results_cache import ResultsCache
 
 MAX_BYTES = 8_000_000
@@ -175,16 +178,25 @@ class Checker:
             return check_text(source, shown, path, settings.rules, project, ignored)
 
         findings = check(text)
-        depends = tuple(each for each in project.read if each != path)
-        if self.options.fix == "no" or all(finding.fix is None for finding in findings):
-            return Outcome(findings, text=text, depends=depends)
-        from modgraph.rules.mending import mend
+        taken_back = 0
+        change: Change | None = None
+        after = text
+        tried = any(finding.fix is not None for finding in findings)
+        if tried:
+            from modgraph.rules.mending import mend, offered
 
-        mended = mend(text, check, unsafe=self.options.fix == "unsafe", found=findings)
-        if mended.text == text:
-            return Outcome(findings, text=text)
-        change = Change(shown, text, mended.text, mended.fixed)
-        return Outcome(list(mended.left), change=change, text=mended.text)
+            look = looking(project, path)
+            if self.options.fix == "no":
+                findings = offered(text, check, findings, look)
+            else:
+                mended = mend(text, check, unsafe=self.options.fix == "unsafe", found=findings, look=look)
+                findings, after, taken_back = list(mended.left), mended.text, mended.taken_back
+                change = Change(shown, text, after, mended.fixed) if after != text else None
+            tree = ast.parse(after)
+            project.add(path, summarize(tree), tree, after)
+        mends = self.options.fix != "no" and tried
+        depends = None if mends else tuple(each for each in project.read if each != path)
+        return Outcome(findings, change=change, text=after, depends=depends, taken_back=taken_back)
 
     def _unreadable(self, error: SyntaxError, shown: str, path: str) -> Outcome:
         settings = self.settings(path)
@@ -192,6 +204,26 @@ class Checker:
         if not wanted or SYNTAX_ERROR in settings.ignored(path):
             return Outcome([], depends=())
         return Outcome([syntax_error(error, shown)], depends=())
+
+
+def looking(project: Project, path: str) -> Look:
+    """What a class of a text holds: it is interpreted, once for each text."""
+    known: dict[tuple[str, str], Holdings | None] = {}
+
+    def look(text: str, class_name: str) -> Holdings | None:
+        from modgraph.rules.mending import Holdings
+
+        if project.reluctant:
+            raise Costly
+        if (text, class_name) not in known:
+            from modgraph.rules.interpretation import interpret
+
+            state = interpret(project, path, class_name, text)
+            found = Holdings(state.names, len(state.registered), state.failed) if state is not None else None
+            known[text, class_name] = found
+        return known[text, class_name]
+
+    return look
 
 
 @contextmanager

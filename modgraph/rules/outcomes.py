@@ -37,6 +37,8 @@ class Outcome(NamedTuple):
     """As it is after fixes, where a text was checked and no file."""
     depends: tuple[str, ...] | None = None
     """Files that the findings depend on, beside the file itself; None where they are not to be kept."""
+    taken_back: int = 0
+    """Fixes that were tried and did not stand."""
 
 
 class Report:
@@ -49,11 +51,13 @@ class Report:
         self.notices: list[str] = []
         self.failures: list[Failure] = []
         self.changes: list[Change] = []
+        self.taken_back = 0
 
     def add(self, file: str, outcome: Outcome) -> None:
         """The outcome of one file."""
         self.files.append(file)
         self.findings.extend(outcome.findings)
+        self.taken_back += outcome.taken_back
         if outcome.failure is not None:
             self.failures.append(outcome.failure)
         if outcome.change is not None:

@@ -43,9 +43,10 @@ def documented(candidate: Candidate, guesser: Guesser) -> Iterator[Candidate]:
 def _text(model: nn.Module) -> str:
     """What is written in and above `forward`, and of the class."""
     kind = type(model)
-    parts = [inspect.getdoc(kind.forward) or ""]
+    forward = inspect.getattr_static(kind, "forward", None)  # a descriptor may raise where it is asked for the class's
+    parts = [inspect.getdoc(forward) or ""]
     try:
-        source = inspect.getsource(kind.forward)
+        source = inspect.getsource(forward)
     except (OSError, TypeError, SyntaxError):
         source = ""
     parts += re.findall(r"#(.*)", source)

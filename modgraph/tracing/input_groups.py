@@ -9,21 +9,22 @@ from dataclasses import replace
 from torch import nn
 
 from modgraph.tracing.failures import said
-from modgraph.tracing.input_probe import JOINS, Outcome
-from modgraph.tracing.input_repair import Attempt
+from modgraph.tracing.input_guesses import Guesser, name_class
+from modgraph.tracing.input_probe import JOINS, Attempt, Outcome
 from modgraph.tracing.input_specs import Candidate, GroupSpec, Place, Spec, TensorSpec
 from modgraph.tracing.input_wishes import wish_of
 
 _OF_SIZES = re.compile(r"[Zz]ero|division|modulo|is invalid for input of size|must be positive|non-empty")
 
 
-def group_repairs(attempt: Attempt) -> Iterator[Candidate]:
+def group_repairs(attempt: Attempt, guesser: Guesser) -> Iterator[Candidate]:
     """The same candidate with the items of one group as `forward` seems to want them."""
     for name, entry in attempt.candidate.entries:
         if isinstance(entry, GroupSpec):
             items: dict[Place, TensorSpec] = {
                 (name, key): item for key, item in entry.items if isinstance(item, TensorSpec)
             }
+            yield from _images(attempt, name, entry.kind, items, guesser)
             yield from _single_items(attempt, name, entry.kind, items)
             yield from _equal_rows(attempt, name, items)
 
@@ -50,11 +51,20 @@ def larger_numbers(attempt: Attempt, number: int) -> Iterator[Candidate]:
     changes: dict[Place, Spec] = {
         place: replace(spec, low=number, high=number + 1)
         for place, spec in attempt.candidate.tensors().items()
-        if spec.integral and spec.low < number and place not in attempt.outcome.bounds
+        if spec.integral and not spec.row and spec.low < number and place not in attempt.outcome.bounds
     }
     if changes:
         names = ", ".join(str(place[-1]) for place in changes)
         yield attempt.candidate.replaced(changes, f"{names}: {number} each, as ones do not do")
+
+
+def _images(
+    attempt: Attempt, name: str, kind: str, items: dict[Place, TensorSpec], guesser: Guesser
+) -> Iterator[Candidate]:
+    """A list of images, each by itself: without a batch dimension."""
+    if kind == "list" and items and name_class(name.removesuffix("s")) == "image" and attempt.outcome.error is not None:
+        changes: dict[Place, Spec] = {place: TensorSpec(guesser.shape(4)[1:], guesser.dtype) for place in items}
+        yield attempt.candidate.replaced(changes, f"{name}: each an image by itself")
 
 
 def _single_items(attempt: Attempt, name: str, kind: str, items: dict[Place, TensorSpec]) -> Iterator[Candidate]:

@@ -24,11 +24,19 @@ STEPS = 8
 """Length of a sequence, number of nodes of a graph."""
 SIDE = 224
 """Height and width of an image, where the model does not state them."""
+GRID_SIDE = 4
+"""Height and width, in patches, of an image whose patches are given one by one."""
 _VOLUME_SIDE = 32
 _SIGNAL_STEPS = 64
 
 _NAMES: tuple[tuple[str, str], ...] = (
     ("mask", r".*mask.*"),
+    (
+        "grid",
+        r"(.*_)?(thw|hws?|grid_(sizes?|shapes?)|spatial_(shapes|sizes))"
+        r"|(image|img|pixel|target|tgt|patch|frame|feat|feature|orig|original|input)_(sizes|shapes)",
+    ),
+    ("counts", r".*_(sizes|counts|ratios)|counts"),
     ("edge_index", r"edge_?(index|idx|list)|edges"),
     ("edge_values", r"edge_?(attr|weights?|features?)"),
     ("graph_batch", r"batch_?(index|idx)"),
@@ -48,6 +56,9 @@ _NAMES: tuple[tuple[str, str], ...] = (
     ("image", r".*(image|img|pixel|picture|frame|rgb|photo).*"),
     ("audio", r".*(audio|wav|speech|signal).*"),
     ("flag", r"(return|use|is|do|with|output)_.*|training"),
+)
+_SIDES_NAME = re.compile(
+    r"hw|hw_?(size|shape)|(x|in|input|out|output|img|image|patch|spatial|feat)_?(size|shape|resolution)"
 )
 _SIZED = (
     "image_size", "img_size", "input_resolution", "image_resolution", "img_resolution", "resolution", "sample_size",
@@ -79,7 +90,7 @@ class Guesser:
         self.signature = signature
         self.batch = batch
         self.dtype = dtype
-        self.layers = list(_layers(model))
+        self.layers = list(layers_of(model))
         self.embeds = any(isinstance(layer.module, nn.Embedding | nn.EmbeddingBag) for layer in self.layers)
         self.sequential = any(_is_sequential(module) for module in every_module(model))
         names = {name_class(name) for name in signature.required}
@@ -117,10 +128,22 @@ class Guesser:
     def guess(self, name: str) -> tuple[Spec, str]:
         """The first guess of one parameter, and in words where it comes from."""
         hint = self.signature.hints.get(name)
+        if hint is None and (sides := self._sides(name)) is not None:
+            return sides, f"{name}: by its name"
         annotated = self._from_annotation(name, hint)
         if annotated is not None:
             return annotated, f"{name}: annotated {_hint_text(hint)}"
         return self.tensor(name)
+
+    def _sides(self, name: str) -> Spec | None:
+        """Height and width that are no tensor: one of two parameters, or both in a tuple."""
+        pairs = (("h", "w"), ("height", "width"), ("nh", "nw"), ("h_patches", "w_patches"))
+        names = {other.lower() for other in self.signature.parameters}
+        if any(name.lower() in pair and names.issuperset(pair) for pair in pairs):
+            return LiteralSpec(GRID_SIDE)
+        if _SIDES_NAME.fullmatch(name.lower()) and name in self.signature.required:
+            return LiteralSpec((GRID_SIDE, GRID_SIDE))
+        return None
 
     def tensor(self, name: str) -> tuple[Spec, str]:
         """A tensor (or a tuple of states) by its name, else by the first layer."""
@@ -165,6 +188,11 @@ class Guesser:
                 square = re.match(r"(src|tgt|attn|causal|memory)_mask", name.lower()) is not None
                 shape = (STEPS, STEPS) if square else (batch, STEPS)
                 return TensorSpec(shape, "bool", low=0 if square or "pad" in name.lower() else 1)
+            case "grid":
+                row = (1, GRID_SIDE, GRID_SIDE)[-3 if "thw" in name.lower() else -2 :]
+                return TensorSpec((batch, len(row)), ints, row=row)
+            case "counts":
+                return TensorSpec((batch,), ints)
             case "edge_index":
                 return TensorSpec((2, STEPS), ints, low=0, high=STEPS)
             case "edge_values":
@@ -306,7 +334,8 @@ class Guesser:
         return any("2d" in type(module).__name__ for module in every_module(self.model))
 
 
-def _layers(model: nn.Module) -> Iterator[Layer]:
+def layers_of(model: nn.Module) -> Iterator[Layer]:
+    """The layers of a module that say what they want, in registration order."""
     names = {id(module): path for path, module in registered_modules(model)}
     for module in every_module(model):
         wish = wish_of(module, 0)

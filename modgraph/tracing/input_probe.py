@@ -91,6 +91,10 @@ class Outcome:
     """Innermost first: the function, then the layers around it."""
     looked: tuple[str, Place] | None = None
     """The last look at an input: its "shape", or that it was "iterated"."""
+    counted: Place | None = None
+    """The input of which the last look asked how many items it has, or which."""
+    called: set[str] = field(default_factory=set)
+    """Paths of the modules that were called."""
     bounds: dict[Place, int] = field(default_factory=dict)
     """Indices in this input must be below it."""
     asked: dict[Place, Spec] = field(default_factory=dict)
@@ -101,6 +105,14 @@ class Outcome:
     """Integer inputs that met another input, of floats, in arithmetic or in a joined tensor."""
     rebatched: tuple[int, int] | None = None
     """(wanted, got) elements of one row, where a view folded what was left into the batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A candidate and what came of it."""
+
+    candidate: Candidate
+    outcome: Outcome
 
 
 _SHAPE_READS = frozenset({"shape", "size", "dim", "ndim", "__len__"})
@@ -157,6 +169,7 @@ class Observer(TorchFunctionMode):  # type: ignore[misc]
 
     def called(self, layer: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Notes the layer as the first to receive an input, if it cares about what it receives."""
+        self.outcome.called.add(self.names.get(id(layer), ""))
         for seen in self._seen_arguments(args, kwargs):
             if seen.origin is None or not seen.origin.direct or len(seen.origin.places) != 1:
                 continue
@@ -194,6 +207,7 @@ class Observer(TorchFunctionMode):  # type: ignore[misc]
         if origin is not None and origin.direct and len(origin.places) == 1:
             (place,) = origin.places
             self.outcome.looked = ("iterated" if name in _ITERATION else "shape", place)
+            self.outcome.counted = place if name in _ITERATION or name == "__len__" else None
 
     def _fail(
         self, error: BaseException, name: str, layer: nn.Module | None, tensors: list[torch.Tensor], other: list[Any]

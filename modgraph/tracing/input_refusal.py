@@ -60,6 +60,20 @@ def _refusal(error: BaseException | None) -> Refusal | None:
     return describe(error), frame.f_code.co_filename, line
 
 
+def names_decided_on(error: BaseException | None) -> set[str]:
+    """Names in the conditions under which the line lies that raised: `if ids is None: ... raise`."""
+    if error is None or not error.__traceback__:
+        return set()
+    frame, line = _innermost(error)
+    function = _function_around(frame, line)
+    conditions = [
+        node.test
+        for node in ast.walk(function or ast.Module([], []))
+        if isinstance(node, ast.If | ast.Assert) and node.lineno <= line <= (node.end_lineno or node.lineno)
+    ]
+    return {name.id for test in conditions for name in ast.walk(test) if isinstance(name, ast.Name)}
+
+
 def _innermost(error: BaseException) -> tuple[FrameType, int]:
     return list(traceback.walk_tb(error.__traceback__))[-1]
 
@@ -67,19 +81,25 @@ def _innermost(error: BaseException) -> tuple[FrameType, int]:
 def _is_unconditional(place: tuple[FrameType, int]) -> bool:
     """The line is a `raise` that the function comes to whenever it comes that far."""
     frame, line = place
+    function = _function_around(frame, line)
+    return function is not None and _comes_to(function.body, line)
+
+
+def _function_around(frame: FrameType, line: int) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+    """The source of the function that the frame runs, if it can be read."""
     lines = linecache.getlines(frame.f_code.co_filename)
     try:
         tree = ast.parse("".join(lines))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    bodies = [
-        node.body
-        for node in ast.walk(tree)
+        return None
+    around = [
+        node
+        for node in ast.walk(tree)  # from the outside in
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and node.name == frame.f_code.co_name
         and node.lineno <= line <= (node.end_lineno or node.lineno)
     ]
-    return any(_comes_to(body, line) for body in bodies)
+    return around[-1] if around else None
 
 
 def _comes_to(body: list[ast.stmt], line: int) -> bool:

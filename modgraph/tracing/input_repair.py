@@ -7,26 +7,18 @@ message.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from modgraph.tracing.failures import said
 from modgraph.tracing.input_guesses import STEPS, Guesser, name_class
-from modgraph.tracing.input_mismatch import Mismatch, mismatches, numbers_said, shared_sum
-from modgraph.tracing.input_probe import Outcome, Use
-from modgraph.tracing.input_specs import Candidate, GroupSpec, LiteralSpec, Place, Spec, TensorSpec
+from modgraph.tracing.input_probe import Attempt, Use
+from modgraph.tracing.input_refusal import names_decided_on
+from modgraph.tracing.input_sizes import larger, numbers, resized, shapes_said, sizes
+from modgraph.tracing.input_specs import Candidate, GroupSpec, LiteralSpec, Place, Spec, TensorSpec, place_name
 
 Repairs = Iterator[Candidate]
-
-
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """A candidate and what came of it."""
-
-    candidate: Candidate
-    outcome: Outcome
 
 
 def repairs(attempt: Attempt, guesser: Guesser) -> Repairs:
@@ -36,17 +28,13 @@ def repairs(attempt: Attempt, guesser: Guesser) -> Repairs:
     yield from _structure(attempt, guesser, error)
     yield from _arguments(attempt, guesser, error)
     yield from _dtypes(attempt, guesser, error)
-    yield from _shapes_said(attempt, error)
+    yield from shapes_said(attempt)
     yield from _joined(attempt, guesser)
-    yield from _sizes(attempt)
+    yield from sizes(attempt)
     yield from _dimensions(attempt, guesser, error)
-    yield from _larger(attempt, error)
-    yield from _numbers(attempt, error)
+    yield from larger(attempt)
+    yield from numbers(attempt)
     yield from _by_name(attempt, guesser)
-
-
-def _name(place: Place) -> str:
-    return str(place[0]) + "".join(f"[{part!r}]" for part in place[1:])
 
 
 def wishes(attempt: Attempt, guesser: Guesser) -> Repairs:
@@ -56,7 +44,7 @@ def wishes(attempt: Attempt, guesser: Guesser) -> Repairs:
     for place, use in attempt.outcome.uses.items():
         options = _satisfying(tensors[place], use, guesser) if place in tensors else []
         if options:
-            wanted[place] = (options, f"{_name(place)}: {use.layer or 'the first layer'} receives it")
+            wanted[place] = (options, f"{place_name(place)}: {use.layer or 'the first layer'} receives it")
     if len(wanted) > 1:
         rule = "; ".join(rule for _, rule in wanted.values())
         yield attempt.candidate.replaced({place: options[0] for place, (options, _) in wanted.items()}, rule)
@@ -121,53 +109,6 @@ def _other_ndim(shape: tuple[int, ...], ndim: int, guesser: Guesser) -> list[tup
     return list(dict.fromkeys([*options, guesser.shape(ndim)]))
 
 
-def resized(shape: tuple[int, ...], wanted: int, got: int) -> list[tuple[int, ...]]:
-    """Shapes in which what was `got` may become `wanted`: a size itself, a flattened image, a multiple, a sum."""
-    options: list[tuple[int, ...]] = []
-
-    def with_size(dim: int, size: int) -> None:
-        if 0 < size <= 1 << 20:
-            options.append((*shape[:dim], size, *shape[dim + 1 :]))
-
-    inner = [*range(len(shape) - 1, 0, -1), 0] if shape else []
-    for dim in inner:
-        if shape[dim] == got:
-            options += [_swapped(shape, dim, other) for other in inner if other and dim and shape[other] == wanted]
-    for dim in inner:
-        if shape[dim] == got:
-            with_size(dim, wanted)
-    if len(shape) > 2 and math.prod(shape[1:]) == got:
-        options += flattened_images(shape, wanted)
-        options.append((shape[0], wanted))
-    for dim in inner:
-        if shape[dim] > 1 and got % shape[dim] == 0 and got != shape[dim] and wanted % (got // shape[dim]) == 0:
-            with_size(dim, wanted // (got // shape[dim]))
-    for dim in inner[:-1] or inner:
-        if shape[dim] != got:
-            with_size(dim, shape[dim] + wanted - got)
-    return list(dict.fromkeys(option for option in options if option != shape))
-
-
-def _swapped(shape: tuple[int, ...], one: int, other: int) -> tuple[int, ...]:
-    sizes = list(shape)
-    sizes[one], sizes[other] = sizes[other], sizes[one]
-    return tuple(sizes)
-
-
-def flattened_images(shape: tuple[int, ...], elements: int) -> list[tuple[int, ...]]:
-    """Square images (or equal steps) of this many elements: with the channels of `shape`, 1, or 3."""
-    options: list[tuple[int, ...]] = []
-    for channels in dict.fromkeys((1, 3, shape[1])):
-        side = math.isqrt(elements // channels) if elements % channels == 0 else 0
-        if len(shape) == 4 and side and side * side * channels == elements:
-            options.append((shape[0], channels, side, side))
-    if len(shape) == 3 and elements % shape[1] == 0:
-        options.append((shape[0], shape[1], elements // shape[1]))
-    if len(shape) == 3 and math.isqrt(elements) ** 2 == elements:
-        options.append((shape[0], math.isqrt(elements), math.isqrt(elements)))
-    return options
-
-
 def _structure(attempt: Attempt, guesser: Guesser, error: BaseException | None) -> Repairs:
     """An input that is no lone tensor: a mapping, an object with attributes, a tuple or list of tensors."""
     text = said(error)
@@ -175,7 +116,7 @@ def _structure(attempt: Attempt, guesser: Guesser, error: BaseException | None) 
     keyed = _indexed_by_text(attempt)
     attribute = re.search(r"'\w*(?:Tensor|Parameter)' object has no attribute '(\w+)'", text)
     for place, spec in tensors.items():
-        name = _name(place)
+        name = place_name(place)
         if keyed or (attribute and attribute[1] in ("keys", "items", "values", "get", "pop")):
             yield attempt.candidate.replaced({place: GroupSpec("dict")}, f"{name}: a mapping")
         elif attribute:
@@ -236,6 +177,9 @@ def _unpacked(text: str) -> int | None:
     return int(match[1]) if match else None
 
 
+_SEVERAL = re.compile(r"\b([Aa]t least (two|three|[2-9])|[Bb]oth|[Aa]ll of)\b")
+
+
 def _arguments(attempt: Attempt, guesser: Guesser, error: BaseException | None) -> Repairs:
     """A parameter that must be given after all, or must not."""
     text = said(error)
@@ -249,7 +193,13 @@ def _arguments(attempt: Attempt, guesser: Guesser, error: BaseException | None) 
     told = [name for name in absent if name in words] + [
         name for name in absent if name not in words and any("_" in w and name.endswith(f"_{w}") for w in words)
     ]
+    together = list(_added(attempt, guesser, told, "named by the message")) if len(told) > 1 else []
+    if _SEVERAL.search(text):
+        yield from together
     yield from (made for name in told for made in _added(attempt, guesser, [name], "named by the message"))
+    yield from together
+    decided = [name for name in absent if name not in told and name in names_decided_on(error)]
+    yield from (made for name in decided for made in _added(attempt, guesser, [name], "forward decides on it"))
     if "NoneType" in text or "None" in text:
         for name in absent[:8]:
             if signature.parameters[name].default is None:
@@ -289,7 +239,7 @@ def _dtypes(attempt: Attempt, guesser: Guesser, error: BaseException | None) -> 
         for place in seen.origin.places
     }
     for place in sorted(failing & tensors.keys(), key=str):
-        spec, name = tensors[place], _name(place)
+        spec, name = tensors[place], place_name(place)
         if not spec.integral and spec.dtype != "bool" and _WANTS_INDICES.search(text):
             shape = spec.shape if len(spec.shape) <= 2 else (guesser.batch, STEPS)
             yield attempt.candidate.replaced({place: TensorSpec(shape, "int64")}, f"{name}: used as indices")
@@ -305,7 +255,9 @@ def _dtypes(attempt: Attempt, guesser: Guesser, error: BaseException | None) -> 
     for place, spec in tensors.items():
         if dim < len(spec.shape) and spec.shape[dim] == size and not _indexed_by_number(attempt):
             shape = (*spec.shape[:dim], max(index + 1, STEPS), *spec.shape[dim + 1 :])
-            yield attempt.candidate.replaced({place: replace(spec, shape=shape)}, f"{_name(place)}: indexed by another")
+            yield attempt.candidate.replaced(
+                {place: replace(spec, shape=shape)}, f"{place_name(place)}: indexed by another"
+            )
     if re.search(r"index out of range|out of bounds|device-side assert", text):
         zeros = {place: replace(spec, low=0, high=1) for place, spec in tensors.items() if spec.integral}
         if zeros and any(attempt.candidate.tensors()[place] != spec for place, spec in zeros.items()):
@@ -344,7 +296,7 @@ def _joined(attempt: Attempt, guesser: Guesser) -> Repairs:
             for place in sorted(places & tensors.keys(), key=str):
                 shape = tensors[place].shape + (1,) * (ndim - len(seen.shape))
                 changed = TensorSpec(shape, guesser.dtype)
-                yield attempt.candidate.replaced({place: changed}, f"{_name(place)}: joined with the others")
+                yield attempt.candidate.replaced({place: changed}, f"{place_name(place)}: joined with the others")
 
 
 def _too_few_or_many(text: str) -> tuple[int, ...]:
@@ -379,107 +331,14 @@ def _with_ndim(attempt: Attempt, guesser: Guesser, place: Place, ndim: int, why:
     if ndim > len(spec.shape) and len(spec.shape) == 2:
         shapes.insert(0, (spec.shape[0], STEPS, *spec.shape[1:])[:ndim] if ndim == 3 else guesser.shape(ndim))
     for shape in dict.fromkeys(shapes):
-        yield attempt.candidate.replaced({place: replace(spec, shape=shape)}, f"{_name(place)}: {why}")
-
-
-def _shapes_said(attempt: Attempt, error: BaseException | None) -> Repairs:
-    """A whole shape that the message names beside the one that the input has."""
-    shapes = [
-        tuple(int(size) for size in re.findall(r"\d+", text))
-        for text in re.findall(r"[(\[]((?:\d+, ?)*\d+),?[)\]]", said(error)[:1000])
-    ]
-    for place, spec in attempt.candidate.tensors().items():
-        if spec.shape not in shapes:
-            continue
-        for shape in dict.fromkeys(shapes):
-            if shape != spec.shape and len(shape) == len(spec.shape) and all(shape):
-                rule = f"{_name(place)}: the shape that the message names"
-                yield attempt.candidate.replaced({place: replace(spec, shape=shape)}, rule)
-
-
-def _sizes(attempt: Attempt) -> Repairs:
-    """A size that differed from another at the place of failure, put right in one input or in all alike."""
-    tensors = attempt.candidate.tensors()
-    for miss in sorted(mismatches(attempt.outcome), key=lambda miss: not miss.direct):
-        places = [place for place in tensors if place in miss.places]
-        rule = f"{miss.where} wants {miss.wanted} instead of {miss.got}"
-        shared = shared_sum(tensors, miss) if miss.direct else {}
-        if shared:
-            yield attempt.candidate.replaced(shared, rule)
-        options = {place: resized(tensors[place].shape, miss.wanted, miss.got) for place in places}
-        for place in places:
-            limit = 6 if miss.direct else 4
-            for shape in options[place][:limit]:
-                yield attempt.candidate.replaced({place: replace(tensors[place], shape=shape)}, rule)
-        alike = [place for place in places if options[place]]
-        if len(alike) > 1:
-            changes = {place: replace(tensors[place], shape=options[place][0]) for place in alike}
-            yield attempt.candidate.replaced(dict(changes), rule)
-        yield from _like_another(attempt, miss)
-
-
-def _like_another(attempt: Attempt, miss: Mismatch) -> Repairs:
-    """Inputs that meet must often be alike: the shape of one for the other."""
-    tensors = attempt.candidate.tensors()
-    for place in tensors:
-        for other, spec in tensors.items():
-            if place in miss.places and other not in miss.places and spec.dtype == tensors[place].dtype:
-                rule = f"{_name(place)}: like {_name(other)}"
-                yield attempt.candidate.replaced({place: replace(tensors[place], shape=spec.shape)}, rule)
-
-
-_TOO_SMALL = re.compile(
-    r"[Kk]ernel size can't be greater|too small|[Pp]adding size should be less|out of range|out of bounds|"
-    r"smaller than|must be greater|negative dimension|should be greater|non-?zero|larger than|at least|"
-    r"Expected more than 1 value|selected number"
-)
-
-
-def _larger(attempt: Attempt, error: BaseException | None) -> Repairs:
-    """More steps, points or pixels, where there were too few."""
-    if not _TOO_SMALL.search(said(error)):
-        return
-    tensors = attempt.candidate.tensors()
-    for place, spec in tensors.items():
-        for factor in (4, 8, 16, 64, 256):
-            for dim in range(len(spec.shape) - 1, 0, -1):
-                size = spec.shape[dim] * factor
-                if spec.shape[dim] >= 4 and size <= 65536 and not (len(spec.shape) >= 4 and dim == 1):
-                    shape = (*spec.shape[:dim], size, *spec.shape[dim + 1 :])
-                    if len(spec.shape) >= 4:
-                        shape = (*spec.shape[:2], *(side * factor for side in spec.shape[2:]))
-                    rule = f"{_name(place)}: larger"
-                    yield attempt.candidate.replaced({place: replace(spec, shape=shape)}, rule)
-
-
-def _numbers(attempt: Attempt, error: BaseException | None) -> Repairs:
-    """A size that the message or the failing line names in place of the one it has."""
-    if error is None:
-        return
-    numbers = numbers_said(error)
-    tensors = attempt.candidate.tensors()
-    for wanted in [number for number in numbers if 0 < number <= 65536][:8]:
-        for place, spec in tensors.items():
-            rule = f"{_name(place)}: {wanted} is named where it failed"
-            sized = [dim for dim in range(1, len(spec.shape)) if spec.shape[dim] in numbers]
-            if len(spec.shape) >= 4 and wanted >= 4:
-                square = (*spec.shape[:2], *[wanted] * (len(spec.shape) - 2))
-                yield attempt.candidate.replaced({place: replace(spec, shape=square)}, rule)
-            for dim in sized or range(len(spec.shape) - 1, 0, -1):
-                if spec.shape[dim] != wanted:
-                    shape = (*spec.shape[:dim], wanted, *spec.shape[dim + 1 :])
-                    yield attempt.candidate.replaced({place: replace(spec, shape=shape)}, rule)
-                    up = -(-spec.shape[dim] // wanted) * wanted
-                    if up not in (spec.shape[dim], wanted):
-                        shape = (*spec.shape[:dim], up, *spec.shape[dim + 1 :])
-                        yield attempt.candidate.replaced({place: replace(spec, shape=shape)}, rule)
+        yield attempt.candidate.replaced({place: replace(spec, shape=shape)}, f"{place_name(place)}: {why}")
 
 
 def _by_name(attempt: Attempt, guesser: Guesser) -> Repairs:
     """The usual other forms of an input, whatever the error was."""
     batch, dtype = guesser.batch, guesser.dtype
     for place, spec in attempt.candidate.tensors().items():
-        kind, name = name_class(str(place[-1])), _name(place)
+        kind, name = name_class(str(place[-1])), place_name(place)
         others: list[Spec] = []
         if kind == "mask":
             shapes = [(batch, STEPS), (STEPS, STEPS), (batch, 1, STEPS), (batch, 1, 1, STEPS), (batch, 1, STEPS, STEPS)]

@@ -15,12 +15,15 @@ from torch.utils import _pytree as pytree
 
 from modgraph.tracing.failures import describe
 from modgraph.tracing.input_docs import documented
+from modgraph.tracing.input_grids import grid_repairs
 from modgraph.tracing.input_groups import group_repairs, larger_numbers, steps_first
 from modgraph.tracing.input_guesses import Guesser, name_class
-from modgraph.tracing.input_probe import Outcome, Prober
+from modgraph.tracing.input_levels import longer_lists, one_for_each
+from modgraph.tracing.input_probe import Attempt, Outcome, Prober
 from modgraph.tracing.input_refusal import Refusals, is_refusal
-from modgraph.tracing.input_repair import Attempt, repairs, wishes
-from modgraph.tracing.input_sides import search_sides, smaller, usual_sizes
+from modgraph.tracing.input_repair import repairs, wishes
+from modgraph.tracing.input_sides import miss_of, search_sides, smaller, usual_sizes, usual_volumes
+from modgraph.tracing.input_sizes import waveforms
 from modgraph.tracing.input_specs import Candidate, Place, Spec, TensorSpec
 
 MAX_TRIES = 60
@@ -145,11 +148,16 @@ class Search:
 
     def _with_usual(self, attempt: Attempt) -> Iterator[Candidate | _Sides]:
         yield from smaller(attempt)
+        yield from grid_repairs(attempt, self.guesser)
         yield from documented(attempt.candidate, self.guesser)
         yield from larger_numbers(attempt, 2)
-        yield from group_repairs(attempt)
+        yield from waveforms(attempt, self.guesser.batch)
+        yield from group_repairs(attempt, self.guesser)
+        yield from one_for_each(attempt, self.guesser)
         yield from steps_first(attempt)
         yield from wishes(attempt, self.guesser)
+        if miss_of(attempt.outcome) is not None:
+            yield from usual_volumes(attempt)
         if not any(
             use.seen.origin and not use.wish.met_by(use.seen.shape, use.seen.integral)
             for use in attempt.outcome.uses.values()
@@ -168,6 +176,12 @@ class Search:
 
     def _preferred(self, attempt: Attempt) -> Iterator[Attempt]:
         """The same model on likelier inputs, the likeliest last, where this one is not what its layers are made for."""
+        for candidate in longer_lists(attempt, self.guesser):
+            if candidate.entries not in self.visited and elements(candidate) <= MAX_ELEMENTS:
+                longer = self.attempt(candidate)
+                if longer.outcome.error is None and longer.outcome.called > attempt.outcome.called:
+                    yield longer
+                    return
         for candidate in (*documented(attempt.candidate, self.guesser), *wishes(attempt, self.guesser)):
             if candidate.entries not in self.visited:
                 outcome = self.run(candidate)

@@ -12,8 +12,7 @@ from dataclasses import replace
 
 from modgraph.tracing.failures import lacked_memory
 from modgraph.tracing.input_mismatch import mismatches
-from modgraph.tracing.input_probe import Outcome
-from modgraph.tracing.input_repair import Attempt
+from modgraph.tracing.input_probe import Attempt, Outcome
 from modgraph.tracing.input_specs import Candidate, Place, Spec, TensorSpec
 
 KNOWN_SIDES = (224, 32, 28, 64, 256, 128, 96, 299, 227, 512, 84, 48, 112, 160, 192, 384, 100, 150, 16, 40, 80, 200)
@@ -161,6 +160,12 @@ def usual_sizes(attempt: Attempt) -> Iterator[Candidate]:
             for place, spec in spatial.items()
         }
         yield attempt.candidate.replaced(dict(changes), f"a usual size, {'x'.join(map(str, size))}")
+
+
+def usual_volumes(attempt: Attempt) -> Iterator[Candidate]:
+    """Sizes that videos usually have, before others are reckoned out: many sizes give as many features."""
+    if any(len(spec.shape) == 5 for spec in attempt.candidate.tensors().values()):
+        yield from usual_sizes(attempt)
 
 
 def smaller(attempt: Attempt) -> Iterator[Candidate]:

@@ -12,6 +12,11 @@ Place = tuple["str | int", ...]
 """Where a tensor stands: ("x",), ("batch", "image"), ("state", 0)."""
 
 
+def place_name(place: Place) -> str:
+    """ "x", "batch['image']", "state[0]"."""
+    return str(place[0]) + "".join(f"[{part!r}]" for part in place[1:])
+
+
 @dataclass(frozen=True, slots=True)
 class TensorSpec:
     """A tensor to be made."""
@@ -22,6 +27,8 @@ class TensorSpec:
     """Smallest value of an integer tensor: not 0, which often means padding."""
     high: int | None = None
     """Integers stay below it; None where nothing is known, which makes them all `low`."""
+    row: tuple[int, ...] = ()
+    """What the last dimension of an integer tensor holds, where its numbers are sizes of something else."""
 
     @property
     def integral(self) -> bool:
@@ -179,6 +186,8 @@ def make_tensor(spec: TensorSpec, device: torch.device, *, seed: int, fake: bool
         return torch.empty(spec.shape, dtype=dtype, device=device)
     if dtype == torch.bool:
         return torch.ones(spec.shape, dtype=dtype, device=device) if spec.low else torch.zeros(spec.shape, dtype=dtype)
+    if spec.row and spec.shape[-1:] == (len(spec.row),):
+        return torch.tensor(spec.row, dtype=dtype, device=device).expand(spec.shape).contiguous()
     if spec.integral:
         span = max(1, (spec.high if spec.high is not None else spec.low + 1) - spec.low)
         count = torch.Size(spec.shape).numel()

@@ -16,11 +16,11 @@ from typing import Any
 import torch
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils.flop_counter import flop_registry
 
 from modgraph.graph.model import CallCost, Graph, Profile
 from modgraph.tracing.failures import describe, is_interruption
 from modgraph.tracing.measured_calls import Measured, MeasuredCalls
+from modgraph.tracing.operation_costs import formula_of
 from modgraph.tracing.patches import one_at_a_time
 
 _DEVICE = torch.ops.prim.device.default
@@ -59,7 +59,7 @@ def profiled(
     counter = _Counter()
 
     def observed(calls: MeasuredCalls, mode: contextlib.AbstractContextManager[Any]) -> MeasuredCalls:
-        with one_at_a_time, calls.watched(modules, direct):
+        with one_at_a_time, _the_way_it_was_recorded(), calls.watched(modules, direct):
             try:
                 run(mode)
             except BaseException as error:  # the door to the user's code
@@ -85,6 +85,17 @@ def profiled(
         not_counted=tuple(sorted(counter.unknown.items())),
         problem=problems[0] if problems else None,
     )
+
+
+@contextlib.contextmanager
+def _the_way_it_was_recorded() -> Iterator[None]:
+    """Attention by its layers: the one kernel for all of them is taken only where nobody looks, as in no recording."""
+    before = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)
+    try:
+        yield
+    finally:
+        torch.backends.mha.set_fastpath_enabled(before)
 
 
 def _nothing(_: Measured) -> None:
@@ -147,15 +158,15 @@ class _FlopMode(TorchDispatchMode):  # type: ignore[misc]
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         packet = getattr(func, "_overloadpacket", func)
-        if packet not in flop_registry and func is not _DEVICE and hasattr(func, "decompose"):
+        formula = formula_of(packet)
+        if formula is None and func is not _DEVICE and hasattr(func, "decompose"):
             with self:
                 result = func.decompose(*args, **kwargs)
             if result is not NotImplemented:
                 return result
         result = func(*args, **kwargs)
-        formula = flop_registry.get(packet)
         if formula is not None:
-            self._counter.add(int(formula(*args, **kwargs, out_val=result)))
+            self._counter.add(formula(args, kwargs, result))
         elif func is not _DEVICE and _computes(func):
             self._counter.unknown[str(packet)] += 1
         return result

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from modgraph.graph.events import (
+    AmendedEvent,
     EnterEvent,
     Event,
     ExitEvent,
@@ -41,6 +42,29 @@ def as_events(raw: Raw, place: Callable[[Site | None], SourceLocation | None]) -
     if type(left) is tuple and left:
         left = [("output", left, None)]
     return [begun, as_event(("exit", index, left, error), place)]
+
+
+class Said:
+    """The events that were told as they happened, before the statistics of what a device still computed."""
+
+    def __init__(self) -> None:
+        self._count = 1  # the start of the run was told by others
+        self._waiting: list[tuple[int, Raw]] = []
+
+    def events(self, raw: Raw, place: Callable[[Site | None], SourceLocation | None], *, waits: bool) -> list[Event]:
+        """The events of `raw`, to be told now. `waits`: statistics among them may be known later."""
+        events = as_events(raw, place)
+        if waits:
+            self._waiting.append((self._count, raw))
+        self._count += len(events)
+        return events
+
+    def amended(self, place: Callable[[Site | None], SourceLocation | None]) -> Iterator[Event]:
+        """Those that waited, with the statistics that are known now."""
+        for first, raw in self._waiting:
+            for number, event in enumerate(as_events(raw, place), first):
+                yield AmendedEvent(number=number, text=event.to_json())
+        self._waiting.clear()
 
 
 OWN = "self."

@@ -27,7 +27,7 @@ from modgraph.tracing.failures import describe, user_line
 from modgraph.tracing.frames import Frame
 from modgraph.tracing.operations import SHARES_MEMORY, OperationMode
 from modgraph.tracing.own_state import own_tensors, tensors_held, torch_forward
-from modgraph.tracing.raw_events import OWN, Raw, Taken, as_events
+from modgraph.tracing.raw_events import OWN, Raw, Said, Taken, as_events
 from modgraph.tracing.recipes import Recipes, Step
 from modgraph.tracing.refusals import Refusals
 from modgraph.tracing.shortcuts import Leaves, Sites
@@ -83,6 +83,7 @@ class Recorder:
         self._on_exit = on_exit
         self._emit = emit
         self._log: list[Raw] = []
+        self._said = Said()
         self._places: dict[tuple[int, int], tuple[Site, SourceLocation | None]] = {}
         self.keep: Callable[[Raw], None] = self._log.append if emit is None else self._say_at_once
         self._lock = threading.RLock()
@@ -108,8 +109,7 @@ class Recorder:
     def _say_at_once(self, raw: Raw) -> None:
         assert self._emit is not None
         with self._lock:
-            self._settle()
-            for event in as_events(raw, self._place):
+            for event in self._said.events(raw, self._place, waits=bool(self._pending)):
                 self._emit(event)
 
     def say(self, event: Event) -> None:
@@ -117,16 +117,14 @@ class Recorder:
         self.keep(("event", event))
 
     def events(self) -> list[Event]:
-        """All events that were not emitted as they happened."""
-        self._settle()
-        return [event for raw in self._log for event in as_events(raw, self._place)]
-
-    def _settle(self) -> None:
-        """Read the statistics that wait on a device: once for all of a run, unless each event is told at once."""
+        """All events that were not emitted as they happened, and what is known of the others only now: the statistics
+        that wait on a device are read once for all of a run."""
         if self._pending:
             with quietly(), unset_fake_temporarily():
                 settle(self._pending)
             self._pending.clear()
+        told = [event for raw in self._log for event in as_events(raw, self._place)]
+        return [*told, *self._said.amended(self._place)]
 
     def _place(self, site: Site | None) -> SourceLocation | None:
         """The location of a call site, looked up once. By `id`: equal code may stand in two files."""

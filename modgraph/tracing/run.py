@@ -87,7 +87,8 @@ def _traced(
         paths = {id(module): path for module, path in tree.modules()}
         with quietly():
             recorder.close()
-    events.extend(recorder.events())
+    for event in recorder.events():
+        pass_on(event)
     for refusal in caught:
         pass_on(refusal)
     if lost:

@@ -289,7 +289,10 @@ def _name_registered(parent: nn.Module | None, module: nn.Module) -> str | None:
 
 def _store(module: nn.Module, name: str) -> Any:
     """The mapping `_modules`, `_parameters` or `_buffers`; empty where `Module.__init__` has not run."""
-    return module.__dict__.get(name) or {}
+    state = module.__dict__
+    if "_actual_script_module" in state:  # of jit.trace: its own mappings are those of the script that it made
+        state = vars(state["_actual_script_module"])
+    return state.get(name) or {}
 
 
 def constructor_arguments(module: nn.Module, parameters: Mapping[str, inspect.Parameter]) -> dict[str, Any]:

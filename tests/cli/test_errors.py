@@ -174,8 +174,8 @@ def test_what_a_prediction_makes_no_use_of_is_named(modgraph, tmp_path):
 
 def test_a_suffix_that_is_no_format(modgraph, tmp_path):
     write(tmp_path, NET)
-    message = said(modgraph("analyze", "model.py", "--static", "-o", "net.html"))
-    assert "'net.html': .html is no format" in message
+    message = said(modgraph("analyze", "model.py", "--static", "-o", "net.bmp"))
+    assert "'net.bmp': .bmp is no format" in message
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model.py"]
 
 

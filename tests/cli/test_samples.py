@@ -19,6 +19,8 @@ run_modgraph = runpy.run_path(str(Path(__file__).with_name("conftest.py")))["run
 
 pytestmark = [pytest.mark.needs_torch, pytest.mark.needs_dot]
 
+FORMATS = "svg,json,dot,mermaid,text"
+
 _folders: list[TemporaryDirectory] = []
 
 
@@ -28,7 +30,7 @@ def analyzed(file: str) -> tuple[CompletedProcess, dict[str, Path]]:
     folder = TemporaryDirectory()
     _folders.append(folder)
     run = run_modgraph(
-        "analyze", str(ROOT / "samples" / file), "--format", "svg,json,dot", cwd=Path(folder.name),
+        "analyze", str(ROOT / "samples" / file), "--format", FORMATS, cwd=Path(folder.name),
         environment={"PYTHONHASHSEED": "1"},
     )  # fmt: skip
     return run, {path.name: path for path in (Path(folder.name) / "modgraph-out").iterdir()}
@@ -74,6 +76,31 @@ def test_every_root_gets_a_picture_a_graph_and_a_summary(sample):
         assert files[f"{name}.svg"].read_text().rstrip().endswith("</svg>")
         assert files[f"{name}.json"].stat().st_size > 0
         assert name in run.stdout
+
+
+JSON_READ = ("plain_list.py", "raises.py")
+"""Samples whose JSON was read too; of the others, that would be a second look at the same."""
+
+
+@pytest.mark.parametrize("sample", file_cases())
+def test_what_is_written_is_what_was_read_and_found_good(sample, golden):
+    files = analyzed(sample.file)[1]
+    stem = sample.file.removesuffix(".py").partition("/")[0]
+    kinds = (".dot", ".mmd", ".txt", *([".json"] if sample.file in JSON_READ else []))
+    for path in sorted(files.values()):
+        if path.suffix in kinds:
+            model = "" if len(files) == len(FORMATS.split(",")) else f"-{path.stem}"
+            golden(f"{stem}{model}{path.suffix}", path.read_text(encoding="utf-8"))
+
+
+geometry = runpy.run_path(str(ROOT / "tests/export/svg_geometry.py"))["problems"]
+
+
+@pytest.mark.parametrize("sample", file_cases())
+def test_no_text_of_the_picture_is_cut_off_or_overlaps(sample):
+    for path in analyzed(sample.file)[1].values():
+        if path.suffix == ".svg":
+            assert geometry(path.read_text(encoding="utf-8")) == []
 
 
 @pytest.mark.parametrize("sample", file_cases())
@@ -176,11 +203,11 @@ REPEATED = ("resnet.py", "moe.py", "raises.py", "plain_list.py", "two_files/mode
 def test_another_run_with_another_hash_seed_and_working_directory_writes_the_same_bytes(sample, tmp_path):
     file = ROOT / "samples" / sample.file
     run_modgraph(
-        "analyze", file.name, "--format", "json,dot,svg", "-o", f"{tmp_path}/", cwd=file.parent,
+        "analyze", file.name, "--format", FORMATS, "-o", f"{tmp_path}/", cwd=file.parent,
         environment={"PYTHONHASHSEED": "2", "PYTHONDONTWRITEBYTECODE": "1"},
     )  # fmt: skip
     first = {name: path.read_bytes() for name, path in analyzed(sample.file)[1].items()}
-    assert len(first) == 3
+    assert len(first) == 5
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == first
     folder = next(iter(analyzed(sample.file)[1].values())).parent
     for name, content in first.items():

@@ -200,8 +200,91 @@ def shared_source_net(blocks: int = 6) -> Sketch:
     return net
 
 
+HARMFUL = (
+    'say "hi"', "</script><b>", "a\nb", "end", "x];n0-->n1", "%%{init: {}}%%", "#quot;#35;", "`code`", "**bold** _it_",
+    "🙂 שלום", "n" * 10_000, "c\\d", "subgraph", "1. list", "- item", "+", "style x fill:#fff;", "www.example.com",
+    "$$x^2$$", "fa:fa-car", "{{a}}", "a|b|c", "@{ shape: x }", "&amp;", "~~~", "click n0 call()", "---", "graph TB",
+)  # fmt: skip
+"""Names that mean something to DOT, XML, Mermaid, Markdown or a terminal."""
+
+
+def harmful_net() -> Sketch:
+    """Containers, classes and layers with names that would break a careless writer."""
+    net = Sketch('"net" --- %%{x}')
+    x = "input:x"
+    for number, name in enumerate(HARMFUL):
+        outer = net.module(f"{name.replace('.', '·')}{number}", f"m.{name}")
+        net.enter(outer)
+        for inner in ("one", "two"):
+            x = net.call(net.module(f"{outer}.{inner} {name.replace('.', '·')}", f"m.{name}{number}"), x)
+            net.shapes[x] = (1, f'`s0`|"[b] {number}')  # type: ignore[assignment]
+        net.leave()
+    net.output(x)
+    return net
+
+
 def _input(shape: tuple[int, ...]) -> ModelInput:
     return ModelInput(name="x", tensors=(TensorInfo(name="x", shape=shape, dtype="float32"),))
+
+
+HOSTILE = {
+    "quotes": "a'b\"c`d",
+    "tags": "<img src=x onerror=alert(1)>",
+    "script": "</script><script>alert(1)</script>",
+    "comment": "<!--<script>",
+    "noscript": "</noscript><p>",
+    "lines": "one\ntwo\r\u2028three\x00",
+    "emoji": "🧠👩‍🔬",
+    "arabic": "\u202eطبقة",
+    "long": "x" * 10_000,
+    "slashes": "a/b\\c#d?e%20",
+    "braces": "{{DATA}}${x}$&",
+    "surrogate": "\ud800",
+}
+"""Names that would do harm where they are taken for anything but text."""
+
+
+@pytest.fixture
+def hostile_names() -> dict[str, str]:
+    return HOSTILE
+
+
+@pytest.fixture(params=HOSTILE)
+def hostile(request: pytest.FixtureRequest) -> Sketch:
+    """A net whose name, modules, arguments and problems have such a name."""
+    name = HOSTILE[request.param]
+    net = Sketch(name)
+    net.module(name, "Linear", (4, 4), arguments={name: name})
+    net.module("block", f"model.{name}")
+    net.module(f"block.{name}", "ReLU")
+    net.problem(name, name)
+    net.enter("block")
+    x = net.call(f"block.{name}", net.call(name, "input:x"))
+    net.leave()
+    net.output(x)
+    return net
+
+
+def two_towers_net() -> Sketch:
+    """A tall frame with a wide skip on the main path; beside it a second input with a card of its own."""
+    net = Sketch("Towers")
+    net.modules("first Linear *", "second Linear *", "encoder ModuleList", "decoder ModuleList")
+    for tower in ("encoder", "decoder"):
+        net.module(f"{tower}.0", "model.Block")
+        net.modules(f"{tower}.0.norm Linear *", f"{tower}.0.again Linear *", f"{tower}.0.mix Linear *")
+        net.modules(f"{tower}.0.last Linear *")
+
+    def block(path, *fed):
+        net.enter(path)
+        mixed = net.call(f"{path}.mix", net.call(f"{path}.norm", fed[0]), net.call(f"{path}.again", fed[-1]))
+        y = net.op("torch.add", fed[0], mixed)
+        z = net.op("torch.add", y, net.call(f"{path}.last", y))
+        net.leave()
+        return z
+
+    memory = block("encoder.0", net.call("first", "input:src"))
+    net.output(block("decoder.0", memory, net.call("second", "input:tgt")))
+    return net
 
 
 NETS = {
@@ -209,6 +292,8 @@ NETS = {
     "states": states_net,
     "foretold": foretold_net,
     "masked": shared_source_net,
+    "harmful": harmful_net,
+    "towers": two_towers_net,
 }
 
 

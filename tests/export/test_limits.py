@@ -140,3 +140,37 @@ def test_containers_that_share_a_frame_are_named_by_the_first_and_the_last(sketc
 @pytest.mark.parametrize("depth", [900, 1500])
 def test_hundreds_of_containers_in_each_other_are_one_frame(sketch, depth):
     assert len(str(render(wrapped_net(sketch, depth).graph(), "svg"))) < 20_000
+
+
+def masked_flat_net(sketch, layers: int):
+    """Layers in one container that all get one mask."""
+    net = sketch()
+    mask, x = net.op("torch.full"), "input:x"
+    for number in range(layers):
+        net.module(f"fc{number}", "Linear", (4 + number % 5, 4))
+        x = net.call(f"fc{number}", x, mask)
+    net.output(x)
+    return net
+
+
+def test_a_source_of_many_layers_of_one_container_gets_short_arrows(sketch):
+    picture = picture_of(masked_flat_net(sketch, 1000).graph())
+    order = [item.id for item in picture.items if isinstance(item, Card)]
+    for arrow in picture.arrows:
+        if arrow.tail == "full":
+            assert order.index(arrow.head) - order.index("full") < 5
+    tags: dict[str, list[int]] = {}
+    for arrow in picture.arrows:
+        if arrow.tail.startswith("tag:"):
+            tags.setdefault(arrow.tail, []).append(order.index(arrow.head))
+    assert len(tags) > 10
+    assert all(max(users) - min(users) <= 3 for users in tags.values())
+
+
+@pytest.mark.needs_dot
+@pytest.mark.parametrize("make", [masked_flat_net, dense_net])
+def test_a_thousand_layers_of_one_container_are_drawn_in_seconds(sketch, make):
+    graph = make(sketch, 1000 if make is masked_flat_net else 120).graph()
+    began = time.monotonic()
+    assert len(str(render(graph, "svg"))) < 500_000
+    assert time.monotonic() - began < 15

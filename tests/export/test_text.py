@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from modgraph.errors import ConfigError, ExportError
 from modgraph.export.text import summary
 from modgraph.export.text_table import text_width
 from modgraph.graph.build import GraphBuilder
@@ -23,6 +24,7 @@ from modgraph.graph.model import (
     Operation,
     ParameterInfo,
     Problem,
+    SourceLocation,
     TensorInfo,
 )
 
@@ -411,3 +413,52 @@ def test_what_a_layer_of_torch_keeps_for_its_parameters_is_not_never_called():
     for class_name, said in ((attention, False), ("model.Attention", True)):
         maker = Maker().add("att", class_name, shape=(1, 4)).add("att.out_proj", "torch.nn.Linear", calls=0)
         assert ("never called" in maker.text()) is said
+
+
+def columned():
+    maker = Maker().add("fc", "torch.nn.Linear", weight(4, 10), shape=(1, 4), arguments={"p": 0.5})
+    maker.add("net", "model.Block", shape=(1, 4), source=SourceLocation(file="model.py", line=7))
+    maker.add("net.a", "torch.nn.Linear", weight(4, 4), shape=(1, 4), arguments={"in_features": 4, "out_features": 4})
+    return maker.add("net.b", "torch.nn.modules.dropout.Dropout", shape=(1, 4), arguments={"p": 0.1})
+
+
+def test_columns_are_those_that_were_asked_for_in_that_order_however_narrow_it_is():
+    text = columned().text(columns=("source", "arguments", "output"), width=42)
+    assert row(text, "module") == ["module", "source", "arguments", "output"]
+    assert row(text, "net") == ["net", "model.py:7", "1×4"]
+    assert row(text, "a") == ["a", "4 → 4", "1×4"]
+    assert row(text, "b") == ["b", "p 0.1", "1×4"]
+
+
+def test_a_column_that_was_asked_for_is_there_also_without_anything_in_it():
+    assert row(columned().text(columns=("state",)), "module") == ["module", "state"]
+    assert "state" not in row(columned().text(), "module")
+
+
+@pytest.mark.parametrize(("name", "hint"), [("inptu", "did you mean 'input'?"), ("zzz", "columns are class, output")])
+def test_a_column_that_does_not_exist_is_an_error_that_names_those_that_do(name, hint):
+    with pytest.raises(ConfigError, match=f"unknown column '{name}'") as caught:
+        columned().text(columns=(name,))
+    assert hint in caught.value.hint
+
+
+def test_what_differs_in_its_input_alone_is_not_folded():
+    def text(*sizes):
+        maker = Maker().add("pools", "torch.nn.modules.container.ModuleList")
+        for number, size in enumerate(sizes):
+            maker.add(f"pools.{number}", "torch.nn.AdaptiveAvgPool1d", shape=(1, 2))
+            maker.builder.calls[-1] = dataclasses.replace(maker.builder.calls[-1], inputs=(tensor(1, size),))
+        return maker.text(columns=("input",))
+
+    assert row(text(8, 8, 8), "0 – 2 ×3") == ["0 – 2 ×3", "1×8"]
+    assert [row(text(8, 16, 8), name) for name in "012"] == [["0", "1×8"], ["1", "1×16"], ["2", "1×8"]]
+
+
+def test_a_focus_is_the_tree_from_that_module_on_and_says_so():
+    text = columned().text(focus="net")
+    assert "the tree from net; below it the whole model" in " ".join(text.split())
+    assert row(text, "net")[:3] == ["net", "Block", "1×4"]
+    assert row(text, "a")[1] == "Linear"
+    assert not re.search(r"^[├└]─ fc", text, re.MULTILINE)
+    with pytest.raises(ExportError, match="no module 'nett'"):
+        columned().text(focus="nett")

@@ -10,7 +10,7 @@ import pytest
 
 from modgraph import export
 from modgraph.errors import ExportError
-from modgraph.export import files, formats
+from modgraph.export import FORMATS, files, formats
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.model import ModelInfo, ModuleNode
 from modgraph.graph.serial import load
@@ -29,10 +29,12 @@ def no_renderer(monkeypatch):
     def missing(graph, options):
         raise ExportError("no Graphviz found", hint='pip install "modgraph[render]"')
 
-    svg = formats.Format(render=missing, extension="svg", instead="dot")
+    svg = formats.Format(render=missing, extension="svg", instead=("html", "dot"))
+    html = formats.Format(render=lambda graph, options: "<!DOCTYPE html>\n", extension="html")
     dot = formats.Format(render=lambda graph, options: "digraph {}\n", extension="dot")
     monkeypatch.setitem(export.FORMATS, "svg", svg)
     monkeypatch.setitem(export.FORMATS, "dot", dot)
+    monkeypatch.setitem(export.FORMATS, "html", html)
 
 
 def names(directory: Path) -> list[str]:
@@ -58,14 +60,15 @@ def test_files_are_readable_by_others_as_the_umask_says(tmp_path: Path):
 
 def test_a_default_format_without_its_program_is_replaced(tmp_path: Path, no_renderer):
     written = export.write(graph(), ["svg", "json"], tmp_path, asked=False)
-    assert names(tmp_path) == ["Net.dot", "Net.json"]
+    assert names(tmp_path) == ["Net.dot", "Net.html", "Net.json"]
     assert written.failures == ()
-    assert written.notes == ('no Graphviz found, wrote Net.dot instead of Net.svg (pip install "modgraph[render]")',)
+    note = 'no Graphviz found, wrote Net.html and Net.dot instead of Net.svg (pip install "modgraph[render]")'
+    assert written.notes == (note,)
 
 
 def test_a_replacement_that_was_asked_for_too_is_written_once(tmp_path: Path, no_renderer):
     written = export.write(graph(), ["svg", "dot"], tmp_path, asked=False)
-    assert [path.name for path in written.paths] == ["Net.dot"]
+    assert [path.name for path in written.paths] == ["Net.html", "Net.dot"]
 
 
 def test_a_format_asked_for_without_its_program_fails_beside_the_others(tmp_path: Path, no_renderer):
@@ -83,9 +86,9 @@ def test_where_nothing_else_was_to_be_written_the_error_is_raised(tmp_path: Path
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
-        ("svgg", "did you mean 'svg'? formats are svg, png, pdf, dot, json, onnx, text"),
-        ("html", "formats are svg, png, pdf, dot, json, onnx, text"),
-        ("mermaid", "formats are svg, png, pdf, dot, json, onnx, text"),
+        ("svgg", f"did you mean 'svg'? formats are {', '.join(FORMATS)}"),
+        ("hmtl", f"did you mean 'html'? formats are {', '.join(FORMATS)}"),
+        ("jpeg", f"formats are {', '.join(FORMATS)}"),
     ],
 )
 def test_an_unknown_format_names_those_there_are(tmp_path: Path, name: str, hint: str):
@@ -102,7 +105,7 @@ def test_save_takes_the_format_from_the_suffix(tmp_path: Path):
     assert (tmp_path / "net.txt").read_text(encoding="utf-8") == export.render(graph(), "text")
 
 
-@pytest.mark.parametrize("name", ["net", "net.jpg", "net.html", "net.text", ".json"])
+@pytest.mark.parametrize("name", ["net", "net.jpg", "net.htm", "net.text", ".json"])
 def test_save_refuses_a_suffix_that_is_no_format(tmp_path: Path, name: str):
     with pytest.raises(ExportError) as caught:
         graph().save(tmp_path / name)

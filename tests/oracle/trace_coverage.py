@@ -34,7 +34,7 @@ MOST_REAL_PARAMETERS = 1_000_000_000
 """Of one that is run for real, as it is, where values decide; a larger one has fewer layers then."""
 MOST_MEMORY = 8 * 2**30
 """Bytes of data in the process of one model."""
-SECONDS = 300
+SECONDS = 600
 """That one model may take, built and run twice."""
 ONCE = False
 """Small models are run for real alone."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import resource
+import runpy
 import sys
 from pathlib import Path
 from typing import Any
@@ -134,6 +135,45 @@ def test_real_modules_that_a_fake_copy_still_reaches_keep_their_memory() -> None
             assert tensor.device.type == "cpu"
             assert torch.equal(tensor, before[id(tensor)])
             assert tensor.grad is None
+
+
+@pytest.fixture(scope="module")
+def llama() -> Any:
+    """The model of the benchmark, whose sizes by default are those of 70 billion parameters."""
+    return runpy.run_path(str(Path(__file__).parents[1] / "benchmarks" / "fake_trace.py"))["Llama"]
+
+
+def _without_weights(build: Any, shape: tuple[int, ...]) -> Any:
+    mode = fake.new_mode()
+    model = fake.build(build, mode)
+    with fake.running(mode):
+        return trace_graph(model, (torch.zeros(shape, dtype=torch.int64),), {}, TraceOptions(device="fake"))
+
+
+def test_a_model_of_llamas_shape_is_the_same_with_and_without_weights(llama: Any) -> None:
+    def small() -> nn.Module:
+        model: nn.Module = llama(2, 128, 96, 50)
+        return model
+
+    without = _without_weights(small, (1, 5))
+    real = trace_graph(small().eval(), (torch.zeros(1, 5, dtype=torch.int64),), {}, TraceOptions())
+    assert without.problems == ()
+    for name in ("modules", "calls", "operations", "edges"):
+        assert getattr(without, name) == getattr(real, name), name
+
+
+def test_the_widths_of_seventy_billion_parameters_take_no_memory(llama: Any) -> None:
+    layers, width, inner, words = 2, 8192, 28672, 128256
+    graph = _without_weights(lambda: llama(layers), (1, 128))
+    assert graph.problems == ()
+    attention = 2 * width * width + 2 * width * (width // 8)
+    layer = attention + 3 * width * inner + 2 * width
+    assert graph.model.parameters == 2 * words * width + width + layers * layer
+    of_a_layer = ("", "input_norm", "attention", *(f"attention.{name}_proj" for name in "qkvo"))
+    of_a_layer += ("output_norm", "feed_forward", *(f"feed_forward.{name}_proj" for name in ("gate", "up", "down")))
+    inside = [f"layers.{number}.{name}".rstrip(".") for number in range(layers) for name in of_a_layer]
+    assert [call.module for call in graph.calls] == ["", "embedding", *inside, "norm", "head"]
+    assert graph.calls[0].outputs[0].shape == (1, 128, words)
 
 
 def test_a_model_larger_than_memory_is_built_and_traced(tmp_path: Path) -> None:

@@ -35,12 +35,22 @@ class Net(nn.Module):
 X = torch.randn(2, 3, 8, 8)
 
 
+@pytest.fixture
+def plain_attention():
+    """torch's counter knows no operations of the kernel that stands for all of attention."""
+    before = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)
+    yield
+    torch.backends.mha.set_fastpath_enabled(before)
+
+
 def counted(model):
     with FlopCounterMode(display=False) as counter, torch.no_grad():
         model.eval()(X)
     return counter
 
 
+@pytest.mark.usefixtures("plain_attention")
 @pytest.mark.parametrize("device", ["cpu", "fake"])
 def test_operations_are_those_that_torch_counts(device):
     graph = modgraph.trace(Net(), (X,), profile=True, device=device)
@@ -214,3 +224,55 @@ def test_models_that_other_threads_run_are_not_measured():
     finally:
         busy.set()
         thread.join()
+
+
+class Scores(nn.Module):
+    def forward(self, x):
+        return nn.functional.scaled_dot_product_attention(x, x[..., :3, :], x[..., :3, :])
+
+
+def by_plain_kernels(model, *args):
+    """Operations where no kernel stands for many."""
+    with (
+        torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH),
+        torch.backends.mkldnn.flags(enabled=False),
+        FlopCounterMode(display=False) as counter,
+        torch.no_grad(),
+    ):
+        model(*args)
+    return counter.get_total_flops()
+
+
+@pytest.mark.parametrize(
+    ("model", "x"),
+    [
+        (Scores(), torch.randn(2, 4, 5, 16)),
+        (nn.LSTM(6, 8, 2, bidirectional=True), torch.randn(4, 3, 6)),
+        (nn.LSTM(6, 8, batch_first=True), torch.randn(3, 4, 6)),
+        (nn.TransformerEncoderLayer(16, 4, 32, batch_first=True).eval(), torch.randn(2, 5, 16)),
+    ],
+    ids=["attention", "layers of lstm", "lstm", "encoder layer"],
+)
+def test_operations_of_one_kernel_for_many_are_those_of_the_many(model, x):
+    before = torch.backends.mha.get_fastpath_enabled()
+    graph = modgraph.trace(model, x, profile=True)
+    assert graph.profile.problem is None
+    assert graph.profile.flops == by_plain_kernels(_slow(model), x) > 0
+    assert torch.backends.mha.get_fastpath_enabled() == before
+
+
+def _slow(model):
+    """The same layer where attention has no shortcut: in training, without chance."""
+    for module in model.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = 0.0
+    return model.train() if isinstance(model, nn.TransformerEncoderLayer) else model
+
+
+def test_what_is_not_counted_makes_the_figure_the_least():
+    def said(model, *args):
+        text = summary(modgraph.trace(model, *args, profile=True))
+        return next(line for line in text.splitlines() if line.startswith("cost"))
+
+    assert "at least" in said(nn.Sequential(nn.Linear(4, 4), nn.Softmax(-1)), torch.ones(2, 4))
+    assert "at least" not in said(nn.Linear(4, 4), torch.ones(2, 4))

@@ -9,6 +9,8 @@ import torch
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from modgraph.errors import GraphError
+from modgraph.graph.events import AmendedEvent, Event, replay
 from modgraph.options import TraceOptions
 from modgraph.tracing import statistics, trace_graph
 from modgraph.tracing.statistics import Pending, measured, settle, statistics_of
@@ -93,6 +95,37 @@ def test_a_whole_run_is_read_in_one_transfer(meanwhile: list[int]) -> None:
     tensors += list(graph.parameter_gradients)
     assert tensors
     assert all(tensor.statistics is not None and tensor.statistics.mean is not None for tensor in tensors)
+
+
+def test_a_run_whose_events_are_told_as_they_happen_is_read_in_one_transfer(meanwhile: list[int]) -> None:
+    model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(inplace=True), nn.Linear(8, 2))
+    x = torch.randn(3, 4, generator=torch.Generator().manual_seed(0))
+    lines: list[str] = []
+    before: list[int] = []
+
+    def told(event: Event) -> None:
+        lines.append(event.to_json())
+        before.append(len(meanwhile))
+
+    graph = trace_graph(model, (x,), {}, TraceOptions(stats=True, backward=True), emit=told)
+    assert len(meanwhile) == 1
+    assert before.index(1) > next(number for number, line in enumerate(lines) if '"event":"grad"' in line)
+    heard = replay(map(Event.from_json, lines))
+    assert heard == graph
+    tensors = [tensor for call in heard.calls for tensor in (*call.inputs, *call.outputs)]
+    tensors += [tensor for record in heard.backward for tensor in record.grad_outputs]
+    assert all(tensor.statistics is not None and tensor.statistics.mean is not None for tensor in tensors)
+    # A process that ends early has told all but the figures.
+    cut = replay(map(Event.from_json, lines[: before.index(1)]))
+    assert [call.module for call in cut.calls] == [call.module for call in graph.calls]
+
+
+def test_an_amendment_of_another_kind_is_a_contradiction() -> None:
+    events: list[Event] = []
+    trace_graph(nn.Linear(2, 2), (torch.ones(1, 2),), {}, TraceOptions(), emit=events.append)
+    for number in (0, 1, len(events) + 5):
+        with pytest.raises(GraphError, match="another kind"):
+            replay([*events, AmendedEvent(number=number, text=events[-1].to_json())])
 
 
 def test_statistics_that_were_read_late_stand_where_those_read_at_once_do(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,300 @@
+"""Old Graph + new Graph -> `Changes`: matches the modules, compares each pair, and says what is on one side alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any, Literal
+
+from modgraph.changes.alignment import ascending
+from modgraph.changes.facts import Facts, Runs
+from modgraph.changes.flow import flows
+from modgraph.changes.matching import Matching, match
+from modgraph.changes.model import (
+    Changed,
+    Changes,
+    FindingChange,
+    NotCompared,
+    Renamed,
+    Side,
+    Subtree,
+    Total,
+    Undecided,
+    sorted_by_path,
+)
+from modgraph.changes.openness import Openness
+from modgraph.changes.state import state_changes
+from modgraph.changes.trees import Tree, added, own_parameters
+from modgraph.errors import GraphError
+from modgraph.graph.index import GraphIndex
+from modgraph.graph.model import Finding, Graph
+
+
+def compare(old: Graph, new: Graph) -> Changes:
+    """What differs. What one of them leaves open is in `undecided`, and is no difference.
+
+    Raises:
+        GraphError: nothing is known of one of the models.
+    """
+    for graph, side in ((old, "old"), (new, "new")):
+        _require_something(graph, side)
+    matching = match(old, new)
+    runs, not_compared = _runs(old, new)
+    facts = Facts(matching, runs)
+    changed = [change for one, other in matching.to_new.items() if (change := _changed(matching, facts, one, other))]
+    lone_new, open_new = _lone(matching.new, matching.to_old, facts.old_open, "old")
+    lone_old, open_old = _lone(matching.old, matching.to_new, facts.new_open, "new")
+    renamed, moved = _renamed(matching)
+    return Changes(
+        old=_side(old),
+        new=_side(new),
+        totals=_totals(old, new, matching),
+        added=lone_new,
+        removed=lone_old,
+        renamed=renamed,
+        moved=moved,
+        changed=sorted_by_path(changed),
+        dataflow=flows(matching) if runs.calls else (),
+        findings=_findings(matching),
+        state=state_changes(matching),
+        undecided=sorted_by_path([*facts.undecided, *open_new, *open_old, *_open_on_both(matching, facts)]),
+        not_compared=not_compared,
+        graphs=(old, new),
+        pairs=tuple(matching.to_new.items()),
+    )
+
+
+def _require_something(graph: Graph, side: str) -> None:
+    root = graph.modules[0]
+    if root.class_name is None and all(node.class_name is None for node in graph.modules):
+        reason = f": {graph.problems[0].message}" if graph.problems else ""
+        raise GraphError(
+            f"nothing is known of the {side} model {graph.model.target or graph.model.name}{reason}",
+            hint="compare graphs of real runs: modgraph diff --run, or two files that `modgraph analyze` wrote",
+        )
+
+
+def _side(graph: Graph) -> Side:
+    known: Literal["predicted", "traced", "predicted and traced", "nothing"] = (
+        "predicted and traced"
+        if graph.predicted and graph.traced
+        else "predicted"
+        if graph.predicted
+        else "traced"
+        if graph.traced
+        else "nothing"
+    )
+    return Side(
+        name=graph.model.name,
+        class_name=graph.model.class_name,
+        target=graph.model.target,
+        known_by=known,
+        complete=graph.complete,
+        modules=len(graph.modules),
+        parameters=graph.model.parameters,
+    )
+
+
+def _runs(old: Graph, new: Graph) -> tuple[Runs, tuple[NotCompared, ...]]:
+    """What can be compared of the runs, and why the rest cannot."""
+    what = "calls, shapes and dataflow"
+    lacking = _which(not old.traced, not new.traced)
+    if lacking == "both":
+        return Runs(calls=False, outputs=False), ()
+    if lacking is not None:
+        return Runs(calls=False, outputs=False), (NotCompared(what=what, side=lacking, reason="was not run"),)
+    broken = _which(not GraphIndex(old).run_finished, not GraphIndex(new).run_finished)
+    if broken is not None:
+        return Runs(calls=False, outputs=False), (NotCompared(what=what, side=broken, reason="did not run to its end"),)
+    if _inputs(old) != _inputs(new):
+        shapes = NotCompared(what="output shapes", side="both", reason="were given different inputs")
+        return Runs(calls=True, outputs=False), (shapes,)
+    return Runs(calls=True, outputs=True), ()
+
+
+def _which(in_old: bool, in_new: bool) -> Literal["old", "new", "both"] | None:
+    if in_old and in_new:
+        return "both"
+    return "old" if in_old else "new" if in_new else None
+
+
+def _inputs(graph: Graph) -> list[Any]:
+    return [
+        [given.name, given.literal, [[_list(tensor.shape), tensor.dtype] for tensor in given.tensors]]
+        for given in graph.model.inputs
+    ]
+
+
+def _list(shape: Iterable[Any] | None) -> list[Any] | None:
+    return None if shape is None else list(shape)
+
+
+# --- pairs ---------------------------------------------------------------------------------------------------------
+
+
+def _changed(matching: Matching, facts: Facts, old: str, new: str) -> Changed | None:
+    fields = facts.fields(old, new)
+    if not fields:
+        return None
+    return Changed(
+        old=old,
+        new=new,
+        old_class=matching.old.nodes[old].class_name,
+        new_class=matching.new.nodes[new].class_name,
+        fields=fields,
+        old_parameters=matching.old.parameters[old],
+        new_parameters=matching.new.parameters[new],
+    )
+
+
+def _renamed(matching: Matching) -> tuple[tuple[Renamed, ...], tuple[Renamed, ...]]:
+    """Modules under another name in the same parent, and those in another parent or out of their row's order."""
+    renamed: list[Renamed] = []
+    moved: list[Renamed] = []
+    old, new = matching.old, matching.new
+    shifted = _shifted(matching)
+    for path, other in matching.to_new.items():
+        if not path or path in shifted:
+            continue
+        stayed = matching.to_new.get(old.parents[path]) == new.parents[other]
+        if stayed and old.name(path) == new.name(other):
+            continue
+        below = sum(matching.to_new.get(inner, "").startswith(f"{other}.") for inner in old.below(path))
+        one = Renamed(old=path, new=other, class_name=new.nodes[other].class_name, modules=1 + below)
+        in_row = old.name(path).isdecimal() and new.name(other).isdecimal()
+        (renamed if stayed and not in_row else moved).append(one)
+    return sorted_by_path(renamed), sorted_by_path(moved)
+
+
+def _shifted(matching: Matching) -> set[str]:
+    """Members of numbered rows that have another number only because others came, went or moved."""
+    found: set[str] = set()
+    old, new = matching.old, matching.new
+    for path, other in matching.to_new.items():
+        pairs = [
+            (child, matching.to_new[child])
+            for child in old.children[path]
+            if child in matching.to_new and new.parents.get(matching.to_new[child]) == other
+        ]
+        if not all(_is_row(tree, tree.children[at]) for tree, at in ((old, path), (new, other))):
+            continue
+        if matching.turned:
+            pairs.sort(key=lambda pair: new.position[pair[1]])
+            kept = ascending([old.position[child] for child, _ in pairs])
+        else:
+            kept = ascending([new.position[there] for _, there in pairs])
+        found |= {child for place, (child, _) in enumerate(pairs) if place in kept}
+    return found
+
+
+def _is_row(tree: Tree, children: list[str]) -> bool:
+    return [tree.name(path) for path in children] == [str(number) for number in range(len(children))]
+
+
+# --- one side alone ------------------------------------------------------------------------------------------------
+
+
+def _lone(
+    here: Tree, pairs: dict[str, str], open_there: Openness, side: Literal["old", "new"]
+) -> tuple[tuple[Subtree, ...], list[Undecided]]:
+    """Outermost modules of one tree that the other has not, and those of which that cannot be told.
+
+    Args:
+        side: which of the two models the other tree is.
+    """
+    found: list[Subtree] = []
+    undecided: list[Undecided] = []
+    for path, node in here.nodes.items():
+        if path in pairs or here.parents[path] not in pairs:
+            continue
+        parent = pairs[here.parents[path]]
+        reason = open_there.children_of(parent)
+        if reason is None:
+            inside = [path, *(inner for inner in here.below(path) if inner not in pairs)]
+            own = added(*(own_parameters(here.nodes[inner]) for inner in inside))
+            found.append(Subtree(path=path, class_name=node.class_name, modules=len(inside), parameters=own))
+            continue
+        old, new = (None, path) if side == "old" else (path, None)
+        undecided.append(Undecided(old=old, new=new, what="module", side=side, reason=reason))
+    return sorted_by_path(found), undecided
+
+
+def _open_on_both(matching: Matching, facts: Facts) -> list[Undecided]:
+    """Modules that may have further children on both sides."""
+    found = []
+    for path, other in matching.to_new.items():
+        old, new = facts.old_open.children_of(path), facts.new_open.children_of(other)
+        known = None not in (matching.old.nodes[path].class_name, matching.new.nodes[other].class_name)
+        if old is not None and new is not None and known:
+            reason = "; ".join(sorted({old, new}))
+            found.append(Undecided(old=path, new=other, what="further modules", side="both", reason=reason))
+    return found
+
+
+# --- the whole model -----------------------------------------------------------------------------------------------
+
+
+def _totals(old: Graph, new: Graph, matching: Matching) -> tuple[Total, ...]:
+    found: list[Total] = []
+    for name in ("parameters", "trainable_parameters", "buffers"):
+        one, other = getattr(old.model, name), getattr(new.model, name)
+        if None not in (one, other) and one != other:
+            found.append(Total(name=name, old=one, new=other))
+    counts = len(matching.old.nodes), len(matching.new.nodes)
+    if counts[0] != counts[1] and not (old.problems or new.problems):
+        found.append(Total(name="modules", old=counts[0], new=counts[1]))
+    if old.profile is not None and new.profile is not None and old.profile.flops != new.profile.flops:
+        found.append(Total(name="flops", old=old.profile.flops, new=new.profile.flops))
+    if old.traced and new.traced:
+        if _inputs(old) != _inputs(new):
+            found.append(Total(name="inputs", old=_inputs(old), new=_inputs(new)))
+        ends = [_end(graph) for graph in (old, new)]
+        if ends[0] != ends[1]:
+            found.append(Total(name="run", old=ends[0], new=ends[1]))
+    return tuple(found)
+
+
+def _end(graph: Graph) -> str:
+    """How the run ended: "finished", or why it did not."""
+    if GraphIndex(graph).run_finished:
+        return "finished"
+    failed = next((problem for problem in graph.problems if problem.stage == "trace"), None)
+    return "broke off" if failed is None else f"broke off: {failed.message}"
+
+
+def _findings(matching: Matching) -> tuple[FindingChange, ...]:
+    """Findings of one side alone: one and the same has the code, the module and the attribute in common."""
+    old, new = matching.old.graph, matching.new.graph
+
+    def key(finding: Finding, to_new: dict[str, str]) -> tuple[str | None, ...]:
+        module = None if finding.module is None else to_new.get(finding.module, finding.module)
+        return (finding.code, module, finding.attribute)
+
+    keyed_old = [(key(finding, matching.to_new), finding) for finding in old.findings]
+    keyed_new = [(key(finding, {}), finding) for finding in new.findings]
+    counts_old, counts_new = Counter(one for one, _ in keyed_old), Counter(one for one, _ in keyed_new)
+    found = [_finding(finding, "old") for finding in _beyond(keyed_old, counts_new)]
+    found += [_finding(finding, "new") for finding in _beyond(keyed_new, counts_old)]
+    return sorted_by_path(found)
+
+
+def _beyond(keyed: Iterable[tuple[Any, Finding]], elsewhere: Counter[Any]) -> list[Finding]:
+    left = Counter(elsewhere)
+    found = []
+    for key, finding in keyed:
+        if left[key] > 0:
+            left[key] -= 1
+        else:
+            found.append(finding)
+    return found
+
+
+def _finding(finding: Finding, side: Literal["old", "new"]) -> FindingChange:
+    return FindingChange(
+        side=side,
+        code=finding.code,
+        message=finding.message,
+        module=finding.module,
+        file=finding.file,
+        line=finding.line,
+    )

@@ -1,0 +1,239 @@
+"""One module on both sides: which of its facts differ, and which cannot be told."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from modgraph.changes.matching import Matching
+from modgraph.changes.model import ABSENT, Field, FieldKind, Undecided
+from modgraph.changes.openness import Openness, may_be_absent, shapes_agree
+from modgraph.graph.dataflow import operation_word
+from modgraph.graph.index import name_below
+from modgraph.graph.model import BufferInfo, Graph, ModuleNode, ParameterInfo
+from modgraph.graph.numbering import numbering_of
+from modgraph.graph.paths import parameter_path
+
+Tensor = ParameterInfo | BufferInfo
+_KINDS = get_args(FieldKind)
+
+
+@dataclass(slots=True)
+class Runs:
+    """What of the two runs can be compared."""
+
+    calls: bool
+    """Both ran to their end."""
+    outputs: bool
+    """And both were given the same inputs."""
+
+
+class Facts:
+    """Compares the modules of a matching, pair by pair."""
+
+    def __init__(self, matching: Matching, runs: Runs) -> None:
+        self.matching = matching
+        self.runs = runs
+        self.old_open = Openness(matching.old)
+        self.new_open = Openness(matching.new)
+        self._numbering = numbering_of(matching.old.index), numbering_of(matching.new.index)
+        self._operations = _operations(matching.old.graph), _operations(matching.new.graph)
+        self.undecided: list[Undecided] = []
+
+    def fields(self, old: str, new: str) -> tuple[Field, ...]:
+        """The facts of one pair that differ; what cannot be told is added to `undecided`."""
+        one, other = self.matching.old.nodes[old], self.matching.new.nodes[new]
+        found = list(self._of_class(one, other))
+        if None not in (one.class_name, other.class_name):
+            found += self._arguments(one, other)
+            found += self._held(one, other, "parameter", one.parameters, other.parameters)
+            found += self._held(one, other, "buffer", one.buffers, other.buffers)
+            found += self._order(old, new)
+        found += self._ran(one, other)
+        return tuple(sorted(found, key=lambda field: (_KINDS.index(field.kind), field.name)))
+
+    def _undecided(self, old: str, new: str, what: str, *, in_old: bool, in_new: bool) -> None:
+        side: Literal["old", "new", "both"] = "both" if in_old and in_new else "old" if in_old else "new"
+        reasons = {self.old_open.reason(old) if in_old else "", self.new_open.reason(new) if in_new else ""}
+        self.undecided.append(
+            Undecided(old=old, new=new, what=what, side=side, reason="; ".join(sorted(reasons - {""})))
+        )
+
+    def _of_class(self, one: ModuleNode, other: ModuleNode) -> Iterator[Field]:
+        if one.class_name is None or other.class_name is None:
+            self._undecided(
+                one.path, other.path, "class", in_old=one.class_name is None, in_new=other.class_name is None
+            )
+        elif self._is_another_class(one, other):
+            yield Field(kind="class", old=one.class_name, new=other.class_name)
+        if one.registered != other.registered:
+            yield Field(kind="registered", old=one.registered, new=other.registered)
+        alias = None if one.alias_of is None else self.matching.to_new.get(one.alias_of, one.alias_of)
+        if alias != other.alias_of:
+            yield Field(kind="same_as", old=_or_absent(one.alias_of), new=_or_absent(other.alias_of))
+        if one.own_state_dict != other.own_state_dict:
+            yield Field(kind="state_dict", old=one.own_state_dict, new=other.own_state_dict)
+        hooks = [[[hook.kind, hook.name] for hook in node.hooks] for node in (one, other)]
+        both_seen = one.observed is True and other.observed is True
+        if hooks[0] != hooks[1] and both_seen:
+            yield Field(kind="hooks", old=hooks[0], new=hooks[1])
+
+    def _is_another_class(self, one: ModuleNode, other: ModuleNode) -> bool:
+        return self.matching.old.class_of(one.path) != self.matching.new.class_of(other.path)
+
+    # --- arguments -------------------------------------------------------------------------------------------------
+
+    def _arguments(self, one: ModuleNode, other: ModuleNode) -> Iterator[Field]:
+        old_place, new_place = (
+            numbering.get(node.path, {}) for numbering, node in zip(self._numbering, (one, other), strict=True)
+        )
+        trees = self.matching.old, self.matching.new
+        unlike = self._is_another_class(one, other)
+        for name in dict.fromkeys([*one.arguments, *other.arguments, *one.unknown_arguments, *other.unknown_arguments]):
+            in_old, in_new = name in one.unknown_arguments, name in other.unknown_arguments
+            if in_old or in_new:
+                # What another class is given under the same name is no question.
+                if not unlike:
+                    self._undecided(one.path, other.path, f"argument {name}", in_old=in_old, in_new=in_new)
+                continue
+            if name in old_place and old_place.get(name) == new_place.get(name):
+                continue
+            old, new = one.arguments.get(name, ABSENT), other.arguments.get(name, ABSENT)
+            if ABSENT in (old, new) and one.predicted is not other.predicted:
+                # One half leaves out defaults, the other what the instance does not show.
+                continue
+            if (old is ABSENT) != (new is ABSENT) or (
+                old is not ABSENT and trees[0].literal(old) != trees[1].literal(new)
+            ):
+                yield Field(kind="argument", name=name, old=old, new=new)
+
+    # --- parameters and buffers ------------------------------------------------------------------------------------
+
+    def _held(
+        self,
+        one: ModuleNode,
+        other: ModuleNode,
+        kind: Literal["parameter", "buffer"],
+        olds: tuple[Tensor, ...],
+        news: tuple[Tensor, ...],
+    ) -> Iterator[Field]:
+        old_by, new_by = {held.name: held for held in olds}, {held.name: held for held in news}
+        for name in dict.fromkeys([*old_by, *new_by]):
+            old, new = old_by.get(name), new_by.get(name)
+            if old is not None and new is not None:
+                yield from self._tensor(one, other, old, new)
+            else:
+                yield from self._one_sided(one, other, kind, old, new)
+
+    def _one_sided(
+        self, one: ModuleNode, other: ModuleNode, kind: FieldKind, old: Tensor | None, new: Tensor | None
+    ) -> Iterator[Field]:
+        held = old if old is not None else new
+        assert held is not None
+        in_old = self.old_open.tensors_of(one.path) is not None if old is None else may_be_absent(old)
+        in_new = self.new_open.tensors_of(other.path) is not None if new is None else may_be_absent(new)
+        if in_old or in_new:
+            self._undecided(one.path, other.path, f"{kind} {held.name}", in_old=in_old, in_new=in_new)
+            return
+        yield Field(kind=kind, name=held.name, old=_shape_json(old), new=_shape_json(new))
+
+    def _tensor(self, one: ModuleNode, other: ModuleNode, old: Tensor, new: Tensor) -> Iterator[Field]:
+        name = old.name
+        agree = shapes_agree(old.shape, new.shape)
+        if agree is None:
+            unsure = [held.shape is None or None in held.shape for held in (old, new)]
+            self._undecided(one.path, other.path, f"shape of {name}", in_old=unsure[0], in_new=unsure[1])
+        elif not agree:
+            yield Field(kind="shape", name=name, old=list(old.shape or ()), new=list(new.shape or ()))
+        flags: list[tuple[FieldKind, Any, Any]] = [("dtype", old.dtype, new.dtype)]
+        if isinstance(old, ParameterInfo) and isinstance(new, ParameterInfo):
+            flags.append(("trainable", old.trainable, new.trainable))
+        if isinstance(old, BufferInfo) and isinstance(new, BufferInfo):
+            flags.append(("persistent", old.persistent, new.persistent))
+        for kind, before, after in flags:
+            if before is None or after is None:
+                what = f"{kind} of {name}" if kind == "dtype" else f"whether {name} is {kind}"
+                self._undecided(one.path, other.path, what, in_old=before is None, in_new=after is None)
+            elif before != after:
+                yield Field(kind=kind, name=name, old=before, new=after)
+        tied = None if old.alias_of is None else self._tensor_path(old.alias_of)
+        if tied != new.alias_of:
+            yield Field(kind="tied", name=name, old=_or_absent(old.alias_of), new=_or_absent(new.alias_of))
+
+    def _tensor_path(self, path: str) -> str:
+        """A tensor of the old graph as the new one calls it."""
+        end = len(path)
+        while (end := path.rfind(".", 0, end)) > 0:
+            if path[:end] in self.matching.to_new:
+                return parameter_path(self.matching.to_new[path[:end]], path[end + 1 :])
+        return path
+
+    # --- children and run ------------------------------------------------------------------------------------------
+
+    def _order(self, old: str, new: str) -> Iterator[Field]:
+        """The order in which named children are registered, which is that of parameters too."""
+        old_tree, new_tree = self.matching.old, self.matching.new
+        both = [path for path in old_tree.children[old] if path in self.matching.to_new]
+        kept = [path for path in both if new_tree.parents.get(self.matching.to_new[path]) == new]
+        if all(old_tree.name(path).isdecimal() for path in kept):
+            return
+        places = [new_tree.position[self.matching.to_new[path]] for path in kept]
+        if places != sorted(places):
+            there = sorted(kept, key=lambda path: new_tree.position[self.matching.to_new[path]])
+            yield Field(
+                kind="order",
+                old=[old_tree.name(path) for path in kept],
+                new=[name_below(self.matching.to_new[path], new) for path in there],
+            )
+
+    def _ran(self, one: ModuleNode, other: ModuleNode) -> Iterator[Field]:
+        if not self.runs.calls:
+            return
+        graphs = self.matching.old.graph, self.matching.new.graph
+        counts = [
+            sum(not graph.calls[number].recomputed for number in node.calls)
+            for graph, node in zip(graphs, (one, other), strict=True)
+        ]
+        if counts[0] != counts[1]:
+            yield Field(kind="calls", old=counts[0], new=counts[1])
+        words = [words.get(node.path, {}) for words, node in zip(self._operations, (one, other), strict=True)]
+        if words[0] != words[1] and not self._is_another_class(one, other):
+            yield Field(kind="operations", old=words[0], new=words[1])
+        shapes = [_outputs(graph, node) for graph, node in zip(graphs, (one, other), strict=True)]
+        if self.runs.outputs and counts[0] == counts[1] and shapes[0] != shapes[1]:
+            yield Field(kind="outputs", old=shapes[0], new=shapes[1])
+
+
+def _or_absent(value: str | None) -> Any:
+    return ABSENT if value is None else value
+
+
+def _shape_json(held: Tensor | None) -> Any:
+    if held is None:
+        return ABSENT
+    return None if held.shape is None else list(held.shape)
+
+
+def _outputs(graph: Graph, node: ModuleNode) -> list[Any]:
+    """The shapes that a module's calls gave, equal ones once."""
+    seen: list[Any] = []
+    for number in node.calls:
+        for tensor in graph.calls[number].outputs:
+            shape = None if tensor.shape is None else list(tensor.shape)
+            if shape not in seen:
+                seen.append(shape)
+    return seen
+
+
+def _operations(graph: Graph) -> dict[str, dict[str, int]]:
+    """By module, what its own `forward` does in the first of its calls: the words, and how often each."""
+    first = {node.path: node.calls[0] for node in graph.modules if node.calls}
+    found: dict[str, Counter[str]] = {}
+    for operation in graph.operations:
+        if operation.call is not None:
+            path = graph.calls[operation.call].module
+            if first.get(path) == operation.call:
+                found.setdefault(path, Counter())[operation_word(operation.name)] += 1
+    return {path: dict(sorted(counted.items())) for path, counted in found.items()}

@@ -1,0 +1,116 @@
+"""Ways of data that are on one side alone: between modules and operations that are on both sides.
+
+What was added or removed is looked through: a layer put between two others is one insertion, and the two stay joined.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping
+
+from modgraph.changes.matching import Matching
+from modgraph.changes.model import Flow, sorted_by_path
+from modgraph.graph.dataflow import operation_word
+from modgraph.graph.model import Graph
+
+Key = tuple[Hashable, ...]
+"""What an end of an edge is, in words that are the same on both sides."""
+
+
+def flows(matching: Matching) -> tuple[Flow, ...]:
+    """The ways of data that differ; both graphs were traced."""
+    old = _Side(matching.old.graph, {path: path for path in matching.old.nodes} | matching.to_new)
+    new = _Side(matching.new.graph, {path: path for path in matching.new.nodes})
+    known_old = {key for key in old.keys.values() if _is_matched(key, set(matching.to_old))}
+    known_new = {key for key in new.keys.values() if _is_matched(key, set(matching.to_old))}
+    both = known_old & known_new
+    ways_old, ways_new = old.ways(both), new.ways(both)
+    found = [Flow(side="old", producer=old.words(way[0]), consumer=old.words(way[1])) for way in ways_old - ways_new]
+    found += [Flow(side="new", producer=new.words(way[0]), consumer=new.words(way[1])) for way in ways_new - ways_old]
+    return sorted_by_path(dict.fromkeys(found))
+
+
+def _is_matched(key: Key, paths: set[str]) -> bool:
+    return key[0] in ("input", "output", "const") or key[1] in paths
+
+
+class _Side:
+    """The edges of one graph, their ends named by the paths of the new one."""
+
+    def __init__(self, graph: Graph, paths: Mapping[str, str]) -> None:
+        self.graph = graph
+        self.paths = paths
+        self._own = {new: old for old, new in paths.items()}
+        self.keys: dict[str, Key] = {}
+        self._number_calls()
+        self._number_operations()
+        self._outgoing: dict[str, list[str]] = {}
+        self._edges: list[tuple[str, str]] = []
+        for edge in graph.edges:
+            for end in (edge.producer, edge.consumer):
+                if end not in self.keys:
+                    self.keys[end] = self._key(end)
+            self._outgoing.setdefault(edge.producer, []).append(edge.consumer)
+            self._edges.append((edge.producer, edge.consumer))
+
+    def _number_calls(self) -> None:
+        counted: Counter[str] = Counter()
+        for call in self.graph.calls:
+            counted[call.module] += 1
+            self.keys[f"call:{call.index}"] = ("call", self.paths.get(call.module, "?"), counted[call.module])
+
+    def _number_operations(self) -> None:
+        counted: Counter[Hashable] = Counter()
+        for operation in self.graph.operations:
+            holder = ("", "", 0) if operation.call is None else self.keys[f"call:{operation.call}"]
+            word = operation_word(operation.name)
+            counted[holder, word] += 1
+            self.keys[operation.id] = ("op", holder[1], holder[2], word, counted[holder, word])
+
+    def _key(self, end: str) -> Key:
+        kind, _, name = end.partition(":")
+        if kind == "param":
+            cut = len(name)
+            while (cut := name.rfind(".", 0, cut)) > 0:
+                if name[:cut] in self.paths:
+                    return ("param", self.paths[name[:cut]], name[cut + 1 :])
+            return ("param", "", name)
+        return ("const", "") if kind == "const" else (kind, name)
+
+    def ways(self, known: set[Key]) -> set[tuple[Key, Key]]:
+        """From each known end to the next known ones, past all others."""
+        found: set[tuple[Key, Key]] = set()
+        for producer in dict.fromkeys(producer for producer, _ in self._edges):
+            start = self.keys[producer]
+            if start in known:
+                found |= {(start, key) for key in self._next_known(producer, known)}
+        return found
+
+    def _next_known(self, end: str, known: set[Key]) -> Iterator[Key]:
+        pending, seen = list(self._outgoing.get(end, ())), set()
+        while pending:
+            consumer = pending.pop()
+            if consumer in seen:
+                continue
+            seen.add(consumer)
+            key = self.keys[consumer]
+            if key in known:
+                yield key
+            else:
+                pending.extend(self._outgoing.get(consumer, ()))
+
+    def words(self, key: Key) -> str:
+        """An end as this side calls it."""
+        kind = key[0]
+        if kind == "const":
+            return "constant"
+        if kind in ("input", "output"):
+            return f"{kind} {key[1]}"
+        path = self._own.get(str(key[1]), str(key[1]))
+        if kind == "param":
+            return f"parameter {path}.{key[2]}" if path else f"parameter {key[2]}"
+        number = f" (call {key[2]})" if key[2] != 1 else ""
+        if kind == "call":
+            return f"{path or 'the model'}{number}"
+        again = f" #{key[4]}" if key[4] != 1 else ""
+        return f"{key[3]}{again} in {path or 'the model'}{number}"

@@ -1,0 +1,67 @@
+"""What a graph leaves open: where there may be more than it shows, and facts that it does not know."""
+
+from __future__ import annotations
+
+from modgraph.changes.trees import Tree
+from modgraph.graph.model import BufferInfo, ParameterInfo, Shape
+from modgraph.graph.paths import is_open_place
+
+
+class Openness:
+    """Asks one graph what it does not know of a module."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        self.reasons: dict[str, str] = {}
+        self.whole = ""
+        for problem in tree.graph.problems:
+            if problem.stage != "predict" or tree.graph.traced:
+                continue
+            if problem.module is None:
+                self.whole = self.whole or problem.message
+            else:
+                self.reasons.setdefault(problem.module, problem.message)
+        self._places = {
+            tree.index.parents[node.path]: node.path for node in tree.graph.modules if is_open_place(node.path)
+        }
+
+    def children_of(self, path: str) -> str | None:
+        """Why `path` may have children that are not shown; None where it has none."""
+        node = self.tree.nodes[path]
+        if self.whole:
+            return self.whole
+        if path in self._places:
+            return self.reasons.get(self._places[path]) or self.reasons.get(path) or "there may be further modules"
+        if node.class_name is None:
+            return self.reasons.get(path) or "its class is not known"
+        return None
+
+    def tensors_of(self, path: str) -> str | None:
+        """Why `path` may have parameters or buffers that are not shown."""
+        if self.tree.nodes[path].class_name is None:
+            return self.reasons.get(path) or "its class is not known"
+        return self.whole or self.reasons.get(path)
+
+    def reason(self, path: str) -> str:
+        """Why something of `path` is not known; "" where nothing is said."""
+        return self.reasons.get(path) or self.whole
+
+
+def may_be_absent(tensor: ParameterInfo | BufferInfo) -> bool:
+    """Whether it is not even certain that there is such a tensor."""
+    return tensor.shape is None and tensor.dtype is None
+
+
+def shapes_agree(old: Shape | None, new: Shape | None) -> bool | None:
+    """Whether two shapes are one; None where that cannot be told."""
+    if old is None or new is None:
+        return None
+    if len(old) != len(new):
+        return False
+    unsure = False
+    for one, other in zip(old, new, strict=True):
+        if one is None or other is None or (one != other and not (isinstance(one, int) and isinstance(other, int))):
+            unsure = True
+        elif one != other:
+            return False
+    return None if unsure else True

@@ -1,0 +1,132 @@
+"""`modgraph diff OLD NEW`: what changed between two models."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+from modgraph.cli.arguments import seconds, size
+from modgraph.cli.console import Console
+from modgraph.errors import ConfigError, ExitStatus, GraphError
+from modgraph.options import Device, Mode, TraceOptions
+
+if TYPE_CHECKING:
+    from modgraph.changes.model import Changes
+
+_EPILOG = """\
+OLD and NEW are each
+  net.json                 a graph that `modgraph analyze` wrote
+  model.py:Net             a target, as of `modgraph analyze`; it is predicted, and nothing is executed
+  HEAD~1:model.py:Net      the same at a revision of the git repository here; nothing is checked out
+  main:net.json            a graph that is kept in the repository
+
+examples:
+  modgraph diff HEAD~1:model.py:Net model.py:Net
+  modgraph diff main:model.py:Net model.py:Net --format markdown -o comment.md
+  modgraph diff old.json new.json -o changes.svg
+
+exit status:
+  0 the same, as far as is known   1 different   2 not comparable: one side could not be read or found
+"""
+_FORMATS = ("text", "markdown", "json", "svg", "html")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of the command."""
+    parser.epilog = _EPILOG
+    parser.add_argument("old", metavar="OLD", help="a graph, a target, or REV:target")
+    parser.add_argument("new", metavar="NEW", help="the same")
+    output = parser.add_argument_group("what is written")
+    output.add_argument("--format", choices=_FORMATS, help="default: text, or what the name behind -o says")
+    output.add_argument("-o", "--output", metavar="FILE", help="default: standard output, as is -")
+    run_group = parser.add_argument_group("the run")
+    run_group.add_argument(
+        "--run", action="store_true", help="build and run targets too, in processes of their own, and compare the runs"
+    )
+    run_group.add_argument("--input", action="append", default=[], metavar="SPEC", help="an input of both runs")
+    run_group.add_argument("--device", choices=get_args(Device), default="cpu", help="where they run; default: cpu")
+    run_group.add_argument("--mode", choices=get_args(Mode), default="eval", help="default: eval")
+    run_group.add_argument("--profile", action="store_true", help="compare floating point operations too")
+    run_group.add_argument("--timeout", type=seconds, metavar="SECONDS", help="for each run")
+    run_group.add_argument("--memory-limit", type=size, metavar="SIZE", help="for each run: 4G, 512M")
+
+
+def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
+    """Compare, write, and say by the status whether there is a difference."""
+    from modgraph.changes import compare
+    from modgraph.diffing import GraphFinder
+    from modgraph.source.inputs import parse_input
+
+    file, format = _destination(arguments)
+    finder = GraphFinder(
+        run=arguments.run,
+        specs=tuple(parse_input(text) for text in arguments.input),
+        options=_options(arguments),
+        watch=console.stage,
+    )
+    graphs = [finder.graph(named) for named in (arguments.old, arguments.new)]
+    try:
+        changes = compare(*graphs)
+    except GraphError as error:
+        raise GraphError(f"not comparable: {error.message}", hint=error.hint) from error
+    _write(changes, file, format, console)
+    if file is not None and not console.quiet:
+        from modgraph.export.diff_words import verdict
+
+        console.note(f"{verdict(changes)}\nwrote {file}")
+    return ExitStatus.PARTIAL if changes else ExitStatus.OK
+
+
+def _destination(arguments: argparse.Namespace) -> tuple[Path | None, str]:
+    """The file, None for standard output; and the format.
+
+    Raises:
+        ConfigError: the two contradict each other.
+        ExportError: the name of the file is that of no format.
+    """
+    if arguments.output in (None, "-"):
+        return None, arguments.format or "text"
+    from modgraph.export.diff import FORMATS, format_of
+
+    file = Path(arguments.output)
+    if file.is_dir():
+        raise ConfigError(f"-o {file} is a directory, and a diff is one file", hint=f"-o {file / 'changes.md'}")
+    if arguments.format is None:
+        return file, format_of(file)
+    written = {format.extension: name for name, format in FORMATS.items()}.get(file.suffix.removeprefix("."))
+    if written not in (None, arguments.format):
+        raise ConfigError(f"-o {file} is a file of format {written}, and --format asks for {arguments.format}")
+    return file, arguments.format
+
+
+def _options(arguments: argparse.Namespace) -> TraceOptions:
+    options = TraceOptions(
+        device=arguments.device,
+        mode=arguments.mode,
+        profile=arguments.profile,
+        timeout=arguments.timeout,
+        memory_limit=arguments.memory_limit,
+    )
+    asked = [f"--{name.replace('_', '-')}" for name in options.changed()] + ["--input"] * bool(arguments.input)
+    if asked and not arguments.run:
+        are = "is" if len(asked) == 1 else "are"
+        raise ConfigError(f"{', '.join(asked)} {are} of use with --run alone", hint="add --run, which runs the models")
+    return options
+
+
+def _write(changes: Changes, file: Path | None, format: str, console: Console) -> None:
+    from modgraph.export import write_file
+    from modgraph.export.diff import render
+
+    if file is None and format == "text":
+        from modgraph.export.diff_text import render as text
+
+        console.result(text(changes, width=console.width, color=console.color, unicode=console.unicode))
+        return
+    with console.stage("draw"):
+        written = render(changes, format)
+    if file is None:
+        console.result(written)
+    else:
+        write_file(file, written)

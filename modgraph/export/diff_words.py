@@ -1,0 +1,472 @@
+"""What a change did, in words: one line for all that is alike, and none for what follows from something else.
+
+layers.0 – 11   hidden 3072 → 4096, in 12 places       +37.8 M
+layer3          widened 256 → 512, in 5 layers         +1.2 M
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeVar
+
+from modgraph.changes.model import ABSENT, Changed, Changes, Field, Renamed, Subtree, natural
+from modgraph.export.labels import class_title, clean, cut, cut_end, number_text, shape_text
+
+Sign = Literal["removed", "added", "renamed", "moved", "changed"]
+SIGNS: dict[Sign, str] = {"added": "+", "removed": "−", "renamed": "→", "moved": "→", "changed": "~"}
+
+LONGEST_VALUE = 40
+MOST_FIELDS = 4
+"""Facts of one module that are written out."""
+MOST_NAMES = 5
+MOST_ALIKE = 3
+"""Lines that say the same of modules that differ in numbers alone."""
+_OUT_WORDS = """
+    out_features out_channels num_features num_channels normalized_shape embedding_dim embed_dim hidden_size d_model
+"""
+_OUT = frozenset(_OUT_WORDS.split())
+"""Arguments of torch's own layers that say how wide they are."""
+_IN = frozenset(["in_features", "in_channels", "input_size", "in1_features", "in2_features"])
+
+Pair = tuple[int, int]
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One thing that a change did, to one module or to several alike."""
+
+    sign: Sign
+    place: str
+    """ "layers.0 – 11", "emb → embedding"."""
+    words: str = ""
+    delta: int | None = 0
+    """Parameters more; None where that is not known."""
+    key: tuple[Any, ...] = ()
+
+
+def lines(changes: Changes) -> list[Line]:
+    """All of it, by place: what was removed, added, renamed, moved and changed."""
+    found = _lone_lines(changes.removed, "removed") + _lone_lines(changes.added, "added")
+    found += [
+        Line(sign="renamed", place=f"{one.old} → {one.new}", words=_what(one), key=(natural(one.new),))
+        for one in changes.renamed
+    ]
+    found += _moved_lines(changes.moved)
+    found += _changed_lines(changes)
+    order = list(SIGNS)
+    return sorted(found, key=lambda line: (order.index(line.sign), line.key))
+
+
+def verdict(changes: Changes) -> str:
+    """The whole in one line: "2 added · 12 changed · parameters 1,306 → 2,394 (+1,088)"."""
+    counts = [
+        (sum(one.modules for one in changes.added), "added"),
+        (sum(one.modules for one in changes.removed), "removed"),
+        (len(changes.renamed), "renamed"),
+        (len(changes.moved), "moved"),
+        (len(changes.changed), "changed"),
+        (len(changes.dataflow), "other ways of data" if len(changes.dataflow) > 1 else "other way of data"),
+        (sum(one.side == "new" for one in changes.findings), "new findings"),
+        (sum(one.side == "old" for one in changes.findings), "findings gone"),
+    ]
+    said = [f"{count:,} {word}" for count, word in counts if count]
+    shown = [total for total in changes.totals if total.name in ("parameters", "flops", "run")]
+    said += [total_text(total.name, total.old, total.new) for total in shown]
+    if not changes:
+        said = ["no difference" if not changes.undecided else "no difference found"]
+    if changes.undecided:
+        said.append(f"{len(changes.undecided):,} cannot be told")
+    return " · ".join(said)
+
+
+TOTAL_NAMES = {"trainable_parameters": "trainable parameters", "buffers": "elements of buffers", "flops": "FLOPs"}
+
+
+def total_text(name: str, old: Any, new: Any) -> str:
+    """ "parameters 1,306 → 2,394 (+1,088)"."""
+    title = TOTAL_NAMES.get(name, name)
+    if isinstance(old, int) and isinstance(new, int):
+        return f"{title} {old:,} → {new:,} ({new - old:+,})".replace("-", "−")
+    if name == "inputs":
+        return f"{title} {_inputs_text(old)} → {_inputs_text(new)}"
+    return f"{title} {cut_end(str(old), 80)} → {cut_end(str(new), 80)}"
+
+
+def _inputs_text(inputs: Any) -> str:
+    parts = []
+    for name, literal, tensors in inputs:
+        shapes = ", ".join(shape_text(None if shape is None else tuple(shape)) for shape, _ in tensors)
+        parts.append(f"{cut(name)} = {literal if literal is not None else shapes}")
+    return ", ".join(parts) or "none"
+
+
+def delta_text(delta: int | None) -> str:
+    """ "+1.2 M", "−340"; "" for none."""
+    if delta is None:
+        return "?"
+    if delta == 0:
+        return ""
+    return f"{'+' if delta > 0 else '−'}{number_text(abs(delta))}"
+
+
+def name_of(path: str) -> str:
+    """A path for people: the root has none."""
+    return clean(path) or "the model"
+
+
+# --- one side alone, other names -------------------------------------------------------------------------------------
+
+
+def _lone_lines(subtrees: Sequence[Subtree], sign: Literal["added", "removed"]) -> list[Line]:
+    """Neighbours that are alike in one line."""
+    found: list[Line] = []
+    groups: list[list[Subtree]] = []
+    for one in subtrees:
+        last = groups[-1] if groups else None
+        if last and _follows(last[-1].path, one.path) and _alike(last[-1], one):
+            last.append(one)
+        else:
+            groups.append([one])
+    for group in _together(groups, lambda one: (_without_numbers(one.path), one.class_name, one.modules)):
+        first = group[0]
+        known = None if any(one.parameters is None for one in group) else sum(one.parameters or 0 for one in group)
+        inside = f", {first.modules:,} modules" + (" each" if len(group) > 1 else "") if first.modules > 1 else ""
+        many = f", in {len(group)} places" if len(group) > 1 else ""
+        delta = known if known is None or sign == "added" else -known
+        words = f"{class_title(first.class_name)}{inside}{many}"
+        place = range_of([one.path for one in group])
+        found.append(Line(sign=sign, place=place, words=words, delta=delta, key=(natural(first.path),)))
+    return found
+
+
+def _alike(one: Subtree, other: Subtree) -> bool:
+    return replace(one, path="") == replace(other, path="")
+
+
+def _follows(before: str, path: str) -> bool:
+    """Whether two paths are neighbours in a numbered row."""
+    (home, _, number), (other_home, _, other) = before.rpartition("."), path.rpartition(".")
+    return home == other_home and number.isdecimal() and other.isdecimal() and int(other) == int(number) + 1
+
+
+def _what(one: Renamed) -> str:
+    more = f", with {one.modules - 1:,} inside" if one.modules > 1 else ""
+    return f"{class_title(one.class_name)}{more}"
+
+
+def _moved_lines(moved: Sequence[Renamed]) -> list[Line]:
+    """Those that went from one parent to another under their own names in one line."""
+    groups: dict[tuple[str, str], list[Renamed]] = {}
+    found: list[Line] = []
+    for one in moved:
+        (home, _, name), (other_home, _, other) = one.old.rpartition("."), one.new.rpartition(".")
+        if name == other:
+            groups.setdefault((home, other_home), []).append(one)
+        else:
+            words = f"{_what(one)}, moved"
+            found.append(Line(sign="moved", place=f"{one.old} → {one.new}", words=words, key=(natural(one.new),)))
+    for (home, other_home), group in groups.items():
+        names = [one.old.rpartition(".")[2] for one in group]
+        shown = ", ".join(names[:MOST_NAMES]) + (f" and {len(names) - MOST_NAMES} more" if names[MOST_NAMES:] else "")
+        words = f"moved from {name_of(home)} to {name_of(other_home)}"
+        found.append(Line(sign="moved", place=shown, words=words, key=(natural(group[0].new),)))
+    return found
+
+
+# --- changed ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """A changed module, and what is to be said of it."""
+
+    change: Changed
+    fields: tuple[Field, ...]
+    pairs: tuple[Pair, ...]
+    """Old and new of its sizes, where these are all that changed; the one that says how wide it is first."""
+    wide: bool
+    """The first of `pairs` says how wide it is."""
+    leaf: bool
+
+    @property
+    def path(self) -> str:
+        return self.change.new
+
+    @property
+    def delta(self) -> int | None:
+        if self.change.old_parameters is None or self.change.new_parameters is None:
+            return None
+        return self.change.new_parameters - self.change.old_parameters
+
+
+def _changed_lines(changes: Changes) -> list[Line]:
+    holders = {path.rpartition(".")[0] for _, path in changes.pairs}
+    items = [_item(one, leaf=one.new not in holders) for one in changes.changed]
+    quiet = [item for item in items if all(field.kind == "outputs" for field in item.fields)]
+    items = [item for item in items if item not in quiet]
+    leading, following = _without_followers(items)
+    wide, rest = _widened(leading, following)
+    found = wide + _grouped(rest, following)
+    if quiet:
+        names = [name_of(item.path) for item in quiet]
+        shown = ", ".join(names[:MOST_NAMES]) + (" …" if len(names) > MOST_NAMES else "")
+        words = f"output {field_text(quiet[0].fields[0])}" if len(quiet) == 1 else "outputs of another shape"
+        found.append(Line(sign="changed", place=shown, words=words, key=(natural("\U0010ffff"),)))
+    return found
+
+
+def _item(change: Changed, *, leaf: bool) -> _Item:
+    fields = said_fields(change)
+    sizes = [(field.name, pair) for field in fields if (pair := _pair(field)) is not None]
+    ordered = sorted(sizes, key=lambda one: (one[0] in _IN, one[0] not in _OUT))
+    pairs = tuple(pair for _, pair in ordered) if len(sizes) == len(fields) else ()
+    return _Item(change, fields, pairs, bool(pairs) and ordered[0][0] in _OUT, leaf)
+
+
+_Followers = dict[str, list[_Item]]
+"""By path, the modules inside that got the sizes that this one got."""
+
+
+def _is_wide(item: _Item, following: _Followers) -> bool:
+    """Whether the first size of a module says how wide it is: that of a block does where a layer in it got it too."""
+    inside = following.get(item.path, ())
+    return item.wide or any(one.wide and one.leaf and one.pairs[0] == item.pairs[0] for one in inside)
+
+
+def said_fields(change: Changed) -> tuple[Field, ...]:
+    """What is said of a module: shapes only where no argument, and arguments only where no class says why."""
+    kinds = {field.kind for field in change.fields}
+    left_out: set[str] = set()
+    if "argument" in kinds or "class" in kinds:
+        left_out |= {"shape", "outputs"}
+    if "class" in kinds:
+        left_out |= {"argument", "parameter", "buffer", "dtype", "operations"}
+    elif "argument" in kinds:
+        left_out |= {"parameter", "buffer"}
+    if "shape" in kinds or "operations" in kinds or "calls" in kinds:
+        left_out.add("outputs")
+    said = tuple(field for field in change.fields if field.kind not in left_out)
+    return said or change.fields
+
+
+def _pair(field: Field) -> Pair | None:
+    """Old and new of an argument that is a number on both sides."""
+    if field.kind != "argument":
+        return None
+    old, new = _number(field.old), _number(field.new)
+    return None if old is None or new is None else (old, new)
+
+
+def _number(value: Any) -> int | None:
+    if isinstance(value, list) and len(value) == 1:  # the shape that a LayerNorm takes
+        value = value[0]
+    return value if type(value) is int else None
+
+
+def _without_followers(items: Sequence[_Item]) -> tuple[list[_Item], _Followers]:
+    """Those that are not so because something around them was given another size; and what follows from each."""
+    by_path = {item.path: item for item in items}
+    following: _Followers = {}
+    leading = []
+    for item in items:
+        above = _leader(item, by_path)
+        if above is None:
+            leading.append(item)
+        else:
+            following.setdefault(above, []).append(item)
+    return leading, following
+
+
+def _leader(item: _Item, by_path: dict[str, _Item]) -> str | None:
+    """The outermost module around `item` that got all the sizes that `item` got."""
+    if not item.pairs:
+        return None
+    parts = item.path.split(".")
+    for end in range(len(parts)):
+        above = by_path.get(".".join(parts[:end]))
+        if above is not None and above is not item and set(item.pairs) <= set(_all_pairs(above)):
+            return above.path
+    return None
+
+
+def _all_pairs(item: _Item) -> list[Pair]:
+    return [pair for field in item.fields if (pair := _pair(field)) is not None]
+
+
+def _widened(items: Sequence[_Item], following: _Followers) -> tuple[list[Line], list[_Item]]:
+    """Several layers or blocks of one container that became wider together, in one line; and the rest."""
+    groups: dict[Pair, list[_Item]] = {}
+    for item in items:
+        if item.pairs and (item.leaf or _is_wide(item, following)):
+            groups.setdefault(item.pairs[0], []).append(item)
+    found: list[Line] = []
+    said: set[str] = set()
+    for pair, group in groups.items():
+        for home, members in _by_container(group):
+            wide = any(_is_wide(item, following) for item in members)
+            if len(members) < 2 or not wide or _is_one_row(members):
+                continue
+            word = "widened" if pair[1] > pair[0] else "narrowed"
+            what = "layers" if all(item.leaf for item in members) else "blocks"
+            words = f"{word} {pair[0]} → {pair[1]}, in {len(members)} {what}{_inside(members, following)}"
+            found.append(Line(sign="changed", place=home, words=words, delta=_sum(members), key=(natural(home), pair)))
+            said |= {item.path for item in members}
+    return found, [item for item in items if item.path not in said]
+
+
+def _inside(items: Iterable[_Item], following: _Followers) -> str:
+    count = sum(len(following.get(item.path, ())) for item in items)
+    return f"; {count} inside follow" if count else ""
+
+
+def _is_one_row(members: Sequence[_Item]) -> bool:
+    """Whether they are said in one line anyway, as they are alike in all but a number."""
+    return len({(pattern_of(item.path), _words(item)) for item in members}) == 1
+
+
+def _by_container(group: Sequence[_Item]) -> list[tuple[str, list[_Item]]]:
+    """The innermost container of them all; where that is the model, the containers right below it."""
+    common = _common([item.path.split(".")[:-1] for item in group])
+    if common:
+        return [(".".join(common), list(group))]
+    found: dict[str, list[_Item]] = {}
+    for item in group:
+        home, dot, _ = item.path.partition(".")
+        if dot:
+            found.setdefault(home, []).append(item)
+    return [(".".join(_common([m.path.split(".")[:-1] for m in members])), members) for members in found.values()]
+
+
+def _common(paths: Sequence[list[str]]) -> list[str]:
+    shared = []
+    for parts in zip(*paths, strict=False):
+        if len(set(parts)) > 1:
+            break
+        shared.append(parts[0])
+    return shared
+
+
+def _sum(items: Iterable[_Item]) -> int | None:
+    deltas = [item.delta for item in items]
+    return None if None in deltas else sum(delta or 0 for delta in deltas)
+
+
+def _grouped(items: Sequence[_Item], following: _Followers) -> list[Line]:
+    """One line for all of which the same is said and that differ in a number of their path alone."""
+    groups: dict[tuple[str, str], list[_Item]] = {}
+    for item in items:
+        groups.setdefault((pattern_of(item.path), _words(item)), []).append(item)
+    found = []
+    for group in _together(list(groups.values()), lambda item: (_without_numbers(item.path), _words(item))):
+        words = _words(group[0])
+        many = f", in {len(group)} places" if len(group) > 1 else ""
+        found.append(
+            Line(
+                sign="changed",
+                place=range_of([item.path for item in group]),
+                words=f"{words}{many}{_inside(group, following)}",
+                delta=_sum(item for item in group if item.leaf or following.get(item.path) or item.pairs),
+                key=(natural(group[0].path),),
+            )
+        )
+    return found
+
+
+def _together(groups: list[list[_T]], key: Callable[[_T], Hashable]) -> list[list[_T]]:
+    """The groups; many of which the same is said (one in each stage of a model) become one."""
+    alike: dict[Hashable, list[list[_T]]] = {}
+    for group in groups:
+        alike.setdefault(key(group[0]), []).append(group)
+    merged = ([[one for group in same for one in group]] if len(same) > MOST_ALIKE else same for same in alike.values())
+    return [group for same in merged for group in same]
+
+
+def _without_numbers(path: str) -> str:
+    return re.sub(r"\d+", "*", path)
+
+
+def pattern_of(path: str) -> str:
+    """The path with its numbers left out: what members of one row have in common."""
+    return ".".join("*" if part.isdecimal() else part for part in path.split("."))
+
+
+def range_of(paths: Sequence[str]) -> str:
+    """ "layers.0 – 11.fc1"; where the numbers have gaps, or several differ, the first and how many more."""
+    if len(paths) == 1:
+        return name_of(paths[0])
+    rows = [path.split(".") for path in paths]
+    differing = [place for place, parts in enumerate(zip(*rows, strict=True)) if len(set(parts)) > 1]
+    at = differing[0]
+    if len(differing) == 1 and all(row[at].isdecimal() for row in rows):
+        numbers = [int(row[at]) for row in rows]
+        if numbers == list(range(numbers[0], numbers[0] + len(numbers))):
+            parts = [*rows[0][:at], f"{numbers[0]} – {numbers[-1]}", *rows[0][at + 1 :]]
+            return ".".join(parts)
+        if len(numbers) <= MOST_NAMES:
+            return ".".join([*rows[0][:at], ", ".join(map(str, numbers)), *rows[0][at + 1 :]])
+    return f"{paths[0]} and {len(paths) - 1} like it"
+
+
+def _words(item: _Item) -> str:
+    if item.wide and len(set(item.pairs)) == 1 and item.leaf:
+        old, new = item.pairs[0]
+        names = ", ".join(field.name for field in item.fields)
+        return f"{'widened' if new > old else 'narrowed'} {old} → {new} ({names})"
+    said = [field_text(field) for field in item.fields]
+    if len(said) > MOST_FIELDS:
+        said[MOST_FIELDS:] = [f"and {len(said) - MOST_FIELDS} more"]
+    return ", ".join(said)
+
+
+def field_text(field: Field) -> str:
+    """One fact: "p 0.1 → 0.2", "ReLU → GELU", "weight frozen"."""
+    kind, name = field.kind, clean(field.name)
+    old, new = value_text(field, field.old), value_text(field, field.new)
+    if kind == "class":
+        same = class_title(field.old) == class_title(field.new)
+        return f"{field.old} → {field.new}" if same else f"{class_title(field.old)} → {class_title(field.new)}"
+    if kind in ("parameter", "buffer") and ABSENT in (field.old, field.new):
+        return f"{kind} {name} {'gone' if field.new is ABSENT else 'new'}"
+    if kind == "registered":
+        return "registered now" if field.new else "hidden from registration now"
+    if kind == "trainable":
+        return f"{name} {'trained' if field.new else 'frozen'} now"
+    if kind == "persistent":
+        return f"{name} {'in' if field.new else 'no longer in'} the state dict"
+    if kind == "order":
+        return f"registered in another order: {cut_end(', '.join(map(str, field.new)), 60)}"
+    if kind == "state_dict":
+        return "says itself what its state dict is" if field.new else "has an ordinary state dict now"
+    if kind in ("same_as", "tied"):
+        what = "same as" if kind == "same_as" else f"{name} tied to"
+        return f"{what} {old} → {new}"
+    words = {"argument": name, "shape": name, "dtype": f"dtype of {name}"}.get(kind, kind)
+    return f"{words} {old} → {new}"
+
+
+def value_text(field: Field, value: Any) -> str:
+    """A value of a field, in a few characters."""
+    if value is ABSENT:
+        return "default" if field.kind == "argument" else "none"
+    if field.kind in ("same_as", "tied"):
+        return name_of(str(value))
+    if field.kind in ("shape", "parameter", "buffer"):
+        return shape_text(None if value is None else tuple(value))
+    if field.kind == "outputs":
+        return ", ".join(shape_text(None if shape is None else tuple(shape)) for shape in value) or "none"
+    if field.kind == "operations":
+        return _counted(value)
+    if isinstance(value, dict) and len(value) == 1 and next(iter(value)) in ("$ref", "$repr"):
+        text = str(next(iter(value.values())))
+        return cut(text.rpartition(".")[2] if "$ref" in value else text, LONGEST_VALUE)
+    if isinstance(value, str):
+        return cut(value if field.kind != "argument" else repr(value), LONGEST_VALUE)
+    return cut(repr(value), LONGEST_VALUE)
+
+
+def _counted(words: dict[str, int]) -> str:
+    said = ", ".join(word if count == 1 else f"{count} × {word}" for word, count in words.items())
+    return cut_end(said, 60) or "none"

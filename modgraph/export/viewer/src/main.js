@@ -1,0 +1,128 @@
+// The page put together.
+
+const MOST_AT_FIRST = 150; // cards; with more the outermost level alone is open
+
+function build() {
+  document.body.classList.remove("no-script");
+  document.querySelector("h1").textContent = data.name;
+  document.getElementById("subtitle").textContent = data.subtitle;
+  stage = document.getElementById("stage");
+  panel = document.getElementById("panel");
+  const drawing = shape("svg", { id: "drawing", role: "tree", "aria-label": `Modules of ${data.name}` }, stage);
+  const marker = shape("marker", {
+    id: "tip", viewBox: "0 0 10 10", refX: 9, refY: 5, markerWidth: 7.5, markerHeight: 7.5, orient: "auto",
+    markerUnits: "userSpaceOnUse",
+  }, shape("defs", {}, drawing));
+  shape("path", { d: "M0 1.2 10 5 0 8.8z", fill: "context-stroke" }, marker);
+  world = shape("g", { id: "world" }, drawing);
+}
+
+/** The model's own level and the one below are open; what holds nothing but a container opens it as well. */
+function openAtFirst() {
+  const depth = data.depth === undefined ? 1 : data.depth;
+  const limit = data.depth === undefined ? MOST_AT_FIRST : Infinity;
+  let drawn = items[0].items.length;
+  for (const item of items) {
+    if (isContainer(item) && item.in !== undefined && item.level <= depth && isOpen(items[item.in])) {
+      drawn += item.items.length;
+      if (drawn > limit) {
+        break;
+      }
+      setOpen(item, true);
+    }
+  }
+}
+
+function drawLegend() {
+  const seen = new Set(items.flatMap((item) => (item.rows || []).map((row) => row.kind)));
+  const legend = document.getElementById("legend");
+  const sign = (name, words) => legend.append(tag("li", {}, tag("span", { class: `swatch ${name}` }), ` ${words}`));
+  for (const [kind, words] of Object.entries(data.kinds)) {
+    if (seen.has(kind)) {
+      sign(`kind-${kind} strong-${kind}`, words);
+    }
+  }
+  if (items.some((item) => item.in !== undefined && isContainer(item))) {
+    legend.append(tag("li", {}, tag("span", { class: "chevron-sign" }, "▸"), " container"));
+  }
+  if (items.some((item) => item.copies || (item.rows || []).some((row) => row.copies))) {
+    legend.append(tag("li", {}, tag("span", { class: "badge-sign" }, "×N"), " identical"));
+  }
+}
+
+function openMore() {
+  const closed = items.filter((item) => isContainer(item) && !isOpen(item) && [...around(item)].every(isOpen));
+  closed.forEach((item) => setOpen(item, true));
+  redraw();
+  say(`${number(closed.length)} opened`);
+}
+
+function closeAll() {
+  open.clear();
+  open.add(0);
+  layouts.clear();
+  redraw();
+}
+
+/** Draws everything anew and shows it; what was selected may be in a closed container now. */
+function redraw() {
+  draw();
+  showMatches();
+  let visible = selected.item;
+  for (const outer of around(selected.item)) {
+    if (!isOpen(outer)) {
+      visible = outer;
+    }
+  }
+  if (visible !== selected.item) {
+    select(visible, 0, { focus: false });
+  } else {
+    select(selected.item, selected.row, { path: selected.path, focus: false });
+  }
+  fit(true);
+}
+
+function listenToButtons() {
+  const on = (id, action) => document.getElementById(id).addEventListener("click", action);
+  on("open-more", openMore);
+  on("close-all", closeAll);
+  on("zoom-in", () => zoomBy(1.25));
+  on("zoom-out", () => zoomBy(0.8));
+  on("fit", () => fit(false));
+  on("panel-toggle", () => {
+    const hidden = document.body.classList.toggle("no-panel");
+    document.getElementById("panel-toggle").setAttribute("aria-expanded", String(!hidden));
+  });
+  window.addEventListener("hashchange", () => readUrl({}));
+}
+
+function start() {
+  build();
+  openAtFirst();
+  draw();
+  drawLegend();
+  drawFilters();
+  listenToPointer();
+  listenToClicks();
+  listenToFocus();
+  listenToSearch();
+  listenToKeys();
+  listenToButtons();
+  if (matchMedia("(max-width: 760px)").matches) {
+    document.getElementById("panel-toggle").click();
+  }
+  const first = items[items[0].items[0]];
+  if (first) {
+    const place = spotNode(first, 0);
+    place.setAttribute("tabindex", "0"); // the way into the drawing with the Tab key
+  }
+  showDetails();
+  fit(true);
+  if (location.hash.length > 1) {
+    readUrl({ focus: false });
+  } else if (data.openedAt !== undefined && goTo(data.openedAt, { focus: false })) {
+    say(`Opened at ${data.openedAt}`);
+  }
+}
+
+start();

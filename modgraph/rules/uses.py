@@ -1,0 +1,210 @@
+"""How a file uses an attribute: what a fix has to know before it makes something else of it.
+
+Only what is known to be the same afterwards is allowed; any other use, also one that is not understood, speaks against
+the fix. Asked only where there is a finding.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from modgraph.rules import members
+from modgraph.rules.subject import Subject
+from modgraph.source.dotted_names import dotted
+
+_Parents = dict[ast.AST, ast.AST]
+_BY_TEXT = frozenset(("getattr", "setattr", "delattr", "attrgetter", "__setattr__", "__getattribute__", "__delattr__"))
+_OWN_LOOKUP = frozenset(("__getattr__", "__getattribute__", "__setattr__", "__delattr__", "__dir__"))
+
+
+class Use(NamedTuple):
+    """One place at which the attribute is read, stored or deleted."""
+
+    node: ast.Attribute
+    parents: _Parents
+    own: bool
+    """It stands in the class itself, on `self`."""
+    here: bool
+    """It stands in the file that is checked."""
+
+    @property
+    def parent(self) -> ast.AST:
+        return self.parents[self.node]
+
+    @property
+    def is_written(self) -> bool:
+        """Another object is stored under the name, or it is deleted."""
+        return not isinstance(self.node.ctx, ast.Load)
+
+    @property
+    def is_changed(self) -> bool:
+        """The object itself is changed: `x.name += 1`, `x.name[0] = 1`, `x.name.add_(1)`."""
+        parent = self.parent
+        if isinstance(parent, ast.Subscript):
+            return not isinstance(parent.ctx, ast.Load)
+        return isinstance(parent, ast.Attribute) and parent.attr.endswith("_") and parent.attr != "requires_grad_"
+
+
+def uses_of(subject: Subject, name: str) -> list[Use]:
+    """Every `x.name` of the file, and in the bases from other files, that may be this class's attribute."""
+    family = _family(subject)
+    found = list(_within(subject.file.tree, _parents(subject), name, subject, family, here=True))
+    for home, node in members.ancestors(subject.file.project, subject.file.path, subject.facts.node):
+        if home != subject.file.path:
+            found.extend(_within(node, _parents_of(node), name, subject, {node}, here=False))
+    return found
+
+
+def _within(
+    tree: ast.AST, parents: _Parents, name: str, subject: Subject, family: set[ast.ClassDef], *, here: bool
+) -> Iterator[Use]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr == name:
+            cls, function = _place(node, parents)
+            receiver = _first_parameter(function)
+            on_self = cls is not None and isinstance(node.value, ast.Name) and node.value.id == receiver
+            if (on_self and cls not in family) or _is_an_argument(node, cls, function, subject):
+                continue
+            yield Use(node, parents, on_self and cls is subject.facts.node, here)
+
+
+def _place(node: ast.AST, parents: _Parents) -> tuple[ast.ClassDef | None, ast.AST | None]:
+    """The class around a node, and its method there."""
+    function: ast.AST | None = None
+    while node in parents:
+        node = parents[node]
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            function = node
+        elif isinstance(node, ast.ClassDef):
+            return node, function
+    return None, None
+
+
+def _first_parameter(function: ast.AST | None) -> str:
+    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return ""
+    places = [*function.args.posonlyargs, *function.args.args]
+    return places[0].arg if places else ""
+
+
+def _is_an_argument(node: ast.Attribute, cls: ast.ClassDef | None, function: ast.AST | None, subject: Subject) -> bool:
+    """`config.layers` in the class's own constructor: what is given there is another object."""
+    if cls is not subject.facts.node or not isinstance(function, ast.FunctionDef) or function.name != "__init__":
+        return False
+    given = {each.arg for each in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)}
+    given.discard(_first_parameter(function))
+    return isinstance(node.value, ast.Name) and node.value.id in given
+
+
+# ---- what speaks against every fix that registers --------------------------------------------------------------------
+
+
+def is_reached_otherwise(subject: Subject, name: str) -> bool:
+    """The attribute is, or may be, found by its name as text, in `__dict__`, or by a look-up of the class's own."""
+    parents = _parents(subject)
+    for node in ast.walk(subject.file.tree):
+        if isinstance(node, ast.Constant) and node.value == name:
+            parent = parents.get(node)
+            if isinstance(parent, ast.Call) and _called(parent) in _BY_TEXT:
+                return True
+    for cls in _family(subject):
+        for node in ast.walk(cls):
+            if isinstance(node, ast.Attribute) and node.attr == "__dict__":
+                return True
+            if isinstance(node, ast.Call) and _called(node) == "vars":
+                return True
+            if isinstance(node, ast.FunctionDef) and node.name in _OWN_LOOKUP:
+                return True
+    return False
+
+
+def has_the_name(subject: Subject, name: str) -> bool:
+    """The class, or `nn.Module`, has something under the name: it hides what is registered, or torch refuses it."""
+    from modgraph.rules import known
+
+    file = subject.file
+    if name in known.MODULE_METHODS or name in known.OTHER_NAMES or (name.startswith("_") and name in _PRIVATE):
+        return True
+    return members.inherited(file.project, file.path, subject.facts, name) is not None
+
+
+_PRIVATE = frozenset(("_modules", "_parameters", "_buffers", "_apply", "_backward_hooks", "_forward_hooks"))
+
+
+def comes_before_super(subject: Subject, statement: ast.stmt) -> bool:
+    """It stands in the constructor, and a base's constructor is called behind it or not at all."""
+    from modgraph.rules import initialising
+
+    init = subject.facts.methods.get("__init__")
+    if init is None or not init.node.lineno <= statement.lineno <= (init.node.end_lineno or 0):
+        return False
+    calls = [call for call in init.calls if initialising.may_initialise(call, init)]
+    return not any((call.lineno, call.col_offset) < (statement.lineno, statement.col_offset) for call in calls)
+
+
+def goes_through_children(subject: Subject) -> bool:
+    """A class of the family does something with each of its children, or is a container of torch: one more would be
+    taken for one of these."""
+    for cls in _family(subject):
+        for node in ast.walk(cls):
+            if isinstance(node, ast.Attribute) and node.attr in ("children", "named_children", "_modules"):
+                return True
+    project = subject.file.project
+    every = [(subject.file.path, subject.facts.node)]
+    every += members.ancestors(project, subject.file.path, subject.facts.node)
+    return any(_is_a_container(subject, home, base) for home, cls in every for base in cls.bases)
+
+
+def _is_a_container(subject: Subject, home: str, base: ast.expr) -> bool:
+    from modgraph.rules import known
+
+    name = dotted(base)
+    if name is None:
+        return False
+    paths = [path for at, path in subject.file.project.homes(home, name) if not at]
+    return any(known.torch_class(path) in known.CONTAINERS for path in paths)
+
+
+# ---- the file --------------------------------------------------------------------------------------------------------
+
+
+def _parents(subject: Subject) -> _Parents:
+    notes = subject.file.notes
+    if "parents" not in notes:
+        notes["parents"] = _parents_of(subject.file.tree)
+    found: _Parents = notes["parents"]
+    return found
+
+
+def _parents_of(tree: ast.AST) -> _Parents:
+    return {below: node for node in ast.walk(tree) for below in ast.iter_child_nodes(node)}
+
+
+def _family(subject: Subject) -> set[ast.ClassDef]:
+    """The class, those of the file that derive from it, and the bases of all these, by their names."""
+    if "family" in subject.notes:
+        found: set[ast.ClassDef] = subject.notes["family"]
+        return found
+    every = [node for node in ast.walk(subject.file.tree) if isinstance(node, ast.ClassDef)]
+    family = {subject.facts.node}
+    while more := {each for each in every if each not in family and _bases(each) & {cls.name for cls in family}}:
+        family |= more
+    bases = {name for each in family for name in _bases(each)}
+    while more := {each for each in every if each.name in bases and each not in family}:
+        family |= more
+        bases |= {name for each in more for name in _bases(each)}
+    subject.notes["family"] = family
+    return family
+
+
+def _bases(node: ast.ClassDef) -> set[str]:
+    plain = (base.value if isinstance(base, ast.Subscript) else base for base in node.bases)
+    return {(dotted(base) or "").rpartition(".")[2] for base in plain}
+
+
+def _called(node: ast.Call) -> str:
+    if isinstance(node.func, ast.Attribute):
+        return node.func.attr
+    return node.func.id if isinstance(node.func, ast.Name) else ""

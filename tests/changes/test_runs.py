@@ -1,0 +1,145 @@
+"""What only runs tell: calls, shapes, operations, ways of data, costs, findings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from modgraph.changes import compare
+from modgraph.findings import Finding
+from modgraph.graph.build import GraphBuilder
+from modgraph.graph.model import (
+    Call,
+    Edge,
+    Graph,
+    ModelInfo,
+    ModelInput,
+    ModuleNode,
+    Operation,
+    Problem,
+    Profile,
+    TensorInfo,
+)
+
+
+def tensor(*shape: int) -> TensorInfo:
+    return TensorInfo(name="output", shape=shape, dtype="float32")
+
+
+def traced(steps: list[str], *, add: str = "", size: int = 4, given: int = 4, twice: bool = False) -> Graph:
+    """A model that calls its layers one after the other; `add`: an operation of that name joins first and last."""
+    names = [*steps, steps[-1]] if twice else steps
+    builder = GraphBuilder(
+        ModelInfo(
+            name="Net",
+            class_name="m.Net",
+            target=None,
+            mode="eval",
+            inputs=(ModelInput(name="x", tensors=(replace(tensor(1, given), name="x"),)),),
+        )
+    )
+    builder.calls.append(Call(index=0, module="", parent=None, outputs=(tensor(1, size),)))
+    builder.modules.append(ModuleNode(path="", class_name="m.Net", observed=True, calls=(0,)))
+    for name in steps:
+        calls = tuple(number for number, each in enumerate(names, 1) if each == name)
+        builder.modules.append(ModuleNode(path=name, class_name=f"m.{name}", observed=True, calls=calls))
+    before = "input:x"
+    for number, name in enumerate(names, 1):
+        builder.calls.append(Call(index=number, module=name, parent=0, outputs=(tensor(1, size),)))
+        builder.edges.append(Edge(producer=before, consumer=f"call:{number}", tensor=tensor(1, size)))
+        before = f"call:{number}"
+    if add:
+        builder.operations.append(Operation(id="op:0", name=add, call=0))
+        builder.edges += [
+            Edge(producer="call:1", consumer="op:0", tensor=tensor(1, size)),
+            Edge(producer=before, consumer="op:0", tensor=tensor(1, size)),
+        ]
+        before = "op:0"
+    builder.edges.append(Edge(producer=before, consumer="output:0", tensor=tensor(1, size)))
+    return builder.build()
+
+
+def flows(changes):
+    return [(flow.side, flow.producer, flow.consumer) for flow in changes.dataflow]
+
+
+def test_a_layer_put_between_two_others_changes_no_other_way_of_data():
+    changes = compare(traced(["a", "c"]), traced(["a", "b", "c"]))
+    assert [one.path for one in changes.added] == ["b"]
+    assert flows(changes) == []
+    assert not changes.changed
+
+
+def test_another_order_of_calls_is_another_dataflow():
+    old, new = traced(["a", "b", "c"]), traced(["a", "c", "b"])
+    changes = compare(old, new)
+    assert ("old", "a", "b") in flows(changes)
+    assert ("new", "a", "c") in flows(changes)
+    assert compare(new, old) == changes.reversed()
+
+
+def test_a_skip_connection_that_is_gone():
+    changes = compare(traced(["a", "b"], add="torch.add"), traced(["a", "b"]))
+    (change,) = changes.changed
+    assert [(field.kind, field.old, field.new) for field in change.fields] == [("operations", {"add": 1}, {})]
+
+
+def test_another_operation_in_its_place():
+    changes = compare(traced(["a", "b"], add="torch.add"), traced(["a", "b"], add="torch.mul"))
+    (change,) = changes.changed
+    assert [(field.old, field.new) for field in change.fields] == [({"add": 1}, {"mul": 1})]
+    assert "operations add → mul" in changes.to_text()
+
+
+def test_one_call_more():
+    changes = compare(traced(["a", "b"]), traced(["a", "b"], twice=True))
+    assert [(one.new, [(f.kind, f.old, f.new) for f in one.fields]) for one in changes.changed] == [
+        ("b", [("calls", 1, 2)])
+    ]
+
+
+def test_output_shapes_where_both_were_given_the_same():
+    changes = compare(traced(["a"], size=4), traced(["a"], size=5))
+    assert [(one.new, one.fields[0].kind, one.fields[0].new) for one in changes.changed] == [
+        ("", "outputs", [[1, 5]]),
+        ("a", "outputs", [[1, 5]]),
+    ]
+    other = compare(traced(["a"], size=4, given=4), traced(["a"], size=5, given=5))
+    assert not other
+    assert [one.what for one in other.not_compared] == ["output shapes"]
+    assert [total.name for total in other.totals] == ["inputs"]
+
+
+@pytest.mark.parametrize("side", ["old", "new"])
+def test_a_run_beside_a_prediction_is_compared_as_far_as_both_know(side, predicted):
+    known = predicted("pass")
+    run = replace(
+        traced(["a"]),
+        modules=(replace(traced(["a"]).modules[0], class_name="model.Net", calls=()),),
+        calls=(),
+        edges=(),
+    )
+    pair = (known, run) if side == "new" else (run, known)
+    changes = compare(*pair)
+    assert not changes
+    assert [(one.side, one.reason) for one in changes.not_compared] == [
+        ("old" if side == "new" else "new", "was not run")
+    ]
+
+
+def test_a_run_that_breaks_off_is_a_difference():
+    fine = traced(["a"])
+    broken = replace(fine, problems=(Problem(stage="trace", message="ValueError: no", module="a"),))
+    changes = compare(fine, broken)
+    assert [(total.name, total.new) for total in changes.totals] == [("run", "broke off: ValueError: no")]
+    assert changes
+
+
+def test_flops_and_findings():
+    old = replace(traced(["a"]), profile=Profile(flops=100), findings=(Finding(code="MG101", message="x", module="a"),))
+    new = replace(traced(["a"]), profile=Profile(flops=150), findings=(Finding(code="MG204", message="y", module="a"),))
+    changes = compare(old, new)
+    assert [(total.name, total.old, total.new) for total in changes.totals] == [("flops", 100, 150)]
+    assert [(one.side, one.code) for one in changes.findings] == [("old", "MG101"), ("new", "MG204")]
+    assert "FLOPs 100 → 150 (+50)" in changes.to_text()

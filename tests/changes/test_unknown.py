@@ -1,0 +1,68 @@
+"""What one side leaves open is never a difference."""
+
+from __future__ import annotations
+
+import pytest
+
+from modgraph.changes import compare
+from modgraph.errors import GraphError
+
+OPEN = {
+    "a size": (
+        "self.fc = nn.Linear(int(os.environ['N']), 3)",
+        "self.fc = nn.Linear(7, 3)",
+        "fc",
+        "argument in_features",
+    ),
+    "an argument": ("self.d = nn.Dropout(float(os.environ['P']))", "self.d = nn.Dropout(0.1)", "d", "argument p"),
+    "a class": ("self.a = nn.ReLU() if os.environ.get('A') else nn.Tanh()", "self.a = nn.ReLU()", "a", "class"),
+    "how many there are": (
+        "self.r = nn.ModuleList([nn.Linear(2, 2) for _ in range(int(os.environ['N']))])",
+        "self.r = nn.ModuleList([nn.Linear(2, 2) for _ in range(3)])",
+        "r.0",
+        "module",
+    ),
+    "a parameter": (
+        "self.w = nn.Parameter(torch.zeros(int(os.environ['N'])))",
+        "self.w = nn.Parameter(torch.zeros(4))",
+        "",
+        "shape of w",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_it_cannot_be_told(predicted, name):
+    text, known, path, what = OPEN[name]
+    open_graph, known_graph = predicted(text), predicted(known)
+    for old, new, side in ((open_graph, known_graph, "old"), (known_graph, open_graph, "new")):
+        changes = compare(old, new)
+        assert not changes
+        assert (path, what, side) in [(one.path, one.what, one.side) for one in changes.undecided]
+        assert all("os.environ" in one.reason for one in changes.undecided if one.what == "module")
+        assert changes.state.loads
+        assert "cannot be told" in changes.to_text()
+
+
+def test_what_is_known_beside_it_is_told(predicted):
+    row = "self.r = nn.ModuleList([nn.Linear(2, 2) for _ in range(int(os.environ['N']))])\n"
+    changes = compare(predicted(row + "self.head = nn.Linear(2, 3)"), predicted(row + "self.head = nn.Linear(2, 4)"))
+    assert [one.new for one in changes.changed] == ["head"]
+    assert {one.side for one in changes.undecided} == {"both"}
+
+
+def test_an_argument_at_its_default_is_known(predicted):
+    changes = compare(predicted("self.c = nn.Conv2d(3, 4, 3)"), predicted("self.c = nn.Conv2d(3, 4, 3, stride=2)"))
+    (change,) = changes.changed
+    assert [(field.name, field.new) for field in change.fields] == [("stride", 2)]
+    assert "stride default → 2" in changes.to_text()
+    assert not changes.undecided
+
+
+def test_a_model_of_which_nothing_is_known_is_not_comparable(predicted, tmp_path):
+    import modgraph
+
+    file = tmp_path / "factory.py"
+    file.write_text("import os, importlib\ndef build():\n    return importlib.import_module(os.environ['M']).make()\n")
+    with pytest.raises(GraphError, match="nothing is known of the old model"):
+        compare(modgraph.predict(f"{file}:build"), predicted("pass"))

@@ -1,0 +1,164 @@
+"""`modgraph diff` in a repository with a real history."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import modgraph
+from modgraph.cli import main
+
+FIRST = """\
+from pathlib import Path
+from torch import nn
+from parts import Block
+
+Path(__file__).with_name("executed").touch()
+Path("executed").touch()
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.emb = nn.Embedding(10, 8)
+        self.layers = nn.ModuleList([Block(8, 16) for _ in range(3)])
+        self.head = nn.Linear(8, 10)
+
+    def forward(self, ids):
+        x = self.emb(ids)
+        for layer in self.layers:
+            x = layer(x)
+        return self.head(x)
+"""
+PARTS = """\
+from torch import nn
+
+class Block(nn.Module):
+    def __init__(self, width, hidden):
+        super().__init__()
+        self.body = nn.Sequential(nn.Linear(width, hidden), nn.ReLU(), nn.Linear(hidden, width))
+
+    def forward(self, x):
+        return x + self.body(x)
+"""
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"):
+        monkeypatch.setenv(name, os.devnull)
+    for name in ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"):
+        monkeypatch.setenv(name, "x@example.org")
+    for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("COLUMNS", "100")
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    git("init", "-q", "-b", "main")
+    commit("model.py", FIRST, "parts.py", PARTS)
+    # The part's file changes alone: the revision before has its own one, which is not that of the working tree.
+    commit("parts.py", PARTS.replace("nn.ReLU()", "nn.GELU()"))
+    commit("model.py", FIRST.replace("16", "32"))
+    return folder
+
+
+def git(*arguments: str) -> None:
+    subprocess.run(["git", *arguments], check=True, capture_output=True)
+
+
+def commit(*files: str) -> None:
+    for name, text in zip(files[::2], files[1::2], strict=True):
+        Path(name).write_text(text, encoding="utf-8")
+    git("add", "-A")
+    git("commit", "-q", "-m", "a step")
+
+
+def test_each_step_of_the_history_is_told(repository: Path, capsys):
+    assert main(["diff", "HEAD~2:model.py:Net", "HEAD~1:model.py:Net"]) == 1
+    text = capsys.readouterr().out
+    assert "layers.0 – 2.body.1  ReLU → GELU, in 3 places" in text
+    assert "3 changed" in text
+    assert "a checkpoint of the old model fits" in text
+    assert main(["diff", "HEAD~1:model.py:Net", "model.py:Net"]) == 1
+    assert "hidden 16 → 32, in 3 places; 6 inside follow" in capsys.readouterr().out
+    assert main(["diff", "HEAD:model.py", "model.py"]) == 0
+    assert "no difference" in capsys.readouterr().out
+    assert not list(repository.rglob("executed"))
+
+
+def test_a_pull_request_gets_its_comment(repository: Path, capsys):
+    assert main(["diff", "main~1:model.py:Net", "model.py:Net", "-o", "comment.md"]) == 1
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "wrote comment.md" in told.err
+    text = Path("comment.md").read_text(encoding="utf-8")
+    assert text.startswith("<!-- modgraph:model.py:Net -->\n")
+    assert "| ~ | `layers.0 – 2` | hidden 16 → 32, in 3 places; 6 inside follow | +816 |" in text
+
+
+def test_graphs_are_files_too_also_at_a_revision(repository: Path, capsys):
+    for name in ("old", "new"):
+        revision = {"old": "main~1", "new": "main"}[name]
+        git("checkout", "-q", revision)
+        modgraph.predict("model.py:Net").save(f"{name}.json")
+    git("checkout", "-q", "main")
+    assert main(["diff", "old.json", "new.json", "--format", "json"]) == 1
+    document = json.loads(capsys.readouterr().out)
+    assert document["different"] is True
+    assert [one["new"] for one in document["changed"]][:2] == ["layers.0", "layers.0.body.0"]
+    git("add", "old.json")
+    git("commit", "-q", "-m", "a graph")
+    assert main(["diff", "HEAD:old.json", "old.json"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["HEAD~9:model.py", "model.py"], "'HEAD~9' is no revision of this repository"),
+        (["HEAD:modle.py", "model.py"], "modle.py does not exist (at the revision HEAD)"),
+        (["HEAD:model.py:Nte", "model.py"], "has no class or function 'Nte'"),
+        (["net.onnx", "model.py"], "is an ONNX file"),
+        (["model.py", "nothing.json"], "cannot read the graph"),
+        (["model.py", "model.py", "--input", "1x3"], "--input is of use with --run alone"),
+        (["model.py", "model.py", "-o", "x.png"], "names no format of a diff"),
+        (["model.py", "model.py", "-o", "x.md", "--format", "json"], "is a file of format markdown"),
+    ],
+)
+def test_what_cannot_be_compared_is_said(repository: Path, capsys, arguments, said):
+    assert main(["diff", *arguments]) == 2
+    told = capsys.readouterr()
+    assert said in told.err
+    assert told.out == ""
+    assert "/modgraph-" not in told.err
+
+
+def test_several_models_in_a_file_are_named(repository: Path, capsys):
+    Path("two.py").write_text("from torch import nn\nclass A(nn.Module): pass\nclass B(nn.Module): pass\n")
+    assert main(["diff", "two.py", "model.py"]) == 2
+    assert "name one of them: two.py:A, two.py:B" in capsys.readouterr().err
+
+
+def test_python_gives_the_same(repository: Path, tmp_path: Path):
+    changes = modgraph.diff("HEAD~1:model.py:Net", "model.py:Net")
+    assert changes
+    assert isinstance(changes, modgraph.Changes)
+    assert modgraph.diff(changes.graphs[0], changes.graphs[1]) == changes
+    changes.save(tmp_path / "changes.json")
+    assert (tmp_path / "changes.json").read_text(encoding="utf-8") == changes.to_json()
+    with pytest.raises(modgraph.InputError, match="not of a object"):
+        modgraph.diff(object(), "model.py")
+
+
+@pytest.mark.needs_torch
+def test_runs_are_compared_where_that_is_asked_for(repository: Path, capsys):
+    Path("executed").unlink(missing_ok=True)
+    commit("parts.py", PARTS.replace("x + self", "x * self").replace("nn.ReLU()", "nn.GELU()"))
+    arguments = ["HEAD~1:model.py:Net", "HEAD:model.py:Net", "--run", "--input", "ids=1x5:int64"]
+    assert main(["diff", *arguments]) == 1
+    text = capsys.readouterr().out
+    assert "layers.0 – 2  operations add → mul, in 3 places" in text
+    assert text.count("predicted and traced") == 2

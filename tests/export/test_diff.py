@@ -1,0 +1,208 @@
+"""What a change did, in every format."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+import modgraph
+from modgraph.changes import Changes, compare
+from modgraph.errors import ExportError
+from modgraph.export import diff_markdown, images
+from modgraph.export.diff import render
+from modgraph.export.diff_markdown import MOST_CHARACTERS
+from modgraph.export.diff_picture import both
+from modgraph.export.diff_words import delta_text, lines
+from modgraph.export.dot import write_dot
+from modgraph.export.parts import Card, Frame
+from modgraph.export.picture import picture_of
+from modgraph.graph.model import ModuleNode
+
+OLD = """\
+import os
+from torch import nn
+
+class Block(nn.Module):
+    def __init__(self, width, hidden):
+        super().__init__()
+        self.fc1 = nn.Linear(width, hidden)
+        self.act = nn.ReLU()
+        self.fc2 = nn.Linear(hidden, width)
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.emb = nn.Embedding(10, 8)
+        self.layers = nn.ModuleList([Block(8, 16) for _ in range(12)])
+        self.stage = nn.Sequential(nn.Conv2d(3, 64, 3), nn.BatchNorm2d(64), nn.Conv2d(64, 64, 3, stride=2))
+        self.body = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 8))
+        self.pool = nn.AvgPool2d(2)
+        self.norm = nn.BatchNorm1d(8)
+        self.fc = nn.Linear(8, 10)
+        self.open = nn.Linear(int(os.environ["WIDTH"]), 2)
+"""
+EDITS = (
+    ("Block(8, 16)", "Block(8, 64)"),
+    ("self.emb ", "self.embedding "),
+    ("64", "128"),
+    ("nn.Linear(8, 8), nn.ReLU()", "nn.Linear(8, 8), nn.Dropout(0.1), nn.GELU(), nn.LayerNorm(8)"),
+    ("        self.pool = nn.AvgPool2d(2)\n", ""),
+    ("nn.BatchNorm1d(8)", "nn.LayerNorm(8)"),
+    ("self.fc = nn.Linear(8, 10)", "self.head = nn.ModuleDict({'drop': nn.Dropout(), 'fc': nn.Linear(8, 10)})"),
+    ('nn.Linear(int(os.environ["WIDTH"]), 2)', "nn.Linear(9, 2)"),
+)
+
+
+@pytest.fixture(scope="module")
+def changes(tmp_path_factory) -> Changes:
+    """A change of every kind."""
+    new = OLD
+    for before, after in EDITS:
+        assert before in new
+        new = new.replace(before, after)
+    graphs = []
+    for text in (OLD, new):
+        file = tmp_path_factory.mktemp("diff") / "model.py"
+        file.write_text(text, encoding="utf-8")
+        graphs.append(modgraph.predict(f"{file}:Net"))
+    return compare(*graphs)
+
+
+@pytest.mark.parametrize("format", ["text", "markdown", "json"])
+def test_golden(changes, golden, format, monkeypatch):
+    monkeypatch.setattr(diff_markdown, "_diagram", lambda _: "")  # pictures have goldens of their own
+    golden(f"diff.{'md' if format == 'markdown' else format}", render(changes, format))
+
+
+def test_words(changes):
+    said = {(line.sign, line.place): (line.words, delta_text(line.delta)) for line in lines(changes)}
+    assert said["changed", "layers.0 – 11"] == ("hidden 16 → 128, in 12 places; 24 inside follow", "+22.8 K")
+    assert said["changed", "stage"] == ("widened 64 → 128, in 3 layers", "+113 K")
+    assert said["renamed", "emb → embedding"] == ("Embedding", "")
+    assert said["moved", "fc"] == ("moved from the model to head", "")
+    assert said["removed", "pool"] == ("AvgPool2d", "")
+    assert said["changed", "norm"] == ("BatchNorm1d → LayerNorm", "")
+
+
+def states(picture) -> dict[str, list[str]]:
+    """The states of a diff by the path that is written beside them."""
+    found: dict[str, list[str]] = {}
+    pending = list(picture.items)
+    while pending:
+        item = pending.pop()
+        marks = []
+        if isinstance(item, Frame):
+            pending.extend(item.items)
+            marks = [(item.title, item.marks)]
+        elif isinstance(item, Card):
+            marks = [(row.path, (*row.marks, *item.marks)) for row in item.rows]
+        for path, said in marks:
+            for mark in said:
+                found.setdefault(path, []).append(f"{mark.state} {mark.note}".strip())
+    return found
+
+
+def test_the_picture_has_the_states_of_a_diff(changes):
+    graph, options = both(changes)
+    picture = picture_of(graph, options)
+    said = states(picture)
+    assert said["embedding"] == ["changed renamed from emb"]
+    assert said["pool"] == ["removed"]
+    assert said["norm"] == ["changed BatchNorm1d → LayerNorm"]
+    assert said["layers.0 – 11"] == ["changed hidden 16 → 128"]
+    assert said["1 (old)"] == ["removed"]
+    assert said["2"] == ["added"]
+    dot = write_dot(picture)
+    assert "#006B4F" in dot
+    assert re.search(r'style="?filled,dashed', dot)
+    assert "what changed in" in dot
+
+
+def test_a_fold_hides_no_change(changes):
+    """Of alike blocks, one that changed stands by itself."""
+    old, _ = changes.graphs
+    narrow = [
+        replace(node, arguments={**node.arguments, "hidden": 99}) if node.path == "layers.5" else node
+        for node in old.modules
+    ]
+    graph, options = both(compare(old, replace(old, modules=tuple(narrow))))
+    said = states(picture_of(graph, options))
+    assert [path for path in said if path.startswith("layers")] == ["layers.5"]
+
+
+@pytest.mark.needs_dot
+def test_svg_and_page(changes, tmp_path: Path):
+    changes.save(tmp_path / "changes.svg")
+    svg = (tmp_path / "changes.svg").read_text(encoding="utf-8")
+    assert "renamed from emb" in svg
+    page = render(changes, "html")
+
+    tags, addresses = [], []
+
+    class Reader(HTMLParser):
+        def handle_starttag(self, tag, attributes):
+            tags.append(tag)
+            addresses.extend(value for name, value in attributes if name in ("src", "href", "xlink:href") and value)
+
+    Reader().feed(page)
+    assert tags.count("svg") == 1
+    assert "script" not in tags
+    assert not [address for address in addresses if not address.startswith("#")]
+    assert "<code>emb → embedding</code>" in page
+
+
+def test_a_page_without_graphviz_has_the_tables(changes, monkeypatch):
+    def missing(*_: object, **__: object) -> bytes:
+        raise ExportError("no Graphviz found")
+
+    monkeypatch.setattr(images, "render", missing)
+    page = render(changes, "html")
+    assert "No picture: no Graphviz found" in page
+    assert "<code>layers.0 – 11</code>" in page
+
+
+def test_names_from_the_model_are_only_text(graphs_with_hostile_names):
+    changes = compare(*graphs_with_hostile_names)
+    page, comment = render(changes, "html"), render(changes, "markdown")
+    assert "<img" not in page
+    assert "<img" not in re.sub(r"`[^`\n]*`", "", comment)
+    assert comment.count("\n<!-- modgraph") == 0
+    assert all(line.count("|") - line.count("\\|") == 5 for line in comment.splitlines() if line.startswith("| "))
+    assert "\x1b" not in render(changes, "text")
+
+
+@pytest.fixture
+def graphs_with_hostile_names():
+    names = ['<img src=x onerror="1">', "a|b", "`c`", "--> d", "\x1b[31mred", "@someone"]
+    root = ModuleNode(path="", class_name="m.Net", predicted=True)
+    inner = tuple(ModuleNode(path=name, class_name="m.<b>Class", predicted=True) for name in names)
+    model = modgraph.graph.model.ModelInfo(name="<i>Net", class_name="m.Net", target="x --> y.py:Net")
+    return (
+        modgraph.Graph(model=model, modules=(root,)),
+        modgraph.Graph(model=model, modules=(root, *inner)),
+    )
+
+
+def test_a_comment_stays_within_what_github_takes():
+    root = ModuleNode(path="", class_name="m.Net", predicted=True)
+    model = modgraph.graph.model.ModelInfo(name="Net", class_name="m.Net", target="m.py:Net")
+    many = tuple(
+        ModuleNode(path=f"layer_{place}_{'x' * 300}", class_name=f"m.Class{place}", predicted=True)
+        for place in range(3000)
+    )
+    changes = compare(modgraph.Graph(model=model, modules=(root,)), modgraph.Graph(model=model, modules=(root, *many)))
+    text = render(changes, "markdown")
+    assert len(text) <= MOST_CHARACTERS
+    assert "more | |" in text
+    assert text.count("<details>") == text.count("</details>")
+
+
+def test_an_unknown_format_is_said(changes, tmp_path: Path):
+    with pytest.raises(ExportError, match="unknown format 'markdwon'"):
+        render(changes, "markdwon")
+    with pytest.raises(ExportError, match="names no format of a diff"):
+        changes.save(tmp_path / "changes.png")

@@ -1,0 +1,485 @@
+"""The interactive page in headless Chromium: what a reader sees, clicks and types. One browser for all of these tests."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from modgraph.errors import ExportError
+from modgraph.export import html, images
+from modgraph.export.picture import PictureOptions
+from modgraph.findings import Finding
+from modgraph.graph.model import Graph
+from tests.export.page_geometry import FAULTS, STATES, translator
+
+playwright_sync = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+pytestmark = [pytest.mark.needs_browser, pytest.mark.xdist_group("browser")]
+
+
+USUAL = {"viewport": {"width": 1200, "height": 900}, "reduced_motion": "reduce"}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright_sync.sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--headless=new", "--no-sandbox", "--disable-gpu"]
+        )
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="module")
+def complaints() -> list[str]:
+    """Messages on the console, errors, and addresses that were asked for beside the page."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def new_page(browser, complaints: list[str]) -> Callable[..., Any]:
+    def make(**context: Any) -> Any:
+        page = browser.new_context(**{**USUAL, **context}).new_page()
+        page.set_default_timeout(5000)
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("request", lambda asked: asked.resource_type == "document" or complaints.append(asked.url))
+        return page
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def usual_page(new_page) -> Any:
+    """A page as most readers have it, for one test after the other."""
+    return new_page()
+
+
+@pytest.fixture
+def visit(
+    new_page, usual_page, complaints: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Any]:
+    """Opens the page of a graph; in the end there was no message, no error, and nothing was asked for elsewhere."""
+
+    def missing(*_: object) -> bytes:
+        raise ExportError("no Graphviz found")
+
+    monkeypatch.setattr(images, "render", missing)
+    complaints.clear()
+    visits: list[str] = []
+
+    def open_page(graph: Graph, at: str = "", options: PictureOptions | None = None, **context: Any) -> Any:
+        file = tmp_path / f"page{len(visits)}.html"
+        visits.append(at)
+        file.write_text(html.render(graph, options), encoding="utf-8")
+        page = new_page(**context) if context else usual_page
+        page.goto(file.as_uri() + at)
+        return page
+
+    yield open_page
+    assert complaints == []
+
+
+def nested(sketch) -> Graph:
+    """stem, then two unlike blocks with an inner container each, then a head; one layer of a block is never called."""
+    net = sketch("Nested")
+    net.modules("stem Linear *", "body Sequential")
+    for block in range(2):
+        net.module(f"body.{block}", "model.Block")
+        net.module(f"body.{block}.inner", "model.Inner")
+        net.module(f"body.{block}.inner.fc", "Linear", (4 + block, 4))
+        net.module(f"body.{block}.inner.act", "ReLU")
+        net.module(f"body.{block}.unused", "Linear", (3, 3))
+    net.modules("head Linear *")
+    x = net.call("stem", "input:x")
+    net.enter("body")
+    for block in range(2):
+        net.enter(f"body.{block}")
+        net.enter(f"body.{block}.inner")
+        y = net.chain(f"body.{block}.inner.fc body.{block}.inner.act", x)
+        net.leave()
+        x = net.op("torch.add", y, x)
+        net.leave()
+    net.leave()
+    net.output(net.call("head", x, shape=(1, 2)))
+    net.builder.findings.append(
+        Finding(code="MG204", name="unused", severity="warning", message="never used", file="model.py", line=3, column=1,
+                module="body.1.unused")
+    )  # fmt: skip
+    return net.graph()
+
+
+def spot(page, path: str):
+    return page.locator(f'.spot[data-path="{path}"]')
+
+
+def shown(page) -> list[str]:
+    """Paths of all modules that are drawn."""
+    return page.eval_on_selector_all(".spot[data-path]", "nodes => nodes.map((node) => node.dataset.path)")
+
+
+def selected(page) -> str | None:
+    return page.evaluate(
+        '() => { const n = document.querySelector(".spot.selected"); return n && (n.dataset.path || n.textContent); }'
+    )
+
+
+def press(page, *keys: str) -> None:
+    for key in keys:
+        page.keyboard.press(key)
+
+
+# --- what is drawn ---------------------------------------------------------------------------------------------------
+
+
+def test_the_outermost_two_levels_are_open(visit, sketch):
+    page = visit(nested(sketch))
+    assert page.title() == "Nested"
+    assert page.locator("h1").inner_text() == "Nested"
+    assert shown(page) == ["stem", "body", "body.0", "body.1", "head"]
+    assert page.locator(".line").count() > 4
+
+
+def test_depth_opens_more(visit, sketch):
+    assert "body.0.inner.fc" in shown(visit(nested(sketch), options=PictureOptions(depth=3)))
+    assert shown(visit(nested(sketch), options=PictureOptions(depth=0))) == ["stem", "body", "head"]
+
+
+def test_a_click_opens_and_a_click_on_the_title_closes(visit, sketch):
+    page = visit(nested(sketch))
+    spot(page, "body.0").click()
+    assert {"body.0.inner", "body.0.unused"} <= set(shown(page))
+    assert spot(page, "body.0").get_attribute("aria-expanded") == "true"
+    spot(page, "body.0").click()
+    assert shown(page) == ["stem", "body", "body.0", "body.1", "head"]
+    assert spot(page, "body.0").get_attribute("aria-expanded") == "false"
+
+
+def test_opening_one_container_draws_the_others_not_again(visit, sketch):
+    page = visit(nested(sketch))
+    page.evaluate("() => { window.kept = document.querySelector('[data-path=\"body.1\"]'); }")
+    spot(page, "body.0").click()
+    assert page.evaluate("() => window.kept === document.querySelector('[data-path=\"body.1\"]')")
+
+
+@pytest.mark.parametrize("name", ["nested", "translator", "residual", "states", "foretold", "masked", "towers"])
+def test_nothing_lies_over_what_it_does_not_belong_to_in_any_state(name: str, visit, sketch, nets):
+    sketches = {"nested": nested, "translator": translator}
+    graph = sketches[name](sketch) if name in sketches else nets[name]().graph()
+    page = visit(graph)
+    page.evaluate(FAULTS)
+    assert page.evaluate(STATES) == {}
+
+
+def test_a_line_beside_an_open_container_runs_upright_along_it(visit, sketch):
+    page = visit(translator(sketch))
+    swerves = page.evaluate(
+        """() => {
+          const title = document.querySelector('[data-path="encoder"]');
+          const { top, bottom } = title.parentNode.querySelector(":scope > .frame").getBoundingClientRect();
+          return [...title.parentNode.parentNode.closest(".container").querySelectorAll(":scope > .lines > .line")].map((line) => {
+            const [matrix, length] = [line.getScreenCTM(), line.getTotalLength()];
+            const points = [...Array(Math.floor(length / 2)).keys()].map((i) => line.getPointAtLength(2 * i).matrixTransform(matrix));
+            const across = points.filter(({ y }) => y > top + 1 && y < bottom - 1).map(({ x }) => x);
+            return across.length ? Math.round(Math.max(...across) - Math.min(...across)) : null;
+          }).filter((width) => width !== null);
+        }"""
+    )
+    assert swerves == [0, 0, 0, 0]
+
+
+def test_the_main_path_is_one_straight_line(visit, sketch):
+    page = visit(nested(sketch), options=PictureOptions(depth=9))
+    middles = page.eval_on_selector_all(
+        ".item.pill, .item.card, .item.join",
+        "nodes => nodes.map((n) => n.getBoundingClientRect()).map((b) => Math.round((b.left + b.right) / 2))",
+    )
+    axis = max(set(middles), key=middles.count)
+    assert sum(abs(middle - axis) <= 1 for middle in middles) >= 8
+
+
+def test_blocks_that_are_alike_are_drawn_once_and_each_can_be_looked_at(visit, nets):
+    page = visit(nets["residual"]().graph(), "#blocks.2.fc1")
+    assert shown(page).count("blocks.0.fc1") == 1
+    assert "blocks.2.fc1" not in shown(page)
+    assert page.locator(".badge").count() >= 1
+    assert page.locator("#panel .path").first.inner_text() == "blocks.2.fc1"
+    page.goto(page.url.partition("#")[0] + "#blocks.1")
+    assert "2 of 3 alike" in page.locator("#panel").inner_text()
+    page.locator("#panel .after").click()
+    assert page.locator("#panel .path").first.inner_text() == "blocks.2"
+    assert page.url.endswith("#blocks.2")
+
+
+def test_a_focus_opens_the_page_at_that_module_unless_the_address_names_another(visit, sketch):
+    options = PictureOptions(focus="body.1.inner.fc")
+    page = visit(nested(sketch), options=options)
+    assert page.locator("#panel .path").first.inner_text() == "body.1.inner.fc"
+    assert "body.1.inner.fc" in shown(page)
+    assert "stem" in shown(page)
+    assert page.locator("#said").inner_text() == "Opened at body.1.inner.fc"
+    page = visit(nested(sketch), "#stem", options=options)
+    assert page.locator("#panel .path").first.inner_text() == "stem"
+
+
+def test_every_state_has_its_row_and_frame(visit, nets):
+    page = visit(nets["states"]().graph(), options=PictureOptions(depth=9))
+    words = page.locator("#drawing").text_content()
+    for state in ("▲ unregistered", "● runtime only", "◌ static only", "✕ never called", "? unknown", "↺ same as"):
+        assert state in words
+    for frame in ("unregistered", "runtime-only", "static-only", "never-called"):
+        assert page.locator(f".frame-{frame}").count() >= 1
+    assert page.locator(".frame-unregistered").count() == 2
+
+
+def test_a_graph_without_a_run_is_drawn_as_its_tree(visit, nets):
+    page = visit(nets["foretold"]().graph(), options=PictureOptions(depth=9))
+    assert {"stem.0", "blocks.2.fc", "heads.a"} <= set(shown(page)) | {"blocks.2.fc"}
+    assert page.locator(".line").count() == 0
+
+
+# --- search, address, filters ----------------------------------------------------------------------------------------
+
+
+def test_search_opens_the_way_to_a_hit_and_centres_it(visit, sketch):
+    page = visit(nested(sketch))
+    press(page, "/")
+    page.keyboard.type("inner.act")
+    assert page.locator("#hits [role=option]").count() == 2
+    assert page.locator("#query").get_attribute("aria-expanded") == "true"
+    press(page, "ArrowDown", "Enter")
+    assert selected(page) == "body.1.inner.act"
+    assert page.locator("#hits").is_hidden()
+    box, stage = spot(page, "body.1.inner.act").bounding_box(), page.locator("#stage").bounding_box()
+    assert abs(box["x"] + box["width"] / 2 - stage["x"] - stage["width"] / 2) < 60
+    assert abs(box["y"] + box["height"] / 2 - stage["y"] - stage["height"] / 2) < 60
+    assert "ReLU" in page.locator("#panel h2").inner_text()
+
+
+def test_search_finds_classes_and_says_where_there_is_nothing(visit, sketch):
+    page = visit(nested(sketch))
+    page.locator("#query").fill("block")
+    assert page.locator("#hits .path").all_inner_texts() == ["body.0", "body.1"]
+    page.locator("#query").fill("nowhere")
+    assert page.locator("#hits").inner_text() == "no module of that name"
+    press(page, "Escape")
+    assert page.locator("#query").input_value() == ""
+
+
+def test_the_address_names_the_module(visit, sketch):
+    page = visit(nested(sketch), "#body.0.inner.fc")
+    assert selected(page) == "body.0.inner.fc"
+    page.evaluate("location.hash = 'body.1.inner.act'")
+    page.wait_for_function("document.querySelector('.spot.selected').dataset.path === 'body.1.inner.act'")
+    spot(page, "head").click()
+    assert page.url.endswith("#head")
+    page.evaluate("location.hash = 'no.such'")
+    page.wait_for_function("document.getElementById('said').textContent.includes('no.such')")
+
+
+def test_a_filter_shows_where_a_state_holds(visit, sketch):
+    page = visit(nested(sketch))
+    button = page.locator('[data-filter="never called"]')
+    assert button.inner_text() == "✕ never called 2"
+    button.click()
+    assert button.get_attribute("aria-pressed") == "true"
+    assert page.locator(".spot.holds").count() == 3
+    assert page.locator("#panel .list a").all_inner_texts() == ["body.0.unused", "body.1.unused"]
+    page.locator("#panel .list a").last.click()
+    assert selected(page) == "body.1.unused"
+    assert page.locator(".spot.hit").count() == 1
+    press(page, "Escape")
+    assert page.locator(".filtered").count() == 0
+    page.locator('[data-filter="finding"]').click()
+    assert page.locator("#panel .list a").all_inner_texts() == ["body.1.unused"]
+
+
+def test_closed_containers_say_what_they_hide(visit, sketch):
+    page = visit(nested(sketch))
+    assert "✕ 1" in spot(page, "body.1").text_content()
+    assert "inside" in spot(page, "body.1").get_attribute("aria-label")
+
+
+# --- the keyboard ----------------------------------------------------------------------------------------------------
+
+
+def test_arrows_walk_along_the_data_and_enter_opens_and_closes(visit, sketch):
+    page = visit(nested(sketch), "#stem")
+    spot(page, "stem").focus()
+    press(page, "ArrowDown")
+    assert selected(page) == "body.0"
+    press(page, "Enter")
+    assert "body.0.inner" in shown(page)
+    press(page, "ArrowDown")
+    assert selected(page) == "body.0.inner"
+    press(page, "Enter", "ArrowDown")
+    assert selected(page) == "body.0.inner.fc"
+    press(page, "ArrowDown", "ArrowDown")
+    assert selected(page).startswith("+")
+    press(page, "ArrowDown")
+    assert selected(page) == "body.1"
+    press(page, "ArrowUp", "ArrowUp")
+    assert selected(page) == "body.0.inner.act"
+    press(page, "Escape")
+    assert selected(page) == "body.0.inner"
+    press(page, "Enter")
+    assert "body.0.inner.fc" not in shown(page)
+
+
+def test_the_way_in_by_tab_and_the_focus_is_seen(visit, sketch):
+    page = visit(nested(sketch))
+    assert page.locator('.spot[tabindex="0"]').count() == 1
+    for _ in range(20):
+        press(page, "Tab")
+        if page.evaluate("document.activeElement.closest('#drawing') !== null"):
+            break
+    press(page, "ArrowDown")
+    focused = page.locator(".spot:focus")
+    assert focused.get_attribute("data-path") == "stem"
+    assert focused.get_attribute("aria-selected") == "true"
+    stroke = focused.locator(".outline").evaluate("node => getComputedStyle(node).stroke")
+    assert stroke == page.evaluate(
+        "() => { const p = document.createElement('p'); p.style.color = 'var(--focus)'; document.body.append(p); const c = getComputedStyle(p).color; p.remove(); return c; }"
+    )
+
+
+def test_f_fits_and_plus_and_minus_zoom(visit, sketch):
+    page = visit(nested(sketch), "#stem")
+    spot(page, "stem").focus()
+    read = "document.getElementById('world').getAttribute('transform')"
+    fitted = (press(page, "f"), page.evaluate(read))[1]
+    press(page, "+")
+    assert page.evaluate(read) != fitted
+    press(page, "f")
+    assert page.evaluate(read) == fitted
+
+
+def test_wheel_zooms_and_dragging_moves(visit, sketch):
+    page = visit(nested(sketch))
+    before = spot(page, "stem").bounding_box()
+    page.mouse.move(before["x"], before["y"])
+    page.mouse.wheel(0, -200)
+    page.wait_for_timeout(30)
+    zoomed = spot(page, "stem").bounding_box()
+    assert zoomed["width"] > before["width"] * 1.1
+    page.mouse.move(60, 500)
+    page.mouse.down()
+    page.mouse.move(160, 540, steps=4)
+    page.mouse.up()
+    moved = spot(page, "stem").bounding_box()
+    assert (round(moved["x"] - zoomed["x"]), round(moved["y"] - zoomed["y"])) == (100, 40)
+    spot(page, "body.1").click()
+    assert "body.1.inner" in shown(page)
+
+
+def test_screen_readers_get_a_tree_with_names(visit, sketch):
+    page = visit(nested(sketch), "#body.0.inner.fc")
+    tree = page.get_by_role("tree", name="Modules of Nested")
+    assert tree.count() == 1
+    item = tree.get_by_role("treeitem", name="Linear, 4 → 4, fc, 16 parameters")
+    assert item.get_attribute("aria-level") == "5"
+    unnamed = page.eval_on_selector_all(
+        "button, input, [role=treeitem]",
+        "nodes => nodes.filter((n) => !(n.getAttribute('aria-label') || n.textContent.trim())).length",
+    )
+    assert unnamed == 0
+    assert page.locator('#said[role="status"]').count() == 1
+
+
+# --- the reader's wishes ---------------------------------------------------------------------------------------------
+
+
+def test_the_dark_scheme_is_followed(visit, sketch):
+    def colours(scheme: str) -> list[str]:
+        page = visit(nested(sketch), color_scheme=scheme)
+        return page.evaluate(
+            """() => [document.body, document.querySelector("h1")].map((node, i) =>
+              getComputedStyle(node)[i ? "color" : "backgroundColor"])
+              .concat(getComputedStyle(document.querySelector(".row-fill.kind-weights")).fill)"""
+        )
+
+    light, dark = colours("light"), colours("dark")
+    assert light[0] == "rgb(255, 255, 255)"
+    assert light[2] == "rgb(220, 235, 247)"
+    assert sum(int(part) for part in dark[0][4:-1].split(",")) < 120
+    assert all(one != other for one, other in zip(light, dark, strict=True))
+
+
+def test_motion_is_for_those_who_want_it(visit, sketch):
+    read = "document.getElementById('world').getAttribute('transform')"
+    calm = visit(nested(sketch))
+    calm.evaluate("document.getElementById('zoom-in').click()")
+    before = calm.evaluate(f"(() => {{ document.getElementById('fit').click(); return {read}; }})()")
+    calm.wait_for_timeout(60)
+    assert calm.evaluate(read) == before
+
+
+def test_without_scripting_the_summary_is_there(visit, sketch):
+    page = visit(nested(sketch), java_script_enabled=False)
+    assert page.locator("#static pre").inner_text().startswith("Nested")
+    assert page.locator("#top").is_hidden()
+
+
+# --- names and sizes -------------------------------------------------------------------------------------------------
+
+
+def test_hostile_names_are_text(visit, sketch, hostile_names):
+    net = sketch(hostile_names["tags"])
+    x = "input:x"
+    for name in hostile_names.values():
+        net.module(name, f"model.{name}", arguments={name: name})
+        net.module(f"{name}.{name}", "Linear", (len(name), 4))
+        net.problem(name, name)
+        net.enter(name)
+        x = net.call(f"{name}.{name}", x)
+        net.leave()
+    net.output(x)
+    page = visit(net.graph())
+    assert page.locator("img").count() == 0
+    assert page.locator("h1").inner_text() == hostile_names["tags"]
+    for kind, name in hostile_names.items():
+        path = f"{name}.{name}"
+        if kind != "surrogate":  # half of a pair cannot be typed into an address
+            page.evaluate("path => { location.hash = encodeURIComponent(path); }", path)
+            page.wait_for_function("path => document.querySelector('.spot.selected')?.dataset.path === path", arg=path)
+    widest = page.eval_on_selector_all(".item", "nodes => Math.max(...nodes.map((n) => n.getBBox().width))")
+    assert widest < 900
+
+
+def test_a_long_container_is_shown_in_parts(visit, sketch):
+    net = sketch("Flat")
+    net.module("layers", "Sequential")
+    net.enter("layers")
+    x = "input:x"
+    for number in range(300):
+        net.module(f"layers.{number}", "Linear", (4 + number, 4))
+        net.module(f"layers.{number}.part", "ReLU")
+        net.enter(f"layers.{number}")
+        x = net.call(f"layers.{number}.part", x)
+        net.leave()
+    net.leave()
+    net.output(x)
+    page = visit(net.graph())
+    if "layers.0" not in shown(page):
+        spot(page, "layers").click()
+    assert len(shown(page)) < 70
+    page.locator("[data-more=after]").dispatch_event("click")
+    assert "layers.100" in shown(page)
+    assert "layers.0" not in shown(page)
+    page.evaluate("location.hash = 'layers.299.part'")
+    page.wait_for_function("document.querySelector('.spot.selected')?.dataset.path === 'layers.299.part'")
+    assert page.locator("[data-more=before]").count() == 1
+    assert page.locator("[data-more=after]").count() == 0
+
+
+def test_a_source_of_many_users_gets_tags(visit, nets):
+    page = visit(nets["masked"]().graph(), options=PictureOptions(depth=9))
+    tags = page.locator(".tag")
+    assert tags.count() >= 4
+    assert set(tags.all_text_contents()) <= {"fullfrom full", "fullfrom torch.full"} | set(tags.all_text_contents())
+    tags.first.click()
+    assert page.locator("#panel h2").inner_text() == "full"
