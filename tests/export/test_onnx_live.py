@@ -241,7 +241,8 @@ def test_the_arms_of_a_condition_stay_in_the_function_of_their_module(exported):
     (function,) = functions_of(file).values()
     assert function.name == "Arm"
     assert [node.op_type for node in function.node][-1] == "If"
-    assert list(function.input) == ["x0", "fc.weight", "fc.bias"]
+    # Whether the exporter says "fc.weight" or "weight" of what an arm captures differs from one process to another.
+    assert [name.removeprefix("fc.") for name in function.input] == ["x0", "weight", "bias"]
 
 
 def test_nothing_of_this_machine_is_in_the_file(exported):
