@@ -131,38 +131,22 @@ class _ItemWriter:
 
     def _hollow(self, occurrence: Occurrence, around: Block, parent: int) -> int:
         """A container without calls and all that is registered in it."""
-        first = self._uncalled(occurrence, around, parent)
-        pending = [(occurrence, first)]
+        outermost = Block(occurrence=occurrence, parent=around, members=[occurrence])
+        first = self._container(outermost, parent)
+        pending = [(outermost, first)]
         while pending:
-            holder, number = pending.pop()
-            block = Block(occurrence=holder, parent=around, members=[holder])
+            block, number = pending.pop()
             inner = []
-            for node in self.run.index.children[holder.path]:
-                child = Occurrence(path=node.path, parent=holder)
+            for node in self.run.index.children[block.occurrence.path]:
+                child = Occurrence(path=node.path, parent=block.occurrence)
                 if self._is_hollow(child):
-                    inner.append((child, self._uncalled(child, block, number)))
+                    within = Block(occurrence=child, parent=block, members=[child])
+                    inner.append((within, self._container(within, number)))
                 elif node.class_name != "NoneType":
                     unit = Unit(occurrence=child, block=block, members=[child])
                     self._node(Spot([unit], block), number)
             pending.extend(reversed(inner))
         return first
-
-    def _uncalled(self, occurrence: Occurrence, around: Block, parent: int) -> int:
-        unit = Unit(occurrence=occurrence, block=around, members=[occurrence], collapsed=True)
-        frame = self.composer.frame(Block(occurrence=occurrence, parent=around, members=[occurrence]), ())
-        item: dict[str, Any] = {
-            "type": "container",
-            "of": occurrence.path,
-            "frame": [frame.title, frame.detail],
-            "row": _row(row_of(self.run, unit, around.occurrence.path)),
-        }
-        if frame.marks:
-            item["marks"] = _marks(frame.marks)
-        if frame.state:
-            item["state"] = frame.state
-        number = self._add(parent, item)
-        self._place([occurrence], number, 0)
-        return number
 
     def _node(self, spot: Spot, parent: int) -> int:
         shown = self.composer.node(spot)
