@@ -85,15 +85,10 @@ def measured(benchmark: Benchmark) -> str:
 
 def versions(folder: Path | None) -> str:
     """Name and version of each tool that is installed, and of the peers in a folder."""
-    found = {}
-    for name in TOOLS:
-        try:
-            found[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    for distribution in importlib.metadata.distributions(path=[str(folder)]) if folder else ():
-        if distribution.name.lower() in PEERS:
-            found[distribution.name] = distribution.version
+    installed = {each.name.lower(): each.version for each in importlib.metadata.distributions()}
+    beside = {each.name.lower(): each.version for each in importlib.metadata.distributions(path=[str(folder)])}
+    found = {name: installed[name] for name in TOOLS if name in installed}
+    found |= {name: beside[name] for name in PEERS if folder and name in beside}
     return ", ".join(f"{name} {version}" for name, version in found.items())
 
 
