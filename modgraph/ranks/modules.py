@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
 from modgraph.graph.distributed import RankDifference
 from modgraph.graph.model import BufferInfo, Graph, ModuleNode, ParameterInfo
+from modgraph.graph.paths import parameter_path
 from modgraph.ranks.alignment import Alignment, Rows, merged_sharding, shape_text
 from modgraph.ranks.words import on_ranks, spoken
 
@@ -21,7 +22,38 @@ def merged_modules(graphs: Sequence[Graph], aligned: Alignment) -> tuple[list[Mo
         rows.lay(process, graph.modules, _path, lambda *_: None)
     merging = _Merging(graphs, aligned)
     nodes = [merging.node(rows.slots[slot]) for slot in rows.order]
-    return nodes, merging.differences
+    return _settled(nodes), merging.differences
+
+
+def _settled(nodes: Sequence[ModuleNode]) -> list[ModuleNode]:
+    """Modules and tensors that are the same as something that is there, and is no alias itself; else by themselves."""
+    modules = {node.path: node.alias_of for node in nodes}
+    tensors: dict[str, str | None] = {}
+    for node in nodes:
+        held: tuple[ParameterInfo | BufferInfo, ...] = (*node.parameters, *node.buffers)
+        for tensor in held:
+            path = parameter_path(node.path, tensor.name)
+            tensors[path] = None if tensors.get(path, tensor.alias_of) is None else tensor.alias_of
+    return [
+        replace(
+            node,
+            alias_of=_first(node.alias_of, modules),
+            parameters=tuple(replace(one, alias_of=_first(one.alias_of, tensors)) for one in node.parameters),
+            buffers=tuple(replace(one, alias_of=_first(one.alias_of, tensors)) for one in node.buffers),
+        )
+        for node in nodes
+    ]
+
+
+def _first(alias: str | None, aliases: Mapping[str, str | None]) -> str | None:
+    """What stands for itself at the end of a row of aliases; None where there is nothing."""
+    followed: set[str] = set()
+    while alias is not None and alias in aliases and alias not in followed:
+        if aliases[alias] is None:
+            return alias
+        followed.add(alias)
+        alias = aliases[alias]
+    return None
 
 
 def _path(node: ModuleNode) -> Hashable:
@@ -67,6 +99,11 @@ class _Merging:
         classes = self._by_rank({one: node.class_name or "of an unknown class" for one, node in there.items()})
         if len(set(classes.values())) > 1:
             self._say(path, f"is {spoken(classes)}")
+        same = self._by_rank(
+            {one: f"the same as {node.alias_of}" if node.alias_of else "one by itself" for one, node in there.items()}
+        )
+        if len(set(same.values())) > 1:
+            self._say(path, f"is {spoken(same)}")
         counts = {
             rank: _times(sum(rank in (graph.calls[call].ranks or graph.model.ranks) for call in node.calls))
             for one, node in there.items()
