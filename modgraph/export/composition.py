@@ -27,6 +27,7 @@ from modgraph.export.rows import (
 )
 from modgraph.export.runs import runs_of
 from modgraph.export.states import frame_state, marks_of
+from modgraph.export.turns import turns_frame
 from modgraph.export.widths import roomy
 from modgraph.export.wiring import NEAR, NodeFacts, Wire, Wiring
 from modgraph.graph.dataflow import operation_word
@@ -390,18 +391,6 @@ class Composer:
         links = self.run.outgoing[leaf] or self.run.incoming[leaf]
         return self.tensor_text(links[0].tensor) if links else ""
 
-    def _loop(self, block: Block, items: tuple[Item, ...]) -> Frame:
-        return Frame(
-            id=self.ids.make(f"loop:{block.occurrence.path}"),
-            title="loop",
-            detail=f"{len(block.members)} turns",
-            items=items,
-            level=0,
-            copies=len(block.members),
-            loop=True,
-            tooltip="a loop in forward: each turn is fed by the one before",
-        )
-
     def _count(self, block: Block, node: ModuleNode) -> str:
         """What stands beside the class in a frame's title."""
         costs = self.how.costs
@@ -409,7 +398,9 @@ class Composer:
 
     def frame(self, block: Block, items: tuple[Item, ...]) -> Frame:
         if block.occurrence.turn:
-            return self._loop(block, items)
+            counts = self.how.costs
+            costs = None if counts is None else counts.text(counts.of_all(block.members))
+            return turns_frame(self.run, block, items, self.ids.make(f"loop:{block.occurrence.path}"), costs)
         node = self.run.index.modules[block.occurrence.path]
         marks = marks_of(self.run, block.occurrence)
         title = class_title(node.class_name)

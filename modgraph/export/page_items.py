@@ -55,6 +55,8 @@ class _ItemWriter:
         self.drawn = Drawn()
         self.items = self.drawn.items
         self.item_of: dict[Spot, int] = {}
+        self.twins: dict[str, str] = {}
+        """Path of a module in a folded turn -> path of the one that is drawn."""
 
     def write(self, root: Block) -> None:
         self.composer.gather()
@@ -109,6 +111,10 @@ class _ItemWriter:
         if not frame.loop:
             self._place(block.members, number, 0)
             self._members(item, block.members)
+        else:
+            first, *others = ([step.path for step in turn.children if step.is_module] for turn in block.members)
+            for paths in others:
+                self.twins.update((own, drawn) for own, drawn in zip(paths, first, strict=True) if own != drawn)
         return number
 
     @staticmethod
@@ -220,7 +226,7 @@ class _ItemWriter:
             if path in places or above is None:
                 continue
             stand_in = copies.get(above)
-            twin = None if stand_in is None else stand_in + path[len(above) :]
+            twin = copies.get(path) if stand_in is None else stand_in + path[len(above) :]
             if twin is not None and twin in places:
                 copies[path] = twin
                 places[path] = places[twin]
@@ -230,7 +236,7 @@ class _ItemWriter:
 
     def _copies(self) -> dict[str, str]:
         """Path of a folded copy -> path of the one that is drawn."""
-        found: dict[str, str] = {}
+        found = dict(self.twins)
         for item in self.items:
             for holder in (item, *item.get("rows", ())):
                 first, *copies = holder.get("members", ("",))

@@ -27,7 +27,7 @@ def flat_net(sketch, layers: int):
     net = sketch()
     x = "input:x"
     for number in range(layers):
-        net.module(f"fc{number}", "Linear", (4 + number % 5, 4))
+        net.module(f"fc{number}", "Linear", (4 + number, 4))
         x = net.call(f"fc{number}", x)
     net.output(x)
     return net
@@ -38,7 +38,7 @@ def dense_net(sketch, layers: int):
     net = sketch()
     made = ["input:x"]
     for number in range(layers):
-        net.module(f"fc{number}", "Linear", (4 + number % 5, 4))
+        net.module(f"fc{number}", "Linear", (4 + number, 4))
         made.append(net.call(f"fc{number}", *made))
     net.output(made[-1])
     return net
@@ -147,7 +147,7 @@ def masked_flat_net(sketch, layers: int):
     net = sketch()
     mask, x = net.op("torch.full"), "input:x"
     for number in range(layers):
-        net.module(f"fc{number}", "Linear", (4 + number % 5, 4))
+        net.module(f"fc{number}", "Linear", (4 + number, 4))
         x = net.call(f"fc{number}", x, mask)
     net.output(x)
     return net
