@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import pytest
 
 from modgraph.export import render
+from modgraph.export.extent import length_of
+from modgraph.export.images import render as render_image
 from modgraph.export.parts import Card, Frame
-from modgraph.export.picture import MOST_CARDS, MOST_EDGES, PictureOptions, count_cards, picture_of
+from modgraph.export.picture import LONGEST, MOST_CARDS, MOST_EDGES, PictureOptions, count_cards, picture_of
 
 
 def loop_net(sketch, turns: int, cell_of=lambda turn: "cell"):
@@ -106,6 +109,29 @@ def test_what_is_left_out_in_the_middle_is_said(sketch):
     shown = sum(len(item.rows) for item in picture.items if isinstance(item, Card)) - 1
     assert hidden + shown == 3000
     assert f"{hidden} steps in the middle left out" in picture.notes[0]
+
+
+@pytest.mark.parametrize("direction", ["TB", "LR"])
+@pytest.mark.parametrize("layers", [60, 110, 300])
+def test_a_long_row_is_cut_before_it_is_too_long_to_read(sketch, layers, direction):
+    graph = flat_net(sketch, layers).graph()
+    picture = picture_of(graph, PictureOptions(direction=direction))
+    assert length_of(picture) <= LONGEST[direction]
+    rows = sum(len(item.rows) for item in picture.items if isinstance(item, Card))
+    assert (rows == layers) == (not picture.notes)
+    whole = picture_of(graph, PictureOptions(direction=direction, depth=9))
+    assert sum(len(item.rows) for item in whole.items if isinstance(item, Card)) == layers
+
+
+@pytest.mark.needs_dot
+@pytest.mark.parametrize("direction", ["TB", "LR"])
+@pytest.mark.parametrize("make", [flat_net, operations_net, loop_net])
+def test_the_length_of_a_picture_is_foretold(sketch, make, direction):
+    graph = make(sketch, 40).graph()
+    options = PictureOptions(direction=direction)
+    width, height = re.search(r'<svg width="(\d+)pt" height="(\d+)pt"', render_image(graph, options).decode()).groups()
+    drawn = int(height if direction == "TB" else width)
+    assert 0.7 * drawn < length_of(picture_of(graph, options)) < 1.4 * drawn
 
 
 @pytest.mark.needs_dot
