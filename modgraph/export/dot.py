@@ -177,6 +177,10 @@ def _legend(legend: Legend) -> list[str]:
     if legend.repeated:
         width += text_width("×N identical blocks", style.DETAIL_SIZE) + 16
         cells.append(f"<td>{_font('<b>×N</b> identical blocks', style.DETAIL_SIZE, style.MUTED)}</td>")
+    if legend.feedback:
+        width += text_width("→ to the next turn", style.DETAIL_SIZE) + 16
+        arrow = _font("→", style.DETAIL_SIZE, style.REPEAT, bold=True)
+        cells.append(f"<td>{arrow}{_font(' to the next turn', style.DETAIL_SIZE, style.MUTED)}</td>")
     lines = [ramp] if ramp else []
     if cells:
         spaced = '<td width="10"></td>'.join(cells)
@@ -386,6 +390,7 @@ _ARROWS: dict[str, dict[str, str]] = {
     "data": {},
     "static": {"style": "dashed", "color": style.FADED},
     "runtime": {"color": "#5B3A8C", "penwidth": "2.2"},
+    "feedback": {"color": style.REPEAT, "penwidth": "1.6", "constraint": "false"},
     "order": {"style": "invis"},
 }
 

@@ -32,12 +32,12 @@ def length_of(picture: Picture) -> float:
             continue
         entered = len(set(frames[arrow.head]) - set(frames[arrow.tail]))
         left = len(set(frames[arrow.tail]) - set(frames[arrow.head]))
-        between = GAP + (LABEL if arrow.label else 0) + entered * (MARGIN if across else TITLE) + left * MARGIN
+        between: float = GAP + (LABEL if arrow.label else 0) + entered * (MARGIN if across else TITLE) + left * MARGIN
         steps[arrow.tail].append((arrow.head, between))
     reached: dict[str, float] = {id: size[id] + len(frames[id]) * TITLE for id in nodes}
     for id in nodes:  # in the order of the run: every arrow goes forwards
-        for head, between in steps[id]:
-            reached[head] = max(reached[head], reached[id] + between + size[head])
+        for head, way in steps[id]:
+            reached[head] = max(reached[head], reached[id] + way + size[head])
     return HEADING + max(reached.values(), default=0)
 
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from modgraph.export.composition import Composer, Spot
+from modgraph.export.composition import Composer
 from modgraph.export.folding import Block, Cut, Unit, arrange
 from modgraph.export.labels import cut, cut_end
 from modgraph.export.parts import Card, Join, Mark, Pill, Row
 from modgraph.export.picture import PictureOptions
 from modgraph.export.rows import TOOLTIP_LENGTH, fold_text, row_of
+from modgraph.export.spots import Spot
 from modgraph.graph.dataflow import operation_word
 from modgraph.graph.loops import fold_loops
 from modgraph.graph.model import Graph, TensorInfo

@@ -149,6 +149,7 @@ def _tensor_row(run: Run, occurrence: Occurrence, below: str) -> Row:
     own = next((p for p in node.parameters if p.name == last), None) if node is not None else None
     buffer = any(b.name == last for b in node.buffers) if node is not None else False
     numbers = elements(own.shape) if own is not None else None
+    shape = shape_text(own.shape) if own is not None else shape
     return Row(
         kind="other" if buffer else "weights",
         title="buffer" if buffer else "Parameter",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from modgraph.export.folding import Block
+from dataclasses import replace
+
+from modgraph.export.folding import Block, Unit
 from modgraph.export.framing import short_name
 from modgraph.export.labels import class_title, cut, cut_end, member_range
-from modgraph.export.parts import Frame, Item
+from modgraph.export.parts import Frame, Item, Mark
 from modgraph.export.rows import TOOLTIP_LENGTH, parameters_text
 from modgraph.graph.loops import is_loop
 from modgraph.graph.occurrences import Run
@@ -46,6 +48,22 @@ def turns_frame(run: Run, block: Block, items: tuple[Item, ...], id: str, costs:
         loop=True,
         tooltip=cut_end(f"{name} · {', '.join(classes)} · {turns} times, each fed by the one before", TOOLTIP_LENGTH),
     )
+
+
+def calls_of_all_turns(unit: Unit, marks: tuple[Mark, ...]) -> tuple[Mark, ...]:
+    """`marks` of a row in a loop, where "call 2 of 7" is said of all turns: "call 2 – 7 of 7"."""
+    block: Block | None = unit.block
+    while block is not None and not block.occurrence.turn:
+        block = block.parent
+    if block is None or not is_loop(block.members):
+        return marks
+    said = []
+    for mark in marks:
+        first, _, count = mark.note.partition(" of ")
+        if mark.state == "again" and first.isdecimal() and int(first) + len(block.members) - 1 <= int(count):
+            mark = replace(mark, note=f"{first} – {int(first) + len(block.members) - 1} of {count}")
+        said.append(mark)
+    return tuple(said)
 
 
 def _own_modules(block: Block) -> list[list[str]]:

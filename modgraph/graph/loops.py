@@ -10,7 +10,7 @@ from collections.abc import Hashable
 
 from modgraph.graph.dataflow import operation_word
 from modgraph.graph.occurrences import Occurrence, Run, preorder
-from modgraph.graph.periods import box_periods, periods_in, unbox
+from modgraph.graph.periods import aligned, box_periods, periods_in, unbox
 from modgraph.graph.repeats import Likeness
 from modgraph.graph.series import box_series
 
@@ -47,11 +47,9 @@ def _box_turns(parent: Occurrence) -> bool:
     def is_worth_it(_start: int, period: int, turns: int) -> bool:
         return turns * period >= FEWEST_STEPS
 
-    found = [
-        (start, period, turns)
-        for start, period, turns in periods_in(names, FEWEST_TURNS, is_worth_it)
-        if period > 1 or names[start][:1] != ("call",)  # type: ignore[index]
-    ]
+    periods = periods_in(names, FEWEST_TURNS, is_worth_it)
+    # One module again and again is one row as it is.
+    found = aligned(steps, names, (one for one in periods if one[1] > 1 or names[one[0]][:1] != ("call",)))  # type: ignore[index]
     if found:
         box_periods(parent, steps, found)
     return bool(found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
 from modgraph.graph.occurrences import Occurrence
 
@@ -42,6 +42,25 @@ def _agreeing(names: Sequence[Hashable], period: int) -> list[int]:
         same = names[position] is not None and names[position] == names[position + period]
         table[position] = table[position + 1] + 1 if same else 0
     return table
+
+
+def aligned(
+    steps: Sequence[Occurrence], names: Sequence[Hashable], found: Iterable[tuple[int, int, int]]
+) -> list[tuple[int, int, int]]:
+    """The same turns, beginning with a module where the row is long enough to begin later."""
+    kept: list[tuple[int, int, int]] = []
+    free = 0
+    for start, period, turns in found:
+        if start < free:
+            continue
+        past = start + period * turns
+        while past < len(names) and names[past] is not None and names[past] == names[past - period]:
+            past += 1
+        spare = past - start - period * turns
+        start += next((by for by in range(spare + 1) if steps[start + by].is_module), 0)
+        kept.append((start, period, turns))
+        free = start + period * turns
+    return kept
 
 
 def box_periods(parent: Occurrence, steps: list[Occurrence], found: list[tuple[int, int, int]]) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Hashable, Iterator
 from modgraph.graph.occurrences import Occurrence, Run, preorder
 from modgraph.graph.parallel import FEWEST as FEWEST_EXPERTS
 from modgraph.graph.parallel import AnyRows, Parallel, merged
-from modgraph.graph.periods import box_periods, periods_in, unbox
+from modgraph.graph.periods import aligned, box_periods, periods_in, unbox
 from modgraph.graph.repeats import Likeness
 
 FEWEST_TURNS = 3
@@ -78,9 +78,11 @@ class _Series:
             return False
 
         def is_worth_it(start: int, period: int, turns: int) -> bool:
-            return period > 1 and self._is_worth_it(steps[start : start + period], turns)
+            return period == 1 or self._is_worth_it(steps[start : start + period], turns)
 
-        found = [self._aligned(steps, names, *one) for one in periods_in(names, FEWEST_BLOCKS, is_worth_it)]
+        # What comes each time alone is a fold as it is.
+        periods = (one for one in periods_in(names, FEWEST_BLOCKS, is_worth_it) if one[1] > 1)
+        found = aligned(steps, names, periods)
         if not found:
             return False
         self.without = self._count_beside()
@@ -108,18 +110,6 @@ class _Series:
             return turns >= FEWEST_BLOCKS
         joins = any(len({link.source for link in self.run.incoming[step.first]}) > 1 for step in turn if step.operation)
         return turns >= FEWEST_TURNS and (joins or turns * len(turn) >= FEWEST_LAYERS)
-
-    @staticmethod
-    def _aligned(
-        steps: list[Occurrence], names: list[Hashable], start: int, period: int, turns: int
-    ) -> tuple[int, int, int]:
-        """The same turns, beginning with a module where the row is long enough to begin later."""
-        past = start + period * turns
-        while past < len(names) and names[past] == names[past - period]:
-            past += 1
-        spare = past - start - period * turns
-        shift = next((by for by in range(spare + 1) if steps[start + by].is_module), 0)
-        return start + shift, period, turns
 
     def _count_beside(self) -> int:
         """How many things are shown without boxes, where some stand for several beside each other; else 0."""
