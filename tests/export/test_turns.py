@@ -121,3 +121,29 @@ def test_the_one_output_keeps_the_name_that_the_model_gives_it(sketch):
     net.modules("a Linear *")
     net.output(net.call("a", "input:x"), "logits")
     assert [title for title, _ in pills(net.graph())] == ["input", "logits"]
+
+
+def rows_net(sketch):
+    net = sketch()
+    net.modules("a Linear *", "act ReLU", "b Linear *")
+    net.output(net.chain("a act b act", "input:x"))
+    return net.graph()
+
+
+def test_a_layer_without_parameters_says_which_call_it_is(sketch):
+    (card,) = (item for item in picture_of(rows_net(sketch)).items if isinstance(item, Card))
+    assert [(row.path, row.detail) for row in card.rows if row.title == "ReLU"] == [
+        ("act", ""),
+        ("act", "call 2 of 2"),
+    ]
+    assert not any(row.marks for row in card.rows)
+
+
+def test_from_left_to_right_data_enters_the_first_row_and_leaves_the_last(sketch):
+    dot = str(render(rows_net(sketch), "dot", PictureOptions(direction="LR")))
+    into, out_of = (line for line in dot.splitlines() if " -> " in line)
+    assert [side in into for side in ('headport="in:w"', "tailport")] == [True, False]
+    assert [side in out_of for side in ('tailport="out:e"', "headport")] == [True, False]
+    rows = [line for line in dot.split("<tr>") if "port=" in line]
+    assert ['port="in"' in row and ">Linear<" in row for row in rows] == [True, False]
+    assert ['port="out"' in row and ">ReLU<" in row for row in rows] == [False, True]
