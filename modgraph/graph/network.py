@@ -50,7 +50,7 @@ def to_networkx(graph: Graph, view: View = "both") -> networkx.MultiDiGraph:
     return network
 
 
-def graphml_text(network: networkx.MultiDiGraph) -> str:
+def graphml_text(network: networkx.DiGraph) -> str:
     """`network` as GraphML; its attributes must be numbers, texts and truth values. Names are made safe for XML."""
     named = networkx.relabel_nodes(network, {node: _for_xml(node) for node in network})
     return "\n".join(networkx.generate_graphml(named, named_key_ids=True)) + "\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -296,6 +297,17 @@ def test_a_filter_shows_where_a_state_holds(visit, sketch):
     assert page.locator(".filtered").count() == 0
     page.locator('[data-filter="finding"]').click()
     assert page.locator("#panel .list a").all_inner_texts() == ["body.1.unused"]
+
+
+def test_the_button_of_the_findings_counts_findings_not_modules(visit, sketch):
+    graph = nested(sketch)
+    (first,) = graph.findings
+    others = (replace(first, line=first.line + 1), replace(first, module=None, line=first.line + 2))
+    page = visit(replace(graph, findings=(first, *others)))
+    button = page.locator('[data-filter="finding"]')
+    assert button.inner_text() == "⚑ findings 3"
+    button.click()
+    assert page.locator("#panel .note.finding").count() == 3
 
 
 def test_closed_containers_say_what_they_hide(visit, sketch):
