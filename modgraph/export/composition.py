@@ -350,13 +350,14 @@ class Composer:
         if sign is not None and unit.occurrence.operation is not None:
             return Join(id=spot.id, sign=sign, tooltip=cut_end(unit.occurrence.operation.name, 200))
         below = spot.block.occurrence.path
-        rows = tuple(self._row(each, below) for each in spot.units)
+        rows = tuple(self.row(each, below) for each in spot.units)
         rows, marks = said_once(rows)
         marks += spot.marks
         everything = marks + tuple(mark for row in rows for mark in row.marks)
         return Card(id=spot.id, rows=rows, state=frame_state(everything), marks=marks)
 
-    def _row(self, unit: Unit, below: str) -> Row:
+    def row(self, unit: Unit, below: str) -> Row:
+        """The row of `unit`, coloured and counted as the picture measures."""
         row, costs = row_of(self.run, unit, below), self.how.costs
         row = replace(row, marks=calls_of_all_turns(unit, row.marks))
         if costs is None:
