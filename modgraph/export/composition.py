@@ -10,7 +10,7 @@ from modgraph.export.costs import Costs
 from modgraph.export.folding import Arrangement, Block, Cut, Unit, arrange, blocks_of
 from modgraph.export.framing import leveled, merged, short_name
 from modgraph.export.heading import heading
-from modgraph.export.kinds import ELEMENTWISE, PLAIN_CONTAINERS
+from modgraph.export.kinds import ELEMENTWISE, PLAIN_CONTAINERS, SIGNS
 from modgraph.export.labels import class_title, cut, cut_end, shape_text, usual_dtype
 from modgraph.export.parts import Arrow, ArrowKind, Card, Frame, Item, Join, Picture, Pill, Row, Tag
 from modgraph.export.rows import (
@@ -348,7 +348,9 @@ class Composer:
             return self._pill(spot)
         sign = sign_of(self.run, unit)
         if sign is not None and unit.occurrence.operation is not None:
-            return Join(id=spot.id, sign=sign, tooltip=cut_end(unit.occurrence.operation.name, 200))
+            return Join(
+                id=spot.id, sign=sign, tooltip=cut_end(f"{SIGNS[sign]} · {unit.occurrence.operation.name}", 200)
+            )
         below = spot.block.occurrence.path
         rows = tuple(self.row(each, below) for each in spot.units)
         rows, marks = said_once(rows)

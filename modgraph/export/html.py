@@ -10,6 +10,7 @@ from typing import Any
 
 from modgraph.errors import ExportError
 from modgraph.export.heading import subtitle_of
+from modgraph.export.kinds import NOTATION, SIGNS
 from modgraph.export.labels import cut, cut_end
 from modgraph.export.page_items import drawn_items
 from modgraph.export.page_modules import module_details
@@ -75,6 +76,7 @@ def page_data(graph: Graph, options: PictureOptions) -> dict[str, Any]:
         "kinds": {kind: style.legend for kind, style in KINDS.items()},
         "states": {state: [style.sign, style.words] for state, style in STATES.items()},
         **({"ramp": drawn.ramp} if drawn.ramp else {}),
+        "signs": {**SIGNS, **NOTATION},
         "labels": drawn.labels,
         "items": drawn.items,
         **module_details(run, drawn.places),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from modgraph.export import render
+from modgraph.export import html, kinds, render, style
 from modgraph.export.mermaid import write_mermaid
-from modgraph.export.parts import Card, Frame, Pill
+from modgraph.export.parts import Card, Frame, Join, Pill
 from modgraph.export.picture import PictureOptions, picture_of
 
 
@@ -147,3 +149,24 @@ def test_from_left_to_right_data_enters_the_first_row_and_leaves_the_last(sketch
     rows = [line for line in dot.split("<tr>") if "port=" in line]
     assert ['port="in"' in row and ">Linear<" in row for row in rows] == [True, False]
     assert ['port="out"' in row and ">ReLU<" in row for row in rows] == [False, True]
+
+
+def test_each_sign_is_explained_in_tooltips_on_the_page_and_in_the_docs():
+    docs = (Path(__file__).parents[2] / "docs" / "pictures.md").read_text(encoding="utf-8")
+    table = docs[docs.index("## Signs") : docs.index("## What is folded")]
+    assert set(kinds._SIGNS.values()) == set(kinds.SIGNS)
+    for sign in (*kinds.SIGNS, *kinds.NOTATION):
+        assert all(part in table for part in sign.split(", ")), sign
+    for state in style.STATES.values():
+        assert state.sign in table, state.words
+
+
+def test_a_circle_says_what_its_sign_means(sketch):
+    net = sketch()
+    net.modules("a Linear *", "b Linear *")
+    net.output(net.op("torch.cat", net.call("a", "input:x"), net.call("b", "input:x")))
+    graph = net.graph()
+    (join,) = (item for item in picture_of(graph).items if isinstance(item, Join))
+    assert join.tooltip == "put beside each other: cat, stack · torch.cat"
+    data = html.page_data(graph, PictureOptions())
+    assert data["signs"]["‖"] == "put beside each other: cat, stack"

@@ -103,7 +103,7 @@ function drawJoin(item, size, group) {
   const place = spot(item, 0, group, `${item.step.word || item.sign}, joins data`);
   shape("circle", { class: "join-ring", cx: 14, cy: 14, r: 13 }, place);
   letters(item.sign, "sign", 14, 19, place, { "text-anchor": "middle" });
-  shape("title", {}, place).textContent = item.step.name;
+  shape("title", {}, place).textContent = [data.signs[item.sign], item.step.name].filter(Boolean).join(" · ");
 }
 
 function drawPill(item, size, group) {
