@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Literal
 
 from modgraph.export.costs import Costs
-from modgraph.export.folding import Arrangement, Block, Cut, Unit, arrange, blocks_of
+from modgraph.export.folding import Arrangement, Block, Cut, Unit, arrange, blocks_of, comes_again
 from modgraph.export.framing import leveled, merged, short_name
 from modgraph.export.heading import heading
 from modgraph.export.kinds import ELEMENTWISE, PLAIN_CONTAINERS, SIGNS
@@ -25,7 +25,7 @@ from modgraph.export.rows import (
 from modgraph.export.runs import runs_of
 from modgraph.export.spots import Ids, Spot, id_text, name_from, spot_name
 from modgraph.export.states import frame_state, marks_of
-from modgraph.export.turns import calls_of_all_turns, turns_frame
+from modgraph.export.turns import calls_of_all, turns_around, turns_frame
 from modgraph.export.widths import roomy
 from modgraph.export.wiring import NEAR, NodeFacts, Wire, Wiring
 from modgraph.graph.focus import Focus
@@ -361,7 +361,7 @@ class Composer:
     def row(self, unit: Unit, below: str) -> Row:
         """The row of `unit`, coloured and counted as the picture measures."""
         row, costs = row_of(self.run, unit, below), self.how.costs
-        row = replace(row, marks=calls_of_all_turns(unit, row.marks))
+        row = replace(row, marks=calls_of_all(row.marks, turns_around(unit)))
         if costs is None:
             return row
         cost = costs.of(unit)
@@ -398,6 +398,8 @@ class Composer:
             return turns_frame(self.run, block, items, self.ids.make(f"loop:{block.occurrence.path}"), costs)
         node = self.run.index.modules[block.occurrence.path]
         marks = marks_of(self.run, block.occurrence)
+        if len(block.members) > 1 and comes_again(block.members):
+            marks = calls_of_all(marks, len(block.members))
         title = class_title(node.class_name)
         parts = [cut(title), self._count(block, node), "in parallel" if block.parallel else ""]
         inner = items[0] if len(items) == 1 else None

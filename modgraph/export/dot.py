@@ -273,7 +273,9 @@ def _frame_title(frame: Frame) -> str:
             rows[0] += f'<td rowspan="2" width="{frame.gap:g}"></td>{cell}'
         else:
             rows[0] = f'{cell}<td rowspan="2" width="6"></td>{rows[0]}'
-    rows.extend(_mark_cell(mark_in_title(mark), 1) for mark in frame.marks)
+    # Where the badge stands first, its column is no wider than the badge.
+    columns = 3 if frame.copies > 1 and not frame.gap else 1
+    rows.extend(_mark_cell(mark_in_title(mark), columns) for mark in frame.marks)
     return f"<{_TABLE}{''.join(f'<tr>{row}</tr>' for row in rows)}</table>>"
 
 
@@ -406,6 +408,9 @@ def _ports(arrow: Arrow, direction: str, tall: set[str], main: set[str]) -> dict
 
     From top to bottom that is so by itself, but for skips that leave at a side.
     """
+    if arrow.kind == "feedback":
+        ends = {"tailport": "se"} if arrow.tail in tall and direction == "TB" else {}
+        return {**ends, "headport": "ne"} if arrow.head in tall and direction == "TB" else ends
     if direction == "TB":
         return {"tailport": "out:_"} if arrow.tail in tall & main and not arrow.main else {}
     ends = {"tailport": "out:e"} if arrow.tail in tall else {}

@@ -249,7 +249,7 @@ class _Arranger:
     def _bundles(self) -> tuple[dict[tuple[Unit, Unit], list[Link]], dict[tuple[Unit, Unit], list[Link]]]:
         bundles: dict[tuple[Unit, Unit], list[Link]] = {}
         feedback: dict[tuple[Unit, Unit], list[Link]] = {}
-        loops = {number for number, members in enumerate(self.folds) if _comes_again(members)}
+        loops = {number for number, members in enumerate(self.folds) if comes_again(members)}
         for link in self.run.links:
             source, target = link.source.first, link.target.first
             tail, head = self.unit_at[source], self.unit_at[target]
@@ -267,7 +267,7 @@ class _Arranger:
         return next(crossed, None)
 
 
-def _comes_again(members: list[Occurrence]) -> bool:
+def comes_again(members: list[Occurrence]) -> bool:
     """Whether a fold stands for one thing that is done several times, not for several that are alike."""
     if members[0].turn:
         return is_loop(members)

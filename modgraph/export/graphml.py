@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import networkx
-
 from modgraph.export.labels import clean, shape_text
 from modgraph.graph.model import Graph
-from modgraph.graph.network import graphml_text, to_networkx
+from modgraph.graph.network import empty_network, graphml_text, to_networkx
 
 
 def render(graph: Graph) -> str:
@@ -19,7 +17,7 @@ def render(graph: Graph) -> str:
     where two tensors happen to go the same way: `tensors` says how many do, and what differs among them stands side
     by side ("1×8, 1×4").
     """
-    network = networkx.DiGraph(name=clean(graph.model.name))
+    network = empty_network(clean(graph.model.name))
     whole = to_networkx(graph)
     for node, attributes in whole.nodes(data=True):
         network.add_node(node, **_plain(attributes))

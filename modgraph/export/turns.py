@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from modgraph.export.folding import Block, Unit
+from modgraph.export.folding import Block, Unit, comes_again
 from modgraph.export.framing import short_name
 from modgraph.export.labels import class_title, cut, cut_end, member_range
 from modgraph.export.parts import Frame, Item, Mark
@@ -50,18 +50,23 @@ def turns_frame(run: Run, block: Block, items: tuple[Item, ...], id: str, costs:
     )
 
 
-def calls_of_all_turns(unit: Unit, marks: tuple[Mark, ...]) -> tuple[Mark, ...]:
-    """`marks` of a row in a loop, where "call 2 of 7" is said of all turns: "call 2 – 7 of 7"."""
+def turns_around(unit: Unit) -> int:
+    """How many calls of one module a row stands for: those of the row itself, else the turns of the loop around it."""
+    if len(unit.members) > 1:
+        return len(unit.members) if comes_again(unit.members) else 1
     block: Block | None = unit.block
-    while block is not None and not block.occurrence.turn:
+    while block is not None and not (len(block.members) > 1 and comes_again(block.members)):
         block = block.parent
-    if block is None or not is_loop(block.members):
-        return marks
+    return 1 if block is None else len(block.members)
+
+
+def calls_of_all(marks: tuple[Mark, ...], times: int) -> tuple[Mark, ...]:
+    """`marks` of what is drawn once for several calls: "call 2 of 7" becomes "call 2 – 7 of 7"."""
     said = []
     for mark in marks:
         first, _, count = mark.note.partition(" of ")
-        if mark.state == "again" and first.isdecimal() and int(first) + len(block.members) - 1 <= int(count):
-            mark = replace(mark, note=f"{first} – {int(first) + len(block.members) - 1} of {count}")
+        if mark.state == "again" and times > 1 and first.isdecimal() and int(first) + times - 1 <= int(count):
+            mark = replace(mark, note=f"{first} – {int(first) + times - 1} of {count}")
         said.append(mark)
     return tuple(said)
 
