@@ -34,8 +34,9 @@ def write_dot(picture: Picture) -> str:
     for item in _main_first(picture.items, main):
         lines.extend(_item(item, "  ", picture.direction))
     tall = {card.id for card in _cards(picture.items) if len(card.rows) > 1}
+    titled = _titled(picture)
     lines.extend(
-        _arrow(arrow, picture.direction, _ports(arrow, picture.direction, tall, main))
+        _arrow(arrow, picture.direction, _ports(arrow, picture.direction, tall, main, titled))
         for arrow in sorted(picture.arrows, key=lambda arrow: not arrow.main)
     )
     lines.append("}")
@@ -403,7 +404,27 @@ _ARROWS: dict[str, dict[str, str]] = {
 }
 
 
-def _ports(arrow: Arrow, direction: str, tall: set[str], main: set[str]) -> dict[str, str]:
+def _titled(picture: Picture) -> set[str]:
+    """Arrows beside the main one into the first card of a frame: they enter at the right, the title is at the left."""
+    frame_of: dict[str, str] = {}
+    pending: list[tuple[Item, str]] = [(item, "") for item in picture.items]
+    while pending:
+        item, frame = pending.pop()
+        if isinstance(item, Frame):
+            pending.extend((inner, item.id) for inner in item.items)
+        elif isinstance(item, Card) or frame:
+            frame_of[item.id] = frame
+    cards = {card.id for card in _cards(picture.items)}
+    entering = [
+        arrow
+        for arrow in picture.arrows
+        if arrow.head in cards and frame_of[arrow.head] and frame_of.get(arrow.tail, "") != frame_of[arrow.head]
+    ]
+    first = {arrow.head for arrow in entering if arrow.main}
+    return {arrow.id for arrow in entering if arrow.head in first and not arrow.main and arrow.kind != "order"}
+
+
+def _ports(arrow: Arrow, direction: str, tall: set[str], main: set[str], titled: set[str]) -> dict[str, str]:
     """Where an arrow leaves and enters cards of several rows: data comes from the last row and goes to the first.
 
     From top to bottom that is so by itself, but for skips that leave at a side.
@@ -412,7 +433,8 @@ def _ports(arrow: Arrow, direction: str, tall: set[str], main: set[str]) -> dict
         ends = {"tailport": "se"} if arrow.tail in tall and direction == "TB" else {}
         return {**ends, "headport": "ne"} if arrow.head in tall and direction == "TB" else ends
     if direction == "TB":
-        return {"tailport": "out:_"} if arrow.tail in tall & main and not arrow.main else {}
+        enters = {"headport": "ne"} if arrow.id in titled else {}
+        return {"tailport": "out:_", **enters} if arrow.tail in tall & main and not arrow.main else enters
     ends = {"tailport": "out:e"} if arrow.tail in tall else {}
     return {**ends, "headport": "in:w"} if arrow.head in tall else ends
 

@@ -128,5 +128,10 @@ def call_text(run: Run, occurrence: Occurrence) -> str:
     call = occurrence.call
     if call is None or occurrence.end is None or occurrence.path != call.module or not occurrence.path:
         return ""
+    above = occurrence.parent
+    while above is not None:
+        if above.call is not None and run.call_numbers.get(above.call.index, (1, 1))[0] > 1:
+            return ""  # the container around it is called again, and says so
+        above = above.parent
     number, count = run.call_numbers.get(call.index, (1, 1))
     return f"call {number} of {count}" if number > 1 and not _holds_tensors(run, call.module) else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -141,6 +142,22 @@ def test_a_layer_without_parameters_says_which_call_it_is(sketch):
     assert not any(row.marks for row in card.rows)
 
 
+def test_in_a_container_that_is_called_again_the_container_alone_says_so(sketch):
+    net = sketch()
+    net.modules("part model.Part", "part.a Linear *", "part.act ReLU")
+    x = "input:x"
+    for _ in range(2):
+        net.enter("part")
+        x = net.op("torch.add", net.chain("part.a part.act", x), x)
+        net.leave()
+    net.output(x)
+    picture = picture_of(net.graph(), PictureOptions(fold=False))
+    said = [row.detail for item in everything(picture.items) if isinstance(item, Card) for row in item.rows]
+    assert [text for text in said if "call" in text] == []
+    frames = [item for item in picture.items if isinstance(item, Frame)]
+    assert [[mark.note for mark in frame.marks] for frame in frames] == [[], ["2 of 2"]]
+
+
 def test_from_left_to_right_data_enters_the_first_row_and_leaves_the_last(sketch):
     dot = str(render(rows_net(sketch), "dot", PictureOptions(direction="LR")))
     into, out_of = (line for line in dot.splitlines() if " -> " in line)
@@ -170,3 +187,17 @@ def test_a_circle_says_what_its_sign_means(sketch):
     assert join.tooltip == "put beside each other: cat, stack · torch.cat"
     data = html.page_data(graph, PictureOptions())
     assert data["signs"]["‖"] == "put beside each other: cat, stack"
+
+
+def test_what_enters_a_frame_beside_the_main_path_comes_from_the_side_where_no_title_is(sketch):
+    net = sketch()
+    net.modules("gate Linear *", "block model.Block", "block.fc Linear *", "block.act ReLU")
+    picked = net.op("torch.where", net.call("gate", "input:x"))
+    net.enter("block")
+    made = net.chain("block.fc block.act", picked)
+    net.builder.edges.append(replace(net.builder.edges[0], producer="input:x", consumer="call:3"))
+    net.leave()
+    net.output(made)
+    graph = net.graph()
+    entering = [line for line in str(render(graph, "dot")).splitlines() if '-> "block.fc"' in line]
+    assert sorted(("headport=ne" in line, "weight=8" in line) for line in entering) == [(False, True), (True, False)]
