@@ -395,7 +395,7 @@ class ModelInfo:
     """Number of processes that the model ran in."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Graph:
     """A model: foretold, observed, or both. Immutable; made by `GraphBuilder.build()`."""
 
@@ -421,6 +421,20 @@ class Graph:
     """What came of running it again from its edges; None where that was not asked for."""
     profile: Profile | None = None
     """What it costs; None where that was not asked for."""
+
+    def __repr__(self) -> str:
+        """Name and counts: all of a graph is as long as its JSON, which `to_json` gives."""
+        held: dict[str, tuple[object, ...]] = {
+            "module": self.modules,
+            "call": self.calls,
+            "operation": self.operations,
+            "edge": self.edges,
+            "finding": self.findings,
+            "problem": self.problems,
+        }
+        counts = [f"{len(each)} {name}{'s' * (len(each) != 1)}" for name, each in held.items() if each]
+        halves = [name for name, ran in (("predicted", self.predicted), ("traced", self.traced)) if ran]
+        return f"<Graph {self.model.name[:80]!r}: {', '.join([*counts, ' and '.join(halves)]).rstrip(', ')}>"
 
     @property
     def complete(self) -> bool:
