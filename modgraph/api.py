@@ -259,10 +259,12 @@ def analyze_target(
     static: bool = False,
     watch: Watch = unwatched,
     exporting: Exporting | None = None,
+    cwd: Path | None = None,
 ) -> Graph:
     """Predict, trace and merge one target; see `analyze`.
 
     Args:
+        cwd: where it runs; by default the working directory.
         exporting: an ONNX file that is to be made of the live model.
 
     Raises:
@@ -282,7 +284,7 @@ def analyze_target(
         return done(predicted)
     with watch("trace") as watcher:
         try:
-            traced = _traced(target, specs, options, watcher, exporting)
+            traced = _traced(target, specs, options, watcher, exporting, cwd)
         except (TargetError, InputError):
             raise
         except ModgraphError as error:
@@ -299,12 +301,17 @@ def analyze_target(
 
 
 def _traced(
-    target: Target, specs: Sequence[InputSpec], options: TraceOptions, watcher: Any, exporting: Exporting | None
+    target: Target,
+    specs: Sequence[InputSpec],
+    options: TraceOptions,
+    watcher: Any,
+    exporting: Exporting | None,
+    cwd: Path | None,
 ) -> Graph:
     from modgraph.isolation import trace_in_process
 
     if exporting is None:
-        return trace_in_process(target, specs, options, watcher=watcher).graph
+        return trace_in_process(target, specs, options, watcher=watcher, cwd=cwd).graph
     from modgraph.exporting import CAPTURE
 
     result = trace_in_process(
@@ -315,6 +322,7 @@ def _traced(
         capture=CAPTURE,
         settings=exporting.settings,
         captured_into=exporting.directory,
+        cwd=cwd,
     )
     exporting.settle(result.captured, result.capture_error)
     return result.graph
