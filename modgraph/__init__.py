@@ -13,6 +13,7 @@ from modgraph._version import __version__
 if TYPE_CHECKING:
     from modgraph.api import analyze, check, load, predict, trace
     from modgraph.api_onnx import export_onnx
+    from modgraph.batch.running import analyze_all
     from modgraph.changes.model import Changes
     from modgraph.diffing import diff
     from modgraph.errors import (
@@ -34,6 +35,7 @@ _HOMES = {
         ("ConfigError", "ExportError", "GraphError", "InputError", "ModgraphError", "TargetError", "TraceError"),
         "modgraph.errors",
     ),
+    "analyze_all": "modgraph.batch.running",
     "export_onnx": "modgraph.api_onnx",
     "Changes": "modgraph.changes.model",
     "Finding": "modgraph.finding",
@@ -56,6 +58,7 @@ __all__ = [
     "TraceError",
     "__version__",
     "analyze",
+    "analyze_all",
     "check",
     "diff",
     "export_onnx",

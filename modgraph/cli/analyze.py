@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, get_args
 
+from modgraph.cli.analyze_tree import add_tree_arguments, check_alone
+from modgraph.cli.analyze_tree import run as run_tree
 from modgraph.cli.arguments import seconds, size
 from modgraph.cli.console import Console
 from modgraph.cli.onnx_arguments import add_onnx_arguments, exporting_to, onnx_options
@@ -45,6 +47,7 @@ examples:
   modgraph analyze model.py --format onnx --dynamic batch --dynamic ids:1=seq
   modgraph analyze model.py --static --format json -o -
   modgraph analyze model.py:Net --static --against net.safetensors
+  modgraph analyze --all src/ --static --jobs 4 -o build/models/
 
 exit status:
   0 the graph is complete   1 written, but partial, or the checkpoint differs   2 nothing could be written
@@ -105,6 +108,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SIZE",
         help="how much memory it may allocate: 4G, 512M; default: no limit",
     )
+    add_tree_arguments(parser)
     add_picture_arguments(parser, default="svg,json")
     add_onnx_arguments(parser)
 
@@ -116,6 +120,9 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     from modgraph.export.text import check_columns
 
     options = _options(arguments)
+    if arguments.all:
+        return run_tree(arguments, options, console)
+    check_alone(arguments)
     specs = _specs(arguments)
     where = destination(arguments.output, arguments.format, default=("svg", "json"))
     groups, status = _groups(arguments, console)
