@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import threading
 import time
@@ -15,7 +16,7 @@ import pytest
 
 import modgraph
 from modgraph.batch.manifest import NAME
-from modgraph.batch.running import Batch
+from modgraph.batch.running import Batch, usual_jobs
 from modgraph.batch.tasks import run_task, stop_running
 
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -201,6 +202,11 @@ def test_a_task_that_hangs_outside_the_run_is_ended(tree: Path, monkeypatch: pyt
         time.sleep(0.05)
     assert keeper[-1].state == "failed"
     assert "SIGKILL" in (keeper[-1].reason or "")
+
+
+def test_jobs_are_bounded_by_cores_and_by_memory():
+    assert 1 <= usual_jobs(None) <= (os.cpu_count() or 1)
+    assert usual_jobs(2**50) == 1
 
 
 def done() -> Any:

@@ -90,7 +90,7 @@ def run_action(
         if number
         else "",
     }
-    environment = _environment(output)
+    environment = _environment(output.resolve())
     result = Result(0)
     for step in action["runs"]["steps"]:
         if not _wanted(step.get("if", ""), known, failed=bool(result.status)):
