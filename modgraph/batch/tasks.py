@@ -55,7 +55,7 @@ class Task:
     stem: str
     """Of its files."""
     cwd: str
-    """Where it runs: the folder of the tree."""
+    """Where it runs: the working directory of the caller."""
 
     @property
     def seconds(self) -> float | None:

@@ -244,7 +244,7 @@ class ModelFile:
         pending, seen = ["__init__"], set()
         while pending:
             method = pending.pop()
-            node = self._method(name, method)
+            node = self.method_of(name, method)
             if node is None or method in seen:
                 continue
             seen.add(method)
@@ -286,13 +286,13 @@ class ModelFile:
 
     def forward(self, name: str) -> FunctionNode | None:
         """`forward` of a class or of its bases in the file, where its body does more than raise or pass."""
-        method = self._method(name, "forward")
+        method = self.method_of(name, "forward")
         if method is None:
             return None
         real = [s for s in method.body if not isinstance(s, ast.Raise | ast.Pass) and not is_constant(s)]
         return method if real else None
 
-    def _method(self, name: str, method: str, depth: int = 20) -> FunctionNode | None:
+    def method_of(self, name: str, method: str, depth: int = 20) -> FunctionNode | None:
         """A method of a class or of the nearest of its bases in the file."""
         node = self.classes.get(name)
         if node is None or depth == 0:
@@ -300,12 +300,12 @@ class ModelFile:
         for statement in node.body:
             if isinstance(statement, FunctionNode) and statement.name == method:
                 return statement
-        bases = (self._method(base, method, depth - 1) for base in self._bases(name))
+        bases = (self.method_of(base, method, depth - 1) for base in self._bases(name))
         return next((found for found in bases if found is not None), None)
 
     def needs_arguments(self, name: str) -> bool:
         """Whether the class certainly cannot be built without arguments."""
-        method = self._method(name, "__init__")
+        method = self.method_of(name, "__init__")
         return method is not None and not callable_bare(method, bound=1)
 
     def is_buildable(self, root: Target) -> bool:

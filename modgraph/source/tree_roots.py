@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import os
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -23,6 +24,8 @@ from modgraph.source.targets import Target, parse_target
 
 _Place = tuple[Path, str]
 """A file, and a top-level name in it."""
+_MOST_SHOWN = 160
+"""Characters of a signature."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,8 @@ class _Tree:
     def __init__(self, folder: Path, exclude: Sequence[str]) -> None:
         self.folder = folder
         self.left_out: list[LeftOut] = []
+        here = [os.getcwd(), str(folder), *(entry for entry in sys.path if entry)]
+        self._search_path = tuple(dict.fromkeys(here))
         self._readers: dict[tuple[str, ...], tuple[ModuleFinder, BaseResolver]] = {}
         self.files: dict[Path, _Read] = {}
         for name in python_files(str(folder)):
@@ -90,7 +95,7 @@ class _Tree:
         return os.path.relpath(path, self.folder).replace(os.sep, "/")
 
     def _read(self, path: Path) -> None:
-        target = parse_target(str(path), cwd=self.folder)
+        target = parse_target(str(path), path=self._search_path)
         if target.search_path not in self._readers:
             finder = finder_for(target.search_path)
             self._readers[target.search_path] = finder, BaseResolver(finder)
@@ -124,7 +129,7 @@ class _Tree:
         for one, root in candidates:
             place = (one.path, root.name)
             if root.name in one.file.classes and place not in built:
-                self.left_out.append(LeftOut(self._name(one, root), "it needs arguments, and none are known"))
+                self.left_out.append(LeftOut(self._name(one, root), _needed(one.file, root.name)))
         order = {path: number for number, path in enumerate(self.files)}
         found.sort(key=lambda target: order[target.file or Path()])
         return TreeRoots(tuple(found), tuple(sorted(self.left_out, key=lambda each: each.place)))
@@ -250,6 +255,17 @@ class _Tree:
     @cached_property
     def _imports(self) -> dict[Path, frozenset[str]]:
         return {}
+
+
+def _needed(file: ModelFile, name: str) -> str:
+    method = file.method_of(name, "__init__")
+    written = "" if method is None else f": {_cut(ast.unparse(method.args))}"
+    return f"it needs arguments, and no call says which{written}"
+
+
+def _cut(text: str) -> str:
+    """`text`, not longer than a line or two."""
+    return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 1]}…"
 
 
 def _name_of(node: ast.AST) -> str | None:

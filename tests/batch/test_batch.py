@@ -126,6 +126,10 @@ def test_finished_work_is_not_done_again_and_changed_files_are(tree: Path):
     other = Counting()
     analyze(tree, other, formats=("json", "dot"))
     assert len(other.done) == 4
+    (tree / "pyproject.toml").write_text('[tool.modgraph]\nignore = ["MG101"]\nexclude = ["a.py", "b.py", "c.py"]\n')
+    checked = Counting()
+    analyze(tree, checked, formats=("json", "dot"))
+    assert checked.done == ["pkg/d.py:D"]
 
 
 @pytest.mark.parametrize("kind", [Counting, Later])
