@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -12,18 +13,26 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """Names of the files in a wheel of this tree."""
-    pytest.importorskip("hatchling")
-    folder = tmp_path_factory.mktemp("wheel")
-    code = "import sys; from hatchling.build import build_wheel; build_wheel(sys.argv[1])"
+def built(kind: str, folder: Path, tree: Path = ROOT) -> Path:
+    """A wheel or an sdist of a tree."""
+    code = f"import sys; from hatchling.build import build_{kind}; build_{kind}(sys.argv[1])"
     run = subprocess.run(
-        [sys.executable, "-c", code, str(folder)], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "-c", code, str(folder)], cwd=tree, capture_output=True, text=True, check=False
     )
     assert run.returncode == 0, run.stderr
-    (file,) = folder.glob("*.whl")
-    with zipfile.ZipFile(file) as archive:
+    (file,) = folder.iterdir()
+    return file
+
+
+@pytest.fixture(scope="module")
+def wheel_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built("wheel", tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def wheel(wheel_file: Path) -> list[str]:
+    """Names of the files in a wheel of this tree."""
+    with zipfile.ZipFile(wheel_file) as archive:
         return archive.namelist()
 
 
@@ -60,3 +69,13 @@ def test_every_licence_goes_along(wheel: list[str]):
 
 def test_nothing_else_is_in_it(wheel: list[str]):
     assert {name.partition("/")[0].partition("-")[0] for name in wheel} == {"modgraph"}
+
+
+def test_the_wheel_of_the_sdist_is_the_wheel_of_the_tree(wheel: list[str], tmp_path: Path):
+    (tmp_path / "sdist").mkdir()
+    (tmp_path / "wheel").mkdir()
+    with tarfile.open(built("sdist", tmp_path / "sdist")) as archive:
+        archive.extractall(tmp_path / "tree", filter="data")
+    (tree,) = (tmp_path / "tree").iterdir()
+    with zipfile.ZipFile(built("wheel", tmp_path / "wheel", tree)) as archive:
+        assert archive.namelist() == wheel
