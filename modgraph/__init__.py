@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from modgraph.api import analyze, check, load, predict, trace
     from modgraph.api_onnx import export_onnx
     from modgraph.api_ranks import merge_ranks
+    from modgraph.batch.running import analyze_all
     from modgraph.changes.model import Changes
     from modgraph.diffing import diff
     from modgraph.errors import (
@@ -35,6 +36,7 @@ _HOMES = {
         ("ConfigError", "ExportError", "GraphError", "InputError", "ModgraphError", "TargetError", "TraceError"),
         "modgraph.errors",
     ),
+    "analyze_all": "modgraph.batch.running",
     "export_onnx": "modgraph.api_onnx",
     "Changes": "modgraph.changes.model",
     "Finding": "modgraph.finding",
@@ -58,6 +60,7 @@ __all__ = [
     "TraceError",
     "__version__",
     "analyze",
+    "analyze_all",
     "check",
     "diff",
     "export_onnx",

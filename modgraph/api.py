@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ from modgraph.graph.model import Graph, Problem
 from modgraph.graph.wrappers import seen_through
 from modgraph.options import Device, Mode, TraceOptions
 from modgraph.refusing import refuse, refuse_for_a_live_model, require_literals, require_module, target_text
+from modgraph.watching import Watch, unwatched
 
 if TYPE_CHECKING:
     import torch
@@ -26,16 +26,8 @@ if TYPE_CHECKING:
     from modgraph.source.inputs import InputSpec
     from modgraph.source.targets import Target
 
-Watch = Callable[[str], AbstractContextManager[Any]]
-"""Told the name of each stage; what it returns is entered while the stage lasts, and may give an
-`heard.Watcher`."""
 _MAX_MESSAGE = 2000
 """Characters kept of what an exception says."""
-
-
-def unwatched(_stage: str) -> AbstractContextManager[Any]:
-    """Nobody looks."""
-    return nullcontext()
 
 
 def analyze(
@@ -260,10 +252,12 @@ def analyze_target(
     static: bool = False,
     watch: Watch = unwatched,
     exporting: Exporting | None = None,
+    cwd: Path | None = None,
 ) -> Graph:
     """Predict, trace and merge one target; see `analyze`.
 
     Args:
+        cwd: where it runs; by default the working directory.
         exporting: an ONNX file that is to be made of the live model.
 
     Raises:
@@ -283,7 +277,7 @@ def analyze_target(
         return done(predicted)
     with watch("trace") as watcher:
         try:
-            traced = _traced(target, specs, options, watcher, exporting)
+            traced = _traced(target, specs, options, watcher, exporting, cwd)
         except (TargetError, InputError):
             raise
         except ModgraphError as error:
@@ -300,12 +294,17 @@ def analyze_target(
 
 
 def _traced(
-    target: Target, specs: Sequence[InputSpec], options: TraceOptions, watcher: Any, exporting: Exporting | None
+    target: Target,
+    specs: Sequence[InputSpec],
+    options: TraceOptions,
+    watcher: Any,
+    exporting: Exporting | None,
+    cwd: Path | None,
 ) -> Graph:
     from modgraph.isolation import trace_in_process
 
     if exporting is None:
-        return trace_in_process(target, specs, options, watcher=watcher).graph
+        return trace_in_process(target, specs, options, watcher=watcher, cwd=cwd).graph
     from modgraph.exporting import CAPTURE
 
     result = trace_in_process(
@@ -316,6 +315,7 @@ def _traced(
         capture=CAPTURE,
         settings=exporting.settings,
         captured_into=exporting.directory,
+        cwd=cwd,
     )
     exporting.settle(result.captured, result.capture_error)
     return result.graph

@@ -16,7 +16,7 @@ OWN_FILE = "modgraph.toml"
 
 
 class Config(NamedTuple):
-    """What a project asks of the check."""
+    """What a project asks of the check, and which models it has."""
 
     file: str | None = None
     """The file it was read from; None for the defaults."""
@@ -34,6 +34,8 @@ class Config(NamedTuple):
     hidden_names: tuple[str, ...] = ()
     """Words in the name of an attribute that say that modules are hidden in it on purpose."""
     baseline: str | None = None
+    targets: tuple[str, ...] = ()
+    """The project's models, as `analyze` and `diff` take them: "model.py:Net", relative to the folder of the file."""
 
     @property
     def folder(self) -> str:
@@ -44,7 +46,7 @@ class Config(NamedTuple):
         return self._replace(**changes)
 
 
-_LISTS = ("select", "extend-select", "ignore", "exclude", "module-bases", "hidden-names")
+_LISTS = ("select", "extend-select", "ignore", "exclude", "module-bases", "hidden-names", "targets")
 _KEYS = (*_LISTS, "per-file-ignores", "force-exclude", "baseline")
 
 
@@ -191,6 +193,7 @@ def _config(file: str, table: dict[str, Any]) -> Config:
         module_bases=lists.get("module-bases", ()),
         hidden_names=lists.get("hidden-names", ()),
         baseline=baseline,
+        targets=lists.get("targets", ()),
     )
 
 

@@ -8,15 +8,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from modgraph.api import Watch, analyze_target, find_targets, load, unwatched
+from modgraph.api import analyze_target, find_targets, load
 from modgraph.errors import ConfigError, GraphError, InputError, TargetError
 from modgraph.graph.model import Graph
 from modgraph.options import TraceOptions
+from modgraph.watching import Watch, unwatched
 
 if TYPE_CHECKING:
     from modgraph.changes.model import Changes
     from modgraph.source.inputs import InputSpec
     from modgraph.source.revisions import Checkout, Revision
+    from modgraph.source.targets import Target
 
 
 def diff(
@@ -30,8 +32,9 @@ def diff(
     """What changed between two models.
 
     Args:
-        old: a graph; the file of one, as `modgraph analyze` writes it; a target such as "model.py:Net"; or
-            "REV:model.py:Net", the same at a revision of the git repository around the working directory.
+        old: a graph; the file of one, as `modgraph analyze` writes it (JSON, or ONNX with ONNX); a target such as
+            "model.py:Net"; or "REV:model.py:Net", the same at a revision of the git repository around the working
+            directory.
         new: the same.
         run: also build and run what is named by a target, in a process of its own; otherwise it is predicted, and
             nothing is executed.
@@ -52,7 +55,12 @@ def diff(
     if inputs and not run:
         raise ConfigError("inputs are of use to a run alone", hint="run=True builds and runs the models")
     finder = GraphFinder(run=run, specs=tuple(parse_input(given) for given in inputs), path=path)
-    return compare(finder.graph(old), finder.graph(new))
+    return compare(*finder.pair(old, new))
+
+
+def is_saved(text: str) -> bool:
+    """Whether `text` names the file of a graph, not a target."""
+    return Path(text).suffix.lower() in (".json", ".onnx")
 
 
 class GraphFinder:
@@ -81,8 +89,27 @@ class GraphFinder:
         self.path = path
         self.watch = watch
 
-    def graph(self, named: Graph | str | os.PathLike[str]) -> Graph:
+    def pair(self, old: Graph | str | os.PathLike[str], new: Graph | str | os.PathLike[str]) -> tuple[Graph, Graph]:
+        """Both graphs.
+
+        Raises:
+            TargetError, GraphError: one of them names none, or they are of two kinds that hold different facts.
+            InputError: one of them is a live model.
+        """
+        onnx = [isinstance(one, str | os.PathLike) and os.fspath(one).lower().endswith(".onnx") for one in (old, new)]
+        if any(onnx) and not all(onnx):
+            raise GraphError(
+                f"{(old, new)[onnx.index(True)]} is an ONNX file: it has other operations than the model, and none of"
+                " its constructor arguments, so it can be compared with another ONNX file alone",
+                hint="compare two ONNX files, or two graphs as --format json writes them",
+            )
+        return self.graph(old), self.graph(new)
+
+    def graph(self, named: Graph | str | os.PathLike[str], *, cwd: Path | None = None) -> Graph:
         """The graph that `named` is or names.
+
+        Args:
+            cwd: directory against which a file at a revision is read; by default the working directory.
 
         Raises:
             TargetError, GraphError: it names none.
@@ -98,25 +125,22 @@ class GraphFinder:
         from modgraph.source.revisions import files_of, parse_revision
 
         text = os.fspath(named)
-        revision = parse_revision(text)
+        revision = parse_revision(text, cwd=cwd)
         if revision is None:
             return self._here(text)
-        with files_of(revision, everything=self.run) as files:
+        with files_of(revision, everything=self.run, cwd=cwd) as files:
             graph = self._there(revision, files)
         return replace(graph, model=replace(graph.model, target=text))
 
     def _here(self, text: str) -> Graph:
-        suffix = Path(text).suffix.lower()
-        if suffix == ".json":
+        if is_saved(text):
             return load(text)
-        if suffix == ".onnx":
-            _refuse_onnx(Path(text))
         return self._analyzed(text, self.path, None)
 
     def _there(self, revision: Revision, files: Checkout) -> Graph:
         """The graph of a target at a revision: relative to the working directory, else to the repository's."""
         file = revision.target.partition(".py:")[0].removesuffix(".py")
-        suffix = "" if revision.target.endswith(".json") else ".py"
+        suffix = "" if is_saved(revision.target) else ".py"
         cwd = files.cwd
         if not (cwd / f"{file}{suffix}").is_file() and (files.root / f"{file}{suffix}").is_file():
             cwd = files.root
@@ -133,10 +157,14 @@ class GraphFinder:
         if len(targets) > 1:
             names = ", ".join(target.text for target in targets)
             raise TargetError(f"{text} has {len(targets)} models", hint=f"name one of them: {names}")
-        return analyze_target(targets[0], specs=self.specs, options=self.options, static=not self.run, watch=self.watch)
+        return self.analyzed(targets[0], cwd)
 
+    def analyzed(self, target: Target, cwd: Path | None = None) -> Graph:
+        """The graph of a target.
 
-def _refuse_onnx(file: Path) -> None:
-    beside = file.with_suffix(".json")
-    hint = f"the graph beside it has all of it: {beside}" if beside.is_file() else "compare graphs: --format json"
-    raise GraphError(f"{file} is an ONNX file, which does not hold the whole graph that a diff compares", hint=hint)
+        Args:
+            cwd: where it runs, if it is run; by default the working directory.
+        """
+        return analyze_target(
+            target, specs=self.specs, options=self.options, static=not self.run, watch=self.watch, cwd=cwd
+        )

@@ -83,6 +83,7 @@ def trace_in_process(
     capture: str | None = None,
     settings: Mapping[str, Any] | None = None,
     captured_into: Path | None = None,
+    cwd: Path | None = None,
 ) -> TraceResult:
     """The graph of a real run of `target`, as far as it came.
 
@@ -95,6 +96,7 @@ def trace_in_process(
             JSON value.
         settings: JSON values that it is given.
         captured_into: a directory to which its files are moved, where they are too large to be read.
+        cwd: where the process runs; by default the working directory.
 
     Raises:
         TargetError: there is no such object, or it is no model.
@@ -114,6 +116,7 @@ def trace_in_process(
             "options": encode_fields(options),
             "capture": capture,
             "settings": dict(settings or {}),
+            "cwd": None if cwd is None else str(cwd),
         }
         heard, end = _ask(request, directory, options.timeout, Heard(on_event, watcher))
         output = _tail(directory / "output.txt")
@@ -181,7 +184,7 @@ def _ask(request: dict[str, Any], directory: Path, timeout: float | None, heard:
 
 def _ask_once(request: dict[str, Any], directory: Path, timeout: float | None, heard: Heard) -> tuple[Heard, _End]:
     (directory / "request.json").write_text(json.dumps(request), "utf-8")
-    return heard, _run_worker(directory, timeout, heard)
+    return heard, _run_worker(directory, timeout, heard, cwd=request.get("cwd"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +226,7 @@ def _signal_name(number: int) -> str:
     return f"{name} ({meaning})" if meaning else name
 
 
-def _run_worker(directory: Path, timeout: float | None, heard: Heard) -> _End:
+def _run_worker(directory: Path, timeout: float | None, heard: Heard, cwd: str | None) -> _End:
     """Start the worker, listen until it has ended, and leave nothing of it behind."""
     with (directory / "output.txt").open("wb") as output, _channel(directory) as (name, handed_down, reading):
         root = str(Path(modgraph.__file__).resolve().parent.parent)
@@ -236,6 +239,7 @@ def _run_worker(directory: Path, timeout: float | None, heard: Heard) -> _End:
             start_new_session=True,
             pass_fds=handed_down,
             env={**os.environ, _MARK: mark},
+            cwd=cwd,
         )
         for descriptor in handed_down:
             os.close(descriptor)

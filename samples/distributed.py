@@ -51,7 +51,7 @@ def trace_on_every_rank(how):
 
     dist.init_process_group("gloo")
     torch.manual_seed(0)
-    graph = modgraph.merge_ranks(modgraph.trace(spread(Net(), how), (torch.randn(4, 8),)))
+    graph = modgraph.merge_ranks(modgraph.trace(spread(Net(), how), (torch.randn(2, 4, 8),)))
     if graph is not None:  # on rank 0
         graph.save("net.svg")
         graph.save("net.json")
@@ -63,4 +63,4 @@ if __name__ == "__main__":
     if "RANK" in os.environ:
         trace_on_every_rank(sys.argv[1] if len(sys.argv) > 1 else "ddp")
     else:
-        print(Net()(torch.randn(4, 8)).shape)
+        print(Net()(torch.randn(2, 4, 8)).shape)

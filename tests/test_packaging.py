@@ -52,6 +52,7 @@ def test_what_is_read_at_run_time_is_part_of_the_package():
     package = files_below("modgraph")
     assert "modgraph/py.typed" in package
     assert "modgraph/graph/modgraph-1.schema.json" in package
+    assert "modgraph/graph/modgraph-diff-1.schema.json" in package
     assert {f"modgraph/export/viewer/{name}" for name in ("template.html", "style.css", "src/main.js")} <= package
     assert any(name.startswith("modgraph/export/fonts/") and name.endswith(".ttf") for name in package)
     assert "modgraph/prediction/knowledge/torch_stubs/torch/nn/modules/linear.py" in package

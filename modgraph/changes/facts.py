@@ -152,7 +152,10 @@ class Facts:
             flags.append(("trainable", old.trainable, new.trainable))
         if isinstance(old, BufferInfo) and isinstance(new, BufferInfo):
             flags.append(("persistent", old.persistent, new.persistent))
+        from_files = one.predicted is None and other.predicted is None
         for kind, before, after in flags:
+            if before is None and after is None and from_files:
+                continue  # an ONNX file never says: there is nothing to be told
             if before is None or after is None:
                 what = f"{kind} of {name}" if kind == "dtype" else f"whether {name} is {kind}"
                 self._undecided(one.path, other.path, what, in_old=before is None, in_new=after is None)

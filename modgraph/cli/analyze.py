@@ -5,9 +5,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, get_args
 
+from modgraph.cli.analyze_tree import add_tree_arguments, check_alone
+from modgraph.cli.analyze_tree import run as run_tree
 from modgraph.cli.arguments import seconds, size
 from modgraph.cli.console import Console
 from modgraph.cli.onnx_arguments import add_onnx_arguments, exporting_to, onnx_options
@@ -22,9 +25,10 @@ from modgraph.errors import (
     UnknownNameError,
 )
 from modgraph.graph.model import CheckpointComparison, Graph
-from modgraph.options import Device, Mode, TraceOptions
+from modgraph.options import Device, Mode, OnnxOptions, TraceOptions
 
 if TYPE_CHECKING:
+    from modgraph.source.checkpoints import Checkpoint
     from modgraph.source.inputs import InputSpec
     from modgraph.source.targets import Target
 
@@ -34,6 +38,7 @@ targets:
   model.py:Net             a class, a factory function or a module-level instance
   'model.py:Net(depth=4)'  the same, called with these literal arguments
   package.module:Net       the same through an import path
+  (none)                   each of targets = [...] in [tool.modgraph] of the nearest pyproject.toml
 
 examples:
   modgraph analyze model.py
@@ -42,6 +47,7 @@ examples:
   modgraph analyze model.py --format onnx --dynamic batch --dynamic ids:1=seq
   modgraph analyze model.py --static --format json -o -
   modgraph analyze model.py:Net --static --against net.safetensors
+  modgraph analyze --all src/ --static --jobs 4 -o build/models/
 
 exit status:
   0 the graph is complete   1 written, but partial, or the checkpoint differs   2 nothing could be written
@@ -51,7 +57,12 @@ exit status:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     parser.epilog = _EPILOG
-    parser.add_argument("target", metavar="TARGET", help="the model: model.py, model.py:Net, package.module:Net")
+    parser.add_argument(
+        "target",
+        metavar="TARGET",
+        nargs="?",
+        help="the model: model.py, model.py:Net, package.module:Net; default: the targets of [tool.modgraph]",
+    )
     run_group = parser.add_argument_group("the run")
     run_group.add_argument(
         "--input",
@@ -97,64 +108,117 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SIZE",
         help="how much memory it may allocate: 4G, 512M; default: no limit",
     )
+    add_tree_arguments(parser)
     add_picture_arguments(parser, default="svg,json")
     add_onnx_arguments(parser)
 
 
 def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
-    """Analyze every model that the target stands for; the status of the worst."""
-    from modgraph.api import analyze_target, find_targets, read_checkpoint, with_checkpoint
+    """Analyze every model that is asked for; the status of the worst."""
+    from modgraph.api import read_checkpoint
     from modgraph.export import file_stems
     from modgraph.export.text import check_columns
 
     options = _options(arguments)
+    if arguments.all:
+        return run_tree(arguments, options, console)
+    check_alone(arguments)
     specs = _specs(arguments)
     where = destination(arguments.output, arguments.format, default=("svg", "json")).of_this_rank()
-    targets = find_targets(arguments.target)
+    groups, status = _groups(arguments, console)
+    targets = [target for group in groups for target in group]
     where.check(n_models=len(targets))
     onnx = onnx_options(arguments, where)
     _check_color(arguments)
     check_columns(arguments.columns)
     _check_against(arguments, targets)
     checkpoint = None if arguments.against is None else read_checkpoint(arguments.against, options)
-    status, n_written = ExitStatus.OK, 0
-    left_out: list[tuple[Target, TargetError]] = []
-    stems = [where.stem(stem) for stem in file_stems(target.name.rpartition(".")[2] for target in targets)]
-    for target, stem in zip(targets, stems, strict=True):
-        _say_what_is_taken(target, console, static=arguments.static)
+    work = _Work(arguments, console, options, specs, where, onnx, checkpoint, alone=len(targets) == 1)
+    stems = iter([where.stem(stem) for stem in file_stems(target.name.rpartition(".")[2] for target in targets)])
+    for group in groups:
+        status = max(status, work.group([(target, next(stems)) for target in group]))
+        if status == ExitStatus.INTERRUPTED:
+            break
+    return status
+
+
+def _groups(arguments: argparse.Namespace, console: Console) -> tuple[list[tuple[Target, ...]], ExitStatus]:
+    """The models of each target; those of the project where none was named."""
+    if arguments.target is not None:
+        from modgraph.api import find_targets
+
+        return [find_targets(arguments.target)], ExitStatus.OK
+    from modgraph.cli.configured import configured_targets, found_targets
+
+    folder, texts = configured_targets("modgraph analyze model.py")
+    groups = [found_targets(folder, text, console) for text in texts]
+    return groups, ExitStatus.OK if all(groups) else ExitStatus.FAILED
+
+
+@dataclass
+class _Work:
+    """What is done with each model."""
+
+    arguments: argparse.Namespace
+    console: Console
+    options: TraceOptions
+    specs: tuple[InputSpec, ...]
+    where: Destination
+    onnx: OnnxOptions | None
+    checkpoint: Checkpoint | None
+    alone: bool
+    """There is one model: what is wrong with it is wrong with the command."""
+    n_written: int = 0
+
+    def group(self, models: Sequence[tuple[Target, str]]) -> ExitStatus:
+        """The models of one target, each with the stem of its files."""
+        status, before = ExitStatus.OK, self.n_written
+        left_out: list[tuple[Target, TargetError]] = []
+        for target, stem in models:
+            # What was found by looking through the file may not be there at run time, or be no model after all.
+            doubted = left_out if target.discovered and len(models) > 1 else None
+            status = max(status, self._tried(target, stem, doubted))
+            if status == ExitStatus.INTERRUPTED:
+                return status
+        return max(status, _tell_left_out(left_out, self.console, beside=self.n_written - before))
+
+    def _tried(self, target: Target, stem: str, doubted: list[tuple[Target, TargetError]] | None) -> ExitStatus:
         try:
-            with _warning_on(console), exporting_to(where, stem, onnx) as exporting:
-                graph = analyze_target(
-                    target,
-                    specs=specs,
-                    options=options,
-                    static=arguments.static,
-                    watch=console.stage,
-                    exporting=exporting,
-                )
-                graph = with_checkpoint(graph, checkpoint)
-                files = () if exporting is None else exporting.files
-                written = write_graph(graph, where, arguments, console, stem=stem, onnx=files)
+            return self.one(target, stem)
         except Interrupted as stop:
-            return write_interrupted(stop.graph, where, arguments, console, stem=stem)
-        except TargetError as error:
-            # Found by looking through the file: not there at run time, in need of arguments, or no model after all.
-            if not target.discovered or len(targets) == 1:
-                raise
-            left_out.append((target, error))
-            continue
+            return write_interrupted(stop.graph, self.where, self.arguments, self.console, stem=stem)
         except ModgraphError as error:
-            if len(targets) == 1:
+            if isinstance(error, TargetError) and doubted is not None:
+                doubted.append((target, error))
+                return ExitStatus.OK
+            if self.alone:
                 raise
-            console.error(error)
-            status = max(status, ExitStatus.FAILED)
-            continue
-        n_written += 1
-        if n_written > 1 and not where.stdout and not console.quiet:
+            self.console.error(error)
+            return ExitStatus.FAILED
+
+    def one(self, target: Target, stem: str) -> ExitStatus:
+        """One model: its graph, its files, its summary."""
+        from modgraph.api import analyze_target, with_checkpoint
+
+        arguments, console = self.arguments, self.console
+        _say_what_is_taken(target, console, static=arguments.static)
+        with _warning_on(console), exporting_to(self.where, stem, self.onnx) as exporting:
+            graph = analyze_target(
+                target,
+                specs=self.specs,
+                options=self.options,
+                static=arguments.static,
+                watch=console.stage,
+                exporting=exporting,
+            )
+            graph = with_checkpoint(graph, self.checkpoint)
+            files = () if exporting is None else exporting.files
+            written = write_graph(graph, self.where, arguments, console, stem=stem, onnx=files)
+        self.n_written += 1
+        if self.n_written > 1 and not self.where.stdout and not console.quiet:
             console.result("\n")
-        _report(graph, where, arguments, console)
-        status = max(status, written, _status(graph))
-    return max(status, _tell_left_out(left_out, console, beside=n_written))
+        _report(graph, self.where, arguments, console)
+        return max(written, _status(graph))
 
 
 @contextmanager
@@ -193,7 +257,7 @@ def _check_against(arguments: argparse.Namespace, targets: Sequence[Target]) -> 
     if arguments.against is not None and len(targets) > 1:
         names = ", ".join(target.text for target in targets)
         raise ConfigError(
-            f"--against compares one model, and {arguments.target} has {len(targets)}",
+            f"--against compares one model, and {arguments.target or '[tool.modgraph]'} has {len(targets)}",
             hint=f"name one of them: {names}",
         )
 

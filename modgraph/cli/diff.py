@@ -20,11 +20,14 @@ OLD and NEW are each
   model.py:Net             a target, as of `modgraph analyze`; it is predicted, and nothing is executed
   HEAD~1:model.py:Net      the same at a revision of the git repository here; nothing is checked out
   main:net.json            a graph that is kept in the repository
+  net.onnx                 an ONNX file, compared with another one
+OLD alone is a revision: each of targets = [...] in [tool.modgraph] is compared with what it was there
 
 examples:
   modgraph diff HEAD~1:model.py:Net model.py:Net
   modgraph diff main:model.py:Net model.py:Net --format markdown -o comment.md
   modgraph diff old.json new.json -o changes.svg
+  modgraph diff origin/main --format markdown -o changes/
 
 exit status:
   0 the same, as far as is known   1 different   2 not comparable: one side could not be read or found
@@ -36,10 +39,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     parser.epilog = _EPILOG
     parser.add_argument("old", metavar="OLD", help="a graph, a target, or REV:target")
-    parser.add_argument("new", metavar="NEW", help="the same")
+    parser.add_argument(
+        "new",
+        metavar="NEW",
+        nargs="?",
+        help="the same; without it, OLD is a revision, with which each of the targets of [tool.modgraph] is compared",
+    )
     output = parser.add_argument_group("what is written")
     output.add_argument("--format", choices=_FORMATS, help="default: text, or what the name behind -o says")
-    output.add_argument("-o", "--output", metavar="FILE", help="default: standard output, as is -")
+    output.add_argument(
+        "-o", "--output", metavar="FILE", help="default: standard output, as is -; a directory for several targets"
+    )
     run_group = parser.add_argument_group("the run")
     run_group.add_argument(
         "--run", action="store_true", help="build and run targets too, in processes of their own, and compare the runs"
@@ -58,19 +68,23 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     from modgraph.diffing import GraphFinder
     from modgraph.source.inputs import parse_input
 
-    file, format = _destination(arguments)
     finder = GraphFinder(
         run=arguments.run,
         specs=tuple(parse_input(text) for text in arguments.input),
         options=_options(arguments),
         watch=console.stage,
     )
-    graphs = [finder.graph(named) for named in (arguments.old, arguments.new)]
+    if arguments.new is None:
+        from modgraph.cli.diff_targets import run as diff_targets
+
+        return diff_targets(arguments, finder, console)
+    file, format = _destination(arguments)
+    graphs = finder.pair(arguments.old, arguments.new)
     try:
         changes = compare(*graphs)
     except GraphError as error:
         raise GraphError(f"not comparable: {error.message}", hint=error.hint) from error
-    _write(changes, file, format, console)
+    write_changes(changes, file, format, console)
     if file is not None and not console.quiet:
         from modgraph.export.diff_words import verdict
 
@@ -115,7 +129,12 @@ def _options(arguments: argparse.Namespace) -> TraceOptions:
     return options
 
 
-def _write(changes: Changes, file: Path | None, format: str, console: Console) -> None:
+def write_changes(changes: Changes, file: Path | None, format: str, console: Console) -> None:
+    """Write them into a file, or on standard output.
+
+    Raises:
+        ExportError: the format cannot be written, or the file.
+    """
     from modgraph.export import write_file
     from modgraph.export.diff import render
 

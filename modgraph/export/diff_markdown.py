@@ -28,14 +28,23 @@ def render(changes: Changes) -> str:
     return text[: MOST_CHARACTERS - 20].rpartition("\n")[0] + "\n\n… cut here\n"
 
 
-def marker(changes: Changes) -> str:
+def marker(target: str) -> str:
     """The comment by which a job finds what it wrote before."""
-    target = changes.new.target or changes.new.name
     return f"<!-- modgraph:{re.sub('--+', '-', target).replace('>', '')} -->"
 
 
+def new_model(target: str, why: str) -> str:
+    """What is said of a model that there was none of before."""
+    parts = [marker(target), f"### {_escaped(target.rpartition(':')[2])}", "**a new model**", _escaped(why)]
+    return "\n\n".join(parts) + "\n"
+
+
 def _text(changes: Changes, most: int, diagram: str) -> str:
-    parts = [marker(changes), f"### {_title(changes)}", f"**{_escaped(verdict(changes))}**"]
+    parts = [
+        marker(changes.new.target or changes.new.name),
+        f"### {_title(changes)}",
+        f"**{_escaped(verdict(changes))}**",
+    ]
     found = lines(changes)
     if found:
         rows = [_row(line) for line in found[:most]]

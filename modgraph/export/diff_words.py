@@ -62,6 +62,7 @@ def lines(changes: Changes) -> list[Line]:
 
 def verdict(changes: Changes) -> str:
     """The whole in one line: "2 added · 12 changed · parameters 1,306 → 2,394 (+1,088)"."""
+    new, gone = (sum(one.side == side for one in changes.findings) for side in ("new", "old"))
     counts = [
         (sum(one.modules for one in changes.added), "added"),
         (sum(one.modules for one in changes.removed), "removed"),
@@ -69,8 +70,8 @@ def verdict(changes: Changes) -> str:
         (len(changes.moved), "moved"),
         (len(changes.changed), "changed"),
         (len(changes.dataflow), "other ways of data" if len(changes.dataflow) > 1 else "other way of data"),
-        (sum(one.side == "new" for one in changes.findings), "new findings"),
-        (sum(one.side == "old" for one in changes.findings), "findings gone"),
+        (new, "new finding" if new == 1 else "new findings"),
+        (gone, "finding gone" if gone == 1 else "findings gone"),
     ]
     said = [f"{count:,} {word}" for count, word in counts if count]
     shown = [total for total in changes.totals if total.name in ("parameters", "flops", "run")]
@@ -213,7 +214,7 @@ def _changed_lines(changes: Changes) -> list[Line]:
     if quiet:
         names = [name_of(item.path) for item in quiet]
         shown = ", ".join(names[:MOST_NAMES]) + (" …" if len(names) > MOST_NAMES else "")
-        words = f"output {field_text(quiet[0].fields[0])}" if len(quiet) == 1 else "outputs of another shape"
+        words = field_text(quiet[0].fields[0]) if len(quiet) == 1 else "outputs of another shape"
         found.append(Line(sign="changed", place=shown, words=words, key=(natural("\U0010ffff"),)))
     return found
 

@@ -33,6 +33,10 @@ class BaseResolver:
         """
         return self._is_module(module, name, _MAX_STEPS)
 
+    def definitions_of(self, module: SourceModule, name: str) -> tuple[tuple[SourceModule, str], ...]:
+        """The modules that define what the dotted `name` may mean in `module`, and the name there."""
+        return self._meanings(module, name, _MAX_STEPS)
+
     def unknown_bases(self, module: SourceModule, name: str) -> list[str]:
         """Bases of a class, or of its own bases in the module, of which nothing can be found; as written."""
         unknown: dict[str, None] = {}

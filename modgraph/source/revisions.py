@@ -20,12 +20,12 @@ from modgraph.errors import TargetError
 from modgraph.source.targets import shortened
 
 TEXTS = (".py", ".pyi", ".json", ".toml", ".yaml", ".yml", ".cfg", ".ini", ".txt")
-"""What a prediction may read."""
+"""What a prediction may read, beside the file that was asked for."""
 MOST_BYTES = 4 * 1024**2
 """Of a file that is not Python and that only a prediction may read; larger ones are left out."""
 
 _REVISION_TARGET = re.compile(r"(?P<revision>[^:]+):(?P<target>.+)\Z", re.DOTALL)
-_FILE = re.compile(r".+\.(?:[pP][yY](?::.*)?|json)\Z", re.DOTALL)
+_FILE = re.compile(r".+\.(?:[pP][yY](?::.*)?|json|onnx)\Z", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +70,11 @@ def _is_file(path: Path) -> bool:
         return False
 
 
+def require_revision(name: str) -> None:
+    """Raises TargetError where `name` is no revision of the repository around the working directory."""
+    _found(name, "", Path.cwd())
+
+
 def _found(name: str, target: str, cwd: Path) -> Revision:
     if name.startswith("-"):
         raise TargetError(f"{shortened(name)!r} is no revision")
@@ -103,7 +108,9 @@ def files_of(revision: Revision, *, everything: bool = False, cwd: Path | None =
     with tempfile.TemporaryDirectory(prefix="modgraph-", ignore_cleanup_errors=True) as name:
         root = Path(os.path.realpath(name))
         _write(revision, root, everything=everything)
-        yield Checkout(root=root, cwd=root / _below(cwd, revision.top), top=revision.top)
+        below = root / _below(cwd, revision.top)
+        below.mkdir(parents=True, exist_ok=True)  # a run needs a working directory, also where the revision has none
+        yield Checkout(root=root, cwd=below, top=revision.top)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +188,7 @@ def _write(revision: Revision, root: Path, *, everything: bool) -> None:
         if len(fields) != 4 or fields[1] != b"blob" or fields[0] == b"120000":
             continue  # a submodule, or a link, which might lead out of the folder
         path = os.fsdecode(name)
-        if _is_safe(path) and (everything or _is_wanted(path, int(fields[3]))):
+        if _is_safe(path) and (everything or path.endswith(revision.target) or _is_wanted(path, int(fields[3]))):
             wanted.append((fields[2], root / path))
     contents = _read(["cat-file", "--batch"], revision, b"".join(blob + b"\n" for blob, _ in wanted))
     _unpack(contents, [path for _, path in wanted])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
 
@@ -37,7 +37,7 @@ from modgraph.source.syntax import (
     returned_calls,
     top_level,
 )
-from modgraph.source.targets import SCRIPT, Ref, Target, shortened
+from modgraph.source.targets import SCRIPT, Target, references_in, shortened
 
 
 def find_roots(target: Target) -> tuple[Target, ...]:
@@ -47,14 +47,27 @@ def find_roots(target: Target) -> tuple[Target, ...]:
         TargetError: it does not exist, does not parse, or has no model in it.
     """
     finder = finder_for(target.search_path)
+    return roots_in(model_file(target, finder, BaseResolver(finder)), target, finder)
+
+
+def model_file(target: Target, finder: ModuleFinder, resolver: BaseResolver) -> ModelFile:
+    """The file that a target names, parsed.
+
+    Raises:
+        TargetError: it does not exist, or does not parse.
+    """
     module = _source_of(target, finder)
     tree = _tree_of(module)
     module.index  # noqa: B018  # raises the error with its place
-    file = _File(tree, module, BaseResolver(finder))
+    return ModelFile(tree, module, resolver)
+
+
+def roots_in(file: ModelFile, target: Target, finder: ModuleFinder) -> tuple[Target, ...]:
+    """`find_roots` of a file that is parsed already."""
     instances = file.instances()
     stood_for = file.built_by(instances)
     roots = [_buildable(target, name, file) for name in file.root_classes() if name not in stood_for]
-    as_arguments = {value for root in roots for value in _references_in((root.arguments, root.keywords))}
+    as_arguments = {value for root in roots for value in references_in((root.arguments, root.keywords))}
     roots = [root for root in roots if f"{root.module}.{root.name}" not in as_arguments]
     roots += [target.named(name) for name in file.whole(instances)]
     if not roots:
@@ -79,7 +92,7 @@ def as_its_file_builds_it(target: Target) -> Target:
         return target
     if module is None or definition is None or definition.kind != "class":
         return target
-    file = _File(_tree_of(module), module, BaseResolver(finder))
+    file = ModelFile(_tree_of(module), module, BaseResolver(finder))
     return _buildable(target, target.name, file) if target.name in file.classes else target
 
 
@@ -109,7 +122,7 @@ def _find_source(target: Target, finder: ModuleFinder) -> SourceModule | None:
     return module
 
 
-class _File:
+class ModelFile:
     """One parsed file, and what its top-level names are."""
 
     def __init__(self, tree: ast.Module, module: SourceModule, resolver: BaseResolver) -> None:
@@ -137,7 +150,7 @@ class _File:
         return {name: bases for name, bases in found.items() if bases}
 
     @cached_property
-    def _references(self) -> dict[str, set[str]]:
+    def references(self) -> dict[str, set[str]]:
         """Top-level name -> the names that stand in its body; bases and decorators are no parts."""
         found: dict[str, set[str]] = {}
         nested: dict[str, set[str]] = {}
@@ -159,7 +172,7 @@ class _File:
                     found.setdefault(name, set()).update(names_in([statement.value] if statement.value else []))
         return found
 
-    def _reach(self, name: str) -> set[str]:
+    def reach(self, name: str) -> set[str]:
         """Every top-level name that `name` uses, also through functions, tables and registries of the file."""
         seen: set[str] = set()
         pending = [name]
@@ -168,8 +181,8 @@ class _File:
             user = pending.pop()
             # A class that keeps its subclasses in a table uses them for others, not for itself or one of them.
             entered = self._entered.get(user, set()) if user not in lineage else set()
-            for other in self._references.get(user, set()) | entered:
-                if other in self._references and other not in seen:
+            for other in self.references.get(user, set()) | entered:
+                if other in self.references and other not in seen:
                     seen.add(other)
                     pending.append(other)
         return seen
@@ -189,7 +202,7 @@ class _File:
                 written = decorator.func if isinstance(decorator, ast.Call) else decorator
                 first = (dotted(written) or "").partition(".")[0]
                 if first in self.functions:
-                    used = self._references.get(first, set())
+                    used = self.references.get(first, set())
                     registries |= {other for other in used if other not in self.functions and other not in self.classes}
                 else:
                     registries.add(first)
@@ -210,7 +223,7 @@ class _File:
 
     def root_classes(self) -> list[str]:
         """Module classes that no other one uses as a part; of those that use each other, all."""
-        reach = {name: self._reach(name) for name in self.module_classes}
+        reach = {name: self.reach(name) for name in self.module_classes}
         used = {
             part
             for user, parts in reach.items()
@@ -224,14 +237,14 @@ class _File:
         is_base = any(name in self._bases(other) for other in self.classes)
         if self._unwritten(name) and (is_base or self._is_abc(name)):
             return True
-        return is_base and (self._forward(name) is None or self._construction_is_unwritten(name))
+        return is_base and (self.forward(name) is None or self._construction_is_unwritten(name))
 
     def _construction_is_unwritten(self, name: str) -> bool:
         """Building the class comes to a method that raises NotImplementedError alone."""
         pending, seen = ["__init__"], set()
         while pending:
             method = pending.pop()
-            node = self._method(name, method)
+            node = self.method_of(name, method)
             if node is None or method in seen:
                 continue
             seen.add(method)
@@ -271,15 +284,15 @@ class _File:
             return True
         return any(self._is_abc(base, depth - 1) for base in bases)
 
-    def _forward(self, name: str) -> FunctionNode | None:
+    def forward(self, name: str) -> FunctionNode | None:
         """`forward` of a class or of its bases in the file, where its body does more than raise or pass."""
-        method = self._method(name, "forward")
+        method = self.method_of(name, "forward")
         if method is None:
             return None
         real = [s for s in method.body if not isinstance(s, ast.Raise | ast.Pass) and not is_constant(s)]
         return method if real else None
 
-    def _method(self, name: str, method: str, depth: int = 20) -> FunctionNode | None:
+    def method_of(self, name: str, method: str, depth: int = 20) -> FunctionNode | None:
         """A method of a class or of the nearest of its bases in the file."""
         node = self.classes.get(name)
         if node is None or depth == 0:
@@ -287,12 +300,12 @@ class _File:
         for statement in node.body:
             if isinstance(statement, FunctionNode) and statement.name == method:
                 return statement
-        bases = (self._method(base, method, depth - 1) for base in self._bases(name))
+        bases = (self.method_of(base, method, depth - 1) for base in self._bases(name))
         return next((found for found in bases if found is not None), None)
 
     def needs_arguments(self, name: str) -> bool:
         """Whether the class certainly cannot be built without arguments."""
-        method = self._method(name, "__init__")
+        method = self.method_of(name, "__init__")
         return method is not None and not callable_bare(method, bound=1)
 
     def is_buildable(self, root: Target) -> bool:
@@ -433,15 +446,15 @@ class _File:
         for statement in self.tree.body:
             if main_test(statement) and isinstance(statement, ast.If):
                 used = names_in(statement.body)
-                if name in used or any(name in self._reach(other) for other in used):
+                if name in used or any(name in self.reach(other) for other in used):
                     return SCRIPT
         for function, node in self.functions.items():
-            if callable_bare(node) and name in self._references[function]:
+            if callable_bare(node) and name in self.references[function]:
                 return function
         return None
 
 
-def _buildable(target: Target, name: str, file: _File) -> Target:
+def _buildable(target: Target, name: str, file: ModelFile) -> Target:
     """The class itself, or the way in which the file builds it where it needs arguments."""
     if not file.needs_arguments(name):
         return target.named(name)
@@ -456,19 +469,7 @@ def _buildable(target: Target, name: str, file: _File) -> Target:
     return replace(target.named(name), caller=file.caller_of(name))
 
 
-def _references_in(value: object) -> Iterator[str]:
-    """Import paths of the classes and functions among arguments."""
-    if isinstance(value, Ref):
-        yield value.name
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            yield from _references_in((key, item))
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _references_in(item)
-
-
-def _what_is_there(file: _File, finder: ModuleFinder) -> str:
+def _what_is_there(file: ModelFile, finder: ModuleFinder) -> str:
     for name, bases in file.unknown_bases().items():
         return (
             f"nothing is known of {bases[0]}, a base of class {name}: if it is installed beside modgraph and is an"

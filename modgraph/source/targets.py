@@ -7,7 +7,7 @@ import difflib
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -101,6 +101,18 @@ def written(name: str, arguments: Sequence[Any], keywords: Iterable[tuple[str, A
         return name
     parts = [repr(value) for value in arguments] + [f"{key}={value!r}" for key, value in keywords]
     return f"{name}({', '.join(parts)})"
+
+
+def references_in(value: object) -> Iterator[str]:
+    """Import paths of the classes and functions among arguments."""
+    if isinstance(value, Ref):
+        yield value.name
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from references_in((key, item))
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from references_in(item)
 
 
 _FILE_TARGET = re.compile(r"(?P<file>.+?\.[pP][yY])(?::(?P<object>.*))?\Z", re.DOTALL)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from modgraph.changes import compare
 from modgraph.errors import GraphError
+from modgraph.graph.build import GraphBuilder
+from modgraph.graph.model import ModelInfo, ModuleNode, ParameterInfo
 
 OPEN = {
     "a size": (
@@ -66,3 +70,15 @@ def test_a_model_of_which_nothing_is_known_is_not_comparable(predicted, tmp_path
     file.write_text("import os, importlib\ndef build():\n    return importlib.import_module(os.environ['M']).make()\n")
     with pytest.raises(GraphError, match="nothing is known of the old model"):
         compare(modgraph.predict(f"{file}:build"), predicted("pass"))
+
+
+def test_what_neither_file_can_say_is_no_question():
+    """ONNX does not say which parameters are trained: of two such files, nobody asks."""
+    builder = GraphBuilder(ModelInfo(name="Net", class_name="m.Net", target=None))
+    held = ParameterInfo(name="weight", shape=(2,), dtype="float32", trainable=None)
+    builder.modules.append(ModuleNode(path="", class_name="m.Net", observed=True, parameters=(held,)))
+    graph = builder.build()
+    assert compare(graph, graph).undecided == ()
+    builder.modules[0] = replace(builder.modules[0], predicted=True, observed=None)
+    graph = builder.build()
+    assert [one.what for one in compare(graph, graph).undecided] == ["whether weight is trainable"]

@@ -162,3 +162,38 @@ def test_runs_are_compared_where_that_is_asked_for(repository: Path, capsys):
     text = capsys.readouterr().out
     assert "layers.0 – 2  operations add → mul, in 3 places" in text
     assert text.count("predicted and traced") == 2
+
+
+@pytest.mark.needs_torch
+def test_a_revision_runs_in_its_own_files(repository: Path, capsys):
+    """The working directory of a run is a copy of the revision: it reads and writes nothing of the working tree."""
+    Path("width.txt").write_text("3")
+    commit(
+        "wide.py",
+        "from torch import nn\nopen('log', 'a').close()\nclass Wide(nn.Linear):\n    def __init__(self):\n        super().__init__(int(open('width.txt').read()), 1)\n",
+    )
+    Path("width.txt").write_text("5")
+    commit("wide.py", Path("wide.py").read_text(encoding="utf-8"), "other.txt", "")
+    Path("width.txt").unlink()
+    assert main(["diff", "HEAD~1:wide.py:Wide", "HEAD:wide.py:Wide", "--run"]) == 1
+    told = capsys.readouterr()
+    assert "parameters 4 → 6 (+2)" in told.out
+    assert not Path("log").exists()
+
+
+@pytest.mark.needs_torch
+def test_onnx_files_are_compared_with_each_other(repository: Path, capsys):
+    pytest.importorskip("onnx")
+    text = "from torch import nn\nclass Net(nn.Sequential):\n    def __init__(self):\n        super().__init__(nn.Linear(4, 2), nn.ReLU())\n"
+    Path("net.py").write_text(text)
+    assert main(["analyze", "net.py:Net", "--static", "-o", "old.onnx"]) == 0
+    commit("net.py", text.replace("4, 2", "4, 3").replace("ReLU", "GELU"))
+    assert main(["analyze", "net.py:Net", "--static", "-o", "new.onnx"]) == 0
+    capsys.readouterr()
+    assert main(["diff", "old.onnx", "new.onnx"]) == 1
+    text = capsys.readouterr().out
+    assert "weight 2×4 → 3×4" in text
+    assert "ReLU → GELU" in text
+    assert main(["diff", "HEAD:old.onnx", "old.onnx"]) == 0
+    assert main(["diff", "old.onnx", "net.py"]) == 2
+    assert "another ONNX file alone" in capsys.readouterr().err

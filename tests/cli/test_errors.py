@@ -131,7 +131,7 @@ def test_render_of_a_missing_file(modgraph):
 
 @pytest.mark.parametrize(
     "arguments",
-    [(), ("analyse", "model.py"), ("analyze",), ("analyze", "m.py", "--depth", "0"), ("analyze", "m.py", "--nofold"),
+    [(), ("analyse", "model.py"), ("analyze", "m.py", "--depth", "0"), ("analyze", "m.py", "--nofold"),
      ("analyze", "m.py", "--timeout", "soon"), ("analyze", "m.py", "--memory-limit", "much")],
 )  # fmt: skip
 def test_bad_usage_is_status_2(modgraph, arguments):

@@ -11,12 +11,13 @@ import pytest
 
 import modgraph
 from modgraph.changes import Changes, compare
+from modgraph.changes.model import Changed, Field, FindingChange, Side
 from modgraph.errors import ExportError
 from modgraph.export import diff_markdown, images
 from modgraph.export.diff import render
 from modgraph.export.diff_markdown import MOST_CHARACTERS
 from modgraph.export.diff_picture import both
-from modgraph.export.diff_words import delta_text, lines
+from modgraph.export.diff_words import delta_text, lines, verdict
 from modgraph.export.dot import write_dot
 from modgraph.export.parts import Card, Frame
 from modgraph.export.picture import picture_of
@@ -206,3 +207,16 @@ def test_an_unknown_format_is_said(changes, tmp_path: Path):
         render(changes, "markdwon")
     with pytest.raises(ExportError, match="names no format of a diff"):
         changes.save(tmp_path / "changes.png")
+
+
+def test_one_is_not_many():
+    side = Side(name="Net", class_name=None, target=None, known_by="traced", complete=True, modules=2)
+    other = Field(kind="outputs", old=[[1, 16]], new=[[1, 32]])
+    changes = Changes(
+        old=side,
+        new=side,
+        changed=(Changed(old="drop", new="drop", old_class="x.D", new_class="x.D", fields=(other,)),),
+        findings=tuple(FindingChange(side=side, code="MG101", message="m") for side in ("old", "new")),
+    )
+    assert [line.words for line in lines(changes)] == ["outputs 1×16 → 1×32"]
+    assert verdict(changes) == "1 changed · 1 new finding · 1 finding gone"

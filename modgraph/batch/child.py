@@ -1,0 +1,115 @@
+"""The process of one task: analyzes one model and writes its files. Started by `tasks.py`, never imported by it."""
+
+from __future__ import annotations
+
+import _thread
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from modgraph.errors import ExportError, ModgraphError
+from modgraph.graph.model import Graph
+
+THUMBNAIL_DEPTH = 1
+_LIFE_SECONDS = 1.0
+_MAX_REASON = 2000
+
+
+def main(directory: str) -> None:
+    """Do what `request.json` in `directory` asks for; `outcome.json` says what came of it."""
+    _end_with(os.getppid())
+    place = Path(directory)
+    request = json.loads((place / "request.json").read_text("utf-8"))
+    try:
+        outcome = _analyzed(request, place)
+    except ModgraphError as error:
+        outcome = _failed(error.message if error.hint is None else f"{error.message} ({error.hint})")
+    except Exception as error:  # a defect of ours costs this model, and no other
+        outcome = _failed(f"modgraph itself failed: {type(error).__name__}: {error}")
+    written = place / "outcome.tmp"
+    written.write_text(json.dumps(outcome), "utf-8")
+    written.replace(place / "outcome.json")
+
+
+def _end_with(parent: int) -> None:
+    """End this process once `parent` is gone; nobody else would."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(_LIFE_SECONDS)
+        os._exit(1)
+
+    if os.name == "posix":
+        _thread.start_new_thread(watch, ())
+
+
+def _failed(reason: str) -> dict[str, Any]:
+    return {"state": "failed", "reason": reason[:_MAX_REASON], "facts": {}}
+
+
+def _analyzed(request: dict[str, Any], place: Path) -> dict[str, Any]:
+    from modgraph.api import analyze_target
+    from modgraph.exporting import Exporting
+    from modgraph.options import OnnxOptions
+    from modgraph.source.wire import decode_options, decode_target
+
+    exporting = None
+    if "onnx" in request["formats"] and not request["static"]:
+        (place / "onnx").mkdir()
+        exporting = Exporting(OnnxOptions(), f"{request['stem']}.onnx", place / "onnx")
+    graph = analyze_target(
+        decode_target(request["target"]),
+        options=decode_options(request["options"]),
+        static=request["static"],
+        exporting=exporting,
+    )
+    notes, thumbnail = _write(graph, request, place / "files", () if exporting is None else exporting.files)
+    state, reason = _state(graph, static=request["static"])
+    if notes and state == "complete":
+        state, reason = "partial", notes[0]
+    return {"state": state, "reason": reason, "facts": _facts(graph, thumbnail)}
+
+
+def _write(
+    graph: Graph, request: dict[str, Any], directory: Path, onnx: tuple[Path, ...]
+) -> tuple[list[str], str | None]:
+    """Every format and the thumbnail; which formats failed, and the name of the thumbnail if there is one."""
+    from modgraph.export import PictureOptions, render, write, write_file
+
+    written = write(
+        graph, request["formats"], directory, asked=request["asked"], stem=request["stem"], ready={"onnx": onnx}
+    )
+    name = f"{request['stem']}.thumbnail.svg"
+    try:
+        write_file(directory / name, render(graph, "svg", PictureOptions(depth=THUMBNAIL_DEPTH)))
+    except ExportError:  # no Graphviz: the index has no pictures then
+        return [error.message for error in written.failures], None
+    return [error.message for error in written.failures], name
+
+
+def _state(graph: Graph, *, static: bool) -> tuple[str, str | None]:
+    """How far the model is known, and what is amiss first."""
+    from modgraph.graph.index import GraphIndex
+
+    problems = sorted(graph.problems, key=lambda problem: problem.stage != "trace")
+    reason = problems[0].message if problems else None
+    if not static and not (graph.traced and GraphIndex(graph).run_finished):
+        return "failed", reason or "the model did not run"
+    return ("complete" if graph.complete else "partial"), reason
+
+
+def _facts(graph: Graph, thumbnail: str | None) -> dict[str, Any]:
+    return {
+        "class": graph.model.class_name,
+        "parameters": graph.model.parameters,
+        "modules": len(graph.modules),
+        "calls": len(graph.calls) if graph.traced else None,
+        "problems": [problem.message for problem in graph.problems],
+        "findings": [
+            {"code": each.code, "message": each.message, "file": each.file, "line": each.line}
+            for each in graph.findings
+        ],
+        "thumbnail": thumbnail,
+    }

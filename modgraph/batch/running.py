@@ -1,0 +1,265 @@
+"""`modgraph.analyze_all`: every root model of a tree, each in a process of its own, and one index of them."""
+
+from __future__ import annotations
+
+import os
+import queue
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol
+
+from modgraph.batch.keys import Keys
+from modgraph.batch.manifest import Manifest, Record
+from modgraph.batch.tasks import Outcome, Task, run_task, stop_running
+from modgraph.errors import ConfigError, ExitStatus
+from modgraph.options import Device, Mode, TraceOptions
+from modgraph.source.targets import Target
+from modgraph.source.tree_roots import LeftOut, find_tree_roots
+
+DEFAULT_TIMEOUT = 300.0
+"""Seconds for the code of one model."""
+_USUAL_MEMORY = 2 * 2**30
+"""Bytes that a model is taken to need where no limit says more, with torch."""
+_OWN_MEMORY = 2**29
+_POLL_SECONDS = 0.2
+
+
+class Executor(Protocol):
+    """What `concurrent.futures` calls an executor: Dask's `Client.get_executor()`, and others."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any) -> Any:
+        """A future with `add_done_callback`, `result` and `cancel`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What came of a tree."""
+
+    records: tuple[Record, ...]
+    """One for each model, by name."""
+    left_out: tuple[LeftOut, ...]
+    """Models that cannot be built, and files that cannot be read, with the reason."""
+    executed: int
+    """Models that were analyzed now; the others were finished before."""
+    output: Path
+
+    @property
+    def index(self) -> Path:
+        """The page that shows them all."""
+        return self.output / "index.html"
+
+    @property
+    def status(self) -> ExitStatus:
+        """That of the worst model."""
+        worst = ExitStatus.OK
+        for record in self.records:
+            if record.state != "complete":
+                worst = max(worst, ExitStatus.PARTIAL if record.files else ExitStatus.FAILED)
+        return worst
+
+
+def analyze_all(
+    path: str | os.PathLike[str],
+    executor: Executor | None = None,
+    *,
+    output: str | os.PathLike[str] = "modgraph-out",
+    formats: Sequence[str] | None = None,
+    static: bool = False,
+    device: Device = "cpu",
+    mode: Mode = "eval",
+    backward: bool = False,
+    stats: bool = False,
+    verify: bool = False,
+    profile: bool = False,
+    timeout: float | None = DEFAULT_TIMEOUT,
+    memory_limit: int | None = None,
+    jobs: int | None = None,
+    retry: bool = False,
+    on_result: Callable[[Record, int, int], None] | None = None,
+) -> Batch:
+    """Analyze every root model of a tree: those that no other model of it uses as a part, and that can be built.
+
+    Args:
+        path: the folder.
+        executor: runs the tasks; by default threads of this process, each waiting for a process of its own. Workers on
+            other machines need the tree and modgraph under the same paths; results come back as data.
+        output: folder for the graphs, `index.html`, `index.md` and the manifest. What is finished there, and has not
+            changed, is not done again.
+        formats: as of `modgraph analyze --format`; by default "svg" and "json".
+        static: predict only; nothing is executed, and torch is not needed.
+        timeout: seconds for the code of each model; None is no limit.
+        memory_limit: bytes for the code of each model.
+        jobs: how many at once, without an executor; by default as many as there are cores and memory for.
+        retry: do again what failed.
+        on_result: told of each record as it comes, and how many of how many are done.
+
+    Raises:
+        TargetError: there is no such folder.
+        ConfigError: an option cannot be used.
+        ExportError: a format does not exist, or the output cannot be written.
+    """
+    from modgraph.export import check_format
+
+    for name in formats or ():
+        check_format(name)
+    if executor is not None and jobs is not None:
+        raise ConfigError("jobs is of no use with an executor, which has workers of its own", hint="leave one out")
+    if jobs is not None and jobs < 1:
+        raise ConfigError(f"jobs={jobs} is not possible", hint="a whole number above 0")
+    options = TraceOptions(
+        device=device,
+        mode=mode,
+        backward=backward,
+        stats=stats,
+        verify=verify,
+        profile=profile,
+        timeout=timeout,
+        memory_limit=memory_limit,
+    )
+    folder, place = Path(path), Path(output)
+    found = find_tree_roots(folder, exclude=(*_excluded(folder), *_inside(folder, place)), static=static)
+    tasks = list(_tasks(folder, found.targets, options, static=static, formats=formats))
+    manifest = Manifest(place)
+    done = {task.name: each for task in tasks if (each := manifest.finished(task.name, task.key, retry=retry))}
+    todo = [task for task in tasks if task.name not in done]
+    n_done = 0
+    try:
+        for task, outcome in _run(todo, executor, jobs or usual_jobs(memory_limit)):
+            record = _kept(task, outcome, place)
+            manifest.add(record)
+            n_done += 1
+            if on_result is not None:
+                on_result(record, len(done) + n_done, len(tasks))
+    finally:  # also after Ctrl-C: what there is can be looked at
+        manifest.keep([task.name for task in tasks])
+        batch = Batch(tuple(manifest.records.values()), found.left_out, n_done, place)
+        _write_index(batch, n_open=len(tasks) - len(batch.records))
+    return batch
+
+
+def _excluded(folder: Path) -> tuple[str, ...]:
+    from modgraph.config import FILE, Configs
+
+    return Configs().of(str(folder / FILE)).exclude
+
+
+def _config_hash(folder: Path) -> str | None:
+    """Of the file that says which findings there are."""
+    import hashlib
+
+    from modgraph.config import FILE, Configs
+
+    file = Configs().of(str(folder / FILE)).file
+    return None if file is None else hashlib.sha256(Path(file).read_bytes()).hexdigest()
+
+
+def _inside(folder: Path, output: Path) -> tuple[str, ...]:
+    """The output folder, where it lies in the tree: it holds no models of the project."""
+    inner, outer = output.resolve(), folder.resolve()
+    return (f"{inner.relative_to(outer).as_posix()}/",) if inner != outer and inner.is_relative_to(outer) else ()
+
+
+def usual_jobs(memory_limit: int | None) -> int:
+    """As many as there are cores, and no more than fit into the memory that is free."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    each = _OWN_MEMORY + (memory_limit or _USUAL_MEMORY)
+    try:
+        free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        with open("/proc/meminfo", encoding="ascii") as file:
+            free = next(int(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable:"))
+    except (AttributeError, OSError, ValueError, StopIteration):
+        return cores
+    return max(1, min(cores, free // each))
+
+
+def _tasks(
+    folder: Path, targets: Sequence[Target], options: TraceOptions, *, static: bool, formats: Sequence[str] | None
+) -> Iterator[Task]:
+    from modgraph.export import file_stems
+    from modgraph.source.wire import encode_fields
+
+    folder = Path(os.path.realpath(folder))
+    keys = Keys(folder)
+    by_file: dict[Path, list[Target]] = {}
+    for target in targets:
+        assert target.file is not None
+        by_file.setdefault(target.file, []).append(target)
+    wanted = tuple(formats or ("svg", "json"))
+    config = _config_hash(folder)
+    for file, models in by_file.items():
+        stems = file_stems(target.name.rpartition(".")[2] for target in models)
+        shown = file.relative_to(folder).as_posix()
+        for target, stem in zip(models, stems, strict=True):
+            encoded = encode_fields(options)
+            depends = {"options": encoded, "static": static, "formats": wanted, "stem": stem, "config": config}
+            yield Task(
+                name=f"{shown}:{target.text.partition(':')[2]}",
+                key=keys.of(target, depends),
+                target=encode_fields(target),
+                options=encoded,
+                static=static,
+                formats=wanted,
+                asked=formats is not None,
+                stem=stem,
+                cwd=os.getcwd(),
+            )
+
+
+def _run(tasks: Sequence[Task], executor: Executor | None, jobs: int) -> Iterator[tuple[Task, Outcome]]:
+    """Each task with its outcome, as they come."""
+    finished: queue.Queue[tuple[Task, Any]] = queue.Queue()
+    pool = None if executor is not None else ThreadPoolExecutor(jobs, thread_name_prefix="modgraph")
+    futures: list[Any] = []
+    try:
+        for task in tasks:
+            future = (executor or pool).submit(run_task, task)  # type: ignore[union-attr]
+            futures.append(future)
+            future.add_done_callback(partial(_put, finished, task))
+        for _ in tasks:
+            ended, done = finished.get()
+            yield ended, _outcome(done)
+    finally:
+        for future in futures:
+            future.cancel()
+        while pool is not None and wait(futures, timeout=_POLL_SECONDS if futures else 0).not_done:
+            stop_running()  # again and again: a thread may have been about to start one
+
+
+def _put(finished: queue.Queue[tuple[Task, Any]], task: Task, done: Any) -> None:
+    finished.put((task, done))
+
+
+def _outcome(done: Any) -> Outcome:
+    """What a future gives; a worker of the executor that is lost costs its task, and no other."""
+    try:
+        outcome: Outcome = done.result()
+    except Exception as error:
+        return Outcome("failed", f"the executor lost it: {type(error).__name__}: {error}")
+    return outcome
+
+
+def _kept(task: Task, outcome: Outcome, output: Path) -> Record:
+    """Write the files of a model where they belong: in a folder of the name of its file."""
+    from modgraph.export import write_file
+
+    folder = task.name.partition(":")[0].removesuffix(".py")
+    files = tuple(f"{folder}/{name}" for name in sorted(outcome.files))
+    for name, file in zip(sorted(outcome.files), files, strict=True):
+        write_file(output / file, outcome.files[name])
+    return Record(task.name, task.key, outcome.state, outcome.reason, outcome.facts, files)
+
+
+def _write_index(batch: Batch, *, n_open: int) -> None:
+    from modgraph.export import write_file
+    from modgraph.export.overview import Entry, Overview, html, markdown
+
+    entries = tuple(
+        Entry(name=each.name, state=each.state, reason=each.reason, facts=each.facts, files=each.files)
+        for each in batch.records
+    )
+    overview = Overview(entries, tuple((one.place, one.reason) for one in batch.left_out), n_open)
+    write_file(batch.output / "index.html", html(overview))
+    write_file(batch.output / "index.md", markdown(overview))

@@ -1,0 +1,153 @@
+"""One model as a task: plain data that can be sent to another process or machine, and what comes back of it.
+
+`run_task` is what an executor calls. It starts a process of its own, so that whatever happens there, a crash or a hang,
+is an outcome like any other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import modgraph
+
+State = Literal["complete", "partial", "failed"]
+"""`partial`: something is left open; `failed`: nothing is known, or the model did not run to its end."""
+_BOOTSTRAP = """
+import sys
+if sys.path[:1] == [""]: del sys.path[0]
+sys.path.insert(0, sys.argv[1])
+import modgraph
+del sys.path[0]
+from modgraph.batch.child import main
+main(sys.argv[2])
+"""
+_MARGIN_SECONDS = 120.0
+"""For starting interpreters, importing torch, and drawing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One model to be analyzed: everything that it takes, but the files of the tree itself."""
+
+    name: str
+    """ "pkg/net.py:Net", from the folder of the tree."""
+    key: str
+    """Hash of what the result depends on: the same key, the same result."""
+    target: Mapping[str, Any]
+    """As `source/wire.py` writes it."""
+    options: Mapping[str, Any]
+    """Likewise."""
+    static: bool
+    formats: tuple[str, ...]
+    asked: bool
+    """The formats were named by the user; otherwise one that cannot be written is replaced by another."""
+    stem: str
+    """Of its files."""
+    cwd: str
+    """Where it runs: the working directory of the caller."""
+
+    @property
+    def seconds(self) -> float | None:
+        """How long its process may take; None for no limit."""
+        limit: float | None = self.options.get("timeout")
+        return None if limit is None else 2 * limit + (0 if self.static else _MARGIN_SECONDS)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of one task."""
+
+    state: State
+    reason: str | None = None
+    """Why it failed, or what is left open first."""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """What the index says of the model: JSON values."""
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    """The written files by name."""
+
+
+def run_task(task: Task) -> Outcome:
+    """Analyze one model, in a process of its own. Never raises for what that process does."""
+    with tempfile.TemporaryDirectory(prefix="modgraph-", ignore_cleanup_errors=True) as name:
+        directory = Path(name)
+        (directory / "files").mkdir()
+        asked = ("target", "options", "static", "formats", "asked", "stem")
+        request = {each: getattr(task, each) for each in asked}
+        (directory / "request.json").write_text(json.dumps(request), "utf-8")
+        reason = _run(directory, task)
+        try:
+            told = json.loads((directory / "outcome.json").read_text("utf-8"))
+        except (OSError, ValueError):
+            return Outcome("failed", reason or "its process ended without a word")
+        files = {path.name: path.read_bytes() for path in sorted((directory / "files").iterdir())}
+        return Outcome(told["state"], told["reason"], told["facts"], files)
+
+
+_running: set[subprocess.Popen[bytes]] = set()
+_lock = threading.Lock()
+
+
+def stop_running() -> None:
+    """End the processes of all tasks that run in this one."""
+    with _lock:
+        for process in _running:
+            _kill(process)
+
+
+def _run(directory: Path, task: Task) -> str | None:
+    """Start the process and wait for its end; why it did not end as it should, else None."""
+    root = str(Path(modgraph.__file__).resolve().parent.parent)
+    with (directory / "output.txt").open("wb") as output:
+        try:
+            process = subprocess.Popen(
+                [sys.executable, "-c", _BOOTSTRAP, root, str(directory)],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                cwd=task.cwd,
+            )
+        except OSError as error:
+            return f"no process could be started in {task.cwd}: {error.strerror}"
+        with _lock:
+            _running.add(process)
+        try:
+            process.wait(task.seconds)
+        except subprocess.TimeoutExpired:
+            return f"it took longer than {task.seconds:g} s"
+        finally:
+            _kill(process)
+            with _lock:
+                _running.discard(process)
+    return _in_words(process.returncode)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """End a process and its group; what traces a model in it sees that it is gone, and ends by itself."""
+    if os.name == "posix":
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+    elif process.poll() is None:
+        process.kill()
+    process.wait()
+
+
+def _in_words(status: int) -> str | None:
+    if status == 0:
+        return None
+    if status > 0:
+        return f"its process ended with exit status {status}"
+    with contextlib.suppress(ValueError):
+        return f"its process was killed by {signal.Signals(-status).name}"
+    return f"its process was killed by signal {-status}"

@@ -1,0 +1,92 @@
+"""`modgraph analyze --all PATH`: every root model of a tree, told as they come."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from modgraph.cli.arguments import count
+from modgraph.cli.console import Console
+from modgraph.cli.output import DEFAULT_DIRECTORY, destination
+from modgraph.errors import ConfigError, ExitStatus
+from modgraph.options import TraceOptions
+
+if TYPE_CHECKING:
+    from modgraph.batch.manifest import Record
+
+_NOT_HERE = ("input", "against", "depth", "focus", "columns", "no_fold", "show_views", "dynamic")
+"""Options of one model or one picture."""
+
+
+def add_tree_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of a whole tree."""
+    group = parser.add_argument_group("a whole tree")
+    group.add_argument(
+        "--all",
+        action="store_true",
+        help="TARGET is a folder (default: .): every model below it that no other one uses as a part, each in a process"
+        " of its own (with --timeout 300), and an index of them; what is finished and unchanged is not done again",
+    )
+    group.add_argument("--jobs", type=count, metavar="N", help="how many at once; default: what cores and memory allow")
+    group.add_argument("--retry", action="store_true", help="do again what failed")
+
+
+def check_alone(arguments: argparse.Namespace) -> None:
+    """Raises ConfigError where an option of a whole tree is given, and there is to be none."""
+    for name in ("jobs", "retry"):
+        if getattr(arguments, name):
+            raise ConfigError(f"--{name} is of use with --all alone", hint="modgraph analyze --all PATH")
+
+
+def run(arguments: argparse.Namespace, options: TraceOptions, console: Console) -> ExitStatus:
+    """Analyze them; the status of the worst."""
+    from modgraph.batch.running import DEFAULT_TIMEOUT, analyze_all
+    from modgraph.export.overview import Entry, Overview
+
+    given = [name for name in _NOT_HERE if getattr(arguments, name, None)]
+    if given:
+        shown = ", ".join(f"--{name.replace('_', '-')}" for name in given)
+        raise ConfigError(f"{shown} belongs to one model, and --all does many", hint="leave one of them out")
+    where = destination(arguments.output, arguments.format, default=("svg", "json"))
+    if where.directory is None:
+        raise ConfigError("--all writes many files", hint=f"name a directory: -o {DEFAULT_DIRECTORY}/")
+
+    def tell(record: Record, n_done: int, n_all: int) -> None:
+        if not console.quiet:
+            reason = f": {_one_line(record.reason)}" if record.reason else ""
+            console.result(f"[{n_done}/{n_all}] {record.state:8}  {record.name}{reason}")
+            sys.stdout.flush()  # as they come, in a pipe too
+
+    batch = analyze_all(
+        arguments.target or ".",
+        output=where.directory,
+        formats=where.formats if where.asked else None,
+        static=arguments.static,
+        device=options.device,
+        mode=options.mode,
+        backward=options.backward,
+        stats=options.stats,
+        verify=options.verify,
+        profile=options.profile,
+        timeout=options.timeout or DEFAULT_TIMEOUT,
+        memory_limit=options.memory_limit,
+        jobs=arguments.jobs,
+        retry=arguments.retry,
+        on_result=tell,
+    )
+    entries = tuple(Entry(one.name, one.state, one.reason, one.facts, one.files) for one in batch.records)
+    for left_out in batch.left_out:
+        console.note(f"note: {left_out.place} is left out: {_one_line(left_out.reason)}")
+    if not console.quiet:
+        console.result(Overview(entries, tuple((one.place, one.reason) for one in batch.left_out)).verdict)
+    before = len(batch.records) - batch.executed
+    if before:
+        console.note(f"{before} of them were finished before and have not changed")
+    console.note(f"wrote {batch.index} and {batch.index.with_suffix('.md')}")
+    return batch.status
+
+
+def _one_line(text: str) -> str:
+    first = " ".join(text.split())
+    return first if len(first) <= 200 else first[:199] + "…"

@@ -1,0 +1,290 @@
+"""The root models of a whole tree: those that no other model of it uses as a part, and that can be built.
+
+`roots.py` says what one file has; here names are followed from file to file. Nothing is executed.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from modgraph.errors import TargetError
+from modgraph.source.bases import BaseResolver
+from modgraph.source.call_arguments import calls_with_values
+from modgraph.source.dotted_names import dotted
+from modgraph.source.files import is_excluded, python_files
+from modgraph.source.modules import ModuleFinder, SourceError, SourceModule, finder_for
+from modgraph.source.roots import ModelFile, model_file, roots_in
+from modgraph.source.targets import Target, parse_target
+
+_Place = tuple[Path, str]
+"""A file, and a top-level name in it."""
+_MOST_SHOWN = 160
+"""Characters of a signature."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A model, or a file, that is not analyzed."""
+
+    place: str
+    """ "pkg/net.py:Net", from the folder."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class TreeRoots:
+    """What there is in a tree."""
+
+    targets: tuple[Target, ...]
+    """In the order of the files, and of each file."""
+    left_out: tuple[LeftOut, ...]
+
+
+def find_tree_roots(folder: Path, *, exclude: Sequence[str] = (), static: bool = False) -> TreeRoots:
+    """The root models below a folder.
+
+    Args:
+        exclude: patterns of paths, as in [tool.modgraph].
+        static: nothing will be run: a class counts as buildable where the arguments are known to a prediction alone.
+
+    Raises:
+        TargetError: there is no such folder.
+    """
+    if not folder.is_dir():
+        raise TargetError(
+            f"{folder} is no folder", hint="name the folder that holds the models: modgraph analyze --all ."
+        )
+    folder = Path(os.path.realpath(folder))
+    return _Tree(folder, exclude).roots(static=static)
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """One file of the tree."""
+
+    target: Target
+    finder: ModuleFinder
+    resolver: BaseResolver
+    file: ModelFile
+
+    @property
+    def path(self) -> Path:
+        return self.file.module.path
+
+
+class _Tree:
+    def __init__(self, folder: Path, exclude: Sequence[str]) -> None:
+        self.folder = folder
+        self.left_out: list[LeftOut] = []
+        here = [os.getcwd(), str(folder), *(entry for entry in sys.path if entry)]
+        self._search_path = tuple(dict.fromkeys(here))
+        self._readers: dict[tuple[str, ...], tuple[ModuleFinder, BaseResolver]] = {}
+        self.files: dict[Path, _Read] = {}
+        for name in python_files(str(folder)):
+            path = Path(name)
+            if path.suffix == ".py" and not is_excluded(self._shown(path), exclude):
+                self._read(path)
+
+    def _shown(self, path: Path) -> str:
+        return os.path.relpath(path, self.folder).replace(os.sep, "/")
+
+    def _read(self, path: Path) -> None:
+        target = parse_target(str(path), path=self._search_path)
+        if target.search_path not in self._readers:
+            finder = finder_for(target.search_path)
+            self._readers[target.search_path] = finder, BaseResolver(finder)
+        finder, resolver = self._readers[target.search_path]
+        try:
+            file = model_file(target, finder, resolver)
+        except SourceError as error:
+            line = f", line {error.line}" if error.line else ""
+            self.left_out.append(LeftOut(self._shown(path), f"{error.message}{line}"))
+            return
+        self.files[file.module.path] = _Read(target, finder, resolver, file)
+
+    def roots(self, *, static: bool) -> TreeRoots:
+        candidates = [(one, root) for one in self.files.values() for root in self._roots_of(one)]
+        built: set[_Place] = set()
+        found: list[Target] = []
+        for one, root in candidates:
+            if root.name not in one.file.classes:
+                continue
+            root = self._with_arguments(one, root)
+            if self._needs_arguments(one, root, static=static):
+                continue
+            built.add((one.path, root.name))
+            found.append(root)
+        for one, root in candidates:
+            made = self._stands_for(one, root.name)
+            if root.name in one.file.classes or made & built or (made and made <= self._used):
+                continue
+            built |= made
+            found.append(root)
+        for one, root in candidates:
+            place = (one.path, root.name)
+            if root.name in one.file.classes and place not in built:
+                self.left_out.append(LeftOut(self._name(one, root), _needed(one.file, root.name)))
+        order = {path: number for number, path in enumerate(self.files)}
+        found.sort(key=lambda target: order[target.file or Path()])
+        return TreeRoots(tuple(found), tuple(sorted(self.left_out, key=lambda each: each.place)))
+
+    def _name(self, one: _Read, root: Target) -> str:
+        return f"{self._shown(one.path)}:{root.text.partition(':')[2]}"
+
+    def _roots_of(self, one: _Read) -> Iterator[Target]:
+        """The roots of one file that no model of another one uses."""
+        try:
+            roots = roots_in(one.file, one.target, one.finder)
+        except TargetError:  # no model in it
+            return
+        for root in roots:
+            place = (one.path, root.name)
+            if root.doubtful or place in self._used or place in self._only_bases:
+                continue
+            yield root
+
+    def _needs_arguments(self, one: _Read, root: Target, *, static: bool) -> bool:
+        return not one.file.is_buildable(root) and not (static and root.caller is not None)
+
+    def _with_arguments(self, one: _Read, root: Target) -> Target:
+        """The class, with the arguments of the first call in another file of the tree where it needs some."""
+        if not self._needs_arguments(one, root, static=False):
+            return root
+        for other in self.files.values():
+            for name in self._names_for(other, (one.path, root.name)):
+                known = next(calls_with_values(other.file.tree, other.file.module, name), None)
+                if known is not None:
+                    found = one.target.named(root.name, *known, called=True)
+                    note = f"{root.name} needs arguments: taking those of a call in {self._shown(other.path)}"
+                    return replace(found, note=note, discovered=True)
+        return root
+
+    def _names_for(self, other: _Read, place: _Place) -> list[str]:
+        """What a file calls something of another one: "Net", "model.Net"."""
+        last = place[1].rpartition(".")[2]
+        if last not in other.file.module.words and not other.file.module.index.star_imports:
+            return []
+        written = dict.fromkeys(name for node in ast.walk(other.file.tree) if (name := _called(node)))
+        return [name for name in written if place in self._meant(other, name)]
+
+    def _stands_for(self, one: _Read, name: str) -> set[_Place]:
+        """The model classes that an instance, or what a factory gives, is made of, as far as names say."""
+        reached = self._reached((one.path, name))
+        return {place for place in reached if place in self._classes}
+
+    # --- who uses whom ---------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _classes(self) -> dict[_Place, None]:
+        """Every model class."""
+        return {(path, name): None for path, one in self.files.items() for name in one.file.module_classes}
+
+    @cached_property
+    def _used(self) -> set[_Place]:
+        """Model classes that another model uses as a part; of those that use each other, none."""
+        reached = {place: self._reached(place) for place in self._classes}
+        return {
+            part
+            for user, parts in reached.items()
+            for part in parts
+            if part in reached and part != user and user not in reached[part]
+        }
+
+    @cached_property
+    def _only_bases(self) -> set[_Place]:
+        """Classes without a `forward` of which others, in other files, are derived."""
+        found: set[_Place] = set()
+        for path, one in self.files.items():
+            for node in one.file.classes.values():
+                for base in (name for each in node.bases if (name := dotted(each))):
+                    found.update(place for place in self._meant(one, base) if place[0] != path)
+        return {place for place in found if place in self._classes and not self.files[place[0]].file.forward(place[1])}
+
+    def _reached(self, start: _Place) -> set[_Place]:
+        """What a top-level name uses, also through other files."""
+        seen: set[_Place] = set()
+        pending = [start]
+        while pending:
+            path, name = pending.pop()
+            one = self.files[path]
+            for own in {name, *one.file.reach(name)}:
+                if (path, own) in seen:
+                    continue
+                seen.add((path, own))
+                pending.extend(place for place in self._outside(path).get(own, ()) if place not in seen)
+        return seen - {start}
+
+    def _outside(self, path: Path) -> Mapping[str, set[_Place]]:
+        """By top-level name of a file: what it uses of other files."""
+        if path not in self._outsides:
+            one = self.files[path]
+            found: dict[str, set[_Place]] = {}
+            for name, nodes in _bodies(one.file):
+                written = {text for node in nodes for inner in ast.walk(node) if (text := _name_of(inner))}
+                used = {place for text in written for place in self._meant(one, text)}
+                found.setdefault(name, set()).update(place for place in used if place[0] != path)
+            self._outsides[path] = found
+        return self._outsides[path]
+
+    @cached_property
+    def _outsides(self) -> dict[Path, dict[str, set[_Place]]]:
+        return {}
+
+    def _meant(self, one: _Read, name: str) -> set[_Place]:
+        """What a dotted name stands for, in the files of the tree."""
+        module: SourceModule = one.file.module
+        first = name.partition(".")[0]
+        index = module.index
+        if first not in index.definitions and not index.star_imports and first not in self._imported(one):
+            return set()
+        found = one.resolver.definitions_of(module, name)
+        return {(home.path, qualname) for home, qualname in found if home.path in self.files}
+
+    def _imported(self, one: _Read) -> frozenset[str]:
+        path = one.path
+        if path not in self._imports:
+            self._imports[path] = frozenset(imported.name for imported in one.file.module.index.imports)
+        return self._imports[path]
+
+    @cached_property
+    def _imports(self) -> dict[Path, frozenset[str]]:
+        return {}
+
+
+def _needed(file: ModelFile, name: str) -> str:
+    method = file.method_of(name, "__init__")
+    written = "" if method is None else f": {_cut(ast.unparse(method.args))}"
+    return f"it needs arguments, and no call says which{written}"
+
+
+def _cut(text: str) -> str:
+    """`text`, not longer than a line or two."""
+    return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 1]}…"
+
+
+def _name_of(node: ast.AST) -> str | None:
+    return dotted(node) if isinstance(node, ast.Name | ast.Attribute) else None
+
+
+def _called(node: ast.AST) -> str | None:
+    return dotted(node.func) if isinstance(node, ast.Call) else None
+
+
+def _bodies(file: ModelFile) -> Iterator[tuple[str, list[ast.AST]]]:
+    """Top-level names with what stands in them; bases and decorators are no parts."""
+    for name, node in file.classes.items():
+        yield name, [part for part in node.body if not isinstance(part, ast.ClassDef)]
+    for name, function in file.functions.items():
+        yield name, [*function.body, function.args]
+    for statement in file.statements:
+        if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            for target in targets:
+                if isinstance(target, ast.Name):
+                    yield target.id, [statement.value]

@@ -1,0 +1,237 @@
+"""Every model of a tree: what fails is listed, what is finished is not done again."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import modgraph
+from modgraph.batch.manifest import NAME
+from modgraph.batch.running import Batch, usual_jobs
+from modgraph.batch.tasks import run_task, stop_running
+
+SAMPLES = Path(__file__).parents[2] / "samples"
+HEAD = "from torch import nn\n"
+NET = (
+    HEAD
+    + "class {name}(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.fc = nn.Linear(4, {width})\n    def forward(self, x):\n        return self.fc(x)\n"
+)
+CRASH = (
+    HEAD
+    + "import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\nclass Crash(nn.Linear):\n    def __init__(self): super().__init__(2, 2)\n"
+)
+HANG = (
+    HEAD
+    + "import time\nclass Hang(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.fc = nn.Linear(4, 2)\n    def forward(self, x):\n        time.sleep(600)\n        return self.fc(x)\n"
+)
+
+
+class Counting:
+    """An executor that does each task at once, and knows what it did; after `most` of them, Ctrl-C."""
+
+    def __init__(self, most: int = 10**6) -> None:
+        self.done: list[str] = []
+        self.most = most
+
+    def submit(self, function: Callable[..., Any], /, task: Any) -> Future[Any]:
+        if len(self.done) >= self.most:
+            raise KeyboardInterrupt
+        future: Future[Any] = Future()
+        again = pickle.loads(pickle.dumps((function, task)))
+        future.set_result(again[0](again[1]))
+        self.done.append(task.name)
+        return future
+
+
+class Later(Counting):
+    """Gives its results one by one, as a pool does, until Ctrl-C."""
+
+    def submit(self, function: Callable[..., Any], /, task: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        if len(self.done) < self.most:
+            self.done.append(task.name)
+            future.set_result(function(task))
+        else:
+            future.set_exception(KeyboardInterrupt())
+        return future
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    folder = tmp_path / "tree"
+    (folder / "pkg").mkdir(parents=True)
+    (folder / "pkg" / "__init__.py").touch()
+    (folder / "pkg" / "sizes.py").write_text("WIDTH = 3\n")
+    for name in "ABC":
+        (folder / "pkg" / f"{name.lower()}.py").write_text(NET.format(name=name, width=5))
+    (folder / "pkg" / "d.py").write_text("from .sizes import WIDTH\n" + NET.format(name="D", width="WIDTH"))
+    return folder
+
+
+def analyze(tree: Path, executor: Any = None, **options: Any) -> Batch:
+    options = {"static": True, "formats": ("json",), "output": tree.parent / "out", **options}
+    return modgraph.analyze_all(tree, executor, **options)
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_each_model_has_its_files_and_its_place_in_the_index(tree: Path):
+    batch = analyze(tree)
+    assert [(one.name, one.state) for one in batch.records] == [(f"pkg/{x.lower()}.py:{x}", "complete") for x in "ABCD"]
+    assert (batch.status, batch.executed) == (0, 4)
+    graph = json.loads((batch.output / "pkg/d/D.json").read_text())
+    assert graph["model"]["parameters"] == 4 * 3 + 3
+    page, text = (batch.output / "index.html").read_text("utf-8"), (batch.output / "index.md").read_text("utf-8")
+    assert "4 models · 4 complete · 0 findings" in page
+    assert "| `pkg/d.py:D` | ✓ complete | 15 | 2 | 0 | [json](pkg/d/D.json) |" in text
+
+
+def test_the_same_tree_gives_the_same_bytes(tree: Path):
+    first = analyze(tree, output=tree.parent / "one", formats=("svg", "json"))
+    second = analyze(tree, Counting(), output=tree.parent / "two", formats=("svg", "json"))
+    assert files_of(first.output) == files_of(second.output)
+    assert b"tree" not in files_of(first.output)["index.html"]
+
+
+def test_finished_work_is_not_done_again_and_changed_files_are(tree: Path):
+    first = Counting()
+    whole = files_of(analyze(tree, first).output)
+    assert len(first.done) == 4
+    again = Counting()
+    assert analyze(tree, again).executed == 0
+    assert again.done == []
+    assert files_of(tree.parent / "out") == whole
+    # What a model imports is part of it; a comment in another model is not.
+    (tree / "pkg" / "sizes.py").write_text("WIDTH = 7\n")
+    (tree / "pkg" / "a.py").write_text(NET.format(name="A", width=6))
+    changed = Counting()
+    batch = analyze(tree, changed)
+    assert changed.done == ["pkg/a.py:A", "pkg/d.py:D"]
+    assert next(one for one in batch.records if one.name == "pkg/d.py:D").facts["parameters"] == 4 * 7 + 7
+    (batch.output / "pkg/b/B.json").unlink()
+    lost = Counting()
+    analyze(tree, lost)
+    assert lost.done == ["pkg/b.py:B"]
+    other = Counting()
+    analyze(tree, other, formats=("json", "dot"))
+    assert len(other.done) == 4
+    (tree / "pyproject.toml").write_text('[tool.modgraph]\nignore = ["MG101"]\nexclude = ["a.py", "b.py", "c.py"]\n')
+    checked = Counting()
+    analyze(tree, checked, formats=("json", "dot"))
+    assert checked.done == ["pkg/d.py:D"]
+
+
+@pytest.mark.parametrize("kind", [Counting, Later])
+def test_an_interruption_costs_only_what_was_running(tree: Path, kind: type[Counting]):
+    whole = files_of(analyze(tree, Counting(), output=tree.parent / "whole").output)
+    first = kind(most=2)
+    with pytest.raises(KeyboardInterrupt):
+        analyze(tree, first)
+    there = (tree.parent / "out" / "index.md").read_text("utf-8")
+    n_kept = len((tree.parent / "out" / NAME).read_text("utf-8").splitlines())
+    assert f"{4 - n_kept} not done yet" in there
+    second = Counting()
+    analyze(tree, second)
+    assert len(second.done) == 4 - n_kept
+    assert n_kept == (2 if kind is Later else 0)
+    assert files_of(tree.parent / "out") == whole
+
+
+def test_a_line_that_was_cut_off_is_done_again(tree: Path):
+    analyze(tree, Counting())
+    manifest = tree.parent / "out" / NAME
+    manifest.write_text(manifest.read_text("utf-8")[:-40], "utf-8")
+    again = Counting()
+    analyze(tree, again)
+    assert again.done == ["pkg/d.py:D"]
+
+
+def test_what_cannot_be_built_or_read_is_listed(tree: Path):
+    (tree / "broken.py").write_text("class\n")
+    (tree / "open.py").write_text(NET.replace("(self):", "(self, config):").format(name="Open", width=1))
+    batch = analyze(tree, Counting())
+    assert [one.place for one in batch.left_out] == ["broken.py", "open.py:Open"]
+    assert "invalid syntax" in (batch.output / "index.html").read_text("utf-8")
+
+
+@pytest.mark.needs_torch
+def test_a_crash_and_a_hang_are_failures_beside_the_others(tree: Path):
+    for name in "abcd":
+        (tree / "pkg" / f"{name}.py").unlink()
+    (tree / "good.py").write_text(NET.format(name="Good", width=2))
+    (tree / "crash.py").write_text(CRASH)
+    (tree / "hang.py").write_text(HANG)
+    seen: list[tuple[str, str]] = []
+    batch = analyze(
+        tree, static=False, timeout=20, jobs=2, on_result=lambda one, *_: seen.append((one.name, one.state))
+    )
+    states = {"crash.py:Crash": "failed", "good.py:Good": "complete", "hang.py:Hang": "failed"}
+    assert dict(seen) == states == {one.name: one.state for one in batch.records}
+    assert batch.status == 1  # the predictions are there
+    reasons = {one.name: one.reason or "" for one in batch.records}
+    assert "SIGSEGV" in reasons["crash.py:Crash"]
+    assert "the time limit of 20 s was reached" in reasons["hang.py:Hang"]
+    text = (batch.output / "index.md").read_text("utf-8")
+    assert text.index("## Failures") < text.index("SIGSEGV")
+    assert analyze(tree, static=False, timeout=20).executed == 0
+    assert [one.executed for one in [analyze(tree, Counting(), static=False, timeout=20, retry=True)]] == [2]
+
+
+def test_a_task_that_hangs_outside_the_run_is_ended(tree: Path, monkeypatch: pytest.MonkeyPatch):
+    from modgraph.batch import tasks
+
+    monkeypatch.setattr(tasks, "_BOOTSTRAP", "import time; time.sleep(600)")
+    keeper: list[Any] = []
+    stuck = Counting()
+    stuck.submit = lambda function, task: keeper.append(task) or done()  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt):
+        analyze(tree, stuck)
+    timed = pickle.loads(pickle.dumps(keeper[0]))
+    slow = threading.Thread(target=lambda: keeper.append(run_task(timed)))
+    slow.start()
+    began = time.monotonic()
+    while slow.is_alive() and time.monotonic() - began < 60:
+        stop_running()
+        time.sleep(0.05)
+    assert keeper[-1].state == "failed"
+    assert "SIGKILL" in (keeper[-1].reason or "")
+
+
+def test_jobs_are_bounded_by_cores_and_by_memory():
+    assert 1 <= usual_jobs(None) <= (os.cpu_count() or 1)
+    assert usual_jobs(2**50) == 1
+
+
+def done() -> Any:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("options", "said"), [({"jobs": 0}, "jobs=0"), ({"jobs": 2, "executor": Counting()}, "of no use with an executor")]
+)
+def test_what_cannot_be_used_is_said(tree: Path, options: dict[str, Any], said: str):
+    with pytest.raises(modgraph.ConfigError, match=said):
+        analyze(tree, **options)
+
+
+def test_dask_runs_the_tasks(tree: Path):
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+        client.get_executor() as executor,
+    ):
+        batch = analyze(tree, executor)
+    assert [one.state for one in batch.records] == ["complete"] * 4
+    assert files_of(batch.output) == files_of(analyze(tree, output=tree.parent / "here").output)

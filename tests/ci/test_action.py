@@ -1,0 +1,197 @@
+"""`action.yml`: its steps run in a repository with a pull request, and what they leave."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import runpy
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+NET = """\
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Sequential(nn.Linear(8, {width}), nn.ReLU())
+        self.blocks = {blocks}
+
+    def forward(self, x):
+        return self.body(x)
+"""
+OTHER = "from torch import nn\n\nclass Other(nn.Linear):\n    def __init__(self):\n        super().__init__(2, 3)\n"
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """At the head of a pull request: its base has a narrower Net, and no list of layers."""
+    for name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"):
+        monkeypatch.setenv(name, os.devnull)
+    for name in ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"):
+        monkeypatch.setenv(name, "x@example.org")
+    for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    write(folder, net=NET.format(width=16, blocks="nn.ModuleList()"))
+    (folder / "other.py").write_text(OTHER)
+    (folder / "pyproject.toml").write_text('[tool.modgraph]\ntargets = ["net.py:Net", "other.py"]\n')
+    (folder / ".gitignore").write_text("modgraph-out/\n")
+    git(folder, "init", "-q", "-b", "main")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "-m", "base")
+    git(folder, "update-ref", "refs/remotes/origin/main", "HEAD")
+    git(folder, "checkout", "-q", "-b", "topic")
+    write(folder, net=NET.format(width=32, blocks="[nn.Linear(2, 2) for _ in range(3)]"))
+    git(folder, "commit", "-q", "-a", "-m", "a wider net")
+    return folder
+
+
+def write(folder: Path, net: str) -> None:
+    (folder / "net.py").write_text(net)
+
+
+def git(folder: Path, *arguments: str) -> None:
+    subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.fixture
+def act(repository: Path, tmp_path: Path) -> Callable[..., Any]:
+    run_action = runpy.run_path(str(HERE / "run_action.py"))["run_action"]
+    return lambda **options: run_action(repository, tmp_path / "github", options.pop("inputs", {}), **options)
+
+
+def test_a_pull_request_gets_graphs_a_summary_comments_and_findings(act, repository: Path, tmp_path: Path):
+    result = act(inputs={"sarif": "true", "formats": "json,mermaid"})
+    assert result.status == 0, result.log
+    out = repository / "modgraph-out"
+    assert {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()} == {
+        "graphs/Net.json", "graphs/Net.mmd", "graphs/Other.json", "graphs/Other.mmd",
+        "changes/Net.md", "changes/Other.md", "modgraph.sarif",
+    }  # fmt: skip
+    assert "parameters 144 → 288 (+144)" in result.summary
+    assert "PlainListNet" not in result.summary
+    assert "Net · net.py:Net · predicted" in result.summary
+    assert "owner/project/actions/runs/1" in result.summary
+    assert len(result.comments) == 1  # the other one has not changed
+    body = result.comments[0]["body"]
+    assert body.startswith("<!-- modgraph:net.py:Net -->\n")
+    assert "parameters 144 → 288 (+144)" in body
+    assert "1 new finding · " in body
+    assert re.search(r"old: `[0-9a-f]{12}:net.py:Net`", body)
+    assert len(body) <= 65_536
+    sarif = json.loads((out / "modgraph.sarif").read_text("utf-8"))
+    found = sarif["runs"][0]["results"]
+    assert [each["ruleId"] for each in found] == ["MG101"]
+    assert found[0]["locations"][0]["physicalLocation"]["artifactLocation"] == {
+        "uri": "net.py",
+        "uriBaseId": "%SRCROOT%",
+    }
+    assert [name.partition("@")[0] for name, _ in result.used] == [
+        "actions/upload-artifact",
+        "github/codeql-action/upload-sarif",
+    ]
+    assert result.used[0][1] == {"name": "modgraph", "path": "modgraph-out/", "if-no-files-found": "error"}
+    assert "torch" not in (tmp_path / "github" / "pip.txt").read_text().split()
+
+
+def test_a_comment_is_updated_and_stays_when_the_change_is_taken_back(act, repository: Path):
+    act()
+    write(repository, NET.format(width=64, blocks="nn.ModuleList()"))
+    git(repository, "commit", "-q", "-a", "-m", "wider still")
+    second = act()
+    assert len(second.comments) == 1
+    assert "144 → 576" in second.comments[0]["body"]
+    write(repository, NET.format(width=16, blocks="nn.ModuleList()"))
+    git(repository, "commit", "-q", "-a", "-m", "back")
+    third = act()
+    assert len(third.comments) == 1
+    assert "no difference" in third.comments[0]["body"]
+
+
+def test_the_token_of_a_fork_cannot_comment_and_nothing_fails(act, monkeypatch: pytest.MonkeyPatch):
+    result = act(fork=True)
+    assert (result.status, result.comments) == (0, [])
+    assert "::notice::" in result.log
+    assert "144 → 288" in result.summary
+    monkeypatch.setenv("FAKE_REFUSED", "1")
+    refused = act()
+    assert (refused.status, refused.comments) == (0, [])
+    assert "::warning::modgraph: no comment could be written" in refused.log
+
+
+@pytest.mark.parametrize(
+    ("inputs", "status"),
+    [
+        ({"fail-on": "never"}, 0),
+        ({"fail-on": "change"}, 1),
+        ({"fail-on": "finding"}, 1),
+        ({"target": "gone.py"}, 1),
+        ({"target": "other.py:Other\n", "fail-on": "failed,change"}, 0),
+        ({"fail-on": "alwys"}, 1),
+    ],
+)
+def test_when_the_job_fails(act, inputs: dict[str, str], status: int):
+    result = act(inputs={"formats": "json", **inputs})
+    assert result.status == status, result.log
+    assert "actions/upload-artifact" in result.used[0][0]
+
+
+def test_named_targets_are_compared_one_by_one(act, repository: Path):
+    write(repository, NET.format(width=16, blocks="nn.ModuleList()"))
+    (repository / "fresh.py").write_text(OTHER.replace("Other", "Fresh"))
+    git(repository, "add", "-A")
+    git(repository, "commit", "-q", "-m", "a new model")
+    result = act(inputs={"target": "fresh.py:Fresh\nnet.py:Net", "formats": "json"})
+    assert result.status == 0, result.log
+    assert [body.partition("\n")[0] for body in (each["body"] for each in result.comments)] == [
+        "<!-- modgraph:fresh.py:Fresh -->"
+    ]
+    assert "fresh.py does not exist (at the revision" in result.comments[0]["body"]
+
+
+def test_a_summary_that_is_too_long_is_cut(act, repository: Path):
+    name = "wide_" * 8
+    lines = "".join(f"        self.{name}{n} = nn.ReLU()\n" for n in range(3))
+    write(
+        repository,
+        NET.format(width=16, blocks="nn.ModuleList()")
+        + "\n\nclass Long(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        + lines,
+    )
+    (repository / "modgraph-out" / "changes").mkdir(parents=True)
+    (repository / "modgraph-out" / "changes" / "zzz.md").write_text("é" * 600_000, "utf-8")
+    result = act(inputs={"comment": "false"})
+    assert 890_000 < len(result.summary.encode()) < 950_000
+    assert result.summary.endswith("the rest is in the artifact\n")
+
+
+def test_nothing_given_by_others_is_part_of_a_script(tmp_path: Path):
+    action = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
+    steps = action["runs"]["steps"]
+    assert [step["name"] for step in steps if "${{" in step.get("run", "")] == []
+    assert all("shell" in step for step in steps if "run" in step)
+    for step in steps:
+        if "uses" in step and not step["uses"].startswith("github/codeql-action/"):
+            assert re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", step["uses"])
+
+
+def test_a_hostile_target_is_only_a_target(act, repository: Path):
+    result = act(inputs={"target": '$(touch pwned)`touch pwned`"; touch pwned #', "formats": "json"})
+    assert result.status == 1
+    assert not list(repository.rglob("pwned"))
+
+
+def test_documented_inputs_are_those_there_are():
+    action = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
+    rows = re.findall(r"^\| `([a-z-]+)` \|", (ROOT / "docs" / "ci.md").read_text("utf-8"), flags=re.MULTILINE)
+    assert set(action["inputs"]) <= set(rows)
