@@ -29,6 +29,7 @@ from modgraph.graph.model import (
     SourceLocation,
     TensorInfo,
 )
+from modgraph.graph.onnx_types import dtype_of
 
 if TYPE_CHECKING:
     import onnx
@@ -37,8 +38,6 @@ DOMAIN = "modgraph"
 """Of the nodes of a file that shows the structure alone."""
 _OWN_NODES = {"Input", "Parameter", "Constant", "Result", "Output"}
 """Nodes of that domain that stand for no module and no operation."""
-_DTYPES = {"float": "float32", "double": "float64"}
-"""ONNX's names of element types where torch has another."""
 
 
 def load_onnx(path: str | Path) -> Graph:
@@ -125,8 +124,7 @@ class _Reader:
         ends: dict[str, str] = {}
         given = []
         for tensor in self._model.graph.initializer:
-            dtype = self._onnx.TensorProto.DataType.Name(tensor.data_type)
-            self._held[tensor.name] = (tuple(tensor.dims), _dtype(dtype))
+            self._held[tensor.name] = (tuple(tensor.dims), self._dtype(tensor.data_type))
             ends[tensor.name] = f"param:{tensor.name}"
         for value in self._model.graph.input:
             if value.name in self._weights:
@@ -305,8 +303,12 @@ class _Reader:
         sizes = None
         if kind.HasField("shape"):
             sizes = tuple(_size(size) for size in kind.shape.dim)
-        dtype = _dtype(self._onnx.TensorProto.DataType.Name(kind.elem_type)) if kind.elem_type else None
-        return TensorInfo(name=value.name, shape=sizes, dtype=dtype)
+        return TensorInfo(name=value.name, shape=sizes, dtype=self._dtype(kind.elem_type))
+
+    def _dtype(self, code: int) -> str | None:
+        """None of a type that is not said, or that the installed onnx does not know."""
+        known = self._onnx.TensorProto.DataType
+        return dtype_of(known.Name(code)) if code and code in known.values() else None
 
 
 def _facts(held: Any) -> dict[str, str]:
@@ -335,10 +337,6 @@ def _attribute(node: onnx.NodeProto, name: str) -> str | None:
 
 def _unknown(name: str) -> TensorInfo:
     return TensorInfo(name=name, shape=None, dtype=None)
-
-
-def _dtype(name: str) -> str:
-    return _DTYPES.get(name.lower(), name.lower())
 
 
 def _size(size: Any) -> int | str | None:
