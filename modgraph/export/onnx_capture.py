@@ -78,7 +78,7 @@ def capture_flat(
     for rung, context in LADDER:
         program = _attempt(rung, context(model), attempts, lambda: _exported(model, args, kwargs, options))
         if program is not None:
-            return replace(_flat(program, rung), attempts=attempts)
+            return replace(_flat(program, rung, model), attempts=attempts)
     raise ExportError("; ".join(f"{attempt.rung}: {attempt.why}" for attempt in _distinct(attempts)))
 
 
@@ -202,17 +202,19 @@ def _quiet() -> Iterator[None]:
                 logger.setLevel(level)
 
 
-def _flat(program: torch.onnx.ONNXProgram, rung: str) -> FlatModel:
+def _flat(program: torch.onnx.ONNXProgram, rung: str, live: torch.nn.Module) -> FlatModel:
     import onnx_ir.passes.common as passes
 
     exported = program.exported_program
     assert exported is not None
     signature = exported.graph_signature
-    parameters = {*signature.inputs_to_parameters.values(), *signature.inputs_to_buffers.values()}
     stacks = {node.name: node.meta.get(MODULE_STACK) for node in exported.graph.nodes}
     model: ir.Model = program.model
     if model.functions:
         passes.InlinePass()(model)
+    parameters, buffers = name_weights(model.graph, live)
+    parameters |= {*signature.inputs_to_parameters.values(), *signature.inputs_to_buffers.values()}
+    buffers |= set(signature.inputs_to_buffers.values())
     _without_values(model, parameters)
     scopes: dict[str, Scope] = {}
     for node in model.graph:
@@ -227,7 +229,44 @@ def _flat(program: torch.onnx.ONNXProgram, rung: str) -> FlatModel:
     _complete_scopes(model.graph, scopes)
     _strip(model)
     mutated = tuple(sorted(set(signature.buffers_to_mutate.values())))
-    return FlatModel(model, rung, parameters, set(signature.inputs_to_buffers.values()), mutated)
+    return FlatModel(model, rung, parameters, buffers, mutated)
+
+
+def name_weights(graph: ir.Graph, live: torch.nn.Module) -> tuple[set[str], set[str]]:
+    """Call the initialisers that hold parameters and buffers of `live` as `live` does, whatever the exporter says.
+
+    Returns:
+        The names of those initialisers, and which of them are buffers.
+    """
+    names: dict[Any, list[str]] = {}
+    own_buffers = {name for name, _ in live.named_buffers(remove_duplicate=False)}
+    for name, tensor in (
+        *live.named_parameters(remove_duplicate=False),
+        *live.named_buffers(remove_duplicate=False),
+    ):
+        names.setdefault(_identity(tensor), []).append(name)
+    found = set()
+    for said, value in list(graph.initializers.items()):
+        tensor = getattr(value.const_value, "raw", None)
+        known = names.get(_identity(tensor)) if isinstance(tensor, torch.Tensor) else None
+        if known is None:
+            continue
+        free = [name for name in known if name not in graph.initializers]
+        if said not in known and free:
+            del graph.initializers[said]
+            value.name = free[0]
+            graph.initializers[free[0]] = value
+        found.add(value.name or "")
+    return found, found & own_buffers
+
+
+def _identity(tensor: torch.Tensor) -> Any:
+    """The same for two tensors that are one and the same memory, also where that holds no values."""
+    try:
+        storage = tensor.untyped_storage()._cdata
+    except NotImplementedError:  # a layout without a storage
+        return id(tensor)
+    return storage, tensor.storage_offset(), tuple(tensor.shape), tensor.dtype
 
 
 def _name_outputs(graph: ir.Graph, exported: torch.export.ExportedProgram) -> None:

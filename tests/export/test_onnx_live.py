@@ -241,8 +241,30 @@ def test_the_arms_of_a_condition_stay_in_the_function_of_their_module(exported):
     (function,) = functions_of(file).values()
     assert function.name == "Arm"
     assert [node.op_type for node in function.node][-1] == "If"
-    # Whether the exporter says "fc.weight" or "weight" of what an arm captures differs from one process to another.
-    assert [name.removeprefix("fc.") for name in function.input] == ["x0", "weight", "bias"]
+    assert list(function.input) == ["x0", "fc.weight", "fc.bias"]
+
+
+def test_weights_have_the_names_of_the_model_whatever_the_exporter_calls_them(tmp_path, monkeypatch):
+    own = onnx_capture._exported
+
+    def exported_without_paths(*given):
+        program = own(*given)
+        held = program.model.graph.initializers
+        for number, (name, value) in enumerate(list(held.items())):
+            del held[name]
+            value.name = f"{name.rpartition('.')[2]}_{number}"
+            held[value.name] = value
+        return program
+
+    monkeypatch.setattr(onnx_capture, "_exported", exported_without_paths)
+    model = perturbed(Branches())
+    graph = modgraph.export_onnx(model, tmp_path / "net.onnx", torch.ones(2, 4))
+    assert graph.problems == ()
+    (function,) = functions_of(tmp_path / "net.onnx").values()
+    assert list(function.input) == ["x0", "fc.weight", "fc.bias"]
+    weights = {tensor.name for tensor in onnx.load(str(tmp_path / "net.onnx")).graph.initializer}
+    assert weights == {name for name, _ in model.named_parameters()}
+    assert_equal_results(model, (torch.ones(2, 4),), tmp_path / "net.onnx")
 
 
 def test_nothing_of_this_machine_is_in_the_file(exported):
