@@ -1,7 +1,8 @@
 """torch.onnx's export of a live model, with the call of a module that each of its nodes came from.
 
 The names that the exporter gives its metadata, and those of onnxscript's passes, change from version to version: all of
-them stand in this file. It runs in the worker, as the model's own code does, or where a live model is exported.
+them stand in this file and in `onnx_translations.py`. It runs in the worker, as the model's own code does, or where a
+live model is exported.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import io
 import logging
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from torch.utils import _pytree
 from modgraph.errors import ExportError, InputError
 from modgraph.export.onnx_cut import SCOPE, Place, Scope, scope_text
 from modgraph.export.onnx_regroup import WEIGHT
+from modgraph.export.onnx_translations import translations
 from modgraph.options import OnnxOptions
 
 if TYPE_CHECKING:
@@ -135,6 +137,7 @@ def _exported(
         optimize=False,
         verbose=False,
         dynamic_shapes=given.shapes,
+        custom_translation_table=translations(),
     )
     if program is None or program.exported_program is None:
         raise ExportError("torch.onnx gave no program")
@@ -223,9 +226,11 @@ def _flat(program: torch.onnx.ONNXProgram, rung: str, live: torch.nn.Module) -> 
             continue
         node.metadata_props[SCOPE] = scope_text(scope)
         scopes.update((value.name, scope) for value in node.outputs if value.name)
+    inputs = [(value, value.name) for value in model.graph.inputs]
     with _quiet():
         simplify(model, parameters)
     _name_outputs(model.graph, exported)
+    _name_inputs(model.graph, inputs)
     _complete_scopes(model.graph, scopes)
     _strip(model)
     mutated = tuple(sorted(set(signature.buffers_to_mutate.values())))
@@ -271,19 +276,40 @@ def _identity(tensor: torch.Tensor) -> Any:
 
 def _name_outputs(graph: ir.Graph, exported: torch.export.ExportedProgram) -> None:
     """Call the outputs after their places in what `forward` returns: "output", "output.1", "logits"."""
-    spec = exported.call_spec.out_spec
-    if spec is None or spec.num_leaves != len(graph.outputs):
+    import onnx_ir
+
+    spec, given = exported.call_spec.out_spec, exported.graph_signature.user_outputs
+    places = [place for place, what in enumerate(given) if isinstance(what, str)]
+    if spec is None or spec.num_leaves != len(given) or len(places) != len(graph.outputs):
         return
-    leaves = _pytree.tree_flatten_with_path(_pytree.tree_unflatten(list(range(spec.num_leaves)), spec))[0]
+    paths = [path for path, _ in _pytree.tree_flatten_with_path(_pytree.tree_unflatten(list(given), spec))[0]]
     taken = {value.name for value in (*graph.inputs, *graph.initializers.values())}
     taken |= {value.name for node in graph.all_nodes() for value in node.outputs}
-    for path, place in leaves:
-        value = graph.outputs[place]
-        name = re.sub(r"[^\w.]+", ".", _pytree.keystr(path)).strip(".")
-        name = name if name and not name[0].isdigit() else f"output.{name}".rstrip(".")
-        if value.producer() is not None and name not in taken:
+    for number, place in enumerate(places):
+        name, value = output_name(paths[place]), graph.outputs[number]
+        if name in taken:
+            continue
+        if value.producer() is None:  # a weight, whose name is its own
+            node = onnx_ir.node("Identity", [value])
+            node.outputs[0].type, node.outputs[0].shape = value.type, value.shape
+            graph.append(node)
+            graph.outputs[number] = value = node.outputs[0]
+        value.name = name
+        taken.add(name)
+
+
+def _name_inputs(graph: ir.Graph, own: Sequence[tuple[ir.Value, str | None]]) -> None:
+    """Give inputs their own names back: simplifying calls one that is an output too "x_orig"."""
+    taken = {value.name for node in graph.all_nodes() for value in node.outputs}
+    for value, name in own:
+        if value.name != name and name not in taken:
             value.name = name
-            taken.add(name)
+
+
+def output_name(path: tuple[Any, ...]) -> str:
+    """What a place in the result of `forward` is called."""
+    name = re.sub(r"[^\w.]+", ".", _pytree.keystr(path)).strip(".")
+    return name if name and not name[0].isdigit() else f"output.{name}".rstrip(".")
 
 
 def _without_values(model: ir.Model, parameters: set[str]) -> None:

@@ -279,7 +279,7 @@ def test_nothing_of_this_machine_is_in_the_file(exported):
 def test_buffers_that_a_run_writes_into_are_told(exported):
     _, _, graph, file = exported(Counts)
     assert [problem.stage for problem in graph.problems] == ["export"]
-    assert "writes into 1 buffers" in graph.problems[0].message
+    assert "reads and writes 1 buffers" in graph.problems[0].message
     assert json.loads(facts(file)["modgraph.mutated_buffers"]) == ["count"]
     assert facts(file)["modgraph.tier"] == "A"
 
@@ -349,6 +349,21 @@ def test_a_flat_model_says_the_module_of_every_node_where_functions_do_not_hold(
     ]
     assert {"0", "0.fc", "1", "1.fc"} == set(paths)
     assert facts(tmp_path / "net.onnx")["modgraph.tier"] == "B"
+    read = modgraph.load(tmp_path / "net.onnx")
+    layers = {"fc": "torch.nn.modules.linear.Linear", "drop": "torch.nn.modules.dropout.Dropout"}
+    classes = {node.path: node.class_name for node in read.modules if node.path}
+    assert classes == {
+        path: kind
+        for block in "01"
+        for path, kind in {block: f"{__name__}.Inner", **{f"{block}.{name}": of for name, of in layers.items()}}.items()
+    }
+    assert {node.path: [held.name for held in node.parameters] for node in read.modules if node.parameters} == {
+        "0.fc": ["weight", "bias"],
+        "1.fc": ["weight", "bias"],
+    }
+    assert [call.module for call in read.calls] == ["", "0", "0.fc", "1", "1.fc"]
+    places = [read.calls[operation.call].module for operation in read.operations]
+    assert (places[0], places[-1]) == ("0.fc", "1")
     assert_equal_results(model, (torch.ones(2, 4),), tmp_path / "net.onnx")
 
 
