@@ -119,8 +119,12 @@ def cause_of(error: BaseException) -> str:
     while error.__cause__ is not None:
         error = error.__cause__
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    text = re.sub(r"(?:/[\w.\-]+){2,}", "...", lines[0] if lines else "")
+    text = re.sub(r"https?://\S+|(?:/[\w.\-]+){2,}", _without_path, lines[0] if lines else "")
     return f"{type(error).__name__}: {text}"[:MAX_TEXT]
+
+
+def _without_path(found: re.Match[str]) -> str:
+    return found[0] if found[0].startswith("http") else "..."
 
 
 def _exported(

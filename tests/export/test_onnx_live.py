@@ -416,6 +416,8 @@ def test_the_cause_of_a_failure_names_no_path():
     error = RuntimeError("step 2 failed")
     error.__cause__ = ValueError("bad in /home/someone/model.py\nmore")
     assert onnx_capture.cause_of(error) == "ValueError: bad in ..."
+    kept = "see https://pytorch.org/docs/main/export.html for it"
+    assert onnx_capture.cause_of(ValueError(kept)) == f"ValueError: {kept}"
 
 
 def test_a_name_alone_is_dimension_0_of_every_input():
