@@ -40,7 +40,7 @@ def export_onnx(
     A live model is run again beside its trace: by the exporter, on tensors without values, and to compare its results.
 
     Args:
-        model: as for `analyze`; so are the arguments up to `path`.
+        model: as for `analyze`; so are the arguments up to `path`. The export is counted in `timeout`.
         file: what is written; with `weights="external"` also a file of that name with ".data" at its end.
         weights: "embed" in the file, "external", or "none": they are inputs of the model then.
         dynamic: sizes that are left open: "ids:1=seq", or "batch" for dimension 0 of every input.

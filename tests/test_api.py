@@ -191,3 +191,20 @@ def test_a_prediction_is_compared_with_a_checkpoint(model_file: Path, tmp_path: 
     assert found is not None
     assert (found.matching, found.missing) == (1, ("fc.bias",))
     assert modgraph.analyze(model_file, static=True, against=checkpoint).checkpoint == found
+
+
+@pytest.mark.needs_torch
+def test_a_live_model_whose_class_takes_too_long_to_reach_is_traced_all_the_same(monkeypatch):
+    torch = pytest.importorskip("torch")
+    from modgraph.prediction import live
+    from modgraph.prediction.frames import LimitError
+
+    def too_long(*_):
+        raise LimitError("more than 30 seconds")
+
+    monkeypatch.setattr(live, "find_name", too_long)
+    model = torch.nn.Sequential(torch.nn.Linear(2, 2))
+    (problem,) = modgraph.analyze(model, static=True).problems
+    assert problem.message == "Sequential is not reached: more than 30 seconds"
+    graph = modgraph.analyze(model, torch.ones(1, 2))
+    assert [node.path for node in graph.modules if node.observed] == ["", "0"]

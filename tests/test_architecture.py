@@ -16,14 +16,17 @@ PACKAGE = ROOT / "modgraph"
 
 # Third parties, one door each: who may import them (anywhere in the file, also inside functions).
 DOORS = {
-    "torch": ("tracing/", "worker.py", "export/onnx_capture.py", "export/onnx_live.py"),
+    "torch": ("tracing/", "worker.py", "export/onnx_capture.py", "export/onnx_translations.py", "export/onnx_live.py"),
     "libcst": ("source/modules.py", "prediction/"),
     "networkx": ("graph/network.py",),
     "graphviz": ("export/dot.py",),
     "pygraphviz": ("export/images.py",),
     "onnx": ("export/onnx_", "graph/onnx_reading.py"),
     "onnx_ir": ("export/onnx_",),
-    "onnxscript": ("export/onnx_capture.py",),
+    "onnxscript": (
+        "export/onnx_capture.py",
+        "export/onnx_translations.py",
+    ),
     "onnxruntime": ("export/onnx_verify.py",),
 }
 MAX_LINES = 500

@@ -100,7 +100,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--timeout",
         type=seconds,
         metavar="SECONDS",
-        help="how long the model's code, or reading a checkpoint, may take once torch is imported; default: no limit",
+        help="how long the model's code, or reading a checkpoint, may take once torch is imported; an ONNX export runs"
+        " that code again and is counted in; default: no limit",
     )
     run_group.add_argument(
         "--memory-limit",

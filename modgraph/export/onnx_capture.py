@@ -1,7 +1,8 @@
 """torch.onnx's export of a live model, with the call of a module that each of its nodes came from.
 
 The names that the exporter gives its metadata, and those of onnxscript's passes, change from version to version: all of
-them stand in this file. It runs in the worker, as the model's own code does, or where a live model is exported.
+them stand in this file and in `onnx_translations.py`. It runs in the worker, as the model's own code does, or where a
+live model is exported.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import io
 import logging
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from torch.utils import _pytree
 from modgraph.errors import ExportError, InputError
 from modgraph.export.onnx_cut import SCOPE, Place, Scope, scope_text
 from modgraph.export.onnx_regroup import WEIGHT
+from modgraph.export.onnx_translations import translations
 from modgraph.options import OnnxOptions
 
 if TYPE_CHECKING:
@@ -78,7 +80,7 @@ def capture_flat(
     for rung, context in LADDER:
         program = _attempt(rung, context(model), attempts, lambda: _exported(model, args, kwargs, options))
         if program is not None:
-            return replace(_flat(program, rung), attempts=attempts)
+            return replace(_flat(program, rung, model), attempts=attempts)
     raise ExportError("; ".join(f"{attempt.rung}: {attempt.why}" for attempt in _distinct(attempts)))
 
 
@@ -117,8 +119,12 @@ def cause_of(error: BaseException) -> str:
     while error.__cause__ is not None:
         error = error.__cause__
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    text = re.sub(r"(?:/[\w.\-]+){2,}", "...", lines[0] if lines else "")
+    text = re.sub(r"https?://\S+|(?:/[\w.\-]+){2,}", _without_path, lines[0] if lines else "")
     return f"{type(error).__name__}: {text}"[:MAX_TEXT]
+
+
+def _without_path(found: re.Match[str]) -> str:
+    return found[0] if found[0].startswith("http") else "..."
 
 
 def _exported(
@@ -135,6 +141,7 @@ def _exported(
         optimize=False,
         verbose=False,
         dynamic_shapes=given.shapes,
+        custom_translation_table=translations(),
     )
     if program is None or program.exported_program is None:
         raise ExportError("torch.onnx gave no program")
@@ -202,17 +209,19 @@ def _quiet() -> Iterator[None]:
                 logger.setLevel(level)
 
 
-def _flat(program: torch.onnx.ONNXProgram, rung: str) -> FlatModel:
+def _flat(program: torch.onnx.ONNXProgram, rung: str, live: torch.nn.Module) -> FlatModel:
     import onnx_ir.passes.common as passes
 
     exported = program.exported_program
     assert exported is not None
     signature = exported.graph_signature
-    parameters = {*signature.inputs_to_parameters.values(), *signature.inputs_to_buffers.values()}
     stacks = {node.name: node.meta.get(MODULE_STACK) for node in exported.graph.nodes}
     model: ir.Model = program.model
     if model.functions:
         passes.InlinePass()(model)
+    parameters, buffers = name_weights(model.graph, live)
+    parameters |= {*signature.inputs_to_parameters.values(), *signature.inputs_to_buffers.values()}
+    buffers |= set(signature.inputs_to_buffers.values())
     _without_values(model, parameters)
     scopes: dict[str, Scope] = {}
     for node in model.graph:
@@ -221,30 +230,90 @@ def _flat(program: torch.onnx.ONNXProgram, rung: str) -> FlatModel:
             continue
         node.metadata_props[SCOPE] = scope_text(scope)
         scopes.update((value.name, scope) for value in node.outputs if value.name)
+    inputs = [(value, value.name) for value in model.graph.inputs]
     with _quiet():
         simplify(model, parameters)
     _name_outputs(model.graph, exported)
+    _name_inputs(model.graph, inputs)
     _complete_scopes(model.graph, scopes)
     _strip(model)
     mutated = tuple(sorted(set(signature.buffers_to_mutate.values())))
-    return FlatModel(model, rung, parameters, set(signature.inputs_to_buffers.values()), mutated)
+    return FlatModel(model, rung, parameters, buffers, mutated)
+
+
+def name_weights(graph: ir.Graph, live: torch.nn.Module) -> tuple[set[str], set[str]]:
+    """Call the initialisers that hold parameters and buffers of `live` as `live` does, whatever the exporter says.
+
+    Returns:
+        The names of those initialisers, and which of them are buffers.
+    """
+    names: dict[Any, list[str]] = {}
+    own_buffers = {name for name, _ in live.named_buffers(remove_duplicate=False)}
+    for name, tensor in (
+        *live.named_parameters(remove_duplicate=False),
+        *live.named_buffers(remove_duplicate=False),
+    ):
+        names.setdefault(_identity(tensor), []).append(name)
+    found = set()
+    for said, value in list(graph.initializers.items()):
+        tensor = getattr(value.const_value, "raw", None)
+        known = names.get(_identity(tensor)) if isinstance(tensor, torch.Tensor) else None
+        if known is None:
+            continue
+        free = [name for name in known if name not in graph.initializers]
+        if said not in known and free:
+            del graph.initializers[said]
+            value.name = free[0]
+            graph.initializers[free[0]] = value
+        found.add(value.name or "")
+    return found, found & own_buffers
+
+
+def _identity(tensor: torch.Tensor) -> Any:
+    """The same for two tensors that are one and the same memory, also where that holds no values."""
+    try:
+        storage = tensor.untyped_storage()._cdata
+    except NotImplementedError:  # a layout without a storage
+        return id(tensor)
+    return storage, tensor.storage_offset(), tuple(tensor.shape), tensor.dtype
 
 
 def _name_outputs(graph: ir.Graph, exported: torch.export.ExportedProgram) -> None:
     """Call the outputs after their places in what `forward` returns: "output", "output.1", "logits"."""
-    spec = exported.call_spec.out_spec
-    if spec is None or spec.num_leaves != len(graph.outputs):
+    import onnx_ir
+
+    spec, given = exported.call_spec.out_spec, exported.graph_signature.user_outputs
+    places = [place for place, what in enumerate(given) if isinstance(what, str)]
+    if spec is None or spec.num_leaves != len(given) or len(places) != len(graph.outputs):
         return
-    leaves = _pytree.tree_flatten_with_path(_pytree.tree_unflatten(list(range(spec.num_leaves)), spec))[0]
+    paths = [path for path, _ in _pytree.tree_flatten_with_path(_pytree.tree_unflatten(list(given), spec))[0]]
     taken = {value.name for value in (*graph.inputs, *graph.initializers.values())}
     taken |= {value.name for node in graph.all_nodes() for value in node.outputs}
-    for path, place in leaves:
-        value = graph.outputs[place]
-        name = re.sub(r"[^\w.]+", ".", _pytree.keystr(path)).strip(".")
-        name = name if name and not name[0].isdigit() else f"output.{name}".rstrip(".")
-        if value.producer() is not None and name not in taken:
+    for number, place in enumerate(places):
+        name, value = output_name(paths[place]), graph.outputs[number]
+        if name in taken:
+            continue
+        if value.producer() is None:  # a weight, whose name is its own
+            node = onnx_ir.node("Identity", [value])
+            node.outputs[0].type, node.outputs[0].shape = value.type, value.shape
+            graph.append(node)
+            graph.outputs[number] = value = node.outputs[0]
+        value.name = name
+        taken.add(name)
+
+
+def _name_inputs(graph: ir.Graph, own: Sequence[tuple[ir.Value, str | None]]) -> None:
+    """Give inputs their own names back: simplifying calls one that is an output too "x_orig"."""
+    taken = {value.name for node in graph.all_nodes() for value in node.outputs}
+    for value, name in own:
+        if value.name != name and name not in taken:
             value.name = name
-            taken.add(name)
+
+
+def output_name(path: tuple[Any, ...]) -> str:
+    """What a place in the result of `forward` is called."""
+    name = re.sub(r"[^\w.]+", ".", _pytree.keystr(path)).strip(".")
+    return name if name and not name[0].isdigit() else f"output.{name}".rstrip(".")
 
 
 def _without_values(model: ir.Model, parameters: set[str]) -> None:

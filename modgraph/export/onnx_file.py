@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from modgraph._version import __version__
 from modgraph.errors import ExportError
+from modgraph.export.labels import shape_text
 from modgraph.export.onnx_cut import SCOPE, scope_of
 from modgraph.export.onnx_regroup import WEIGHT, ModuleFacts, clone_constants, is_weight, regroup
 from modgraph.export.onnx_verify import CLOSE, check_file, difference, is_random, prove, run_file
+from modgraph.graph.onnx_types import dtype_of
 from modgraph.options import OnnxOptions
 
 if TYPE_CHECKING:
@@ -47,6 +49,8 @@ class Captured:
     """Example inputs by name; None where there are none with values."""
     expected: list[Any] | None = None
     """What PyTorch gives for them; None where that cannot be said."""
+    literals: Mapping[str, Any] = field(default_factory=dict)
+    """Numbers and texts among the results, by the names that outputs in their places would have."""
 
 
 @dataclass(slots=True)
@@ -79,9 +83,10 @@ def write_runnable(flat: ir.Model, captured: Captured, options: OnnxOptions, pat
 
     clone_constants(flat.graph, captured.parameters, onnx_ir)
     report = Report(tier="A", rung=captured.rung, weights=_settle_weights(flat.graph, captured.parameters, options))
-    if captured.mutated:
-        some = ", ".join(captured.mutated[:MAX_NAMED]) + (", ..." if len(captured.mutated) > MAX_NAMED else "")
-        report.notes.append(f"the run writes into {len(captured.mutated)} buffers, and no output says what: {some}")
+    state = _state(flat.graph, captured.mutated)
+    if state:
+        some = ", ".join(state[:MAX_NAMED]) + (", ..." if len(state) > MAX_NAMED else "")
+        report.notes.append(f"the run reads and writes {len(state)} buffers, and no output says what it writes: {some}")
     with _nothing_left(path):
         try:
             model = _grouped(flat, captured, options, report)
@@ -93,6 +98,12 @@ def write_runnable(flat: ir.Model, captured: Captured, options: OnnxOptions, pat
             _write(_flat_model(flat, captured), captured, report, path)
             _run(None, captured, report, path)
     return report
+
+
+def _state(graph: ir.Graph, mutated: Iterable[str]) -> list[str]:
+    """The written buffers from which outputs are computed too: another run of the model gives something else."""
+    weights = {**graph.initializers, **{value.name or "": value for value in graph.inputs}}
+    return [name for name in mutated if name in weights and weights[name].uses()]
 
 
 def _grouped(flat: ir.Model, captured: Captured, options: OnnxOptions, report: Report) -> ir.Model:
@@ -110,14 +121,18 @@ def _grouped(flat: ir.Model, captured: Captured, options: OnnxOptions, report: R
 
 
 def _flat_model(flat: ir.Model, captured: Captured) -> ir.Model:
-    """The flat model, with the module's path on every node."""
+    """The flat model, with the module's path on every node, and the calls around it."""
+    classes: dict[str, str] = {}
     for node in flat.graph:
         scope = scope_of(node)
         node.metadata_props.clear()
         if scope:
+            classes.update((place.path, place.class_name) for place in scope)
             node.metadata_props["modgraph.module"] = scope[-1].path
             node.metadata_props["modgraph.class"] = scope[-1].class_name
+            node.metadata_props["modgraph.calls"] = json.dumps([place.text for place in scope])
             node.metadata_props.update(captured.facts.calls.get(scope[-1].text, {}))
+    flat.metadata_props["modgraph.classes"] = json.dumps({**captured.facts.modules, **classes})
     return flat
 
 
@@ -155,7 +170,7 @@ def _write(model: ir.Model, captured: Captured, report: Report, path: Path) -> N
 
 
 def _model_facts(model: ir.Model, captured: Captured, report: Report) -> dict[str, str]:
-    inputs = {value.name: f"{value.type}{value.shape}" for value in model.graph.inputs if not is_weight(value)}
+    inputs = {value.name: _described(value) for value in model.graph.inputs if not is_weight(value)}
     facts = {
         "modgraph.kind": "executable",
         "modgraph.tier": report.tier,
@@ -165,12 +180,14 @@ def _model_facts(model: ir.Model, captured: Captured, report: Report) -> dict[st
         "modgraph.mode": captured.mode,
         "modgraph.torch": captured.torch,
         "modgraph.rung": captured.rung,
-        "modgraph.inputs": json.dumps(inputs),
+        "modgraph.inputs": json.dumps(inputs, ensure_ascii=False),
     }
     weights = [value.name for value in (*model.graph.inputs, *model.graph.initializers.values())]
     facts["modgraph.buffers"] = json.dumps([name for name in weights if name in captured.buffers])
     if captured.facts.parameters is not None:
         facts["modgraph.parameters"] = str(captured.facts.parameters)
+    if captured.literals:
+        facts["modgraph.literals"] = json.dumps(captured.literals)
     if captured.attempts:
         facts["modgraph.attempts"] = json.dumps(captured.attempts)
     if report.reason:
@@ -178,6 +195,13 @@ def _model_facts(model: ir.Model, captured: Captured, report: Report) -> dict[st
     if captured.mutated:
         facts["modgraph.mutated_buffers"] = json.dumps(captured.mutated)
     return facts
+
+
+def _described(value: ir.Value) -> str:
+    """ "float32[batch×4]", as structural files have it."""
+    sizes = None if value.shape is None else [size if isinstance(size, int) else size.value for size in value.shape]
+    dtype = "?" if value.dtype is None else dtype_of(value.dtype.name)
+    return f"{dtype}[{shape_text(None if sizes is None else tuple(sizes))}]"
 
 
 def _run(flat: ir.Model | None, captured: Captured, report: Report, path: Path) -> None:

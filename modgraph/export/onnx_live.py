@@ -8,14 +8,14 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.utils import _pytree
 
-from modgraph.export.onnx_capture import capture_flat, is_hollow
+from modgraph.export.onnx_capture import capture_flat, is_hollow, output_name
 from modgraph.export.onnx_cut import Place
 from modgraph.export.onnx_file import Captured, write_runnable
 from modgraph.export.onnx_regroup import ModuleFacts, is_weight
@@ -25,6 +25,8 @@ from modgraph.options import OnnxOptions, dynamic_size
 
 if TYPE_CHECKING:
     import onnx_ir as ir
+
+_LITERALS = (bool, int, float, str)
 
 
 def capture(
@@ -50,8 +52,12 @@ def capture(
     fields = dict(settings)
     path = directory / fields.pop("name")
     options = OnnxOptions(**{**fields, "dynamic": tuple(fields.get("dynamic", ()))})
-    with _in_mode(model, graph.model.mode), _plain_results(model), torch.random.fork_rng(devices=[]):
-        return _captured(model, args, kwargs, path, graph, options)
+    with (
+        _in_mode(model, graph.model.mode),
+        _plain_results(model) as literals,
+        torch.random.fork_rng(devices=[]),
+    ):
+        return _captured(model, args, kwargs, path, graph, options, literals)
 
 
 @contextlib.contextmanager
@@ -68,18 +74,24 @@ def _in_mode(model: torch.nn.Module, mode: str | None) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _plain_results(model: torch.nn.Module) -> Iterator[None]:
-    """A `forward` that gives dicts in the place of dataclasses, which an export does not look into."""
+def _plain_results(model: torch.nn.Module) -> Iterator[dict[str, Any]]:
+    """A `forward` that gives dicts in the place of dataclasses, which an export does not look into, and None in the
+    place of numbers and texts, which no output of a file holds.
+
+    Yields:
+        Those of the last run, by the name that an output in their place would have.
+    """
+    literals: dict[str, Any] = {}
     own = vars(model).get("forward")
     forward = model.forward
 
     @functools.wraps(forward)
     def plain(*args: Any, **kwargs: Any) -> Any:
-        return _as_plain(forward(*args, **kwargs))
+        return _without_literals(_as_plain(forward(*args, **kwargs)), literals)
 
     vars(model)["forward"] = plain
     try:
-        yield
+        yield literals
     finally:
         del vars(model)["forward"]
         if own is not None:
@@ -99,6 +111,15 @@ def _as_plain(value: Any) -> Any:
     return {field.name: _as_plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
 
 
+def _without_literals(value: Any, found: dict[str, Any]) -> Any:
+    leaves, spec = _pytree.tree_flatten_with_path(value)
+    found.clear()
+    found.update((output_name(path), leaf) for path, leaf in leaves if type(leaf) in _LITERALS)
+    if not found:
+        return value
+    return _pytree.tree_unflatten([None if type(leaf) in _LITERALS else leaf for _, leaf in leaves], spec)
+
+
 def _captured(
     model: torch.nn.Module,
     args: tuple[Any, ...],
@@ -106,6 +127,7 @@ def _captured(
     path: Path,
     graph: Graph,
     options: OnnxOptions,
+    literals: dict[str, Any],
 ) -> dict[str, Any]:
     flat = capture_flat(model, args, kwargs, options)
     captured = Captured(
@@ -118,9 +140,12 @@ def _captured(
         mode="train" if model.training else "eval",
         facts=module_facts(graph),
         feeds=_feeds(flat.model, args, kwargs),
+        literals=dict(literals),
     )
-    if captured.feeds is not None and not flat.mutated and not is_random(flat.model.graph):
-        captured.expected = _results(model, args, kwargs)
+    if captured.feeds is not None and not is_random(flat.model.graph):
+        captured.expected = _results(model, args, kwargs, flat.mutated)
+        if literals.keys() != captured.literals.keys():
+            captured.expected = None  # a size that the export leaves open is a number in a run
     report = write_runnable(flat.model, captured, options, path)
     report.notes.extend(_still_fixed(flat.model, options))
     return report.to_json()
@@ -179,11 +204,17 @@ def _array(tensor: torch.Tensor) -> Any:
         return None
 
 
-def _results(model: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any] | None:
-    """What PyTorch gives, flat; None where it gives something else the second time, or what NumPy does not hold."""
+def _results(
+    model: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any], mutated: Sequence[str]
+) -> list[Any] | None:
+    """What PyTorch gives, flat; None where it gives something else the second time, or what NumPy does not hold.
+
+    Args:
+        mutated: names of the buffers that a run writes into; they are as they were afterwards.
+    """
     runs = []
     for _ in range(2):
-        with torch.no_grad():
+        with torch.no_grad(), _kept(model, mutated):
             given = model(*args, **kwargs)
         leaves = [leaf for leaf in _pytree.tree_leaves(given) if leaf is not None]
         if not all(isinstance(leaf, torch.Tensor) for leaf in leaves):
@@ -192,6 +223,19 @@ def _results(model: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str,
     if any(array is None for array in runs[0]):
         return None
     return runs[0] if difference(runs[0], runs[1]) == 0 else None
+
+
+@contextlib.contextmanager
+def _kept(model: torch.nn.Module, names: Sequence[str]) -> Iterator[None]:
+    buffers = dict(model.named_buffers(remove_duplicate=False))
+    before = {name: buffers[name].clone() for name in names if name in buffers}
+    try:
+        yield
+    finally:
+        for name, values in before.items():
+            buffers[name].copy_(values)
+            owner, _, own = name.rpartition(".")
+            model.get_submodule(owner)._buffers[own] = buffers[name]  # a run can have put another tensor there
 
 
 def _still_fixed(model: ir.Model, options: OnnxOptions) -> list[str]:

@@ -19,6 +19,7 @@ from modgraph.export.onnx_bodies import Bodies, Body, Node, free_name, json_text
 from modgraph.export.onnx_scopes import ScopeTree
 from modgraph.graph.index import GraphIndex
 from modgraph.graph.model import Graph, ModelInput, TensorInfo
+from modgraph.graph.onnx_types import element_type_of
 
 if TYPE_CHECKING:
     import onnx
@@ -32,29 +33,6 @@ FLOAT32_MAX = 3.4028234663852886e38
 """Attributes hold no larger number; one that is larger is written as text."""
 MAX_NAMED = 8
 """Calls of a function that its description names; its metadata names all."""
-
-_ELEMENT_TYPES = {
-    "float32": "FLOAT",
-    "float64": "DOUBLE",
-    "float16": "FLOAT16",
-    "bfloat16": "BFLOAT16",
-    "int8": "INT8",
-    "int16": "INT16",
-    "int32": "INT32",
-    "int64": "INT64",
-    "uint8": "UINT8",
-    "uint16": "UINT16",
-    "uint32": "UINT32",
-    "uint64": "UINT64",
-    "bool": "BOOL",
-    "complex64": "COMPLEX64",
-    "complex128": "COMPLEX128",
-    "float8_e4m3fn": "FLOAT8E4M3FN",
-    "float8_e4m3fnuz": "FLOAT8E4M3FNUZ",
-    "float8_e5m2": "FLOAT8E5M2",
-    "float8_e5m2fnuz": "FLOAT8E5M2FNUZ",
-}
-"""torch's dtypes by ONNX's names; quantised ones have no equal there."""
 
 
 def render(graph: Graph) -> bytes:
@@ -86,6 +64,7 @@ class _Writer:
     def __init__(self, onnx_package: Any) -> None:
         self._onnx = onnx_package
         self._helper = onnx_package.helper
+        self._codes: dict[str | None, int] = dict(onnx_package.TensorProto.DataType.items())
 
     def model(self, graph: Graph) -> onnx.ModelProto:
         tree = ScopeTree(GraphIndex(graph))
@@ -149,10 +128,9 @@ class _Writer:
 
     def _value(self, name: str, tensor: TensorInfo) -> onnx.ValueInfoProto | None:
         """None where the dtype or the number of dimensions is not known, or has no name in ONNX."""
-        element_type = _ELEMENT_TYPES.get(tensor.dtype or "")
-        if element_type is None or tensor.shape is None:
+        code = self._codes.get(element_type_of(tensor.dtype))
+        if code is None or tensor.shape is None:
             return None
-        code = getattr(self._onnx.TensorProto, element_type)
         sizes = [utf8(size) if isinstance(size, str) else size for size in tensor.shape]
         return self._helper.make_tensor_value_info(name, code, sizes)
 

@@ -29,6 +29,7 @@ from modgraph.graph.model import (
     SourceLocation,
     TensorInfo,
 )
+from modgraph.graph.onnx_types import dtype_of
 
 if TYPE_CHECKING:
     import onnx
@@ -37,8 +38,6 @@ DOMAIN = "modgraph"
 """Of the nodes of a file that shows the structure alone."""
 _OWN_NODES = {"Input", "Parameter", "Constant", "Result", "Output"}
 """Nodes of that domain that stand for no module and no operation."""
-_DTYPES = {"float": "float32", "double": "float64"}
-"""ONNX's names of element types where torch has another."""
 
 
 def load_onnx(path: str | Path) -> Graph:
@@ -90,6 +89,9 @@ class _Reader:
         self._builder = GraphBuilder(
             ModelInfo(name=name, class_name=self._class, target=self._facts.get("modgraph.target"))
         )
+        self._classes = _mapping(self._facts.get("modgraph.classes"))
+        self._opened: dict[tuple[str, ...], int] = {}
+        """Calls that the nodes of a flat file name."""
         self._held: dict[str, tuple[Shape | None, str | None]] = {}
         self._buffers = set(_list(self._facts.get("modgraph.buffers")))
         self._weights = {tensor.name for tensor in model.graph.initializer}
@@ -109,7 +111,8 @@ class _Reader:
             if value.name in ends:
                 tensor = tensors[value.name]
                 builder.edges.append(Edge(producer=ends[value.name], consumer=f"output:{value.name}", tensor=tensor))
-        for path, class_name in _mapping(self._facts.get("modgraph.elided")).items():
+        elided = _mapping(self._facts.get("modgraph.elided"))
+        for path, class_name in {**self._classes, **elided}.items():
             self._add_module(path, class_name)
         for name, (shape, dtype) in self._held.items():
             self._add_parameter(name, shape, dtype)
@@ -125,8 +128,7 @@ class _Reader:
         ends: dict[str, str] = {}
         given = []
         for tensor in self._model.graph.initializer:
-            dtype = self._onnx.TensorProto.DataType.Name(tensor.data_type)
-            self._held[tensor.name] = (tuple(tensor.dims), _dtype(dtype))
+            self._held[tensor.name] = (tuple(tensor.dims), self._dtype(tensor.data_type))
             ends[tensor.name] = f"param:{tensor.name}"
         for value in self._model.graph.input:
             if value.name in self._weights:
@@ -200,11 +202,25 @@ class _Reader:
     def _operation(self, node: onnx.NodeProto, facts: Mapping[str, str], body: _Body) -> None:
         name = f"op:{len(self._builder.operations)}"
         word = node.op_type if node.domain in (DOMAIN, "", "ai.onnx") else f"{node.domain}.{node.op_type}"
+        call = self._named_call(facts, body)
         self._builder.operations.append(
-            Operation(id=name, name=f"onnx.{word}", call=body.call, source=_place(facts.get("modgraph.source")))
+            Operation(id=name, name=f"onnx.{word}", call=call, source=_place(facts.get("modgraph.source")))
         )
         self._connect(node, name, body)
         body.ends.update((output, name) for output in node.output if output)
+
+    def _named_call(self, facts: Mapping[str, str], body: _Body) -> int | None:
+        """The call that a node of a flat file says it ran in, opened with those around it."""
+        places, call = tuple(_list(facts.get("modgraph.calls"))), body.call
+        for depth, place in enumerate(places, 1):
+            known = self._opened.get(places[:depth])
+            if known is None:
+                path = re.sub(r"@\d+$", "", place)
+                self._add_module(path, self._classes.get(path))
+                said = facts if depth == len(places) else None
+                known = self._opened[places[:depth]] = self._add_call(path, call, (), (), said)
+            call = known
+        return call
 
     def _connect(self, node: onnx.NodeProto, end: str, body: _Body, below: str | None = None) -> None:
         """Edges for what a node reads; those of a layer's own parameters are not drawn."""
@@ -305,8 +321,12 @@ class _Reader:
         sizes = None
         if kind.HasField("shape"):
             sizes = tuple(_size(size) for size in kind.shape.dim)
-        dtype = _dtype(self._onnx.TensorProto.DataType.Name(kind.elem_type)) if kind.elem_type else None
-        return TensorInfo(name=value.name, shape=sizes, dtype=dtype)
+        return TensorInfo(name=value.name, shape=sizes, dtype=self._dtype(kind.elem_type))
+
+    def _dtype(self, code: int) -> str | None:
+        """None of a type that is not said, or that the installed onnx does not know."""
+        known = self._onnx.TensorProto.DataType
+        return dtype_of(known.Name(code)) if code and code in known.values() else None
 
 
 def _facts(held: Any) -> dict[str, str]:
@@ -335,10 +355,6 @@ def _attribute(node: onnx.NodeProto, name: str) -> str | None:
 
 def _unknown(name: str) -> TensorInfo:
     return TensorInfo(name=name, shape=None, dtype=None)
-
-
-def _dtype(name: str) -> str:
-    return _DTYPES.get(name.lower(), name.lower())
 
 
 def _size(size: Any) -> int | str | None:

@@ -15,6 +15,8 @@ from modgraph.graph.build import GraphBuilder
 from modgraph.graph.model import Graph, ModelInfo, ModuleNode, Problem
 from modgraph.prediction import partial_texts
 from modgraph.prediction.entry import Prediction, find_name, interpreter, load_target, predict_value, with_deep_stack
+from modgraph.prediction.frames import LimitError
+from modgraph.prediction.knowledge.registry import Raised
 from modgraph.prediction.machine import Interpreter
 from modgraph.prediction.objects import ModuleObject
 from modgraph.prediction.tree import build_graph
@@ -38,6 +40,8 @@ def predict_live(module: str, qualname: str, file: Path | None) -> Graph:
         graph = build_graph(with_deep_stack(lambda: _predict(target)), target)
     except TargetError as error:
         graph = _nothing_known(f"{module}.{qualname}", error.message)
+    except (LimitError, Raised) as error:  # before the class itself is reached
+        graph = _nothing_known(f"{module}.{qualname}", f"{qualname} is not reached: {_why(error)}")
     return replace(graph, model=replace(graph.model, name=qualname.rpartition(".")[2], target=None))
 
 
@@ -79,6 +83,10 @@ def _all_unknown(machine: Interpreter, cls: Value) -> tuple[dict[str, Value], bo
     named = [parameter.name for parameter in parameters if parameter.kind in ("normal", "keyword")]
     plain = {parameter.name for parameter in parameters if parameter.is_plain}
     return {name: Unknown(_REASON, inert=name in plain) for name in named}, len(named) < len(parameters)
+
+
+def _why(error: LimitError | Raised) -> str:
+    return str(error) if isinstance(error, LimitError) else f"raises {error.name}: {error.message}"
 
 
 def _nothing_known(class_name: str, reason: str) -> Graph:

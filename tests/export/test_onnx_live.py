@@ -241,8 +241,30 @@ def test_the_arms_of_a_condition_stay_in_the_function_of_their_module(exported):
     (function,) = functions_of(file).values()
     assert function.name == "Arm"
     assert [node.op_type for node in function.node][-1] == "If"
-    # Whether the exporter says "fc.weight" or "weight" of what an arm captures differs from one process to another.
-    assert [name.removeprefix("fc.") for name in function.input] == ["x0", "weight", "bias"]
+    assert list(function.input) == ["x0", "fc.weight", "fc.bias"]
+
+
+def test_weights_have_the_names_of_the_model_whatever_the_exporter_calls_them(tmp_path, monkeypatch):
+    own = onnx_capture._exported
+
+    def exported_without_paths(*given):
+        program = own(*given)
+        held = program.model.graph.initializers
+        for number, (name, value) in enumerate(list(held.items())):
+            del held[name]
+            value.name = f"{name.rpartition('.')[2]}_{number}"
+            held[value.name] = value
+        return program
+
+    monkeypatch.setattr(onnx_capture, "_exported", exported_without_paths)
+    model = perturbed(Branches())
+    graph = modgraph.export_onnx(model, tmp_path / "net.onnx", torch.ones(2, 4))
+    assert graph.problems == ()
+    (function,) = functions_of(tmp_path / "net.onnx").values()
+    assert list(function.input) == ["x0", "fc.weight", "fc.bias"]
+    weights = {tensor.name for tensor in onnx.load(str(tmp_path / "net.onnx")).graph.initializer}
+    assert weights == {name for name, _ in model.named_parameters()}
+    assert_equal_results(model, (torch.ones(2, 4),), tmp_path / "net.onnx")
 
 
 def test_nothing_of_this_machine_is_in_the_file(exported):
@@ -257,7 +279,7 @@ def test_nothing_of_this_machine_is_in_the_file(exported):
 def test_buffers_that_a_run_writes_into_are_told(exported):
     _, _, graph, file = exported(Counts)
     assert [problem.stage for problem in graph.problems] == ["export"]
-    assert "writes into 1 buffers" in graph.problems[0].message
+    assert "reads and writes 1 buffers" in graph.problems[0].message
     assert json.loads(facts(file)["modgraph.mutated_buffers"]) == ["count"]
     assert facts(file)["modgraph.tier"] == "A"
 
@@ -327,6 +349,21 @@ def test_a_flat_model_says_the_module_of_every_node_where_functions_do_not_hold(
     ]
     assert {"0", "0.fc", "1", "1.fc"} == set(paths)
     assert facts(tmp_path / "net.onnx")["modgraph.tier"] == "B"
+    read = modgraph.load(tmp_path / "net.onnx")
+    layers = {"fc": "torch.nn.modules.linear.Linear", "drop": "torch.nn.modules.dropout.Dropout"}
+    classes = {node.path: node.class_name for node in read.modules if node.path}
+    assert classes == {
+        path: kind
+        for block in "01"
+        for path, kind in {block: f"{__name__}.Inner", **{f"{block}.{name}": of for name, of in layers.items()}}.items()
+    }
+    assert {node.path: [held.name for held in node.parameters] for node in read.modules if node.parameters} == {
+        "0.fc": ["weight", "bias"],
+        "1.fc": ["weight", "bias"],
+    }
+    assert [call.module for call in read.calls] == ["", "0", "0.fc", "1", "1.fc"]
+    places = [read.calls[operation.call].module for operation in read.operations]
+    assert (places[0], places[-1]) == ("0.fc", "1")
     assert_equal_results(model, (torch.ones(2, 4),), tmp_path / "net.onnx")
 
 
@@ -379,6 +416,8 @@ def test_the_cause_of_a_failure_names_no_path():
     error = RuntimeError("step 2 failed")
     error.__cause__ = ValueError("bad in /home/someone/model.py\nmore")
     assert onnx_capture.cause_of(error) == "ValueError: bad in ..."
+    kept = "see https://pytorch.org/docs/main/export.html for it"
+    assert onnx_capture.cause_of(ValueError(kept)) == f"ValueError: {kept}"
 
 
 def test_a_name_alone_is_dimension_0_of_every_input():

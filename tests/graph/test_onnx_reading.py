@@ -9,7 +9,9 @@ from onnx import TensorProto, helper
 import modgraph
 from modgraph.cli import main
 from modgraph.errors import ExitStatus, GraphError
+from modgraph.graph.model import Call, Edge, Graph, ModelInfo, ModelInput, ModuleNode, TensorInfo
 from modgraph.graph.onnx_reading import load_onnx
+from modgraph.graph.onnx_types import dtype_of, element_type_of
 
 
 def plain_model():
@@ -101,3 +103,52 @@ def test_a_predicted_structure_keeps_its_modules(tmp_path):
     conv = next(node for node in graph.modules if node.path == "layer2.0.downsample.0")
     assert conv.class_name == known[conv.path].class_name
     assert [(held.name, held.shape) for held in conv.parameters] == [("weight", (128, 64, 1, 1))]
+
+
+DTYPES = {
+    "float32": TensorProto.FLOAT,
+    "float64": TensorProto.DOUBLE,
+    "bfloat16": TensorProto.BFLOAT16,
+    "float8_e4m3fn": TensorProto.FLOAT8E4M3FN,
+    "float8_e5m2fnuz": TensorProto.FLOAT8E5M2FNUZ,
+    "float8_e8m0fnu": TensorProto.FLOAT8E8M0,
+    "uint4": TensorProto.UINT4,
+    "int64": TensorProto.INT64,
+    "bool": TensorProto.BOOL,
+    "complex64": TensorProto.COMPLEX64,
+}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_element_types_have_torchs_names_on_both_ways(tmp_path, dtype):
+    tensor = TensorInfo(name="x", shape=(2, 3), dtype=dtype)
+    graph = Graph(
+        model=ModelInfo(name="Net", class_name="m.Net", target=None, inputs=(ModelInput(name="x", tensors=(tensor,)),)),
+        modules=(ModuleNode(path="", class_name="m.Net", observed=True, calls=(0,)),),
+        calls=(Call(index=0, module="", parent=None),),
+        edges=(Edge(producer="input:x", consumer="output:y", tensor=tensor),),
+    )
+    graph.save(tmp_path / "net.onnx")
+    (value,) = onnx.load(str(tmp_path / "net.onnx")).graph.input
+    assert value.type.tensor_type.elem_type == DTYPES[dtype]
+    (given,) = load_onnx(tmp_path / "net.onnx").model.inputs
+    assert given.tensors[0].dtype == dtype
+
+
+@pytest.mark.needs_torch
+def test_the_names_of_element_types_are_torchs():
+    torch = pytest.importorskip("torch")
+    names = {dtype_of(name) for name in TensorProto.DataType.keys()}  # noqa: SIM118 - no dict
+    known = {name for name in names if element_type_of(name) is not None}
+    assert {name for name in known if not isinstance(getattr(torch, name, None), torch.dtype)} == set()
+    assert names - known <= {"undefined", "string", "float4e2m1", "float6e2m3", "float6e3m2"}
+
+
+def test_an_element_type_of_a_later_onnx_is_unknown(tmp_path):
+    model = plain_model()
+    model.graph.input[0].type.tensor_type.elem_type = 99
+    model.graph.initializer[0].data_type = 99
+    (tmp_path / "net.onnx").write_bytes(model.SerializeToString())
+    graph = load_onnx(tmp_path / "net.onnx")
+    assert graph.model.inputs[0].tensors[0].dtype is None
+    assert graph.modules[0].parameters[0].dtype is None
