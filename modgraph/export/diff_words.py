@@ -62,6 +62,8 @@ def lines(changes: Changes) -> list[Line]:
 
 def verdict(changes: Changes) -> str:
     """The whole in one line: "2 added · 12 changed · parameters 1,306 → 2,394 (+1,088)"."""
+    new = sum(one.side == "new" for one in changes.findings)
+    gone = sum(one.side == "old" for one in changes.findings)
     counts = [
         (sum(one.modules for one in changes.added), "added"),
         (sum(one.modules for one in changes.removed), "removed"),
@@ -69,8 +71,8 @@ def verdict(changes: Changes) -> str:
         (len(changes.moved), "moved"),
         (len(changes.changed), "changed"),
         (len(changes.dataflow), "other ways of data" if len(changes.dataflow) > 1 else "other way of data"),
-        (sum(one.side == "new" for one in changes.findings), "new findings"),
-        (sum(one.side == "old" for one in changes.findings), "findings gone"),
+        (new, "new finding" if new == 1 else "new findings"),
+        (gone, "finding gone" if gone == 1 else "findings gone"),
     ]
     said = [f"{count:,} {word}" for count, word in counts if count]
     shown = [total for total in changes.totals if total.name in ("parameters", "flops", "run")]
