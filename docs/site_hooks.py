@@ -207,5 +207,6 @@ def _type_of(kind: dict[str, Any]) -> str:
     types = kind.get("type", "anything")
     names = [types] if isinstance(types, str) else list(types)
     if "array" in names and "items" in kind:
-        names[names.index("array")] = f"array of {_type_of(kind['items'])}"
+        inside = _type_of(kind["items"])
+        names[names.index("array")] = f"array of ({inside})" if " or " in inside else f"array of {inside}"
     return " or ".join(names)
