@@ -13,6 +13,7 @@ from modgraph._version import __version__
 if TYPE_CHECKING:
     from modgraph.api import analyze, check, load, predict, trace
     from modgraph.api_onnx import export_onnx
+    from modgraph.api_ranks import merge_ranks
     from modgraph.changes.model import Changes
     from modgraph.diffing import diff
     from modgraph.errors import (
@@ -40,6 +41,7 @@ _HOMES = {
     "Graph": "modgraph.graph.model",
     "Ref": "modgraph.source.targets",
     "diff": "modgraph.diffing",
+    "merge_ranks": "modgraph.api_ranks",
 }
 
 __all__ = [
@@ -60,6 +62,7 @@ __all__ = [
     "diff",
     "export_onnx",
     "load",
+    "merge_ranks",
     "predict",
     "trace",
 ]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from modgraph.errors import ConfigError, InputError, Interrupted, ModgraphError, TargetError, TraceError
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.model import Graph, Problem
+from modgraph.graph.wrappers import seen_through
 from modgraph.options import Device, Mode, TraceOptions
 from modgraph.refusing import refuse, refuse_for_a_live_model, require_literals, require_module, target_text
 
@@ -389,7 +390,7 @@ def _defect(doing: str, error: Exception) -> ModgraphError:
 def _merged(predicted: Graph, traced: Graph) -> Graph:
     from modgraph.merge import merge
 
-    return merge(predicted, traced)
+    return merge(seen_through(predicted), seen_through(traced))
 
 
 def _without_trace(predicted: Graph, error: ModgraphError) -> Graph:
@@ -414,7 +415,7 @@ def _with_findings(graph: Graph, target: Target) -> Graph:
 def _with_repeats(graph: Graph) -> Graph:
     from modgraph.graph.repeats import mark_repeats
 
-    return mark_repeats(graph)
+    return mark_repeats(seen_through(graph))
 
 
 def _the_target(text: str, path: Sequence[str] | None, *, bare: bool = True) -> Target:
@@ -459,7 +460,9 @@ def analyze_live(
     from modgraph.prediction.live import predict_live
 
     require_module(model)
-    kind = type(model)
+    from modgraph.tracing.sharding import unwrapped, user_class
+
+    kind = user_class(type(unwrapped(model)))
     file = getattr(sys.modules.get(kind.__module__), "__file__", None)
     predicted = predict_live(kind.__module__, kind.__qualname__, Path(file) if file else None)
     if static:

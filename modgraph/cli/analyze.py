@@ -86,7 +86,7 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
 
     options = _options(arguments)
     specs = _specs(arguments)
-    where = destination(arguments.output, arguments.format, default=("svg", "json"))
+    where = destination(arguments.output, arguments.format, default=("svg", "json")).of_this_rank()
     targets = find_targets(arguments.target)
     where.check(n_models=len(targets))
     onnx = onnx_options(arguments, where)
@@ -96,7 +96,7 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     checkpoint = None if arguments.against is None else read_checkpoint(arguments.against, options)
     status, n_written = ExitStatus.OK, 0
     left_out: list[tuple[Target, TargetError]] = []
-    stems = file_stems(target.name.rpartition(".")[2] for target in targets)
+    stems = [where.stem(stem) for stem in file_stems(target.name.rpartition(".")[2] for target in targets)]
     for target, stem in zip(targets, stems, strict=True):
         _say_what_is_taken(target, console, static=arguments.static)
         try:

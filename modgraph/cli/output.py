@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from modgraph.cli.arguments import count, names
@@ -27,6 +27,23 @@ class Destination:
     file: Path | None = None
     """Exactly one of `directory`, `file` and `stdout` is set."""
     stdout: bool = False
+
+    rank: int | None = None
+    """Of this process, where `torchrun` has started several: each writes files of its own."""
+
+    def of_this_rank(self) -> Destination:
+        """The same, with the rank of this process in the name of every file, where it is one of several."""
+        rank, world = os.environ.get("RANK", ""), os.environ.get("WORLD_SIZE", "")
+        if not (rank.isdecimal() and world.isdecimal() and int(rank) < int(world) and int(world) > 1):
+            return self
+        marked = replace(self, rank=int(rank))
+        if self.file is None or (self.file.exists() and not self.file.is_file()):
+            return marked
+        return replace(marked, file=self.file.with_name(f"{marked.stem(self.file.stem)}{self.file.suffix}"))
+
+    def stem(self, stem: str) -> str:
+        """The name of a file without its extension."""
+        return stem if self.rank is None else f"{stem}.rank{self.rank}"
 
     def check(self, *, n_models: int) -> None:
         """Find out before the work what would be known only after it.

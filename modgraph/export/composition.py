@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from hashlib import blake2b
 from typing import Literal
 
 from modgraph.export.costs import Costs
-from modgraph.export.folding import Arrangement, Block, Cut, Unit, arrange, blocks_of
+from modgraph.export.folding import Arrangement, Block, Cut, Unit, arrange, blocks_of, comes_again
 from modgraph.export.framing import leveled, merged, short_name
 from modgraph.export.heading import heading
-from modgraph.export.kinds import ELEMENTWISE, PLAIN_CONTAINERS
+from modgraph.export.kinds import ELEMENTWISE, PLAIN_CONTAINERS, SIGNS
 from modgraph.export.labels import class_title, cut, cut_end, shape_text, usual_dtype
-from modgraph.export.parts import Arrow, ArrowKind, Card, Frame, Item, Join, Mark, Picture, Pill, Row, Tag
+from modgraph.export.parts import Arrow, ArrowKind, Card, Frame, Item, Join, Picture, Pill, Row, Tag
 from modgraph.export.rows import (
     TOOLTIP_LENGTH,
     fold_text,
     parameters_text,
-    path_below,
     range_text,
     row_of,
     said_once,
     sign_of,
 )
 from modgraph.export.runs import runs_of
+from modgraph.export.spots import Ids, Spot, id_text, name_from, spot_name
 from modgraph.export.states import frame_state, marks_of
+from modgraph.export.turns import calls_of_all, turns_around, turns_frame
 from modgraph.export.widths import roomy
 from modgraph.export.wiring import NEAR, NodeFacts, Wire, Wiring
-from modgraph.graph.dataflow import operation_word
 from modgraph.graph.focus import Focus
 from modgraph.graph.model import ModuleNode, TensorInfo
 from modgraph.graph.occurrences import Run
@@ -60,6 +58,7 @@ def compose(run: Run, likeness: Likeness, cut_at: Cut, levels: int, how: Style) 
     if how.direction == "TB":
         items = roomy(items, arrows)
     name, subtitle, notes, legend = heading(run, items, cut_at, levels, arrangement, how.focus)
+    legend = replace(legend, feedback=bool(arrangement.feedback))
     if how.costs is not None:
         legend = replace(legend, kinds=(), ramp=how.costs.legend())
     return Picture(
@@ -72,39 +71,6 @@ def compose(run: Run, likeness: Likeness, cut_at: Cut, levels: int, how: Style) 
         direction=how.direction,
         depth=cut_at.depth,
     )
-
-
-@dataclass(eq=False, slots=True)
-class Spot:
-    """One node, before it has its final words: the units in it, and the block around it."""
-
-    units: list[Unit]
-    block: Block
-    id: str = ""
-    number: int = -1
-    marks: tuple[Mark, ...] = ()
-    """Of a container that has no frame of its own."""
-
-    @property
-    def order(self) -> int:
-        return self.units[0].order
-
-
-_UNSAFE = re.compile(r"[^A-Za-z0-9._\-\[\]:]")
-
-
-class Ids:
-    """Names that are unique in one picture, made from paths, and safe in every format."""
-
-    def __init__(self) -> None:
-        self._taken: dict[str, int] = {}
-
-    def make(self, text: str) -> str:
-        safe = _UNSAFE.sub("_", text)
-        if safe != text or len(safe) > 120:
-            safe = f"{safe[:100]}~{blake2b(text.encode('utf-8', 'surrogatepass'), digest_size=4).hexdigest()}"
-        number = self._taken[safe] = self._taken.get(safe, 0) + 1
-        return safe if number == 1 else f"{safe}~{number}"
 
 
 @dataclass(eq=False)
@@ -127,7 +93,7 @@ class Composer:
         wiring = self.wire()
         arrows = self._arrows(wiring)
         items = self._items()
-        return items, tuple(arrows + self._order_arrows())
+        return items, tuple(arrows + self._feedback_arrows() + self._order_arrows())
 
     # --- nodes ---------------------------------------------------------------------------------------------------
 
@@ -175,7 +141,7 @@ class Composer:
         )
         for number, spot in enumerate(self.spots):
             spot.number = number
-            spot.id = self.ids.make(_id_text(spot.units[0]))
+            spot.id = self.ids.make(id_text(spot.units[0]))
             for unit in spot.units:
                 self.spot_of[unit] = spot
 
@@ -266,16 +232,36 @@ class Composer:
                     label=wire.label if wire.written else "",
                     main=wire.main,
                     kind=self._arrow_kind(tail, head),
-                    tooltip=cut_end(f"{_spot_name(tail)} → {_spot_name(head)} · {wire.label}", TOOLTIP_LENGTH),
+                    tooltip=cut_end(f"{spot_name(tail)} → {spot_name(head)} · {wire.label}", TOOLTIP_LENGTH),
                 )
             )
         return arrows
 
+    def _feedback_arrows(self) -> list[Arrow]:
+        """What a turn of a loop gives to the next."""
+        texts: dict[tuple[Spot, Spot], list[str]] = {}
+        for (tail, head), links in self.arrangement.feedback.items():
+            known = texts.setdefault((self.spot_of[tail], self.spot_of[head]), [])
+            known.extend(self._tensor_texts([link.tensor for link in links]))
+        return [
+            Arrow(
+                id=self.ids.make(f"{tail.id}:next:{head.id}"),
+                tail=tail.id,
+                head=head.id,
+                kind="feedback",
+                tooltip=cut_end(
+                    f"to the next turn: {spot_name(tail)} → {spot_name(head)} · {', '.join(dict.fromkeys(said))}",
+                    TOOLTIP_LENGTH,
+                ),
+            )
+            for (tail, head), said in texts.items()
+        ]
+
     def _add_tag(self, source: Spot, user: Spot) -> str:
         tag = Tag(
             id=self.ids.make(f"tag:{source.id}:at:{user.id}"),
-            text=cut(_name_from(source, user)),
-            tooltip=cut_end(f"from {_spot_name(source)}", 200),
+            text=cut(name_from(source, user)),
+            tooltip=cut_end(f"from {spot_name(source)}", 200),
         )
         self.tags.setdefault(user.block, []).append((user, tag))
         return tag.id
@@ -362,16 +348,20 @@ class Composer:
             return self._pill(spot)
         sign = sign_of(self.run, unit)
         if sign is not None and unit.occurrence.operation is not None:
-            return Join(id=spot.id, sign=sign, tooltip=cut_end(unit.occurrence.operation.name, 200))
+            return Join(
+                id=spot.id, sign=sign, tooltip=cut_end(f"{SIGNS[sign]} · {unit.occurrence.operation.name}", 200)
+            )
         below = spot.block.occurrence.path
-        rows = tuple(self._row(each, below) for each in spot.units)
+        rows = tuple(self.row(each, below) for each in spot.units)
         rows, marks = said_once(rows)
         marks += spot.marks
         everything = marks + tuple(mark for row in rows for mark in row.marks)
         return Card(id=spot.id, rows=rows, state=frame_state(everything), marks=marks)
 
-    def _row(self, unit: Unit, below: str) -> Row:
+    def row(self, unit: Unit, below: str) -> Row:
+        """The row of `unit`, coloured and counted as the picture measures."""
         row, costs = row_of(self.run, unit, below), self.how.costs
+        row = replace(row, marks=calls_of_all(row.marks, turns_around(unit)))
         if costs is None:
             return row
         cost = costs.of(unit)
@@ -380,27 +370,21 @@ class Composer:
     def _pill(self, spot: Spot) -> Pill:
         kind, _, name = (spot.units[0].occurrence.end or "").partition(":")
         count = sum((other.units[0].occurrence.end or "").startswith(f"{kind}:") for other in self.spots)
-        title = kind if count == 1 and self.how.focus is None else cut(f"{kind} {name}" if name.isdecimal() else name)
+        unnamed = count == 1 and (kind == "input" or name.isdecimal()) and self.how.focus is None
+        title = kind if unnamed else cut(f"{kind} {name}" if name.isdecimal() else name)
         return Pill(
             id=spot.id, title=title or kind, detail=self._pill_shape(spot), tooltip=cut_end(f"{kind} {name}", 200)
         )
 
     def _pill_shape(self, spot: Spot) -> str:
-        leaf = spot.units[0].occurrence.first
+        """Of the input, output, parameter or constant itself, not of a view of it that its users get."""
+        end, leaf = spot.units[0].occurrence.end or "", spot.units[0].occurrence.first
+        if self.how.focus is None:
+            edges = self.run.index.outgoing.get(end) or self.run.index.incoming.get(end)
+            if edges:
+                return self.tensor_text(edges[0].tensor)
         links = self.run.outgoing[leaf] or self.run.incoming[leaf]
         return self.tensor_text(links[0].tensor) if links else ""
-
-    def _loop(self, block: Block, items: tuple[Item, ...]) -> Frame:
-        return Frame(
-            id=self.ids.make(f"loop:{block.occurrence.path}"),
-            title="loop",
-            detail=f"{len(block.members)} turns",
-            items=items,
-            level=0,
-            copies=len(block.members),
-            loop=True,
-            tooltip="a loop in forward: each turn is fed by the one before",
-        )
 
     def _count(self, block: Block, node: ModuleNode) -> str:
         """What stands beside the class in a frame's title."""
@@ -409,9 +393,13 @@ class Composer:
 
     def frame(self, block: Block, items: tuple[Item, ...]) -> Frame:
         if block.occurrence.turn:
-            return self._loop(block, items)
+            counts = self.how.costs
+            costs = None if counts is None else counts.text(counts.of_all(block.members))
+            return turns_frame(self.run, block, items, self.ids.make(f"loop:{block.occurrence.path}"), costs)
         node = self.run.index.modules[block.occurrence.path]
         marks = marks_of(self.run, block.occurrence)
+        if len(block.members) > 1 and comes_again(block.members):
+            marks = calls_of_all(marks, len(block.members))
         title = class_title(node.class_name)
         parts = [cut(title), self._count(block, node), "in parallel" if block.parallel else ""]
         inner = items[0] if len(items) == 1 else None
@@ -435,45 +423,6 @@ class Composer:
             return frame
         below = block.parent.occurrence.path if block.parent is not None else ""
         return merged(frame, inner, below)
-
-
-def _id_text(unit: Unit) -> str:
-    occurrence = unit.occurrence
-    if occurrence.operation is not None:
-        word = operation_word(occurrence.operation.name)
-        return f"{occurrence.path}.{word}" if occurrence.path else word
-    if not occurrence.is_module:
-        return occurrence.end or "data"
-    return occurrence.path or "model"
-
-
-def _spot_name(spot: Spot) -> str:
-    occurrence = spot.units[-1].occurrence
-    if occurrence.operation is not None:
-        return operation_word(occurrence.operation.name)
-    if not occurrence.is_module:
-        return (occurrence.end or "").partition(":")[2] or "data"
-    return occurrence.path or "model"
-
-
-def _name_from(source: Spot, user: Spot) -> str:
-    """What a tag calls a source: the largest frame around it that the user is not in, else itself."""
-    around: list[Block] = []
-    block: Block | None = user.block
-    while block is not None:
-        around.append(block)
-        block = block.parent
-    outside: Block | None = None
-    at = source.block
-    while at not in around and at.parent is not None:
-        outside, at = at, at.parent
-    below = at.occurrence.path
-    if outside is not None and not outside.occurrence.turn:
-        return path_below(outside.occurrence.path, below)
-    home = source.units[-1].occurrence.parent
-    if home is not None and home.path != source.block.occurrence.path:
-        return path_below(home.path, below)
-    return path_below(_spot_name(source), below)
 
 
 def _batch_size(run: Run) -> int | str | None:

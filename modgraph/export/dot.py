@@ -32,10 +32,11 @@ def write_dot(picture: Picture) -> str:
     lines = [f"digraph {quoted(picture.name)} {{", *_defaults(picture)]
     main = {end for arrow in picture.arrows if arrow.main for end in (arrow.tail, arrow.head)}
     for item in _main_first(picture.items, main):
-        lines.extend(_item(item, "  "))
-    tall = {card.id for card in _cards(picture.items) if len(card.rows) > 1} if picture.direction == "TB" else set()
+        lines.extend(_item(item, "  ", picture.direction))
+    tall = {card.id for card in _cards(picture.items) if len(card.rows) > 1}
+    titled = _titled(picture)
     lines.extend(
-        _arrow(arrow, picture.direction, last_row=arrow.tail in tall & main)
+        _arrow(arrow, picture.direction, _ports(arrow, picture.direction, tall, main, titled))
         for arrow in sorted(picture.arrows, key=lambda arrow: not arrow.main)
     )
     lines.append("}")
@@ -177,6 +178,10 @@ def _legend(legend: Legend) -> list[str]:
     if legend.repeated:
         width += text_width("×N identical blocks", style.DETAIL_SIZE) + 16
         cells.append(f"<td>{_font('<b>×N</b> identical blocks', style.DETAIL_SIZE, style.MUTED)}</td>")
+    if legend.feedback:
+        width += text_width("→ to the next turn", style.DETAIL_SIZE) + 16
+        arrow = _font("→", style.DETAIL_SIZE, style.REPEAT, bold=True)
+        cells.append(f"<td>{arrow}{_font(' to the next turn', style.DETAIL_SIZE, style.MUTED)}</td>")
     lines = [ramp] if ramp else []
     if cells:
         spaced = '<td width="10"></td>'.join(cells)
@@ -205,12 +210,12 @@ def _ramp(measure: str, most: str) -> str:
     return f'<table border="0" cellborder="0" cellspacing="0" cellpadding="1" {size}><tr>{cells}</tr></table>'
 
 
-def _item(item: Item, indent: str) -> Iterator[str]:
+def _item(item: Item, indent: str, direction: str) -> Iterator[str]:
     if isinstance(item, Frame):
-        yield from _frame(item, indent)
+        yield from _frame(item, indent, direction)
         return
     if isinstance(item, Card):
-        attributes = _card(item)
+        attributes = _card(item, direction)
     elif isinstance(item, Join):
         attributes = _join(item)
     elif isinstance(item, Pill):
@@ -220,7 +225,7 @@ def _item(item: Item, indent: str) -> Iterator[str]:
     yield f"{indent}{quoted(item.id)} [{_attributes({**attributes, 'id': item.id})}];"
 
 
-def _frame(frame: Frame, indent: str) -> Iterator[str]:
+def _frame(frame: Frame, indent: str, direction: str) -> Iterator[str]:
     border, width, line = style.FRAME_BORDER, "1", ""
     if frame.copies > 1:
         border, width = style.REPEAT, "2"
@@ -246,17 +251,17 @@ def _frame(frame: Frame, indent: str) -> Iterator[str]:
         around = {**attributes, "penwidth": "1.2", "margin": "4", "id": f"{frame.id}:around", "label": ""}
         yield f"{indent}  graph [{_attributes(around)}];"
         yield f"{indent}  subgraph {quoted(f'cluster_{frame.id}:inner')} {{"
-        yield from _frame_content(frame, {**attributes, "penwidth": "1.2"}, f"{indent}  ")
+        yield from _frame_content(frame, {**attributes, "penwidth": "1.2"}, f"{indent}  ", direction)
         yield f"{indent}  }}"
     else:
-        yield from _frame_content(frame, attributes, indent)
+        yield from _frame_content(frame, attributes, indent, direction)
     yield f"{indent}}}"
 
 
-def _frame_content(frame: Frame, attributes: dict[str, str], indent: str) -> Iterator[str]:
+def _frame_content(frame: Frame, attributes: dict[str, str], indent: str, direction: str) -> Iterator[str]:
     yield f"{indent}  graph [{_attributes(attributes)}];"
     for item in frame.items:
-        yield from _item(item, f"{indent}  ")
+        yield from _item(item, f"{indent}  ", direction)
 
 
 def _frame_title(frame: Frame) -> str:
@@ -269,11 +274,14 @@ def _frame_title(frame: Frame) -> str:
             rows[0] += f'<td rowspan="2" width="{frame.gap:g}"></td>{cell}'
         else:
             rows[0] = f'{cell}<td rowspan="2" width="6"></td>{rows[0]}'
-    rows.extend(_mark_cell(mark_in_title(mark), 1) for mark in frame.marks)
+    # Where the badge stands first, its column is no wider than the badge.
+    columns = 3 if frame.copies > 1 and not frame.gap else 1
+    rows.extend(_mark_cell(mark_in_title(mark), columns) for mark in frame.marks)
     return f"<{_TABLE}{''.join(f'<tr>{row}</tr>' for row in rows)}</table>>"
 
 
-def _card(card: Card) -> dict[str, str]:
+def _card(card: Card, direction: str) -> dict[str, str]:
+    across = direction == "LR"
     first, _, _ = column_widths(card.rows)
     spare = card_width(card) - natural_width(card)
     lines: list[str] = []
@@ -281,7 +289,8 @@ def _card(card: Card) -> dict[str, str]:
         if number:
             lines.append("<hr/>")
         last = number > 0 and number == len(card.rows) - 1
-        lines.append(f"<tr>{_row(row, first + spare if spare > 1 else 0, port=last)}</tr>")
+        port = "out" if last else "in" if across and not number and len(card.rows) > 1 else ""
+        lines.append(f"<tr>{_row(row, first + spare if spare > 1 else 0, port)}</tr>")
         lines.extend(f"<tr>{_mark_cell(mark, 4)}</tr>" for mark in row.marks)
     lines.extend(f"<tr>{_mark_cell(mark, 4)}</tr>" for mark in card.marks)
     table = f'<table border="1" color="{style.CARD_BORDER}" cellborder="0" cellspacing="0" cellpadding="3">'
@@ -305,8 +314,11 @@ def _card_frame(card: Card) -> dict[str, str]:
     return frame
 
 
-def _row(row: Row, width: float, *, port: bool) -> str:
-    """Four cells: bar, class with arguments, path, parameters. `width` of the second, 0 for what it needs."""
+def _row(row: Row, width: float, port: str) -> str:
+    """Four cells: bar, class with arguments, path, parameters. `width` of the second, 0 for what it needs.
+
+    `port`: "in" for the first of several rows, "out" for the last.
+    """
     kind = style.KINDS["other" if row.muted or row.collapsed else row.kind]
     text, muted = (style.FADED, style.FADED) if row.muted else (None, style.MUTED)
     if row.heat is not None:
@@ -321,12 +333,12 @@ def _row(row: Row, width: float, *, port: bool) -> str:
     wide = f' width="{width:.0f}"' if width else ""
     path = _font(markup(row.path), style.DETAIL_SIZE, text, face=style.MONO)
     count = _font(markup(row.count), style.DETAIL_SIZE, muted)
-    out = ' port="out"' if port else ""
+    enters, leaves = (f' port="{name}"' if port == name else "" for name in ("in", "out"))
     return (
-        f'<td width="{BAR}" cellpadding="0" bgcolor="{kind.strong}"></td>'
+        f'<td width="{BAR}" cellpadding="0" bgcolor="{kind.strong}"{enters}></td>'
         f'<td align="left" {fill}{wide}>{title} {detail}</td>'
         f'<td align="left" {fill}>{path}</td>'
-        f'<td align="right" {fill} width="{COUNT_WIDTH}"{out}>{count}</td>'
+        f'<td align="right" {fill} width="{COUNT_WIDTH}"{leaves}>{count}</td>'
     )
 
 
@@ -339,7 +351,8 @@ def _mark_cell(mark: Mark, span: int) -> str:
     else:
         text = _font(said, style.MARK_SIZE, "white", bold=True)
         if mark.note:
-            text += f"  {_font(markup(mark.note), style.DETAIL_SIZE, 'white')}"
+            # Room at its end: fonts may be a little wider than the engine takes them for.
+            text += f"  {_font(f'{markup(mark.note)}&#160;', style.DETAIL_SIZE, 'white')}"
     return f'<td colspan="{span}" align="left" bgcolor="{state.strong}">{text}</td>'
 
 
@@ -386,15 +399,48 @@ _ARROWS: dict[str, dict[str, str]] = {
     "data": {},
     "static": {"style": "dashed", "color": style.FADED},
     "runtime": {"color": "#5B3A8C", "penwidth": "2.2"},
+    "feedback": {"color": style.REPEAT, "penwidth": "1.6", "constraint": "false"},
     "order": {"style": "invis"},
 }
 
 
-def _arrow(arrow: Arrow, direction: str, *, last_row: bool) -> str:
-    """`last_row`: the tail has several rows, and the data comes from the last."""
-    attributes: dict[str, str] = {}
-    if last_row and not arrow.main:
-        attributes["tailport"] = "out:_"
+def _titled(picture: Picture) -> set[str]:
+    """Arrows beside the main one into the first card of a frame: they enter at the right, the title is at the left."""
+    frame_of: dict[str, str] = {}
+    pending: list[tuple[Item, str]] = [(item, "") for item in picture.items]
+    while pending:
+        item, frame = pending.pop()
+        if isinstance(item, Frame):
+            pending.extend((inner, item.id) for inner in item.items)
+        elif isinstance(item, Card) or frame:
+            frame_of[item.id] = frame
+    cards = {card.id for card in _cards(picture.items)}
+    entering = [
+        arrow
+        for arrow in picture.arrows
+        if arrow.head in cards and frame_of[arrow.head] and frame_of.get(arrow.tail, "") != frame_of[arrow.head]
+    ]
+    first = {arrow.head for arrow in entering if arrow.main}
+    return {arrow.id for arrow in entering if arrow.head in first and not arrow.main and arrow.kind != "order"}
+
+
+def _ports(arrow: Arrow, direction: str, tall: set[str], main: set[str], titled: set[str]) -> dict[str, str]:
+    """Where an arrow leaves and enters cards of several rows: data comes from the last row and goes to the first.
+
+    From top to bottom that is so by itself, but for skips that leave at a side.
+    """
+    if arrow.kind == "feedback":
+        ends = {"tailport": "se"} if arrow.tail in tall and direction == "TB" else {}
+        return {**ends, "headport": "ne"} if arrow.head in tall and direction == "TB" else ends
+    if direction == "TB":
+        enters = {"headport": "ne"} if arrow.id in titled else {}
+        return {"tailport": "out:_", **enters} if arrow.tail in tall & main and not arrow.main else enters
+    ends = {"tailport": "out:e"} if arrow.tail in tall else {}
+    return {**ends, "headport": "in:w"} if arrow.head in tall else ends
+
+
+def _arrow(arrow: Arrow, direction: str, ports: dict[str, str]) -> str:
+    attributes = {} if arrow.kind == "order" else dict(ports)
     if arrow.label and arrow.main and direction == "TB":
         attributes["label"] = _slim_label(arrow.label)
     elif arrow.label:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from modgraph.export.states import marks_of
+from modgraph.graph.loops import is_loop
 from modgraph.graph.occurrences import Link, Occurrence, Run, preorder
 from modgraph.graph.parallel import Parallel, merged
 from modgraph.graph.repeats import Likeness
@@ -69,6 +70,8 @@ class Arrangement:
     units: list[Unit]
     bundles: dict[tuple[Unit, Unit], list[Link]]
     """What goes from one unit to another, apart from what goes round inside a fold."""
+    feedback: dict[tuple[Unit, Unit], list[Link]]
+    """What one turn of a loop gives to the next."""
     like: int
     """Containers that are one row because they are like one that is open."""
 
@@ -169,7 +172,8 @@ class _Arranger:
             opened = self._fill(block)
             pending.extend(reversed(opened))
         self._map_copies()
-        return Arrangement(root=self.root, units=self.units, bundles=self._bundles(), like=self.like)
+        bundles, feedback = self._bundles()
+        return Arrangement(root=self.root, units=self.units, bundles=bundles, feedback=feedback, like=self.like)
 
     def _fill(self, block: Block) -> list[Block]:
         """Puts the content of one block in place; returns the blocks in it."""
@@ -242,17 +246,29 @@ class _Arranger:
                         inner = tuple(pair for pair in inner if pair[0] != number)
                     self.copy_at[member.first + offset] = (*inner, (number, copy))
 
-    def _bundles(self) -> dict[tuple[Unit, Unit], list[Link]]:
+    def _bundles(self) -> tuple[dict[tuple[Unit, Unit], list[Link]], dict[tuple[Unit, Unit], list[Link]]]:
         bundles: dict[tuple[Unit, Unit], list[Link]] = {}
+        feedback: dict[tuple[Unit, Unit], list[Link]] = {}
+        loops = {number for number, members in enumerate(self.folds) if comes_again(members)}
         for link in self.run.links:
             source, target = link.source.first, link.target.first
             tail, head = self.unit_at[source], self.unit_at[target]
-            if tail is head or self._goes_round(source, target):
-                continue
-            bundles.setdefault((tail, head), []).append(link)
-        return bundles
+            round = self._goes_round(source, target)
+            if round is not None and round in loops:
+                feedback.setdefault((tail, head), []).append(link)
+            elif round is None and tail is not head:
+                bundles.setdefault((tail, head), []).append(link)
+        return bundles, feedback
 
-    def _goes_round(self, source: int, target: int) -> bool:
-        """Whether the data goes from one copy of a fold to another."""
+    def _goes_round(self, source: int, target: int) -> int | None:
+        """The number of the fold from one copy to another of which the data goes; None where it does not."""
         copies = dict(self.copy_at.get(source, ()))
-        return any(copies.get(number, copy) != copy for number, copy in self.copy_at.get(target, ()))
+        crossed = (number for number, copy in self.copy_at.get(target, ()) if copies.get(number, copy) != copy)
+        return next(crossed, None)
+
+
+def comes_again(members: list[Occurrence]) -> bool:
+    """Whether a fold stands for one thing that is done several times, not for several that are alike."""
+    if members[0].turn:
+        return is_loop(members)
+    return members[0].is_module and members[0].path == members[1].path

@@ -10,11 +10,12 @@ from typing import Any
 
 from modgraph.errors import ExportError
 from modgraph.export.heading import subtitle_of
+from modgraph.export.kinds import NOTATION, SIGNS
 from modgraph.export.labels import cut, cut_end
 from modgraph.export.page_items import drawn_items
 from modgraph.export.page_modules import module_details
 from modgraph.export.picture import PictureOptions
-from modgraph.export.style import KINDS, STATES
+from modgraph.export.style import KINDS, RAMP, STATES
 from modgraph.graph.focus import module_at
 from modgraph.graph.model import Graph
 
@@ -74,6 +75,8 @@ def page_data(graph: Graph, options: PictureOptions) -> dict[str, Any]:
         "subtitle": subtitle_of(run),
         "kinds": {kind: style.legend for kind, style in KINDS.items()},
         "states": {state: [style.sign, style.words] for state, style in STATES.items()},
+        **({"ramp": drawn.ramp} if drawn.ramp else {}),
+        "signs": {**SIGNS, **NOTATION},
         "labels": drawn.labels,
         "items": drawn.items,
         **module_details(run, drawn.places),
@@ -143,6 +146,10 @@ def _palette() -> str:
         lines.append(f".kind-{kind} {{ fill: var(--{kind}-fill); background: var(--{kind}-fill); }}")
         lines.append(f".strong-{kind} {{ border-color: var(--{kind}-strong); }}")
         lines.append(f".bar.strong-{kind} {{ fill: var(--{kind}-strong); }}")
+    for step, look in enumerate(RAMP):
+        lines.append(f".kind-heat{step} {{ fill: {look.fill}; background: {look.fill}; }}")
+        lines.append(f".strong-heat{step} {{ border-color: {look.strong}; }}")
+        lines.append(f".bar.strong-heat{step} {{ fill: {look.strong}; }}")
     for name in names:
         lines.append(f".mark-{name} {{ fill: var(--{name}); background: var(--{name}); }}")
         lines.append(f".sign-{name} {{ color: var(--{name}); }}")

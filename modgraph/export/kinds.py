@@ -42,6 +42,27 @@ _SIGNS = {
     "matmul": "@", "bmm": "@", "mm": "@", "addmm": "@", "baddbmm": "@",
     "cat": "‖", "concat": "‖", "concatenate": "‖", "stack": "‖", "hstack": "‖", "vstack": "‖", "dstack": "‖",
 }  # fmt: skip
+SIGNS = {
+    "+": "sum, element by element",
+    "−": "difference, element by element",
+    "×": "product, element by element",
+    "÷": "quotient, element by element",
+    "@": "matrix product",
+    "‖": "put beside each other: cat, stack",
+}
+"""The signs in circles, and what they stand for."""
+NOTATION = {
+    "64×56×56": "a shape without its batch: the first size, where it is that of the model's input, is left out",
+    "…×16": "a size that differs among what is drawn once",
+    "7×7 /2 → 64": "kernel, stride (where it is not 1), channels out",
+    "4×4 ↑2 → 3": "of a transposed convolution: the stride enlarges",
+    "512 → 1000": "features in and out",
+    "×N": "N that are alike, or N turns of a loop, drawn once",
+    "▸": "a container that is closed",
+    "◂ name": "data from `name`, which stands further up",
+    "≥, ?": "parameters: at least so many; none known",
+}
+"""What else is written in short in pictures, and what it means."""
 ELEMENTWISE = frozenset("+−×÷")
 """Signs of joins whose result has the shape of what goes in."""
 

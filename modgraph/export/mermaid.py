@@ -144,11 +144,13 @@ class _Writer:
 
     def _arrow(self, arrow: Arrow) -> str:
         line = _LINES[arrow.kind]
+        if arrow.kind == "feedback":
+            return f'  {self.names[arrow.tail]} {line}|"next turn"| {self.names[arrow.head]}'
         label = f'|"{escaped(arrow.label)}"|' if arrow.label and arrow.kind != "order" else ""
         return f"  {self.names[arrow.tail]} {line}{label} {self.names[arrow.head]}"
 
 
-_LINES = {"data": "-->", "static": "-.->", "runtime": "==>", "order": "~~~"}
+_LINES = {"data": "-->", "static": "-.->", "runtime": "==>", "feedback": "-->", "order": "~~~"}
 
 
 def _card_lines(card: Card) -> Iterator[str]:

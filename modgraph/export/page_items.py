@@ -6,15 +6,18 @@ and words are those of the pictures: the arrangement is the one with every conta
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from modgraph.export.composition import Composer, Spot
+from modgraph.export.composition import Composer, Style
+from modgraph.export.costs import Costs
 from modgraph.export.folding import Block, Cut, Unit, arrange
+from modgraph.export.framing import merged
 from modgraph.export.labels import cut, cut_end
-from modgraph.export.parts import Card, Join, Mark, Pill, Row
+from modgraph.export.parts import Card, Frame, Join, Mark, Pill, Row
 from modgraph.export.picture import PictureOptions
-from modgraph.export.rows import TOOLTIP_LENGTH, fold_text, row_of
+from modgraph.export.rows import TOOLTIP_LENGTH, fold_text
+from modgraph.export.spots import Spot, spot_name
 from modgraph.graph.dataflow import operation_word
 from modgraph.graph.loops import fold_loops
 from modgraph.graph.model import Graph, TensorInfo
@@ -23,6 +26,8 @@ from modgraph.graph.repeats import Likeness
 
 EVERYTHING = Cut(depth=10**9, fold=True, like_once=False)
 UNFOLDED = Cut(depth=10**9, fold=False, like_once=False)
+MOST_FED_BACK = 40
+"""Characters that say what a turn gives to the next."""
 PORT = -1
 """In place of an item in a container's edges: the border, through which the data of that net comes or goes."""
 
@@ -36,6 +41,8 @@ class Drawn:
     """Path of a module -> the item that shows it, and the row of that item."""
     labels: list[str] = field(default_factory=list)
     """What stands on edges."""
+    ramp: tuple[str, str] | None = None
+    """What colours measure, and the cost of the strongest; None where they say the kind."""
 
 
 def drawn_items(graph: Graph, options: PictureOptions) -> tuple[Run, Drawn]:
@@ -43,8 +50,12 @@ def drawn_items(graph: Graph, options: PictureOptions) -> tuple[Run, Drawn]:
     run = Run(graph, views=options.views)
     likeness = fold_loops(run) if options.fold else Likeness(run)
     arrangement = arrange(run, likeness, EVERYTHING if options.fold else UNFOLDED)
-    writer = _ItemWriter(run, Composer(run, arrangement))
+    costs = None if options.color == "kind" else Costs(run, options.color)
+    if costs is not None:
+        costs.scale(arrangement.units)
+    writer = _ItemWriter(run, Composer(run, arrangement, Style(costs=costs)))
     writer.write(arrangement.root)
+    writer.drawn.ramp = None if costs is None else costs.legend()
     return run, writer.drawn
 
 
@@ -55,6 +66,8 @@ class _ItemWriter:
         self.drawn = Drawn()
         self.items = self.drawn.items
         self.item_of: dict[Spot, int] = {}
+        self.twins: dict[str, str] = {}
+        """Path of a module in a folded turn -> path of the one that is drawn."""
 
     def write(self, root: Block) -> None:
         self.composer.gather()
@@ -67,8 +80,9 @@ class _ItemWriter:
             inner: list[Block] = []
             for item in self.composer.contents[block]:
                 if isinstance(item, Block):
-                    numbers[item] = self._container(item, number)
-                    inner.append(item)
+                    held, frame = self._with_only_child(item)
+                    numbers[held] = self._container(item, number, held, frame)
+                    inner.append(held)
                 else:
                     self._spot(item, number)
             pending.extend(reversed(inner))
@@ -88,18 +102,36 @@ class _ItemWriter:
 
     # --- items ---------------------------------------------------------------------------------------------------
 
-    def _container(self, block: Block, parent: int) -> int:
-        frame = self.composer.frame(block, ())
+    def _with_only_child(self, block: Block) -> tuple[Block, Frame]:
+        """The block whose content stands in the frame of `block`, and that frame: as in pictures, a container that
+        holds nothing but a container shares its frame."""
+        frame, held = self.composer.frame(block, ()), block
+        below = self._below(block.parent)
+        while not frame.loop and len(self.composer.contents[held]) == 1:
+            (only,) = self.composer.contents[held]
+            if not isinstance(only, Block):
+                break
+            inner = self.composer.frame(only, ())
+            if inner.loop or inner.copies > 1 or inner.marks:
+                break
+            frame, held = merged(frame, inner, below), only
+        return held, frame
+
+    def _container(self, block: Block, parent: int, held: Block | None = None, frame: Frame | None = None) -> int:
+        """`held`: the block whose content is drawn in the frame, where that is not `block` itself."""
+        frame = frame or self.composer.frame(block, ())
         item: dict[str, Any] = {"type": "container", "frame": [frame.title, frame.detail]}
         if frame.copies > 1:
             item["copies"] = frame.copies
         if frame.loop:
-            item["loop"] = True
+            fed = self._fed_back(block)
+            frame = replace(frame, detail=" · ".join([frame.detail, *([f"next turn: {fed}"] if fed else [])]))
+            item.update(loop=True, frame=[frame.title, frame.detail])
             row = Row(kind="other", title=f"▸ {frame.title}", detail=frame.detail, collapsed=True)
         else:
             unit = Unit(occurrence=block.occurrence, block=block, members=block.members, collapsed=True)
-            row = row_of(self.run, unit, self._below(block.parent))
-            item["of"] = block.occurrence.path
+            row = self.composer.row(unit, self._below(block.parent))
+            item["of"] = (block if frame.copies > 1 or held is None else held).occurrence.path
         item["row"] = _row(row)
         if frame.marks:
             item["marks"] = _marks(frame.marks)
@@ -109,7 +141,26 @@ class _ItemWriter:
         if not frame.loop:
             self._place(block.members, number, 0)
             self._members(item, block.members)
+            while held is not None and held is not block:
+                self._place(held.members, number, 0)
+                held = held.parent
+        else:
+            first, *others = ([step.path for step in turn.children if step.is_module] for turn in block.members)
+            for paths in others:
+                self.twins.update((own, drawn) for own, drawn in zip(paths, first, strict=True) if own != drawn)
         return number
+
+    def _fed_back(self, block: Block) -> str:
+        """ "tanh → hh": what a turn gives to the next, in words, as the lines of a page lead down alone."""
+        pairs = []
+        for tail, head in self.composer.arrangement.feedback:
+            around = tail.block
+            while around is not block and around.parent is not None:
+                around = around.parent
+            if around is block:
+                names = [spot_name(self.composer.spot_of[unit]).rpartition(".")[2] for unit in (tail, head)]
+                pairs.append(" → ".join(names))
+        return cut_end(", ".join(dict.fromkeys(pairs)), MOST_FED_BACK)
 
     @staticmethod
     def _below(block: Block | None) -> str:
@@ -220,7 +271,7 @@ class _ItemWriter:
             if path in places or above is None:
                 continue
             stand_in = copies.get(above)
-            twin = None if stand_in is None else stand_in + path[len(above) :]
+            twin = copies.get(path) if stand_in is None else stand_in + path[len(above) :]
             if twin is not None and twin in places:
                 copies[path] = twin
                 places[path] = places[twin]
@@ -230,7 +281,7 @@ class _ItemWriter:
 
     def _copies(self) -> dict[str, str]:
         """Path of a folded copy -> path of the one that is drawn."""
-        found: dict[str, str] = {}
+        found = dict(self.twins)
         for item in self.items:
             for holder in (item, *item.get("rows", ())):
                 first, *copies = holder.get("members", ("",))
@@ -286,6 +337,8 @@ class _ItemWriter:
 def _row(row: Row) -> dict[str, Any]:
     words = {"detail": row.detail, "path": row.path, "count": row.count, "tip": row.tooltip}
     written: dict[str, Any] = {"kind": row.kind, "title": row.title.removeprefix("▸ "), **_without_empty(words)}
+    if row.heat is not None:
+        written["heat"] = row.heat
     if row.copies > 1:
         written["copies"] = row.copies
     if row.muted:

@@ -24,8 +24,8 @@ State = Literal[
 ]
 """What is said of a module beside its class, in the order of the rows; the first of the first ten sets the frame.
 The first three are those of a diff."""
-ArrowKind = Literal["data", "static", "runtime", "order"]
-"""`order` is not drawn: it places what no data reaches."""
+ArrowKind = Literal["data", "static", "runtime", "feedback", "order"]
+"""`feedback` is what one turn of a loop gives to the next. `order` is not drawn: it places what no data reaches."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,6 +148,7 @@ class Legend:
     kinds: tuple[Kind, ...] = ()
     collapsed: bool = False
     repeated: bool = False
+    feedback: bool = False
     states: tuple[State, ...] = ()
     ramp: tuple[str, str] | None = None
     """What the colours measure, and the cost of the strongest; None where they say the kind."""

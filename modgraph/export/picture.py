@@ -9,6 +9,7 @@ from typing import Literal
 from modgraph.errors import ExportError
 from modgraph.export.composition import Style, compose
 from modgraph.export.costs import MEASURES, Costs, Measure
+from modgraph.export.extent import length_of
 from modgraph.export.folding import Cut, arrange, deepest_level
 from modgraph.export.parts import Card, Frame, Item, Mark, Picture
 from modgraph.graph.focus import focus_on
@@ -19,6 +20,8 @@ from modgraph.graph.repeats import Likeness
 
 MOST_CARDS = 150
 MOST_EDGES = 300
+LONGEST = {"TB": 3_000, "LR": 6_000}
+"""Points along the way of the data: some three screens, or four pages."""
 MOST_LEVELS = 24
 """Frames in frames; the innermost would be a few points wide, and layout engines recurse."""
 MOST_ROWS = 8 * MOST_CARDS
@@ -57,9 +60,10 @@ class PictureOptions:
 
 
 def is_readable(picture: Picture) -> bool:
-    """At most 150 cards and 300 arrows."""
+    """At most 150 cards and 300 arrows, and not too long."""
     drawn = [arrow for arrow in picture.arrows if arrow.kind != "order"]
-    return count_cards(picture.items) <= MOST_CARDS and len(drawn) <= MOST_EDGES
+    few = count_cards(picture.items) <= MOST_CARDS and len(drawn) <= MOST_EDGES
+    return few and length_of(picture) <= LONGEST[picture.direction]
 
 
 def picture_of(

@@ -20,7 +20,7 @@ from modgraph.export.labels import (
     shape_text,
 )
 from modgraph.export.parts import Mark, Row
-from modgraph.export.states import marks_inside, marks_inside_all, marks_of
+from modgraph.export.states import call_text, marks_inside, marks_inside_all, marks_of
 from modgraph.graph.dataflow import operation_word
 from modgraph.graph.index import name_below
 from modgraph.graph.model import ModuleNode, ParameterInfo
@@ -65,7 +65,7 @@ def row_of(run: Run, unit: Unit, below: str) -> Row:
     return Row(
         kind="other" if collapsed else class_kind(title),
         title=cut(title),
-        detail=detail,
+        detail=" · ".join(text for text in (detail, _call_of(run, unit)) if text),
         path=cut(range_text(unit.members, below)),
         count=parameters_text(run, node),
         copies=len(unit.members),
@@ -74,6 +74,12 @@ def row_of(run: Run, unit: Unit, below: str) -> Row:
         tooltip=_module_tooltip(node, occurrence, fold_text(run, unit.members)),
         marks=marks,
     )
+
+
+def _call_of(run: Run, unit: Unit) -> str:
+    """Which of its calls a row is, where several layers or turns are not drawn as one."""
+    folded = len(unit.members) > 1 or unit.collapsed or unit.block.occurrence.turn
+    return "" if folded else call_text(run, unit.occurrence)
 
 
 def fold_text(run: Run, members: list[Occurrence]) -> str:
@@ -149,6 +155,7 @@ def _tensor_row(run: Run, occurrence: Occurrence, below: str) -> Row:
     own = next((p for p in node.parameters if p.name == last), None) if node is not None else None
     buffer = any(b.name == last for b in node.buffers) if node is not None else False
     numbers = elements(own.shape) if own is not None else None
+    shape = shape_text(own.shape) if own is not None else shape
     return Row(
         kind="other" if buffer else "weights",
         title="buffer" if buffer else "Parameter",

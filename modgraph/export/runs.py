@@ -22,7 +22,7 @@ class _Runs:
         self.arrangement = arrangement
         self.after: dict[Unit, list[Unit]] = {}
         self.before: dict[Unit, list[Unit]] = {}
-        for tail, head in arrangement.bundles:
+        for tail, head in (*arrangement.bundles, *arrangement.feedback):
             self.after.setdefault(tail, []).append(head)
             self.before.setdefault(head, []).append(tail)
 

@@ -121,3 +121,17 @@ def _again(run: Run, occurrence: Occurrence) -> Mark | None:
     if number == 1 or (above is not None and above.path and _again(run, above) is not None):
         return None
     return Mark(state="again", note=f"{number} of {count}") if _holds_tensors(run, call.module) else None
+
+
+def call_text(run: Run, occurrence: Occurrence) -> str:
+    """ "call 2 of 3" for a layer without parameters, where a state of its own would say too much; "" for one call."""
+    call = occurrence.call
+    if call is None or occurrence.end is None or occurrence.path != call.module or not occurrence.path:
+        return ""
+    above = occurrence.parent
+    while above is not None:
+        if above.call is not None and run.call_numbers.get(above.call.index, (1, 1))[0] > 1:
+            return ""  # the container around it is called again, and says so
+        above = above.parent
+    number, count = run.call_numbers.get(call.index, (1, 1))
+    return f"call {number} of {count}" if number > 1 and not _holds_tensors(run, call.module) else ""

@@ -12,6 +12,7 @@ from modgraph.errors import ConfigError
 from modgraph.export.labels import shape_text
 from modgraph.export.parts import State
 from modgraph.export.text_checkpoint import checkpoint_text
+from modgraph.export.text_ranks import ranks_text
 from modgraph.export.text_run import cost_text, verification_text
 from modgraph.export.text_table import Cell, Column, Pen, table
 from modgraph.export.text_tree import Count, ModuleTree, Row
@@ -74,6 +75,7 @@ def summary(
         table([_NAME, *shown.values()], [[row[name] for name in ("", *shown)] for row in cells], width, pen),
         _totals(graph, tree.hidden_parameters, rows, width, pen),
         _inputs(graph, width, pen),
+        ranks_text(graph, width, pen),
         checkpoint_text(graph, width, pen),
         verification_text(graph, width, pen),
         cost_text(graph, width, pen),

@@ -72,11 +72,14 @@ def roomy(items: tuple[Item, ...], arrows: tuple[Arrow, ...]) -> tuple[Item, ...
     for arrow in arrows:
         if arrow.kind != "order":
             feeders.setdefault(arrow.head, []).append(arrow)
-    return tuple(_with_room(item, feeders, ()) for item in items)
+    straight = {end for arrow in arrows if arrow.main for end in (arrow.tail, arrow.head)}
+    straight -= {arrow.head for arrow in arrows if arrow.kind == "feedback" and arrow.head != arrow.tail}
+    return tuple(_with_room(item, feeders, straight, ()) for item in items)
 
 
-def _with_room(item: Item, feeders: dict[str, list[Arrow]], above: tuple[Frame, ...]) -> Item:
-    """`above`: the frames, outermost first, whose first entered node `item` holds."""
+def _with_room(item: Item, feeders: dict[str, list[Arrow]], straight: set[str], above: tuple[Frame, ...]) -> Item:
+    """`straight`: what the main path passes and nothing goes back to. `above`: the frames, outermost first, whose first
+    entered node `item` holds."""
     if isinstance(item, Card):
         needed = [
             2 * (title_width(frame) + _badge_room(frame) - MARGIN * nesting)
@@ -86,9 +89,12 @@ def _with_room(item: Item, feeders: dict[str, list[Arrow]], above: tuple[Frame, 
     if not isinstance(item, Frame):
         return item
     entry = _entry(item, feeders)
-    if item.copies > 1 and any(_is_wider(inner, entry) for inner in item.items):
+    aside = bool(straight) and any(isinstance(inner, Card) and inner.id not in straight for inner in item.items)
+    if item.copies > 1 and (aside or any(_is_wider(inner, entry) for inner in item.items)):
         item = replace(item, gap=0)
-    inside = tuple(_with_room(inner, feeders, (*above, item) if inner is entry else ()) for inner in item.items)
+    inside = tuple(
+        _with_room(inner, feeders, straight, (*above, item) if inner is entry else ()) for inner in item.items
+    )
     framed = replace(item, items=inside)
     first = next((inner for inner, was in zip(inside, item.items, strict=True) if was is entry), None)
     if item.copies > 1 and item.gap and isinstance(first, Card):

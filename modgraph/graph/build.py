@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from modgraph.graph.checks import check, require
+from modgraph.graph.distributed import RankDifference
 from modgraph.graph.index import parent_path
 from modgraph.graph.model import (
     BackwardRecord,
@@ -48,6 +49,7 @@ class GraphBuilder:
         self.checkpoint: CheckpointComparison | None = None
         self.verification: Verification | None = None
         self.profile: Profile | None = None
+        self.rank_differences: list[RankDifference] = []
 
     @classmethod
     def of(cls, graph: Graph) -> GraphBuilder:
@@ -65,6 +67,7 @@ class GraphBuilder:
         builder.checkpoint = graph.checkpoint
         builder.verification = graph.verification
         builder.profile = graph.profile
+        builder.rank_differences.extend(graph.rank_differences)
         return builder
 
     def build(self) -> Graph:
@@ -98,6 +101,7 @@ class GraphBuilder:
             checkpoint=self.checkpoint,
             verification=self.verification,
             profile=self.profile,
+            rank_differences=tuple(self.rank_differences),
         )
         check(graph)
         return graph

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from modgraph.findings import Finding as Finding
+from modgraph.graph.distributed import RankDifference, Sharding
 
 if TYPE_CHECKING:
     import networkx
@@ -65,6 +66,8 @@ class TensorInfo:
     """torch's name without the prefix: "float32"."""
     device: str | None = None
     statistics: Statistics | None = None
+    sharding: Sharding | None = None
+    """How it is spread over the ranks; `shape` is that of the whole."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +82,8 @@ class ParameterInfo:
     """None where it cannot be known."""
     alias_of: str | None = None
     """Full path ("encoder.weight") of the first parameter that is the same object, where this one is tied to it."""
+    sharding: Sharding | None = None
+    """How it is spread over the ranks; `shape` is that of the whole."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +95,7 @@ class BufferInfo:
     dtype: str | None
     persistent: bool | None = True
     alias_of: str | None = None
+    sharding: Sharding | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,6 +154,10 @@ class ModuleNode:
     own_state_dict: bool = False
     """Its class overrides what `state_dict` is made of, or a hook changes it: the keys that it and those below it have
     there need not be those of their parameters and buffers."""
+    wrappers: tuple[str, ...] = ()
+    """Classes of torch.distributed that are put around it and seen through, the outermost first."""
+    ranks: tuple[int, ...] | None = None
+    """The processes that called it; None in a graph of one process."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,6 +179,8 @@ class Call:
     """`module.forward(...)` was called, past `__call__` and every hook."""
     recomputed: bool = False
     """Ran again inside backward, for a checkpoint."""
+    ranks: tuple[int, ...] = ()
+    """The processes that made it, where not all did."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,6 +194,8 @@ class Operation:
     call: int | None
     """Index of the innermost open call; None outside every call."""
     source: SourceLocation | None = None
+    ranks: tuple[int, ...] = ()
+    """The processes that ran it, where not all did."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,6 +209,8 @@ class Edge:
     producer: str
     consumer: str
     tensor: TensorInfo
+    ranks: tuple[int, ...] = ()
+    """The processes in which it went there, where not in all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -373,9 +389,13 @@ class ModelInfo:
     """Global hooks of the user's own, present when it was traced."""
     mode: Literal["eval", "train"] | None = None
     device: str | None = None
+    ranks: tuple[int, ...] = ()
+    """The processes that this graph tells of; none where it ran in one that is no part of a group."""
+    world_size: int | None = None
+    """Number of processes that the model ran in."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Graph:
     """A model: foretold, observed, or both. Immutable; made by `GraphBuilder.build()`."""
 
@@ -395,11 +415,26 @@ class Graph:
     problems: tuple[Problem, ...] = ()
     checkpoint: CheckpointComparison | None = None
     """What was found of the checkpoint that the model was compared with; None where there was none."""
-
+    rank_differences: tuple[RankDifference, ...] = ()
+    """What was not the same in all processes, where their graphs were merged."""
     verification: Verification | None = None
     """What came of running it again from its edges; None where that was not asked for."""
     profile: Profile | None = None
     """What it costs; None where that was not asked for."""
+
+    def __repr__(self) -> str:
+        """Name and counts: all of a graph is as long as its JSON, which `to_json` gives."""
+        held: dict[str, tuple[object, ...]] = {
+            "module": self.modules,
+            "call": self.calls,
+            "operation": self.operations,
+            "edge": self.edges,
+            "finding": self.findings,
+            "problem": self.problems,
+        }
+        counts = [f"{len(each)} {name}{'s' * (len(each) != 1)}" for name, each in held.items() if each]
+        halves = [name for name, ran in (("predicted", self.predicted), ("traced", self.traced)) if ran]
+        return f"<Graph {self.model.name[:80]!r}: {', '.join([*counts, ' and '.join(halves)]).rstrip(', ')}>"
 
     @property
     def complete(self) -> bool:

@@ -50,7 +50,12 @@ def to_networkx(graph: Graph, view: View = "both") -> networkx.MultiDiGraph:
     return network
 
 
-def graphml_text(network: networkx.MultiDiGraph) -> str:
+def empty_network(name: str) -> networkx.DiGraph:
+    """A directed graph without parallel edges and, as yet, without anything."""
+    return networkx.DiGraph(name=name)
+
+
+def graphml_text(network: networkx.DiGraph) -> str:
     """`network` as GraphML; its attributes must be numbers, texts and truth values. Names are made safe for XML."""
     named = networkx.relabel_nodes(network, {node: _for_xml(node) for node in network})
     return "\n".join(networkx.generate_graphml(named, named_key_ids=True)) + "\n"

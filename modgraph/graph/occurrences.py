@@ -206,26 +206,39 @@ class _Growth:
 
     def _add_operations(self) -> None:
         wanted = {end for edge in self.edges for end in (edge.producer, edge.consumer)}
-        feeding: dict[str, list[str]] = {}
-        for edge in self.edges:
-            feeding.setdefault(edge.consumer, []).append(edge.producer)
+        after = self._calls_before()
         for number, operation in enumerate(self.index.graph.operations):
             if operation.id not in wanted:
                 continue
             parent = self.root if operation.call is None else self.of_call.get(operation.call)
             if parent is None:
                 continue
-            before = [self.of_end[end].key[0] for end in feeding.get(operation.id, ()) if end in self.of_end]
-            began = -1 if operation.call is None else operation.call
             occurrence = Occurrence(
                 path=parent.path,
                 parent=parent,
                 operation=operation,
                 end=operation.id,
-                key=(max([began, *before]), 1, 1, number),
+                key=(after[number], 1, 1, number),
             )
             parent.children.append(occurrence)
             self.of_end[operation.id] = occurrence
+
+    def _calls_before(self) -> list[int]:
+        """For each operation the last call that is known to have begun before it; -1 for none.
+
+        Operations are in the order in which they ran, so what ran before an earlier one ran before a later one too.
+        """
+        before: list[int] = []
+        of_operation: dict[str, int] = {}
+        latest: dict[int | None, int] = {}
+        for operation in self.index.graph.operations:
+            reached = latest.get(operation.call, -1 if operation.call is None else operation.call)
+            for edge in self.index.incoming.get(operation.id, ()):
+                source = self.of_end.get(edge.producer)
+                reached = max(reached, of_operation.get(edge.producer, -1), source.key[0] if source else -1)
+            of_operation[operation.id] = latest[operation.call] = reached
+            before.append(reached)
+        return before
 
     def _add_links(self) -> None:
         for edge in self.edges:

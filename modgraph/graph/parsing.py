@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 
 from modgraph.errors import GraphError
 from modgraph.graph.build import GraphBuilder
+from modgraph.graph.distributed import LocalShape, RankDifference, Sharding
 from modgraph.graph.model import (
     BackwardRecord,
     BufferInfo,
@@ -70,6 +71,10 @@ def parse_graph(text: str) -> Graph:
     builder.checkpoint = document.record_or_null("checkpoint", _checkpoint, None)
     builder.verification = document.record_or_null("verification", _verification, None)
     builder.profile = document.record_or_null("profile", _profile, None)
+    builder.rank_differences.extend(
+        RankDifference(module=one.text("module"), message=one.text("message"))
+        for one in document.records("rank_differences", optional=True)
+    )
     graph = builder.build()
     if document.flag("complete") != graph.complete:
         raise GraphError(
@@ -155,6 +160,13 @@ class _Fields:
     def integers(self, key: str) -> tuple[int, ...]:
         return tuple(self.read(key, "a list of integers", _is_list_of(_is_integer)))
 
+    def ranks(self, key: str = "ranks") -> tuple[int, ...]:
+        return self.integers_or_null(key) or ()
+
+    def integers_or_null(self, key: str) -> tuple[int, ...] | None:
+        numbers = self.read(key, "a list of integers", _is_list_of(_is_integer), None)
+        return None if numbers is None else tuple(numbers)
+
     def texts(self, key: str) -> tuple[str, ...]:
         return tuple(self.read(key, "a list of texts", _is_list_of(_is_text), []))
 
@@ -234,6 +246,8 @@ def _model(fields: _Fields) -> ModelInfo:
         hooks=tuple(_hook(hook) for hook in fields.records("hooks", optional=True)),
         mode=fields.choice("mode", "eval", "train", default=None),
         device=fields.text_or_null("device", None),
+        ranks=fields.ranks(),
+        world_size=fields.integer_or_null("world_size", None),
     )
 
 
@@ -269,6 +283,8 @@ def _module(fields: _Fields) -> ModuleNode:
         hooks=tuple(_hook(hook) for hook in fields.records("hooks")),
         arguments=fields.mapping("arguments"),
         unknown_arguments=fields.texts("unknown_arguments"),
+        wrappers=fields.texts("wrappers"),
+        ranks=fields.integers_or_null("ranks"),
         source=fields.record_or_null("source", _source),
     )
 
@@ -284,7 +300,18 @@ def _held(fields: _Fields) -> dict[str, Any]:
         "shape": fields.shape("shape"),
         "dtype": fields.text_or_null("dtype"),
         "alias_of": fields.text_or_null("alias_of", None),
+        "sharding": fields.record_or_null("sharding", _sharding, None),
     }
+
+
+def _sharding(fields: _Fields) -> Sharding:
+    return Sharding(
+        placements=fields.texts("placements"),
+        mesh=fields.ranks("mesh"),
+        local_shapes=tuple(
+            LocalShape(rank=one.integer("rank"), shape=one.integers("shape")) for one in fields.records("local_shapes")
+        ),
+    )
 
 
 def _hook(fields: _Fields) -> HookInfo:
@@ -302,6 +329,7 @@ def _call(fields: _Fields) -> Call:
         error=fields.text_or_null("error"),
         direct=fields.flag("direct", False),
         recomputed=fields.flag("recomputed", False),
+        ranks=fields.ranks(),
     )
 
 
@@ -312,6 +340,7 @@ def _tensor(fields: _Fields) -> TensorInfo:
         dtype=fields.text_or_null("dtype"),
         device=fields.text_or_null("device", None),
         statistics=fields.record_or_null("statistics", _statistics, None),
+        sharding=fields.record_or_null("sharding", _sharding, None),
     )
 
 
@@ -333,11 +362,13 @@ def _operation(fields: _Fields) -> Operation:
         name=fields.text("name"),
         call=fields.integer_or_null("call"),
         source=fields.record_or_null("source", _source),
+        ranks=fields.ranks(),
     )
 
 
 def _edge(fields: _Fields) -> Edge:
-    return Edge(producer=fields.text("from"), consumer=fields.text("to"), tensor=_tensor(fields.record("tensor")))
+    tensor = _tensor(fields.record("tensor"))
+    return Edge(producer=fields.text("from"), consumer=fields.text("to"), tensor=tensor, ranks=fields.ranks())
 
 
 def _gap(fields: _Fields) -> Gap:

@@ -62,6 +62,8 @@ class Likeness:
     def __init__(self, run: Run) -> None:
         self.run = run
         self._numbers: dict[Hashable, int] = {}
+        self.boxed: dict[Occurrence, list[Occurrence]] = {}
+        """Boxes that are known to be alike (`series.py`): each with all of its group."""
         self._links_at = self._links_by_container()
         self._remarks = remarks_by_module(run.graph)
         self._numbering = numbering_of(run.index)
@@ -89,6 +91,10 @@ class Likeness:
         groups: list[list[Occurrence]] = []
         pattern: Hashable = None
         for child in parent.children:
+            if child in self.boxed:
+                if self.boxed[child][0] is child:
+                    groups.append(list(self.boxed[child]))
+                continue
             last = groups[-1] if groups else None
             may_repeat = child.is_module or child.turn
             if last is None or not may_repeat or self.strict[last[0]] != self.strict[child]:
@@ -106,7 +112,7 @@ class Likeness:
         """How `block` is fed by the last of `group` and by what is around them; None where it does not follow it."""
         before = group[-1]
         if block.first == block.past:
-            return "uncalled" if self._are_numbered(before, block) else None
+            return "uncalled" if block.turn or self._are_numbered(before, block) else None
         fed = sorted(self._inflow(block, before))
         if not any(where == "before" for _, where, _, _ in fed):
             return None

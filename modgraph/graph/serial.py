@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from modgraph.errors import GraphError
+from modgraph.graph.distributed import Sharding
 from modgraph.graph.model import (
     BackwardRecord,
     BufferInfo,
@@ -134,6 +135,8 @@ def _graph_record(graph: Graph) -> Record:
         record["verification"] = _verification(graph.verification)
     if graph.profile is not None:
         record["profile"] = _profile(graph.profile)
+    if graph.rank_differences:
+        record["rank_differences"] = [{"module": one.module, "message": one.message} for one in graph.rank_differences]
     return record
 
 
@@ -154,6 +157,10 @@ def _model(model: ModelInfo) -> Record:
         record["mode"] = model.mode
     if model.device is not None:
         record["device"] = model.device
+    if model.ranks:
+        record["ranks"] = list(model.ranks)
+    if model.world_size is not None:
+        record["world_size"] = model.world_size
     return record
 
 
@@ -190,6 +197,10 @@ def _module(node: ModuleNode) -> Record:
         record["own_state_dict"] = True
     if node.unknown_arguments:
         record["unknown_arguments"] = list(node.unknown_arguments)
+    if node.wrappers:
+        record["wrappers"] = list(node.wrappers)
+    if node.ranks is not None:
+        record["ranks"] = list(node.ranks)
     return record
 
 
@@ -206,6 +217,16 @@ def _held(held: ParameterInfo | BufferInfo, flag: str) -> Record:
     }
     if held.alias_of is not None:
         record["alias_of"] = held.alias_of
+    if held.sharding is not None:
+        record["sharding"] = _sharding(held.sharding)
+    return record
+
+
+def _sharding(sharding: Sharding) -> Record:
+    record: Record = {"placements": list(sharding.placements)}
+    if sharding.mesh:
+        record["mesh"] = list(sharding.mesh)
+    record["local_shapes"] = [{"rank": one.rank, "shape": list(one.shape)} for one in sharding.local_shapes]
     return record
 
 
@@ -241,7 +262,11 @@ def _call(call: Call) -> Record:
         record["direct"] = True
     if call.recomputed:
         record["recomputed"] = True
-    return record
+    return record | _ranks(call.ranks)
+
+
+def _ranks(ranks: tuple[int, ...]) -> Record:
+    return {"ranks": list(ranks)} if ranks else {}
 
 
 def _tensor(tensor: TensorInfo) -> Record:
@@ -253,6 +278,8 @@ def _tensor(tensor: TensorInfo) -> Record:
     }
     if tensor.statistics is not None:
         record["statistics"] = _statistics(tensor.statistics)
+    if tensor.sharding is not None:
+        record["sharding"] = _sharding(tensor.sharding)
     return record
 
 
@@ -265,7 +292,9 @@ def _edge(edge: Edge) -> Record:
         tensor["device"] = edge.tensor.device
     if edge.tensor.statistics is not None:
         tensor["statistics"] = _statistics(edge.tensor.statistics)
-    return {"from": edge.producer, "to": edge.consumer, "tensor": tensor}
+    if edge.tensor.sharding is not None:
+        tensor["sharding"] = _sharding(edge.tensor.sharding)
+    return {"from": edge.producer, "to": edge.consumer, "tensor": tensor} | _ranks(edge.ranks)
 
 
 def _statistics(statistics: Statistics) -> Record:
@@ -296,7 +325,7 @@ def _operation(operation: Operation) -> Record:
         "name": operation.name,
         "call": operation.call,
         "source": _source(operation.source),
-    }
+    } | _ranks(operation.ranks)
 
 
 def _gap(gap: Gap) -> Record:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from modgraph.prediction import (
+    allowances,
     attributes,
     classes,
     contexts,
@@ -208,6 +209,8 @@ def _function(machine: Interpreter, function: FunctionValue, arguments: Argument
 
 def _enter(machine: Interpreter, function: FunctionValue, arguments: Arguments) -> Value:
     definition = function.definition
+    if machine.costly:
+        allowances.require_cheap(machine, definition)
     before = machine.steps
     bound = bind(machine, function, arguments)
     if definition.is_async:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import libcst as cst
 
-from modgraph.prediction import enumerations, lookups, partial_texts, producing, unordered
+from modgraph.prediction import enumerations, inner_stores, lookups, partial_texts, producing, unordered
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.knowledge.registry import INSTALLED, LOADED_MODULES
 from modgraph.prediction.limits import MAX_COMPARED_DEPTH
@@ -366,7 +366,7 @@ def _contains(machine: Interpreter, container: Value, item: Value) -> bool | Non
         known = unordered.elements(machine, container)
         found, open_ = (target.items, target.open is not None) if known is None else (known, False)
     elif isinstance(target, ViewObject) and type(item) is Constant and type(item.value) is str:
-        held = target.peek(item)
+        held = inner_stores.entry(machine, target, item)
         if held is None:
             return None if target.open is not None else False
         return None if is_optional(held) else True

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from modgraph.prediction import classes, enumerations, expressions, metaclasses, names, registries, statements
+from modgraph.prediction import (
+    allowances,
+    classes,
+    enumerations,
+    expressions,
+    metaclasses,
+    names,
+    registries,
+    statements,
+)
 from modgraph.prediction.definitions import ClassDefinition, FunctionDefinition
 from modgraph.prediction.frames import Frame, LimitError
 from modgraph.prediction.guards import Guard
@@ -119,10 +128,10 @@ def _doubt(machine: Interpreter, value: Value, why: Unknown) -> None:
 def _decorated(machine: Interpreter, frame: Frame, decorator: cst.Decorator, value: Value) -> Value | None:
     """What a decorator gives, Unknown where that is not known; None where it leaves what it decorates, or where it
     raises or takes too long, and then it has changed nothing."""
-    before, limit = machine.state, machine.module_limit
+    before, limit = machine.state, machine.limit
     machine.state = before.fork()
     function: Value | None = None
-    machine.module_limit = min(limit, machine.steps + MAX_DECORATOR_STEPS)
+    machine.limit = min(limit, machine.steps + MAX_DECORATOR_STEPS)
     try:
         function = expressions.evaluate(machine, frame, decorator.decorator)
         if isinstance(function, Unknown):
@@ -149,7 +158,7 @@ def _decorated(machine: Interpreter, frame: Frame, decorator: cst.Decorator, val
             machine.too_long.add(function.definition)
         return None
     finally:
-        machine.module_limit = limit
+        machine.limit = limit
 
 
 def _has_source(function: Value) -> bool:
@@ -360,17 +369,22 @@ def class_namespace_entry(machine: Interpreter, cls: ClassValue, item: ClassObje
     if source is None or key in machine.class_running:
         return None
     machine.class_running.add(key)
+    since = machine.base.next_index
+
+    def evaluate() -> Value | None:
+        environment = machine.state.allocate(EnvironmentObject(parent=item.closure))
+        frame = Frame(source.name, definition.parsed, environment, class_scope=cls)
+        if definition.is_ordered:
+            return _fill_class(machine, source, frame, item).get(name)
+        return _run_class_entry(machine, source, frame, definition.statements[name], name)
+
     try:
-        with machine.at_module_level():
-            environment = machine.state.allocate(EnvironmentObject(parent=item.closure))
-            frame = Frame(source.name, definition.parsed, environment, class_scope=cls)
-            if definition.is_ordered:
-                return _fill_class(machine, source, frame, item).get(name)
-            since = machine.base.next_index
-            value = _run_class_entry(machine, source, frame, definition.statements[name], name)
+        value = allowances.evaluated(machine, source.name, f"{cls.name}.{name}", evaluate)
     finally:
         machine.class_running.discard(key)
-    return None if value is None else _keep(machine, cls, definition, name, value, since)
+    if value is None or (definition.is_ordered and not isinstance(value, Unknown)):
+        return value
+    return _keep(machine, cls, definition, name, value, since)
 
 
 def _keep(

@@ -147,7 +147,7 @@ def _run_once(machine: Interpreter, effect: Effect) -> str | None:
     base.replayed.add(key)
     if base.replayed_steps > MAX_REPLAYED_STEPS:
         return f"more than {MAX_REPLAYED_STEPS} steps"
-    before = machine.steps
+    before, spent = machine.steps, machine.spent
     try:
         return _run(machine, effect)
     except LimitError as limit:
@@ -156,7 +156,8 @@ def _run_once(machine: Interpreter, effect: Effect) -> str | None:
         machine.frames.clear()
         return str(limit)
     finally:
-        base.replayed_steps += machine.steps - before
+        base.replayed_steps += machine.spent - spent
+        machine.elsewhere += machine.steps - before
         machine.steps = before
 
 

@@ -10,6 +10,7 @@ from modgraph.prediction import (
     classes,
     enumerations,
     hashing,
+    inner_stores,
     lookups,
     metaclasses,
     partial_texts,
@@ -203,7 +204,7 @@ def _from_constant(machine: Interpreter, value: Constant, key: Value) -> Value:
 def find_entry(machine: Interpreter, mapping: DictObject, key: Value) -> Value | None:
     """The entry of a key that is equal to `key`; None where none is found."""
     if type(mapping) is ViewObject and type(key) is Constant:
-        return mapping.peek(key)
+        return inner_stores.entry(machine, mapping, key)
     found = mapping.entries.get(key)
     if found is not None:
         return found

@@ -19,7 +19,13 @@ MAX_STEPS = 500_000
 """Statements and calls of one prediction."""
 
 MAX_MODULE_STEPS = 60_000
-"""Statements and calls that one name of a module may cost, with all that it needs."""
+"""Statements and calls that one name of a module may cost, besides those of other names that it needs."""
+
+MAX_LIBRARY_UNDECIDED_STEPS = 5_000
+"""Those of them that lie behind `LIBRARY_UNDECIDED_DEPTH` undecided branches, where an installed package is evaluated:
+what parses or searches something unknown there goes all ways at once, and comes to nothing."""
+
+LIBRARY_UNDECIDED_DEPTH = 4
 
 MAX_IMPORTED_MODULES = 1_000
 """Modules read to see what is registered when they are imported."""

@@ -11,6 +11,7 @@ import libcst as cst
 
 from modgraph.graph.model import SourceLocation
 from modgraph.prediction import (
+    allowances,
     attribute_changes,
     attributes,
     calls,
@@ -31,6 +32,7 @@ from modgraph.prediction import (
     statements,
     text,
 )
+from modgraph.prediction.allowances import Allowance
 from modgraph.prediction.definitions import FunctionDefinition
 from modgraph.prediction.frames import Frame, LimitError, Outcome, place_outside_torch
 from modgraph.prediction.import_order import Imported
@@ -38,7 +40,7 @@ from modgraph.prediction.joining import choice_of, join_results
 from modgraph.prediction.knowledge import registry
 from modgraph.prediction.knowledge.registry import Arguments, Raised
 from modgraph.prediction.limits import MAX_COPIED_OBJECTS, MAX_MADE_ITEMS, MAX_MODULE_STEPS, MAX_SECONDS, MAX_STEPS
-from modgraph.prediction.objects import ClassObject, EnvironmentObject, HeapObject, InstanceObject
+from modgraph.prediction.objects import ClassObject, HeapObject, InstanceObject
 from modgraph.prediction.state import Base, State, Trouble
 from modgraph.prediction.values import (
     NONE,
@@ -133,12 +135,18 @@ class Interpreter:
         self.comparing = 0
         """Containers whose items are being compared, one inside the other."""
         self.steps = 0
-        self.module_limit = MAX_STEPS + 1
-        """`steps` at which the evaluation of a module-level name, or of a decorator, is given up."""
-        self.outer_limit = MAX_STEPS + 1
-        """The same of the module-level name alone."""
+        self.elsewhere = 0
+        """Steps that module-level names have taken, which are not those of what happened to ask for them first."""
+        self.limit = MAX_STEPS
+        """`steps` at which what is evaluated is given up: the prediction, a module-level name, or a decorator."""
         self.undecided = 0
         """How many undecided branches and loops enclose what is running."""
+        self.allowance = Allowance()
+        """What the module-level name that is being evaluated may cost."""
+        self.costly: set[FunctionDefinition] = set()
+        """Functions of installed packages in which the evaluation of a module-level name was given up."""
+        self.installed: dict[str, bool] = {}
+        """Of modules by name: whether they are of an installed package."""
         self.deadline = 0.0
         self.start()
 
@@ -149,10 +157,10 @@ class Interpreter:
         self.copied = {}
         self.guards = []
         self.depth = 0
-        self.steps = 0
+        self.steps = self.elsewhere = 0
         self.base.copied = self.base.made = 0
         self.undecided = 0
-        self.module_limit = MAX_STEPS + 1
+        self.limit = MAX_STEPS
         self.deadline = time.monotonic() + MAX_SECONDS
 
     def step(self) -> None:
@@ -162,14 +170,20 @@ class Interpreter:
             LimitError: they, or the time, are used up.
         """
         self.steps += 1
-        if self.steps > MAX_STEPS or self.steps > self.module_limit or self.steps & 63 == 0:
+        if self.steps > self.limit or self.steps & 63 == 0:
             self._spend()
 
     def _spend(self) -> None:
-        if self.steps > self.module_limit:
+        if self.steps > self.limit:
+            if not self.module_depth:
+                raise LimitError(f"more than {MAX_STEPS} steps")
+            if self.limit == self.allowance.limit:  # not that of a decorator, or of a message
+                allowances.note_costly(self)
             raise LimitError(f"more than {MAX_MODULE_STEPS} steps for a name of a module")
-        if self.steps > MAX_STEPS:
-            raise LimitError(f"more than {MAX_STEPS} steps")
+        if self.undecided:
+            allowances.count_undecided(self)
+        if self.elsewhere > MAX_STEPS:
+            raise LimitError(f"more than {MAX_STEPS} steps for names of modules")
         if self.base.copied > MAX_COPIED_OBJECTS:
             raise LimitError(f"more than {MAX_COPIED_OBJECTS} objects copied for undecided branches")
         if self.base.made > MAX_MADE_ITEMS:
@@ -190,18 +204,25 @@ class Interpreter:
     @property
     def exhausted(self) -> bool:
         """The whole prediction's budget is used up, not only that of a module-level name."""
-        over = self.steps > MAX_STEPS or self.base.made > MAX_MADE_ITEMS or self.base.copied > MAX_COPIED_OBJECTS
-        return over or time.monotonic() > self.deadline
+        steps = self.elsewhere > MAX_STEPS or (not self.module_depth and self.steps > MAX_STEPS)
+        room = self.base.made > MAX_MADE_ITEMS or self.base.copied > MAX_COPIED_OBJECTS
+        return steps or room or time.monotonic() > self.deadline
+
+    @property
+    def spent(self) -> int:
+        """Steps of all that was evaluated, to be compared with an earlier answer."""
+        return self.steps + self.elsewhere
 
     # ---- module level ----------------------------------------------------------------------------------------------
 
     @contextmanager
-    def at_module_level(self) -> Iterator[None]:
-        """What is made inside lies in the base, and outlives the prediction."""
+    def at_module_level(self, of_library: bool = False) -> Iterator[None]:
+        """What is made inside lies in the base, and outlives the prediction; its steps are its own, with a limit of
+        their own: who asks first does not pay for all that others have asked for."""
         outer, frames, guards, depth = self.state, self.frames, self.guards, self.depth
-        limit, outer_limit, undecided = self.module_limit, self.outer_limit, self.undecided
-        if self.module_depth == 0:
-            self.module_limit = self.outer_limit = min(self.module_limit, self.steps + MAX_MODULE_STEPS)
+        outer_limit, allowance, steps, undecided = self.limit, self.allowance, self.steps, self.undecided
+        self.limit = steps + MAX_MODULE_STEPS
+        self.allowance = Allowance(self.limit, len(frames), self.base.next_index, of_library)
         self.base.outer.append(outer)
         self.undecided = 0
         self.state, self.guards, self.frames = State(self.base), [], list(frames)
@@ -211,6 +232,9 @@ class Interpreter:
         self.module_depth += 1
         try:
             yield
+        except LimitError as error:
+            allowances.doubt_changes(self, outer, error)
+            raise
         finally:
             made = self.state.above(outer.below) if self.module_depth > 1 else self.state.everything()
             self._keep_classes()
@@ -221,7 +245,9 @@ class Interpreter:
             self.base.outer.pop()
             self.module_depth -= 1
             self.state, self.frames, self.guards, self.depth = outer, frames, guards, depth
-            self.module_limit, self.outer_limit, self.undecided = limit, outer_limit, undecided
+            self.limit, self.allowance, self.undecided = outer_limit, allowance, undecided
+            self.elsewhere += self.steps - steps
+            self.steps = steps
 
     def _keep_classes(self) -> None:
         """Forgets what was found in classes, where module-level code has changed one that was there before."""
@@ -229,23 +255,7 @@ class Interpreter:
             self.class_attributes.clear()
 
     def module_statement(self, source: SourceModule, statement: Statement, environment: Address) -> dict[str, Value]:
-        """Executes a statement of a module's body in that environment; the names it binds with their values. One that
-        binds several names is executed once."""
-        key = (source.name, statement.first_line)
-        several = len(statement.names) > 1
-        if several and key in self.executed:
-            return self.executed[key]
-        if key in self.executing:
-            partial = self.state.read(self.executing[key])
-            return dict(partial.names) if isinstance(partial, EnvironmentObject) else {}
-        self.executing[key] = environment
-        try:
-            bound = statements.run_module_statement(self, source, statement, environment)
-        finally:
-            del self.executing[key]
-        if several:
-            self.executed[key] = bound
-        return bound
+        return statements.module_statement(self, source, statement, environment)
 
     def define(self, source: SourceModule, definition: Definition) -> Value | None:
         """The class or function that a definition at module level makes."""

@@ -12,7 +12,7 @@ import sysconfig
 from typing import TYPE_CHECKING
 
 from modgraph.graph.model import SourceLocation
-from modgraph.prediction import guards, handed, namespaces, registries
+from modgraph.prediction import allowances, guards, handed, namespaces, registries
 from modgraph.prediction.frames import Frame, LimitError
 from modgraph.prediction.knowledge import registry
 from modgraph.prediction.knowledge.registry import INSTALLED, Raised
@@ -190,17 +190,9 @@ def global_name(machine: Interpreter, module: str, name: str) -> Value | None:
     if key in machine.importing:
         return None  # a package that imports its own submodule by name
     machine.importing.add(key)
-    since, before = machine.base.next_index, machine.steps
+    since = machine.base.next_index
     try:
-        with machine.at_module_level():
-            machine.module_limit = machine.outer_limit  # not that of a decorator which happens to ask for it first
-            value = _evaluate(machine, module, name)
-        if machine.module_limit < machine.outer_limit:
-            machine.module_limit = min(machine.module_limit + machine.steps - before, machine.outer_limit)
-    except LimitError as limit:
-        if machine.module_depth or machine.exhausted or machine.steps > machine.module_limit:
-            raise
-        value = machine.unknown(f"{module}.{name}: {limit}")
+        value = allowances.evaluated(machine, module, f"{module}.{name}", lambda: _evaluate(machine, module, name))
     finally:
         machine.importing.discard(key)
     if machine.base.next_index > since and not isinstance(value, ClassValue):
@@ -221,8 +213,9 @@ def _so_far(machine: Interpreter, module: str, name: str, line: int) -> Value | 
         return None
     key = (module, name, before[-1].first_line)
     if key not in machine.so_far:
-        with machine.at_module_level():
-            machine.so_far[key] = _run(machine, source, name, before)
+        machine.so_far[key] = allowances.evaluated(
+            machine, module, f"{module}.{name}", lambda: _run(machine, source, name, before)
+        )
     return machine.so_far[key]
 
 

@@ -30,12 +30,12 @@ def execute_raise(machine: Interpreter, frame: Frame, node: cst.Raise) -> Outcom
 
 def _exception(machine: Interpreter, frame: Frame, node: cst.BaseExpression) -> Value:
     """What is raised. A message that takes long to make is left out: nothing depends on it."""
-    limit = machine.module_limit
+    limit = machine.limit
     if not isinstance(node, cst.Call):
         return expressions.evaluate(machine, frame, node)
     before, frames, depth = machine.state, len(machine.frames), machine.depth
     machine.state = before.fork()
-    machine.module_limit = min(limit, machine.steps + MAX_MESSAGE_STEPS)
+    machine.limit = min(limit, machine.steps + MAX_MESSAGE_STEPS)
     try:
         return expressions.evaluate(machine, frame, node)
     except LimitError:
@@ -45,7 +45,7 @@ def _exception(machine: Interpreter, frame: Frame, node: cst.BaseExpression) -> 
         machine.state, machine.depth = before, depth
         return expressions.evaluate(machine, frame, node.func)
     finally:
-        machine.module_limit = limit
+        machine.limit = limit
 
 
 def raised_from(machine: Interpreter, value: Value) -> Raised:

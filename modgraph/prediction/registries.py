@@ -142,9 +142,9 @@ def _replay(machine: Interpreter, effect: Effect, registry: Registry) -> None:
     if base.replayed_steps > MAX_REPLAYED_STEPS:
         registry.lost = Unknown(f"what is registered takes more than {MAX_REPLAYED_STEPS} steps")
         return
-    unfollowed, before = machine.unfollowed, machine.steps
-    limit, depth = machine.module_limit, machine.module_depth
-    machine.module_limit, machine.module_depth = MAX_STEPS + 1, 0
+    unfollowed, before, spent = machine.unfollowed, machine.steps, machine.spent
+    limit, depth = machine.limit, machine.module_depth
+    machine.limit, machine.module_depth = before + MAX_STEPS, 0
     frames, machine.frames = machine.frames, []
     value: Value | None = None
     try:
@@ -155,8 +155,9 @@ def _replay(machine: Interpreter, effect: Effect, registry: Registry) -> None:
         value = Unknown(str(error))
     finally:
         machine.frames = frames
-        machine.module_limit, machine.module_depth = limit, depth
-        base.replayed_steps += machine.steps - before
+        machine.limit, machine.module_depth = limit, depth
+        base.replayed_steps += machine.spent - spent
+        machine.elsewhere += machine.steps - before
         machine.steps = before  # not of what happened to look into the container
     machine.fragments.clear()  # constructions that looked into the container before
     failed = isinstance(value, Unknown) and not value.inert

@@ -91,6 +91,32 @@ def run_block(machine: Interpreter, frame: Frame, suite: cst.BaseSuite) -> Outco
     return execute(machine, frame, suite.body)
 
 
+def module_statement(
+    machine: Interpreter, source: SourceModule, statement: Statement, environment: Address
+) -> dict[str, Value]:
+    """Executes a statement of a module's body in that environment; the names it binds with their values. One that
+    binds several names is executed once."""
+    key = (source.name, statement.first_line)
+    several = len(statement.names) > 1
+    if several and key in machine.executed:
+        return machine.executed[key]
+    if key in machine.executing:
+        partial = machine.state.read(machine.executing[key])
+        return dict(partial.names) if isinstance(partial, EnvironmentObject) else {}
+    machine.executing[key] = environment
+    try:
+        bound = run_module_statement(machine, source, statement, environment)
+    except LimitError as limit:
+        if several and not machine.exhausted:  # its other names would take as long again
+            machine.executed[key] = dict.fromkeys(statement.names, machine.unknown(str(limit)))
+        raise
+    finally:
+        del machine.executing[key]
+    if several:
+        machine.executed[key] = bound
+    return bound
+
+
 def run_module_statement(
     machine: Interpreter, source: SourceModule, statement: Statement, environment: Address
 ) -> dict[str, Value]:

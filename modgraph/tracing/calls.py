@@ -20,6 +20,7 @@ from modgraph.tracing.doors import watch_doors
 from modgraph.tracing.frames import Frame
 from modgraph.tracing.patches import Patches, one_at_a_time
 from modgraph.tracing.recorder import Recorder
+from modgraph.tracing.resharding import watch_sharding
 from modgraph.tracing.shortcuts import NOT_PLAIN
 from modgraph.tracing.sites import stop_at
 from modgraph.tracing.stand_ins import StandIn
@@ -49,6 +50,7 @@ def recorded_calls(recorder: Recorder) -> Iterator[None]:
         for module, _ in recorder.tree.modules():
             patch_instance(recorder, patches, module)
         watch_doors(recorder, patches)
+        watch_sharding(recorder, patches)
         _run_uncompiled(patches, undo)
         undo.callback(setattr, recorder.local, "stack", recorder.local.stack)
         recorder.local.stack = []

@@ -13,6 +13,7 @@ from weakref import ref
 
 import torch
 
+from modgraph.tracing.sharding import sharding_of
 from modgraph.tracing.tensors import EXACT, Facts, facts_of, inner_tensors
 
 Producers = tuple[str, ...]
@@ -161,7 +162,8 @@ class Dataflow:
                     self._first[key] = producers
                 if self.has_wrapped and _is_wrapped(tensor):
                     self.bind(_innermost(tensor), producers)
-            facts: Facts = (tensor.shape, tensor.dtype, tensor.device)
+            plain = type(tensor) in EXACT
+            facts: Facts = (tensor.shape, tensor.dtype, tensor.device, None if plain else sharding_of(tensor))
         except (RuntimeError, NotImplementedError):  # no storage, or no shape: sparse, nested, inside a transform
             facts = facts_of(tensor)
             if _is_wrapped(tensor):

@@ -11,6 +11,7 @@ from typing import Any
 from torch import nn
 
 from modgraph.errors import InputError
+from modgraph.tracing.sharding import unwrapped
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -28,6 +29,7 @@ class ForwardSignature:
     @classmethod
     def of(cls, model: nn.Module) -> ForwardSignature:
         """The signature of `model.forward`; of anything at all where it cannot be read."""
+        model = unwrapped(model)
         try:
             signature = inspect.signature(model.forward)
         except (TypeError, ValueError):

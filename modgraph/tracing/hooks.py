@@ -32,10 +32,12 @@ _GLOBAL_KINDS = (
 )
 _SAVING = ("state_dict", "_save_to_state_dict", "get_extra_state")
 """Methods of Module by which a class says for itself what is saved."""
-_TORCH = "torch.nn."
-"""What torch's own layers and utilities set changes no key: a lazy layer's method, the hook of spectral_norm."""
-_INTERNAL = "torch.nn.modules."
-"""Hooks that torch's own layers set on themselves (a lazy layer does) are none of the user's."""
+_TORCH = ("torch.nn.", "torch.distributed.")
+"""What torch's own layers and utilities set changes no key: a lazy layer's method, the hook of spectral_norm; what is
+spread over processes is saved under the keys that it had."""
+_INTERNAL = ("torch.nn.modules.", "torch.distributed.")
+"""Hooks that torch's own layers set on themselves (a lazy layer does), or that spread a model over processes, are none
+of the user's."""
 
 
 def hooks_of(module: nn.Module) -> tuple[HookInfo, ...]:

@@ -69,7 +69,7 @@ def storage_of(tensor: torch.Tensor) -> int:
 
 def _copy(tensor: torch.Tensor) -> torch.Tensor | None:
     """A copy of the values; None where there are none, or where a tensor of this kind cannot be put back."""
-    if tensor.device.type == "meta" or tensor.is_nested or is_fake(tensor):
+    if tensor.device.type == "meta" or tensor.is_nested or is_fake(tensor) or _is_freed(tensor):
         return None
     try:
         return _each_element_once(tensor.detach()).clone()
@@ -79,6 +79,8 @@ def _copy(tensor: torch.Tensor) -> torch.Tensor | None:
 
 def _put_back(tensor: torch.Tensor, values: torch.Tensor) -> None:
     """Write the values back where they differ; given a `.data`, no version counter of the user's moves."""
+    if _is_freed(tensor):
+        return
     memory = _each_element_once(tensor)
     try:
         same = torch.equal(_bits(memory), _bits(values))
@@ -86,6 +88,14 @@ def _put_back(tensor: torch.Tensor, values: torch.Tensor) -> None:
         same = False
     if not same:
         memory.copy_(values)
+
+
+def _is_freed(tensor: torch.Tensor) -> bool:
+    """Whether its memory was given back, as FSDP does with parameters that it gathers: to read it ends the process."""
+    try:
+        return bool(tensor.numel() > 0 and tensor.untyped_storage().nbytes() == 0)
+    except (RuntimeError, NotImplementedError):  # no storage
+        return False
 
 
 def _bits(tensor: torch.Tensor) -> torch.Tensor:

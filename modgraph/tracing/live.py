@@ -21,6 +21,7 @@ from modgraph.tracing.loading import check_device, example_beside
 from modgraph.tracing.members import tensors
 from modgraph.tracing.patches import one_at_a_time
 from modgraph.tracing.run import trace
+from modgraph.tracing.sharding import unwrapped, user_class
 
 Then = Callable[[nn.Module, tuple[Any, ...], dict[str, Any], Graph], None]
 """Is called after the run, with what was run and its graph."""
@@ -68,10 +69,11 @@ def _traced(
         infos = describe_arguments(signature, given, named, "given")
     else:
         # A class made at run time may name a module that is no longer there, or never was.
-        beside = example_beside(model, sys.modules.get(type(model).__module__))
+        inner = unwrapped(model)
+        beside = example_beside(inner, sys.modules.get(user_class(type(inner)).__module__))
         inputs = make_inputs(model, (), beside, options, fake_mode=mode)
         given, named, infos, warning = inputs.args, inputs.kwargs, inputs.infos, inputs.warning
-    kind = type(model)
+    kind = user_class(type(model))
     info = ModelInfo(name=kind.__name__, class_name=f"{kind.__module__}.{kind.__qualname__}", target=None, inputs=infos)
     with contextlib.nullcontext() if mode is None else nothing_fake_remembered(), fake.running(mode):
         graph = trace(model, given, named, options, info=info)

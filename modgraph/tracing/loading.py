@@ -28,6 +28,7 @@ from modgraph.source.targets import Ref, Target
 from modgraph.tracing import fake
 from modgraph.tracing.failures import is_interruption, trace_error
 from modgraph.tracing.importing import import_target
+from modgraph.tracing.sharding import user_class
 
 EXAMPLE_NAME = "example_inputs"
 
@@ -79,7 +80,7 @@ def load_model(target: Target, options: TraceOptions) -> LoadedModel:
 
 def model_info(model: nn.Module, target: Target) -> ModelInfo:
     """Name, class and target; counts and inputs are filled in by the trace."""
-    kind = type(model)
+    kind = user_class(type(model))
     name = target.name.rpartition(".")[2] or kind.__name__
     return ModelInfo(name=name, class_name=f"{kind.__module__}.{kind.__qualname__}", target=target.text)
 

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from modgraph.errors import ConfigError
 from modgraph.graph.events import DoneEvent, ErrorEvent, Event, ProfiledEvent, StartEvent, VerifiedEvent, replay
 from modgraph.graph.model import Graph, ModelInfo
 from modgraph.options import TraceOptions
@@ -23,7 +24,9 @@ from modgraph.tracing.patches import one_at_a_time
 from modgraph.tracing.profiling import Run, profiled
 from modgraph.tracing.recipes import Recipes
 from modgraph.tracing.recorder import Recorder
+from modgraph.tracing.resharding import Gathered, gathers
 from modgraph.tracing.restore import Snapshot
+from modgraph.tracing.sharding import place_in_world, unwrapped, user_class
 from modgraph.tracing.sites import stop_at
 from modgraph.tracing.tensors import model_input, quietly, tensors_in
 from modgraph.tracing.tree import Tree
@@ -59,6 +62,11 @@ def _traced(
         if emit is not None:
             emit(event)
 
+    if options.verify and gathers(model):
+        raise ConfigError(
+            "a model whose parameters FSDP gathers cannot be verified: outside of its run they are not there",
+            hint="verify the same model before it is sharded",
+        )
     tree = Tree(model)
     pass_on(StartEvent(model=_model_info(model, args, kwargs, options, tree, info), modules=tuple(tree.nodes)))
     gradients = GradientHooks() if options.backward else None
@@ -72,6 +80,7 @@ def _traced(
     recipes = recorder.recipes
     recorder.observes_hooks = has_global_forward_hooks()
     snapshot = Snapshot((module for module, _ in tree.modules()), (args, kwargs))
+    gathered = Gathered(module for module, _ in tree.modules())
     recorder.before_write = snapshot.before_write
     recorder.before_backward = snapshot.before_backward
     recorder.on_new_module = snapshot.keep
@@ -82,7 +91,7 @@ def _traced(
         caught = list(recorder.refusals.told())
         if gradients is not None:
             gradients.remove()
-        lost += snapshot.restore()
+        lost += [*gathered.put_back(failed=recorder.has_failed), *snapshot.restore()]
         modules, registered = [module for module, _ in tree.modules()], tree.registered_modules()
         paths = {id(module): path for module, path in tree.modules()}
         with quietly():
@@ -122,7 +131,7 @@ def _as_it_was_run(
     Args:
         written: what the traced run wrote into, and so will another, which nobody watches.
     """
-    snapshot = Snapshot(modules, arguments)
+    snapshot, gathered = Snapshot(modules, arguments), Gathered(modules)
     for tensor in written:
         snapshot.before_write(tensor)
     try:
@@ -130,6 +139,7 @@ def _as_it_was_run(
             _set_mode(model, options, registered)
             yield snapshot
     finally:
+        gathered.put_back(failed=False)
         snapshot.restore()
 
 
@@ -236,7 +246,7 @@ def _name_inputs(model: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
 
 
 def _named_arguments(model: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterable[tuple[str, Any]]:
-    names = Names(model)
+    names = Names(unwrapped(model))
     yield from ((names.of(position), value) for position, value in enumerate(args))
     yield from kwargs.items()
 
@@ -249,7 +259,8 @@ def _model_info(
     tree: Tree,
     info: ModelInfo | None,
 ) -> ModelInfo:
-    kind = type(model)
+    kind = user_class(type(model))
+    rank, world = place_in_world() or (None, None)
     with quietly():
         inputs = tuple(model_input(name, value) for name, value in _named_arguments(model, args, kwargs))
         totals = tree.totals()
@@ -265,4 +276,6 @@ def _model_info(
         hooks=global_hooks(),
         mode=options.mode,
         device=options.device,
+        ranks=() if rank is None else (rank,),
+        world_size=world,
     )

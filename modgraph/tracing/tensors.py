@@ -16,7 +16,9 @@ from typing import Any, Literal
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
+from modgraph.graph.distributed import Sharding
 from modgraph.graph.model import ModelInput, Shape, Statistics, TensorInfo
+from modgraph.tracing.sharding import sharding_of
 
 MAX_NESTING = 16
 """Levels of containers in arguments and results that are looked into."""
@@ -31,8 +33,9 @@ MAX_LITERAL = 200
 Origin = Literal["given", "example_inputs", "inferred"]
 """Where an argument of `forward` comes from."""
 Named = tuple[str, "torch.Tensor"]
-Facts = tuple["torch.Size | None", "torch.dtype", "torch.device"]
-"""Shape, dtype and device of a tensor when it passed: cheap to take; `described` makes a `TensorInfo` of them."""
+Facts = tuple["torch.Size | None", "torch.dtype", "torch.device", "Sharding | None"]
+"""Shape, dtype, device and placement of a tensor when it passed: cheap to take; `described` makes a `TensorInfo` of
+them."""
 
 quietly = torch._C.DisableTorchFunction
 """Context in which reading a tensor reaches neither a mode nor a tensor subclass."""
@@ -192,9 +195,9 @@ _MEMBER = type(vars(_Slotted)["slot"])
 def facts_of(tensor: torch.Tensor) -> Facts:
     """What there is to say of `tensor` now, without a reference to it."""
     try:
-        return (tensor.shape, tensor.dtype, tensor.device)
+        return (tensor.shape, tensor.dtype, tensor.device, None if type(tensor) in EXACT else sharding_of(tensor))
     except RuntimeError:  # a nested tensor of the strided layout has no shape
-        return (None, tensor.dtype, tensor.device)
+        return (None, tensor.dtype, tensor.device, None)
 
 
 def version_of(tensor: torch.Tensor) -> int | None:
@@ -211,13 +214,14 @@ _devices: dict[Any, str] = {}
 
 def described(name: str, facts: Facts, statistics: Statistics | None = None) -> TensorInfo:
     """The `TensorInfo` of what was seen."""
-    shape, dtype, device = facts
+    shape, dtype, device, sharding = facts
     return TensorInfo(
         name=name,
         shape=shape_of(shape),
         dtype=dtype_name(dtype),
         device=_devices.get(device) or _devices.setdefault(device, str(device)),
         statistics=statistics,
+        sharding=sharding,
     )
 
 

@@ -18,8 +18,19 @@ from torch import nn
 from torch.nn.parameter import is_lazy
 
 from modgraph.graph.model import BufferInfo, ModuleNode, ParameterInfo, SourceLocation
+from modgraph.graph.paths import parameter_path
 from modgraph.tracing.hidden import Walks
 from modgraph.tracing.hooks import hooks_of, saves_its_own
+from modgraph.tracing.members import registered_modules
+from modgraph.tracing.sharding import (
+    FlatParameter,
+    flat_parameters,
+    in_original_order,
+    is_row,
+    sharding_of,
+    user_class,
+    wrappers_of,
+)
 from modgraph.tracing.sites import class_location
 from modgraph.tracing.tensors import dtype_name, quietly, shape_of
 
@@ -57,7 +68,10 @@ class Tree:
         self._n_made: dict[str, int] = {}
         self._n_aliases = 0
         self._n_registered = 0
+        self._flat: dict[int, list[FlatParameter]] = {}
+        self._flat_paths: dict[tuple[int, int], str] = {}
         with quietly():
+            self._flat = flat_parameters(module for _, module in registered_modules(model))
             self._grow(model, "", registered=True)
 
     def path_of(self, module: nn.Module) -> str | None:
@@ -80,6 +94,20 @@ class Tree:
     def tensors_of(self, module: nn.Module) -> list[torch.Tensor]:
         """The parameters, buffers and plain tensors that a known module was met with."""
         return [tensor for _, held in self._stores[id(module)] for _, tensor in held if tensor is not None]
+
+    def take_again(self, module: nn.Module) -> list[tuple[str, torch.Tensor]]:
+        """A known module was given other tensors in the place of its own, which are its own from now on: the whole of
+        what is spread over processes. Gives its parameters by their paths."""
+        held = self._stores[id(module)] = _held_tensors(module)
+        self._ids[id(module)] = [(store, [id(tensor) for _, tensor in pairs]) for store, pairs in held]
+        path = self.known[id(module)][1]
+        names = {*_store(module, "_parameters"), *(flat.name for flat in self._flat.get(id(module), ()))}
+        return [
+            (parameter_path(path, name), tensor)
+            for store, pairs in held
+            for name, tensor in pairs
+            if tensor is not None and store != "_buffers" and name in names
+        ]
 
     def registered_modules(self) -> list[nn.Module]:
         """The modules of the registered tree, each once."""
@@ -119,6 +147,13 @@ class Tree:
         modules = self.registered_modules()
         held = [(tensor, True) for module in modules for tensor in _store(module, "_parameters").values()]
         held += [(tensor, False) for module in modules for tensor in _store(module, "_buffers").values()]
+        rows: dict[tuple[int, int], FlatParameter] = {}
+        for module in modules:
+            for flat in self._flat.get(id(module), ()):
+                rows[id(flat.row), flat.position] = flat
+                counted.update({id(flat.row), id(_store(module, "_parameters").get(flat.name))})
+        parameters += sum(math.prod(flat.shape) for flat in rows.values())
+        trainable += sum(math.prod(flat.shape) for flat in rows.values() if flat.trainable)
         for tensor, is_parameter in held:
             if tensor is None or id(tensor) in counted:
                 continue
@@ -222,7 +257,7 @@ class Tree:
         return path
 
     def _node(self, module: nn.Module, path: str, registered: bool, alias_of: str | None) -> ModuleNode:
-        kind = type(module)
+        kind = user_class(type(module))
         if kind not in self._classes:
             self._classes[kind] = class_location(kind)
             self._constructors[kind] = _constructor_parameters(kind)
@@ -239,14 +274,37 @@ class Tree:
             arguments=constructor_arguments(module, self._constructors[kind]),
             source=self._classes[kind],
             own_state_dict=saves_its_own(module),
+            wrappers=wrappers_of(type(module)),
         )
 
     def _parameters(self, module: nn.Module, path: str) -> Iterator[ParameterInfo]:
-        for name, parameter in _store(module, "_parameters").items():
-            if parameter is not None:
+        registered = _store(module, "_parameters")
+        flat = self._flat.get(id(module), ())
+        laid_in_rows = {one.name for one in flat}
+        yield from (self._flat_parameter(one, path) for one in in_original_order(registered, flat))
+        for name, parameter in registered.items():
+            if parameter is not None and name not in laid_in_rows and not is_row(parameter):
                 shape, dtype, alias_of = self._describe(parameter, path, name)
-                trainable = parameter.requires_grad
-                yield ParameterInfo(name=name, shape=shape, dtype=dtype, trainable=trainable, alias_of=alias_of)
+                yield ParameterInfo(
+                    name=name,
+                    shape=shape,
+                    dtype=dtype,
+                    trainable=parameter.requires_grad,
+                    alias_of=alias_of,
+                    sharding=sharding_of(parameter),
+                )
+
+    def _flat_parameter(self, flat: FlatParameter, path: str) -> ParameterInfo:
+        full = parameter_path(path, flat.name)
+        first = self._flat_paths.setdefault((id(flat.row), flat.position), full)
+        return ParameterInfo(
+            name=flat.name,
+            shape=flat.shape,
+            dtype=dtype_name(flat.dtype),
+            trainable=flat.trainable,
+            alias_of=None if first == full else first,
+            sharding=flat.sharding,
+        )
 
     def _buffers(self, module: nn.Module, path: str) -> Iterator[BufferInfo]:
         transient = module.__dict__.get("_non_persistent_buffers_set", ())
@@ -254,7 +312,10 @@ class Tree:
             if buffer is not None:
                 shape, dtype, alias_of = self._describe(buffer, path, name)
                 persistent = name not in transient
-                yield BufferInfo(name=name, shape=shape, dtype=dtype, persistent=persistent, alias_of=alias_of)
+                spread = sharding_of(buffer)
+                yield BufferInfo(
+                    name=name, shape=shape, dtype=dtype, persistent=persistent, alias_of=alias_of, sharding=spread
+                )
 
     def _describe(self, tensor: torch.Tensor, path: str, name: str) -> tuple[Any, str, str | None]:
         full = f"{path}.{name}" if path else name

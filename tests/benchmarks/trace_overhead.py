@@ -10,23 +10,18 @@ of these ratios is printed.
   constructor arguments, keeping and restoring the model's state, and the finished graph.
 - *torchinfo*, *torchview*, *torchlens*: one call of `summary`, `draw_graph` and `trace`.
 
-Run as `python tests/benchmarks/trace_overhead.py [NAME ...] [--path DIR] [--write FILE]`: the other tools are taken from
-DIR or left out; FILE is a page whose section on this is replaced.
+Run as `python tests/benchmarks/trace_overhead.py [NAME ...] [--path DIR]`: the other tools are taken from DIR or left out.
 """
 
 from __future__ import annotations
 
 import argparse
-import datetime
 import gc
-import os
-import platform
 import statistics
 import sys
 import time
 from collections.abc import Callable
-from importlib import import_module, metadata
-from pathlib import Path
+from importlib import import_module
 
 import torch
 from torch import nn
@@ -206,53 +201,31 @@ def ratios(model: nn.Module, x: torch.Tensor, rounds: int, others: dict[str, Too
     return {name: statistics.median(values) for name, values in found.items()}
 
 
-def table(names: list[str], others: dict[str, Tool]) -> list[str]:
+def table(names: list[str], others: dict[str, Tool]) -> None:
+    """Print the ratios of each model, a row as soon as it is measured."""
     columns = ["recorded", "whole trace", *others]
-    lines = [
-        "| model | bare forward, ms | " + " | ".join(["recorded", "target", "whole trace", *others]) + " |",
-        "|---" * 2 + "|--:" * (2 + len(columns) - 1) + "|",
-    ]
+    print("| model | bare forward, ms | " + " | ".join(["recorded", "target", "whole trace", *others]) + " |")
+    print("|---" * 2 + "|--:" * (len(columns) + 1) + "|", flush=True)
     for name in names:
         build, rounds, target = MODELS[name]
         model, x = build()
         found = ratios(model.eval(), x, rounds, others)
         cells = [f"{found[column]:.2f}" for column in columns]
         cells.insert(1, f"≤ {target}" if target else "")
-        lines.append(f"| {name} | {found['bare'] * 1e3:.2f} | " + " | ".join(cells) + " |")
-        print(lines[-1], flush=True)
-    return lines
-
-
-BEGIN, END = "<!-- trace overhead: begin -->", "<!-- trace overhead: end -->"
-
-
-def write(page: Path, lines: list[str], others: dict[str, Tool]) -> None:
-    """Put the table into its section of the page, with what it was measured on."""
-    tools = "".join(f", {name} {metadata.version(name)}" for name in others)
-    about = (
-        f"Measured on {datetime.date.today():%Y-%m-%d}: {platform.system()} on {platform.machine()}, "
-        f"{os.cpu_count()} shared cores, one thread, Python {platform.python_version()}, torch {torch.__version__}{tools}."
-    )
-    text = page.read_text("utf-8")
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    page.write_text("\n".join([f"{before}{BEGIN}", "", *lines, "", about, "", f"{END}{after}"]), "utf-8")
+        print(f"| {name} | {found['bare'] * 1e3:.2f} | " + " | ".join(cells) + " |", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("names", nargs="*", default=list(MODELS))
     parser.add_argument("--path", help="where the other tools are installed")
-    parser.add_argument("--write", type=Path)
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     others: dict[str, Tool] = {}
     if arguments.path is not None:
         sys.path.append(arguments.path)
         others = OTHERS
-    lines = table(arguments.names, others)
-    if arguments.write is not None:
-        write(arguments.write, lines, others)
+    table(arguments.names, others)
 
 
 if __name__ == "__main__":

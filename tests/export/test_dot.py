@@ -180,6 +180,8 @@ def test_no_two_texts_of_a_picture_overlap(nets):
         svg = ElementTree.fromstring(images.draw(dot.write_dot(picture), "svg"))
         boxes = []
         for element in svg.iter("{http://www.w3.org/2000/svg}text"):
+            if not (element.text or "").strip():
+                continue
             size = float(element.get("font-size", "12"))
             bold, mono = element.get("font-weight") == "bold", "Courier" in element.get("font-family", "")
             width = 0.95 * text_width((element.text or "").rstrip(), size, bold=bold, mono=mono)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import pytest
 
 from modgraph.export import render
+from modgraph.export.extent import length_of
+from modgraph.export.images import render as render_image
 from modgraph.export.parts import Card, Frame
-from modgraph.export.picture import MOST_CARDS, MOST_EDGES, PictureOptions, count_cards, picture_of
+from modgraph.export.picture import LONGEST, MOST_CARDS, MOST_EDGES, PictureOptions, count_cards, picture_of
 
 
 def loop_net(sketch, turns: int, cell_of=lambda turn: "cell"):
@@ -27,7 +30,7 @@ def flat_net(sketch, layers: int):
     net = sketch()
     x = "input:x"
     for number in range(layers):
-        net.module(f"fc{number}", "Linear", (4 + number % 5, 4))
+        net.module(f"fc{number}", "Linear", (4 + number, 4))
         x = net.call(f"fc{number}", x)
     net.output(x)
     return net
@@ -38,7 +41,7 @@ def dense_net(sketch, layers: int):
     net = sketch()
     made = ["input:x"]
     for number in range(layers):
-        net.module(f"fc{number}", "Linear", (4 + number % 5, 4))
+        net.module(f"fc{number}", "Linear", (4 + number, 4))
         made.append(net.call(f"fc{number}", *made))
     net.output(made[-1])
     return net
@@ -108,6 +111,29 @@ def test_what_is_left_out_in_the_middle_is_said(sketch):
     assert f"{hidden} steps in the middle left out" in picture.notes[0]
 
 
+@pytest.mark.parametrize("direction", ["TB", "LR"])
+@pytest.mark.parametrize("layers", [60, 110, 300])
+def test_a_long_row_is_cut_before_it_is_too_long_to_read(sketch, layers, direction):
+    graph = flat_net(sketch, layers).graph()
+    picture = picture_of(graph, PictureOptions(direction=direction))
+    assert length_of(picture) <= LONGEST[direction]
+    rows = sum(len(item.rows) for item in picture.items if isinstance(item, Card))
+    assert (rows == layers) == (not picture.notes)
+    whole = picture_of(graph, PictureOptions(direction=direction, depth=9))
+    assert sum(len(item.rows) for item in whole.items if isinstance(item, Card)) == layers
+
+
+@pytest.mark.needs_dot
+@pytest.mark.parametrize("direction", ["TB", "LR"])
+@pytest.mark.parametrize("make", [flat_net, operations_net, loop_net])
+def test_the_length_of_a_picture_is_foretold(sketch, make, direction):
+    graph = make(sketch, 40).graph()
+    options = PictureOptions(direction=direction)
+    width, height = re.search(r'<svg width="(\d+)pt" height="(\d+)pt"', render_image(graph, options).decode()).groups()
+    drawn = int(height if direction == "TB" else width)
+    assert 0.7 * drawn < length_of(picture_of(graph, options)) < 1.4 * drawn
+
+
 @pytest.mark.needs_dot
 def test_six_hundred_steps_are_drawn_in_seconds(sketch):
     graph = loop_net(sketch, 600).graph()
@@ -147,7 +173,7 @@ def masked_flat_net(sketch, layers: int):
     net = sketch()
     mask, x = net.op("torch.full"), "input:x"
     for number in range(layers):
-        net.module(f"fc{number}", "Linear", (4 + number % 5, 4))
+        net.module(f"fc{number}", "Linear", (4 + number, 4))
         x = net.call(f"fc{number}", x, mask)
     net.output(x)
     return net

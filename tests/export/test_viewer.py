@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -179,7 +180,7 @@ def test_a_line_beside_an_open_container_runs_upright_along_it(visit, sketch):
     page = visit(translator(sketch))
     swerves = page.evaluate(
         """() => {
-          const title = document.querySelector('[data-path="encoder"]');
+          const title = document.querySelector('.head[data-path^="encoder"]');
           const { top, bottom } = title.parentNode.querySelector(":scope > .frame").getBoundingClientRect();
           return [...title.parentNode.parentNode.closest(".container").querySelectorAll(":scope > .lines > .line")].map((line) => {
             const [matrix, length] = [line.getScreenCTM(), line.getTotalLength()];
@@ -296,6 +297,51 @@ def test_a_filter_shows_where_a_state_holds(visit, sketch):
     assert page.locator(".filtered").count() == 0
     page.locator('[data-filter="finding"]').click()
     assert page.locator("#panel .list a").all_inner_texts() == ["body.1.unused"]
+
+
+def test_the_button_of_the_findings_counts_findings_not_modules(visit, sketch):
+    graph = nested(sketch)
+    (first,) = graph.findings
+    others = (replace(first, line=first.line + 1), replace(first, module=None, line=first.line + 2))
+    page = visit(replace(graph, findings=(first, *others)))
+    button = page.locator('[data-filter="finding"]')
+    assert button.inner_text() == "⚑ findings 3"
+    button.click()
+    assert page.locator("#panel .note.finding").count() == 3
+
+
+def test_a_container_that_holds_nothing_but_a_container_shares_its_frame(visit, sketch):
+    net = sketch("Shell")
+    net.modules("outer model.Outer", "outer.layers model.Inner", "outer.layers.0 Linear *", "outer.layers.1 ReLU")
+    net.enter("outer")
+    net.enter("outer.layers")
+    made = net.chain("outer.layers.0 outer.layers.1", "input:x")
+    net.leave()
+    net.leave()
+    net.output(made)
+    page = visit(net.graph())
+    assert page.locator(".head .t-frame").all_text_contents() == ["outer.layers"]
+    page = visit(net.graph(), "#outer")
+    assert page.locator("#panel .path").first.inner_text() == "outer"
+
+
+def test_the_page_is_coloured_as_it_was_asked_for(visit, sketch):
+    page = visit(nested(sketch), options=PictureOptions(color="parameters", depth=9))
+    fills = page.locator('[data-path="body.1.inner.fc"] .row-fill').first.get_attribute("class")
+    assert "kind-heat6" in fills
+    assert page.locator("#legend").inner_text().startswith("parameters: 0")
+    assert page.locator("#legend .swatch:has(+ .swatch)").count() >= 1
+
+
+def test_the_first_view_stands_before_any_frame_of_a_motion_is_drawn(new_page, tmp_path, sketch):
+    file = tmp_path / "still.html"
+    file.write_text(html.render(nested(sketch)), encoding="utf-8")
+    page = new_page(reduced_motion="no-preference")
+    page.add_init_script("window.requestAnimationFrame = () => 0;")
+    page.goto(file.as_uri())
+    box = page.locator('[data-path="stem"]').bounding_box()
+    assert abs(box["x"] + box["width"] / 2 - page.locator("#stage").bounding_box()["width"] / 2) < 200
+    assert box["y"] > page.locator("#top").bounding_box()["height"]
 
 
 def test_closed_containers_say_what_they_hide(visit, sketch):

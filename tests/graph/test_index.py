@@ -91,3 +91,16 @@ def test_a_run_has_finished_unless_it_failed_or_never_was(index: GraphIndex):
     foretold = GraphBuilder(ModelInfo(name="Net", class_name=None, target=None))
     foretold.modules = [ModuleNode(path="", class_name=None, predicted=True)]
     assert not GraphIndex(foretold.build()).run_finished
+
+
+def test_a_graph_is_printed_in_a_line():
+    from modgraph.graph.build import GraphBuilder
+    from modgraph.graph.model import ModelInfo, ModuleNode
+
+    builder = GraphBuilder(ModelInfo(name="Net", class_name="model.Net", target="model.py:Net"))
+    paths = ["", *(f"layers.{number}" for number in range(300))]
+    builder.modules.extend(
+        ModuleNode(path=path, class_name="model.Layer", predicted=True, observed=None, parameters=()) for path in paths
+    )
+    graph = builder.build()
+    assert repr(graph) == str(graph) == "<Graph 'Net': 301 modules, predicted>"

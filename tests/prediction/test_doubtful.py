@@ -32,6 +32,32 @@ CASES: dict[str, tuple[tuple[Any, ...], str]] = {
         self.d = nn.Linear(len("".join(m)), len([1 for _ in m.values()]))
         """,
     ),
+    "torch's stores in the `__dict__` of one of two children": (
+        TRUTHS,
+        """
+        self.a = nn.Sequential(nn.ReLU(), nn.ReLU()) if n else nn.Linear(2, 3)
+        self.b = nn.Linear(len(self.a.__dict__["_modules"]) + 1, 2 if "_parameters" in self.a.__dict__ else 3)
+        self.c = nn.Linear(len(self.a.__dict__.get("_parameters", "")) + 1, 2)
+        self.d = nn.Sequential(*self.a.__dict__["_modules"].values())
+        """,
+    ),
+    "sizes that a view may not fit": (
+        (2, 3, 4, 5),
+        """
+        def tried(shape, *wanted):
+            try:
+                torch.zeros(shape).view(*wanted)
+                return nn.ReLU()
+            except RuntimeError:
+                return nn.Tanh()
+        self.a, self.b, self.c = tried(6, n, -1), tried((n, 4), 2, 6), tried((n, 4), -1, 4)
+        try:
+            torch.zeros(n).reshape(2, 2)
+            self.d = nn.ReLU()
+        except RuntimeError:
+            self.d = nn.Tanh()
+        """,
+    ),
     "walks over a child in the middle": (
         TRUTHS,
         """

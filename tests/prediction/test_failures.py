@@ -107,12 +107,21 @@ def test_a_patch_holds_in_the_function_under_it(agrees: Callable[[str], Graph]) 
         @patch("torch.nn.init.uniform_")
         def mocked(first, second):
             return nn.Linear(2, 3)
+        class Sizes:
+            width, depth = 2, 3
+        @mock.patch.multiple(Sizes, width=9, depth=6)
+        @mock.patch.multiple(Sizes, width=5)
+        def several():
+            return nn.Linear(Sizes.width, Sizes.depth)
         class Net(nn.Module):
             @mock.patch.object(Config, "width", 7)
             def __init__(self):
                 super().__init__()
                 self.build(5)
                 self.a, self.b, self.c, self.d = linear(), two(), mocked(), nn.Linear(len(TABLE), 1)
+                self.f, self.g = several(), nn.Linear(Sizes.width, Sizes.depth)
+                with mock.patch.multiple(Sizes, depth=8) as mocks:
+                    self.h = nn.Linear(Sizes.depth, len(mocks) + 1)
             @mock.patch.object(Config, "width", 8)
             def build(self, n, k=2):
                 self.e = nn.Linear(Config.width, n + k)

@@ -91,6 +91,7 @@ _STACK_INPUT = (_image(1, 16),)
 
 SAMPLES: tuple[Sample, ...] = (
     _one("mlp.py", "MLP", (_image(1, 1, 28, 28),), ((1, 10),)),
+    _one("distributed.py", "Net", (_image(4, 8),), ((4, 3),)),
     _one("resnet.py", "ResNet", (_image(1, 3, 224, 224),), ((1, 1000),)),
     _one("unet.py", "UNet", (_image(1, 3, 32, 32),), ((1, 2, 32, 32),)),
     _one(

@@ -136,7 +136,7 @@ def test_a_sample_is_short_explains_itself_and_imports_only_torch(sample: Any, s
             names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
             for name in names:
                 package = name.split(".")[0]
-                assert package == "torch" or package in sys.stdlib_module_names or package in beside
+                assert package in ("torch", "modgraph") or package in sys.stdlib_module_names or package in beside
 
 
 @each_sample

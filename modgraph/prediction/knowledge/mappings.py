@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from modgraph.prediction import items, lookups, partial_texts, possible, weak_updates
+from modgraph.prediction import inner_stores, items, lookups, partial_texts, possible, weak_updates
 from modgraph.prediction.knowledge.iteration import pairs_of, prefix_of
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, known_class, models
@@ -153,7 +153,10 @@ def get(arguments: Arguments, machine: Machine) -> Value:
     key, default = arguments.get(1, "key", NONE), arguments.get(2, "default", NONE)
     if isinstance(key, (Unknown, Choice)):
         return _any_of(machine, held, key, default)
-    found = held.peek(key) if isinstance(held, ViewObject) else held.entries.get(key)
+    if isinstance(held, ViewObject) and isinstance(key, Constant):
+        found = inner_stores.entry(machine, held, key)
+    else:
+        found = held.entries.get(key)
     if found is not None:
         return found
     again = lookups.look_again(cast("Interpreter", machine), address, key)

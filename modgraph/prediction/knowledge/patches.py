@@ -1,4 +1,4 @@
-"""unittest.mock.patch, patch.object and patch.dict around a block: what they put there, and what was there before."""
+"""unittest.mock.patch, its object, multiple and dict, around a block: what they put there, what was there before."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from modgraph.prediction.values import (
     KnownClass,
     KnownFunction,
     ModuleReference,
+    TupleValue,
     Unknown,
     Value,
 )
@@ -23,6 +24,26 @@ known_class(_PATCH)
 _MOCK = "a mock stands in its place"
 _OWN = ("in_dict", "values", "clear")
 """The arguments of patch.dict that are no entries."""
+_HOW = ("target", "spec", "create", "spec_set", "autospec", "new_callable")
+"""Those of patch.multiple that are no attributes."""
+
+
+@models("unittest.mock.patch.multiple")
+def patch_multiple(arguments: Arguments, machine: Machine) -> Value:
+    """One patch for each attribute, the first of which holds the others."""
+    target = arguments.get(0, "target", NONE)
+    if isinstance(target, Constant) and isinstance(target.value, str):
+        target = machine.resolve(target.value)
+    given = {name: value for name, value in arguments.keywords.items() if name not in _HOW}
+    doubtful = next((value for value in given.values() if isinstance(value, Unknown)), None)
+    if doubtful is not None or not given or arguments.open is not None:  # DEFAULT hands a mock on to the function
+        return machine.unknown("what patch.multiple puts there is not known", doubtful or NONE)
+    first, *others = (
+        _patcher(machine, target, Constant(name), value, arguments, several=True) for name, value in given.items()
+    )
+    assert isinstance(first, Address)
+    machine.state.change(first, InstanceObject).attributes["others"] = TupleValue(tuple(others))
+    return first
 
 
 @models("unittest.mock.patch", "unittest.mock.patch.object", "unittest.mock.patch.dict")
@@ -44,7 +65,9 @@ def _mock(machine: Machine) -> Unknown:
     return Unknown(_MOCK, machine.where, inert=True)
 
 
-def _patcher(machine: Machine, target: Value, name: Value, new: Value, arguments: Arguments) -> Value:
+def _patcher(
+    machine: Machine, target: Value, name: Value, new: Value, arguments: Arguments, *, several: bool = False
+) -> Value:
     if name == NONE and arguments.get(2, "clear", FALSE) != FALSE:
         return machine.unknown("patch.dict that clears is not interpreted")
     further: dict[Value, Value] = {}
@@ -56,6 +79,7 @@ def _patcher(machine: Machine, target: Value, name: Value, new: Value, arguments
         "new": new,
         "further": machine.allocate(DictObject(further)),
         "before": NONE,
+        "others": TupleValue(()) if several else NONE,
     }
     return machine.allocate(InstanceObject(KnownClass(_PATCH), held))
 
@@ -79,13 +103,19 @@ def enter(arguments: Arguments, machine: Machine) -> Value:
         return new
     _keep(machine, patcher, machine.get_attribute(target, str(name.value)))
     machine.set_attribute(target, str(name.value), new)
-    return new
+    if not isinstance(others := held["others"], TupleValue):
+        return new
+    for other in others.items:
+        enter(Arguments("enter", (other,)), machine)
+    return machine.allocate(DictObject())  # it holds mocks alone
 
 
 @models(f"{_PATCH}.__exit__", f"{_PATCH}.stop")
 def leave(arguments: Arguments, machine: Machine) -> Value:
     _, held = _held(machine, arguments)
-    target, name, before = held["target"], held["attribute"], held["before"]
+    target, name, before, others = held["target"], held["attribute"], held["before"], held["others"]
+    for other in reversed(others.items) if isinstance(others, TupleValue) else ():
+        leave(Arguments("leave", (other,)), machine)
     if name == NONE:
         kept = machine.state.find(before, DictObject)
         if isinstance(target, Address) and kept is not None:
@@ -113,14 +143,22 @@ def decorate(arguments: Arguments, machine: Machine) -> Value:
 
 _DECORATED = """
 def decorated(patcher, function, is_mock):
-    import functools
+    import contextlib, functools
+    if hasattr(function, "patchings"):
+        function.patchings.append((patcher, is_mock))
+        return function
     @functools.wraps(function)
     def patched(*args, **keywords):
-        with patcher as new:
-            return function(*args, *((new,) if is_mock else ()), **keywords)
+        with contextlib.ExitStack() as stack:
+            mocks = []
+            for each, hands_on in patched.patchings:
+                new = stack.enter_context(each)
+                mocks.extend([new] if hands_on else [])
+            return function(*args, *mocks, **keywords)
+    patched.patchings = [(patcher, is_mock)]
     return patched
 """
-"""What calls of the function do. Several mocks are given to it in another order, but none of them is known."""
+"""What calls of the function do: the patch that stands nearest to it comes first, so that the others lie over it."""
 
 
 def _keep(machine: Machine, patcher: Address, before: Value) -> None:

@@ -260,8 +260,11 @@ def view(arguments: Arguments, machine: Machine) -> Value:
     named = arguments.keywords.get("shape", arguments.keywords.get("size"))
     wanted = shape_argument(machine, (named,) if named is not None else rest)
     if wanted is None:
+        machine.may_refuse("RuntimeError")
         return like(machine, source, None)
     total = count(source.shape)
+    if (total is None or None in wanted) and not _always_fits(source.shape, wanted):
+        machine.may_refuse("RuntimeError")
     if -1 in wanted:
         known = [size for size in wanted if size not in (-1, None)]
         fill = None
@@ -273,6 +276,16 @@ def view(arguments: Arguments, machine: Machine) -> Value:
     elif total is not None and (asked_for := count(wanted)) is not None and asked_for != total:
         raise machine.raises("RuntimeError", f"shape '{list(wanted)}' is invalid for input of size {total}")
     return like(machine, source, wanted, source.elements if count(wanted) is not None else None)
+
+
+def _always_fits(shape: Shape | None, wanted: Sequence[int | None]) -> bool:
+    """One size is what is left over, and whatever the sizes are that are not known, the others divide their product."""
+    if -1 not in wanted or None in wanted:
+        return False
+    of_others = -math.prod(size for size in wanted if size is not None)
+    return of_others == 1 or (
+        shape is not None and of_others > 0 and math.prod(size for size in shape if size is not None) % of_others == 0
+    )
 
 
 @models(f"{TENSOR}.view_as", f"{TENSOR}.reshape_as", f"{TENSOR}.expand_as")

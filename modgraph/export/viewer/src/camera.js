@@ -6,6 +6,7 @@ const view = { x: 0, y: 0, scale: 1 };
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 let stage;
 let gliding = 0;
+let moving = false; // the first view stands at once: a picture may be taken before any frame of a motion is drawn
 
 function look() {
   world.setAttribute("transform", `translate(${round(view.x)} ${round(view.y)}) scale(${view.scale})`);
@@ -14,7 +15,7 @@ function look() {
 /** Goes to another view, smoothly unless the reader wants no motion. */
 function glide(target) {
   cancelAnimationFrame(gliding);
-  if (calm.matches || document.hidden) {
+  if (!moving || calm.matches || document.hidden) {
     Object.assign(view, target);
     look();
     return;

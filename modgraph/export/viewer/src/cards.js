@@ -103,7 +103,7 @@ function drawJoin(item, size, group) {
   const place = spot(item, 0, group, `${item.step.word || item.sign}, joins data`);
   shape("circle", { class: "join-ring", cx: 14, cy: 14, r: 13 }, place);
   letters(item.sign, "sign", 14, 19, place, { "text-anchor": "middle" });
-  shape("title", {}, place).textContent = item.step.name;
+  shape("title", {}, place).textContent = [data.signs[item.sign], item.step.name].filter(Boolean).join(" · ");
 }
 
 function drawPill(item, size, group) {
@@ -147,9 +147,10 @@ function rowLabel(item, row) {
 
 function drawRow(item, row, place, size, y) {
   const { border, inner, names } = size;
-  const classes = `row-fill kind-${row.kind}${row.muted ? " muted" : ""}`;
+  const look = row.heat === undefined ? row.kind : `heat${row.heat}`;
+  const classes = `row-fill kind-${look}${row.muted ? " muted" : ""}`;
   shape("rect", { class: classes, x: border, y, width: inner, height: ROW }, place);
-  shape("rect", { class: `bar strong-${row.kind}`, x: border, y, width: BAR, height: ROW }, place);
+  shape("rect", { class: `bar strong-${look}`, x: border, y, width: BAR, height: ROW }, place);
   let x = border + BAR + GAP;
   const text = row.muted ? "faded" : "";
   if (item.type === "container") {

@@ -6,12 +6,16 @@ const matching = {
 };
 let chosen = null;
 
+/** How many modules are in each state, and how many findings there are: a module may have several, or a finding none. */
 function filterCounts() {
   const counts = new Map();
   for (const module of modules) {
-    for (const name of filtersOf(module)) {
-      counts.set(name, (counts.get(name) || 0) + 1);
+    for (const [state] of module.states || []) {
+      counts.set(state, (counts.get(state) || 0) + 1);
     }
+  }
+  if (data.findings.length) {
+    counts.set("finding", data.findings.length);
   }
   return counts;
 }
@@ -29,7 +33,8 @@ function drawFilters() {
       continue;
     }
     const [sign, words] = name === "finding" ? ["⚑", "finding"] : data.states[name];
-    const text = name === "shared" ? "shared" : words;
+    const many = name === "finding" && counts.get(name) > 1;
+    const text = name === "shared" ? "shared" : many ? "findings" : words;
     const button = tag("button", { type: "button", "aria-pressed": "false", "data-filter": name, onclick: () => filter(name) },
       tag("span", { class: `sign sign-${name.replace(" ", "-")}`, "aria-hidden": "true" }, sign),
       ` ${text} `, tag("span", { class: "count" }, number(counts.get(name))));
@@ -77,8 +82,10 @@ function showMatches() {
 
 function showHits(hit) {
   const words = chosen === "finding" ? "finding" : data.states[chosen][1];
+  const count = chosen === "finding" ? data.findings.length : hit.length;
   panel.replaceChildren(
-    tag("h2", {}, `${number(hit.length)} × ${chosen === "shared" ? "shared" : words}`),
+    tag("h2", {}, `${number(count)} × ${chosen === "shared" ? "shared" : words}`),
+    ...(chosen === "finding" ? data.findings.map(findingNote) : []),
     tag("ul", { class: "list" }, ...hit.slice(0, 300).map((module) =>
       tag("li", {}, link(module.path), ` ${(facts[module.facts].class || "").split(".").pop()}`))),
   );

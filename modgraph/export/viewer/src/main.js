@@ -34,9 +34,15 @@ function openAtFirst() {
 }
 
 function drawLegend() {
-  const seen = new Set(items.flatMap((item) => (item.rows || []).map((row) => row.kind)));
+  const rows = items.flatMap((item) => item.rows || []);
+  const seen = new Set(rows.filter((row) => row.heat === undefined && !data.ramp).map((row) => row.kind));
   const legend = document.getElementById("legend");
   const sign = (name, words) => legend.append(tag("li", {}, tag("span", { class: `swatch ${name}` }), ` ${words}`));
+  if (data.ramp) {
+    const steps = [...new Set(rows.map((row) => row.heat))].filter((heat) => heat !== undefined).sort();
+    const swatches = steps.map((heat) => tag("span", { class: `swatch kind-heat${heat} strong-heat${heat}` }));
+    legend.append(tag("li", {}, `${data.ramp[0]}: 0 `, ...swatches, ` ${data.ramp[1]} and more`));
+  }
   for (const [kind, words] of Object.entries(data.kinds)) {
     if (seen.has(kind)) {
       sign(`kind-${kind} strong-${kind}`, words);
@@ -123,6 +129,7 @@ function start() {
   } else if (data.openedAt !== undefined && goTo(data.openedAt, { focus: false })) {
     say(`Opened at ${data.openedAt}`);
   }
+  moving = true;
 }
 
 start();

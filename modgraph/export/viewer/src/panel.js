@@ -66,6 +66,7 @@ function modelDetails() {
       ["↑ ↓ ← →", "along the edges"], ["Enter", "open, close"], ["/", "search"], ["f", "show everything"],
       ["+  −", "zoom"], ["Escape", "to the container around"],
     ])),
+    section("Signs", factTable(Object.entries(data.signs).map(([sign, words]) => [sign, words.replaceAll("`", "")]))),
   ];
 }
 

@@ -1,0 +1,36 @@
+"""What `module.__dict__` holds besides the attributes that were assigned: torch's stores, `_modules` and its like."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from modgraph.prediction import items
+from modgraph.prediction.objects import ModuleObject, ViewObject
+from modgraph.prediction.values import Address, Constant, PropertyValue, Value
+
+if TYPE_CHECKING:
+    from modgraph.prediction.knowledge.registry import Machine
+
+
+def entry(machine: Machine, mapping: ViewObject, key: Constant) -> Value | None:
+    """The entry of that key in the `__dict__` of an instance; None where there is none."""
+    found = mapping.peek(key)
+    owner = mapping.attributes.get(items.VIEW_OF)
+    shown = mapping.attributes.get(items.VIEW_STORE)
+    if found is not None or not isinstance(owner, Address) or shown != Constant("attributes"):
+        return found
+    if not isinstance(key.value, str) or not key.value.startswith("_"):
+        return None
+    module = machine.state.find(owner, ModuleObject)
+    if module is None or not module.initialised:
+        return None
+    kept = machine.class_attribute(module.cls, key.value)  # what is known of it stands beside the methods
+    return machine.call(kept.getter, (owner,)) if isinstance(kept, PropertyValue) and _is_of_torch(key.value) else None
+
+
+def _is_of_torch(name: str) -> bool:
+    return name in _STORES or name.endswith("_hooks")
+
+
+_STORES = ("_modules", "_parameters", "_buffers", "_non_persistent_buffers_set")
+"""Source: `torch.nn.Module.__init__`."""
