@@ -7,6 +7,7 @@ leads there to that file, and here to a page made of it.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import json
 import os
@@ -20,7 +21,7 @@ from mkdocs.structure.files import File, Files, InclusionLevel
 
 DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
-AWAITED = ("ci.md", "distributed.md")
+AWAITED = ("ci.md",)
 """Pages of the navigation that may be missing."""
 HOME = {"README.md": "index.md", "LICENSE": "LICENSE.md"}
 """Files outside of `docs/` whose page is called otherwise."""
@@ -128,11 +129,9 @@ def _relinked(text: str, source: str, page: str) -> str:
 
 def _commands() -> str:
     """`--help` of every command, as this version prints it."""
-    sys.path.insert(0, str(ROOT))
-    try:
-        from modgraph.cli import COMMANDS, main
-    finally:
-        sys.path.pop(0)
+    _package()
+    from modgraph.cli import COMMANDS, main
+
     wide = os.environ.get("COLUMNS")
     os.environ["COLUMNS"] = "100"
     try:
@@ -148,20 +147,22 @@ def _commands() -> str:
 
 
 def _python() -> str:
-    """The public names, for mkdocstrings to fill in from the docstrings."""
-    functions = ("analyze", "predict", "trace", "check", "diff", "load", "export_onnx")
-    classes = {
-        "Graph": "modgraph.graph.model.Graph",
-        "Changes": "modgraph.changes.model.Changes",
-        "Finding": "modgraph.finding.Finding",
-        "Ref": "modgraph.source.targets.Ref",
-    }
-    errors = ("ModgraphError", "TargetError", "InputError", "TraceError", "ExportError", "GraphError", "ConfigError")
-    homes = {"diff": "modgraph.diffing", "export_onnx": "modgraph.api_onnx"}
-    names = [f"{homes.get(name, 'modgraph.api')}.{name}" for name in functions]
-    names += [*classes.values(), *(f"modgraph.errors.{name}" for name in errors)]
+    """The public names, for mkdocstrings to fill in from the docstrings: functions, what they return, errors."""
+    modgraph = _package()
+    first = ("analyze", "predict", "trace", "check", "diff", "load", "Graph", "Changes", "Finding")
+    names = [*first, *(name for name in modgraph.__all__ if name not in first and not name.startswith("_"))]
+    names.sort(key=lambda name: (name[0].isupper(), name.endswith("Error")))
     intro = "# Python\n\nEverything here is a name of the package: `modgraph.analyze`, `modgraph.Graph`, ...\n\n"
-    return intro + "\n\n".join(f"::: {name}" for name in names) + "\n"
+    return intro + "\n\n".join(f"::: {modgraph._HOMES[name]}.{name}" for name in names) + "\n"
+
+
+def _package() -> Any:
+    """The package beside these pages, whichever is installed."""
+    sys.path.insert(0, str(ROOT))
+    try:
+        return importlib.import_module("modgraph")
+    finally:
+        sys.path.pop(0)
 
 
 def _json_reference() -> str:

@@ -54,6 +54,10 @@ NOT_RUN = {
 """Beginnings of commands that are not run, and why."""
 FRAGMENTS = {
     ("docs/check.md", "Silencing"): "two lines of a class, to show where a comment stands",
+    (
+        "docs/distributed.md",
+        "Distributed models",
+    ): "runs in several processes: tests/tracing/test_distributed.py does so",
 }
 """Blocks of Python that are no program, and why."""
 
