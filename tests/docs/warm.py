@@ -8,6 +8,7 @@ place of a fresh interpreter: what that does is tested elsewhere (`tests/test_is
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import io
 import json
@@ -62,6 +63,10 @@ def _warm_up(folder: Path) -> None:
     model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU())
     modgraph.trace(model)
     modgraph.analyze(model, torch.ones(1, 4), verify=True, profile=True)
+    with contextlib.suppress(ImportError, AttributeError):  # a table of 500 functions that each export reads anew
+        from torch.onnx._internal.exporter._registration import ONNXRegistry
+
+        ONNXRegistry.from_torchlib = classmethod(functools.cache(ONNXRegistry.from_torchlib.__func__))
     with contextlib.suppress(modgraph.ModgraphError):  # what is not installed, the command says itself
         modgraph.export_onnx(model, "net.onnx", (torch.ones(1, 4),))
     os.chdir(place)
