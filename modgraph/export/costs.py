@@ -9,7 +9,7 @@ from modgraph.export.folding import Unit
 from modgraph.export.labels import number_text
 from modgraph.export.style import RAMP
 from modgraph.export.text_run import duration, quantity
-from modgraph.graph.model import CallCost
+from modgraph.graph.measures import CallCost
 from modgraph.graph.occurrences import Occurrence, Run
 from modgraph.graph.sizes import elements
 

@@ -10,16 +10,8 @@ from modgraph.export.agreement import remarks_of
 from modgraph.export.labels import cut_end, shape_text
 from modgraph.export.rows import parameters_text
 from modgraph.graph.codec import encode
-from modgraph.graph.model import (
-    BackwardRecord,
-    Call,
-    CallCost,
-    Graph,
-    ModuleNode,
-    SourceLocation,
-    Statistics,
-    TensorInfo,
-)
+from modgraph.graph.measures import CallCost
+from modgraph.graph.model import BackwardRecord, Call, Graph, ModuleNode, SourceLocation, Statistics, TensorInfo
 from modgraph.graph.occurrences import Run
 from modgraph.graph.paths import parameter_path
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import textwrap
 
 from modgraph.export.text_table import Pen
-from modgraph.graph.model import CallCost, Graph, Profile, Verification
+from modgraph.graph.measures import CallCost, Profile, Verification
+from modgraph.graph.model import Graph
 
 MAX_COSTLY = 3
 """Leaves named that take the most."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 from modgraph.graph.checks import check, require
 from modgraph.graph.distributed import RankDifference
 from modgraph.graph.index import parent_path
+from modgraph.graph.measures import Profile, Verification
 from modgraph.graph.model import (
     BackwardRecord,
     Call,
@@ -20,9 +21,7 @@ from modgraph.graph.model import (
     ModuleNode,
     Operation,
     Problem,
-    Profile,
     TensorInfo,
-    Verification,
 )
 
 

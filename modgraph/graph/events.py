@@ -18,6 +18,7 @@ from typing import Any, Literal
 from modgraph.errors import GraphError
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.codec import decode, encode
+from modgraph.graph.measures import Profile, Verification
 from modgraph.graph.model import (
     BackwardRecord,
     BufferInfo,
@@ -30,10 +31,8 @@ from modgraph.graph.model import (
     Operation,
     ParameterInfo,
     Problem,
-    Profile,
     SourceLocation,
     TensorInfo,
-    Verification,
 )
 
 # Bound before a model is imported, whose code may put something else in the place of these functions.

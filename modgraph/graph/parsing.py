@@ -13,13 +13,12 @@ from typing import Any, TypeVar, cast
 from modgraph.errors import GraphError
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.distributed import LocalShape, RankDifference, Sharding
+from modgraph.graph.measures import CallCost, Difference, NotRepeated, Profile, Verification
 from modgraph.graph.model import (
     BackwardRecord,
     BufferInfo,
     Call,
-    CallCost,
     CheckpointComparison,
-    Difference,
     Edge,
     Finding,
     Gap,
@@ -28,18 +27,15 @@ from modgraph.graph.model import (
     ModelInfo,
     ModelInput,
     ModuleNode,
-    NotRepeated,
     Operation,
     ParameterInfo,
     Problem,
-    Profile,
     Repeat,
     Shape,
     ShapeMismatch,
     SourceLocation,
     Statistics,
     TensorInfo,
-    Verification,
 )
 
 SCHEMA = "modgraph/1"

@@ -17,6 +17,7 @@ from typing import Any
 
 from modgraph.errors import GraphError
 from modgraph.graph.distributed import Sharding
+from modgraph.graph.measures import Profile, Verification
 from modgraph.graph.model import (
     BackwardRecord,
     BufferInfo,
@@ -33,12 +34,10 @@ from modgraph.graph.model import (
     Operation,
     ParameterInfo,
     Problem,
-    Profile,
     Repeat,
     SourceLocation,
     Statistics,
     TensorInfo,
-    Verification,
 )
 from modgraph.graph.parsing import SCHEMA, parse_graph
 

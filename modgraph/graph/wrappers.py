@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.index import name_below, parent_path
+from modgraph.graph.measures import Profile, Verification
 from modgraph.graph.model import (
     BackwardRecord,
     BufferInfo,
@@ -20,9 +21,7 @@ from modgraph.graph.model import (
     ModelInfo,
     ModuleNode,
     ParameterInfo,
-    Profile,
     TensorInfo,
-    Verification,
 )
 
 WRAPPERS: Mapping[str, str] = {

@@ -14,7 +14,8 @@ from dataclasses import replace
 
 from modgraph.errors import GraphError
 from modgraph.graph.build import GraphBuilder
-from modgraph.graph.model import Graph, ModelInfo, ModuleNode, Problem, Profile, Shape, TensorInfo, Verification
+from modgraph.graph.measures import Profile, Verification
+from modgraph.graph.model import Graph, ModelInfo, ModuleNode, Problem, Shape, TensorInfo
 from modgraph.ranks.alignment import Alignment, Members
 from modgraph.ranks.modules import merged_modules
 from modgraph.ranks.words import on_ranks

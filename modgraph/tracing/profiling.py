@@ -17,7 +17,8 @@ import torch
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from modgraph.graph.model import CallCost, Graph, Profile
+from modgraph.graph.measures import CallCost, Profile
+from modgraph.graph.model import Graph
 from modgraph.tracing.failures import describe, is_interruption
 from modgraph.tracing.measured_calls import Measured, MeasuredCalls
 from modgraph.tracing.operation_costs import formula_of

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator
 
 import torch
 
-from modgraph.graph.model import Difference, Graph, NotRepeated, Verification
+from modgraph.graph.measures import Difference, NotRepeated, Verification
+from modgraph.graph.model import Graph
 from modgraph.tracing.dataflow import extent, place
 from modgraph.tracing.failures import describe
 from modgraph.tracing.fingerprints import difference, fingerprint, is_identical

@@ -9,18 +9,8 @@ import pytest
 from modgraph.changes import compare
 from modgraph.findings import Finding
 from modgraph.graph.build import GraphBuilder
-from modgraph.graph.model import (
-    Call,
-    Edge,
-    Graph,
-    ModelInfo,
-    ModelInput,
-    ModuleNode,
-    Operation,
-    Problem,
-    Profile,
-    TensorInfo,
-)
+from modgraph.graph.measures import Profile
+from modgraph.graph.model import Call, Edge, Graph, ModelInfo, ModelInput, ModuleNode, Operation, Problem, TensorInfo
 
 
 def tensor(*shape: int) -> TensorInfo:

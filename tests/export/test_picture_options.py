@@ -13,7 +13,7 @@ from modgraph.export import PictureOptions, render
 from modgraph.export.parts import Card, Frame, Pill
 from modgraph.export.picture import picture_of
 from modgraph.export.style import KINDS, MUTED, RAMP, TEXT
-from modgraph.graph.model import CallCost, Profile
+from modgraph.graph.measures import CallCost, Profile
 from modgraph.graph.serial import to_json
 
 SAMPLES = Path(__file__).parents[2] / "samples"

@@ -38,6 +38,38 @@ class Table(MutableMapping):
 """
 
 AGREED = {
+    "the bases of a class in their order": """
+import inspect
+
+class ReluMixin:
+    def layer(self):
+        return nn.ReLU()
+
+class GeluMixin:
+    def layer(self):
+        return nn.GELU()
+
+class Net(ReluMixin, GeluMixin, nn.Module):
+    def __init__(self):
+        super().__init__()
+        for base in inspect.getmro(type(self)):
+            if base.__name__.endswith("Mixin"):
+                self.add_module(base.__name__[:-5], base.layer(self))
+        self.count = nn.Linear(len(inspect.getmro(self.__class__)), 1)
+""",
+    "the classes of a module": """
+import inspect
+from torch.nn.modules import activation
+
+CLASSES = inspect.getmembers(activation, lambda each: inspect.isclass(each) and each.__name__.startswith("ReLU"))
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        for name, cls in CLASSES:
+            self.add_module(name, cls())
+        self.count = nn.Linear(len(CLASSES), 1)
+""",
     "keys, values and items of a mapping": MAPPING
     + """
 class Net(nn.Module):

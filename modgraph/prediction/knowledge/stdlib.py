@@ -16,6 +16,7 @@ from typing import Any
 import modgraph.prediction.knowledge.abstract_mappings
 import modgraph.prediction.knowledge.caching
 import modgraph.prediction.knowledge.chance
+import modgraph.prediction.knowledge.class_members
 import modgraph.prediction.knowledge.command_lines
 import modgraph.prediction.knowledge.copies
 import modgraph.prediction.knowledge.data_texts
