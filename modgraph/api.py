@@ -58,6 +58,12 @@ def analyze(
         kwargs: keyword arguments of `forward`.
         inputs: the same for a target, as on the command line: `["1x3x224x224", "mask=1x128:bool"]`.
         static: predict only; nothing is executed.
+        device: "cpu", "cuda", or "fake", which allocates no weights and computes no values.
+        mode: "eval" or "train".
+        backward: run and record the backward pass too.
+        stats: record mean, standard deviation, minimum and maximum of every tensor.
+        verify: run the recorded graph again from its own edges; see `trace`.
+        profile: count operations and time of every call, in further runs; see `trace`.
         timeout: seconds, for a target, and for reading a checkpoint.
         memory_limit: bytes, for a target, and for reading a checkpoint.
         path: where imports are looked up, for a target; by default the working directory and `sys.path`.

@@ -60,6 +60,7 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     """The parser, with the arguments of the one command that `argv` asks for: the others need not be imported."""
     shared = argparse.ArgumentParser(add_help=False)
     group = shared.add_argument_group("output")
+    group.add_argument("-h", "--help", action="help", help="print this")
     group.add_argument("--quiet", "-q", action="store_true", help="print results and errors only")
     group.add_argument("--verbose", "-v", action="store_true", help="print what is done, and how long it took")
     group.add_argument("--debug", action="store_true", help="show the traceback of an error")
@@ -80,9 +81,7 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
         choices=_WHEN + _MEASURES * draws,
         default="auto",
         metavar="WHAT",
-        help=f"colours of a picture: by {', '.join(_MEASURES)}; of the terminal: {', '.join(_WHEN)}"
-        if draws
-        else argparse.SUPPRESS,
+        help=f"{'|'.join(_MEASURES)}; {'|'.join(_WHEN)}" if draws else argparse.SUPPRESS,
     )
     shared.set_defaults(color_by="kind")
     for name, summary in COMMANDS.items():
@@ -91,6 +90,7 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
             help=summary,
             description=f"{summary[0].upper()}{summary[1:]}.",
             parents=[shared],
+            add_help=False,
             formatter_class=_Help,
             allow_abbrev=False,
         )
@@ -103,7 +103,7 @@ class _Help(argparse.RawDescriptionHelpFormatter):
     """Finds out how wide the terminal is without `shutil`: argparse makes one of these for every argument."""
 
     def __init__(self, prog: str) -> None:
-        super().__init__(prog, width=_columns() - 2)
+        super().__init__(prog, max_help_position=28, width=_columns() - 2)
 
 
 def _columns() -> int:

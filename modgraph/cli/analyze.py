@@ -33,20 +33,11 @@ if TYPE_CHECKING:
     from modgraph.source.targets import Target
 
 _EPILOG = """\
-targets:
-  model.py                 the root models of a file
-  model.py:Net             a class, a factory function or a module-level instance
-  'model.py:Net(depth=4)'  the same, called with these literal arguments
-  package.module:Net       the same through an import path
-  (none)                   each of targets = [...] in [tool.modgraph] of the nearest pyproject.toml
-
 examples:
-  modgraph analyze model.py
+  modgraph analyze model.py                            # the root models of the file
   modgraph analyze model.py:Net --input 1x3x224x224 --format svg,onnx -o build/
-  modgraph analyze model.py --input ids=1x128:int64 --input mask=1x128:bool
-  modgraph analyze model.py --format onnx --dynamic batch --dynamic ids:1=seq
-  modgraph analyze model.py --static --format json -o -
-  modgraph analyze model.py:Net --static --against net.safetensors
+  modgraph analyze "model.py:Net(depth=4)" --static    # with these arguments; nothing runs
+  modgraph analyze package.module:Net --input ids=1x128:int64 --against net.safetensors
   modgraph analyze --all src/ --static --jobs 4 -o build/models/
 
 exit status:
@@ -56,59 +47,39 @@ exit status:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
-    parser.epilog = _EPILOG
+    parser.usage, parser.epilog = "%(prog)s [TARGET] [options]", _EPILOG
     parser.add_argument(
         "target",
         metavar="TARGET",
         nargs="?",
-        help="the model: model.py, model.py:Net, package.module:Net; default: the targets of [tool.modgraph]",
+        help="model.py, pkg.net:Net; default: those of [tool.modgraph]",
     )
-    run_group = parser.add_argument_group("the run")
-    run_group.add_argument(
+    run = parser.add_argument_group("the run")
+    run.add_argument(
         "--input",
         action="append",
         default=[],
         metavar="SPEC",
-        help="an input of forward: 1x3x224x224, ids=1x128:int64, flag=True (repeatable); without it, example_inputs"
-        " beside the model are used if there are any, else inputs are inferred",
+        help="1x3x224x224, ids=1x128:int64, flag=True (repeatable); default: example_inputs beside it, or inferred",
     )
-    run_group.add_argument(
-        "--static", action="store_true", help="predict only: nothing is executed, torch is not imported"
+    run.add_argument("--static", action="store_true", help="predict only: nothing runs, torch is not imported")
+    run.add_argument("--against", metavar="FILE", help="does this checkpoint fit? .safetensors, .pt, .bin")
+    run.add_argument(
+        "--device",
+        choices=get_args(Device),
+        default="cpu",
+        metavar="NAME",
+        help="cpu, cuda, fake (no weights); default: cpu",
     )
-    parser.add_argument(
-        "--against",
-        metavar="FILE",
-        help="does this checkpoint fit the model? .safetensors, .pt, .bin, .index.json",
+    run.add_argument(
+        "--mode", choices=get_args(Mode), default="eval", metavar="NAME", help="eval, train; default: eval"
     )
-    run_group.add_argument(
-        "--device", choices=get_args(Device), default="cpu", help="where it runs; fake allocates no weights"
-    )
-    run_group.add_argument("--mode", choices=get_args(Mode), default="eval", help="default: eval")
-    run_group.add_argument("--backward", action="store_true", help="also run and record the backward pass")
-    run_group.add_argument("--stats", action="store_true", help="mean, std, min, max of every recorded tensor")
-    run_group.add_argument(
-        "--verify",
-        action="store_true",
-        help="run the recorded graph again from its own edges, and compare what every step gives",
-    )
-    run_group.add_argument(
-        "--profile",
-        action="store_true",
-        help="run the model again to count the floating point operations and the time of every call",
-    )
-    run_group.add_argument(
-        "--timeout",
-        type=seconds,
-        metavar="SECONDS",
-        help="how long the model's code, or reading a checkpoint, may take once torch is imported; an ONNX export runs"
-        " that code again and is counted in; default: no limit",
-    )
-    run_group.add_argument(
-        "--memory-limit",
-        type=size,
-        metavar="SIZE",
-        help="how much memory it may allocate: 4G, 512M; default: no limit",
-    )
+    run.add_argument("--backward", action="store_true", help="also run and record the backward pass")
+    run.add_argument("--stats", action="store_true", help="mean, std, min, max of every recorded tensor")
+    run.add_argument("--verify", action="store_true", help="run the recorded graph again, compare each step")
+    run.add_argument("--profile", action="store_true", help="operations and time of every call, in runs apart")
+    run.add_argument("--timeout", type=seconds, metavar="SECONDS", help="bounds the model's code, ONNX export with it")
+    run.add_argument("--memory-limit", type=size, metavar="SIZE", help="what it may allocate: 4G, 512M")
     add_tree_arguments(parser)
     add_picture_arguments(parser, default="svg,json")
     add_onnx_arguments(parser)

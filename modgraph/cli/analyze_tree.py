@@ -25,10 +25,9 @@ def add_tree_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--all",
         action="store_true",
-        help="TARGET is a folder (default: .): every model below it that no other one uses as a part, each in a process"
-        " of its own (with --timeout 300), and an index of them; what is finished and unchanged is not done again",
+        help="each root model below TARGET (.), resumable, with an index",
     )
-    group.add_argument("--jobs", type=count, metavar="N", help="how many at once; default: what cores and memory allow")
+    group.add_argument("--jobs", type=count, metavar="N", help="at once; default: what cores and memory allow")
     group.add_argument("--retry", action="store_true", help="do again what failed")
 
 

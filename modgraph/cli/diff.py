@@ -37,7 +37,7 @@ _FORMATS = ("text", "markdown", "json", "svg", "html")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
-    parser.epilog = _EPILOG
+    parser.usage, parser.epilog = "%(prog)s OLD [NEW] [options]", _EPILOG
     parser.add_argument("old", metavar="OLD", help="a graph, a target, or REV:target")
     parser.add_argument(
         "new",
@@ -46,17 +46,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the same; without it, OLD is a revision, with which each of the targets of [tool.modgraph] is compared",
     )
     output = parser.add_argument_group("what is written")
-    output.add_argument("--format", choices=_FORMATS, help="default: text, or what the name behind -o says")
     output.add_argument(
-        "-o", "--output", metavar="FILE", help="default: standard output, as is -; a directory for several targets"
+        "--format", choices=_FORMATS, metavar="NAME", help=f"{', '.join(_FORMATS)}; default: text, or as -o ends"
+    )
+    output.add_argument(
+        "-o", "--output", metavar="FILE", help="default: standard output; a directory for several targets"
     )
     run_group = parser.add_argument_group("the run")
-    run_group.add_argument(
-        "--run", action="store_true", help="build and run targets too, in processes of their own, and compare the runs"
-    )
+    run_group.add_argument("--run", action="store_true", help="build and run targets too, compare the runs")
     run_group.add_argument("--input", action="append", default=[], metavar="SPEC", help="an input of both runs")
-    run_group.add_argument("--device", choices=get_args(Device), default="cpu", help="where they run; default: cpu")
-    run_group.add_argument("--mode", choices=get_args(Mode), default="eval", help="default: eval")
+    run_group.add_argument(
+        "--device", choices=get_args(Device), default="cpu", metavar="NAME", help="cpu, cuda, fake; default: cpu"
+    )
+    run_group.add_argument(
+        "--mode", choices=get_args(Mode), default="eval", metavar="NAME", help="eval, train; default: eval"
+    )
     run_group.add_argument("--profile", action="store_true", help="compare floating point operations too")
     run_group.add_argument("--timeout", type=seconds, metavar="SECONDS", help="for each run")
     run_group.add_argument("--memory-limit", type=size, metavar="SIZE", help="for each run: 4G, 512M")

@@ -32,24 +32,23 @@ def add_onnx_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--onnx-weights",
         choices=get_args(Weights),
-        help="in the file (the default), in a second file beside it, or none: they are inputs of the model then",
+        metavar="WHERE",
+        help="embed (default), external (a file beside), none",
     )
     group.add_argument(
-        "--dynamic",
-        action="append",
-        metavar="SIZE",
-        help="a size that is left open: ids:1=seq is dimension 1 of the input ids, batch is dimension 0 of every input"
-        " (repeatable)",
+        "--dynamic", action="append", metavar="SIZE", help="a size left open: batch, ids:1=seq (repeatable)"
     )
     group.add_argument(
         "--onnx-dedup",
         choices=get_args(Dedup),
-        help="which blocks share a function: those of equal shapes (the default), of equal structure, or none",
+        metavar="WHAT",
+        help="shared functions: shape (default), structure, none",
     )
     group.add_argument(
         "--onnx-leaf",
         choices=get_args(Leaf),
-        help="what a layer of one operator is: that operator (the default), or a function too",
+        metavar="WHAT",
+        help="a layer of one operator: operator, function",
     )
     group.add_argument("--onnx-depth", type=count, metavar="N", help="how deep functions are nested; 0 is a flat model")
 

@@ -68,16 +68,16 @@ def add_picture_arguments(parser: argparse.ArgumentParser, *, default: str) -> N
     from modgraph.export import FORMATS
 
     output = parser.add_argument_group("what is written")
-    output.add_argument("--format", metavar="LIST", help=f"any of {','.join(FORMATS)}; default: {default}")
-    output.add_argument(
-        "-o", "--output", metavar="DIR", help="default: modgraph-out/; FILE for one model and format; - is stdout"
-    )
-    output.add_argument("--depth", type=count, metavar="N", help="how deep a picture goes; default: what is readable")
+    output.add_argument("--format", metavar="LIST", help=f"{','.join(FORMATS)}; default: {default}")
+    output.add_argument("-o", "--output", metavar="DIR", help="modgraph-out/; FILE for one file; - for stdout")
+    output.add_argument("--depth", type=count, metavar="N", help="levels of a picture; default: what is readable")
     output.add_argument("--no-fold", action="store_true", help="draw repeated blocks one by one")
     output.add_argument("--focus", default="", metavar="PATH", help="draw one module, and what it is joined to")
     output.add_argument("--columns", type=names, default=(), metavar="LIST", help="of the summary: class,output,...")
-    output.add_argument("--direction", choices=("TB", "LR"), default="TB", help="top to bottom, or left to right")
-    output.add_argument("--show-views", action="store_true", help="draw view, permute, size and their like too")
+    output.add_argument(
+        "--direction", choices=("TB", "LR"), default="TB", metavar="TB|LR", help="top to bottom, or left to right"
+    )
+    output.add_argument("--show-views", action="store_true", help="draw view, permute, size and the like too")
 
 
 def destination(output: str | None, formats: str | None, *, default: tuple[str, ...]) -> Destination:

@@ -22,7 +22,7 @@ exit status:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
-    parser.epilog = _EPILOG
+    parser.usage, parser.epilog = "%(prog)s GRAPH [options]", _EPILOG
     parser.add_argument("graph", metavar="GRAPH", help="what `modgraph analyze` wrote (.json), or any model as .onnx")
     add_picture_arguments(parser, default="svg")
 
