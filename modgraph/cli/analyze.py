@@ -36,8 +36,7 @@ _EPILOG = """\
 examples:
   modgraph analyze model.py                            # the root models of the file
   modgraph analyze model.py:Net --input 1x3x224x224 --format svg,onnx -o build/
-  modgraph analyze "model.py:Net(depth=4)" --static    # with these arguments; nothing runs
-  modgraph analyze package.module:Net --input ids=1x128:int64 --against net.safetensors
+  modgraph analyze "pkg.net:Net(depth=4)" --static --against net.pt    # nothing runs
   modgraph analyze --all src/ --static --jobs 4 -o build/models/
 
 exit status:
@@ -52,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "target",
         metavar="TARGET",
         nargs="?",
-        help="model.py, pkg.net:Net; default: those of [tool.modgraph]",
+        help="model.py, pkg.net:Net; default: [tool.modgraph]",
     )
     run = parser.add_argument_group("the run")
     run.add_argument(

@@ -139,6 +139,7 @@ PREPARE = {
 SCENES = {
     ("README.md", "Before every commit"): "unregistered",
     ("README.md", "What a change did"): "history",
+    ("README.md", "In CI, and over whole repositories"): "configured",
     ("docs/check.md", "*"): "unregistered",
     ("docs/diff.md", "*"): "history",
     ("docs/onnx.md", "*"): "tokens",
@@ -160,10 +161,9 @@ def build(name: str, folder: Path) -> None:
         (folder / path).write_text(text, encoding="utf-8")
     if name != "empty":
         shutil.copytree(ROOT / "samples", folder / "samples", ignore=shutil.ignore_patterns("__pycache__"))
-    if name in ("", "history"):
-        _history(
-            folder, OLD if name == "history" else NET, NEW if name == "history" else NET.replace("depth=2", "depth=3")
-        )
+    if name in ("", "history", "configured"):
+        known = name != ""
+        _history(folder, OLD if known else NET, NEW if known else NET.replace("depth=2", "depth=3"))
 
 
 def _files(name: str) -> dict[str, str]:
@@ -175,6 +175,8 @@ def _files(name: str) -> dict[str, str]:
         return {"net.py": CHECKPOINT}
     if name in ("empty", "history"):
         return {}
+    if name == "configured":
+        return {"pyproject.toml": '[tool.modgraph]\ntargets = ["model.py:Net"]\n', "src/small.py": UNREGISTERED}
     return {
         "src/model.py": NET, "pkg/__init__.py": "", "pkg/models.py": NET, "package/__init__.py": "",
         "torchvision/__init__.py": "", "torchvision/models.py": TORCHVISION,

@@ -27,6 +27,7 @@ EXAMPLES_OF_THEIR_OWN = {"docs/rules.md": "every example on it is a test in test
 FAILS = {
     ("README.md", "modgraph check model.py"): 1,
     ("README.md", "modgraph diff HEAD~1:model.py:Net model.py:Net"): 1,
+    ("README.md", "modgraph diff HEAD~1 --format markdown -o changes/"): 1,
     ("docs/diff.md", "modgraph diff HEAD~1:model.py:Net model.py:Net"): 1,
     ("docs/check.md", "modgraph check"): 1,
     ("docs/check.md", "modgraph check src/ train.py"): 1,
@@ -37,6 +38,7 @@ FAILS = {
 """Commands whose status is not 0, as their page says; where a session goes on with `echo $?`, it is read there."""
 
 NOT_RUN = {
+    "modgraph analyze --all src/ --jobs 4": "bounds processes of its own, each of which imports torch; tests/batch does so",
     "pip": "would change the environment; its extras and files are looked up",
     "python -m venv": "makes an environment",
     "python -m build": "the wheel is built in tests/test_packaging.py",
@@ -58,6 +60,7 @@ FRAGMENTS = {
         "docs/distributed.md",
         "Distributed models",
     ): "runs in several processes: tests/tracing/test_distributed.py does so",
+    ("docs/ci.md", "On a cluster, and in a notebook"): "needs a cluster: tests/batch has one of this machine",
 }
 """Blocks of Python that are no program, and why."""
 
@@ -164,7 +167,7 @@ class Page:
                 scenes["git"](self.place(scene), *words[1:])
                 self.status = 0
                 continue
-            if words[0] != "modgraph":
+            if words[0] != "modgraph" or " ".join(words).startswith(tuple(NOT_RUN)):
                 self.look_at(words, command)
                 continue
             answer = self.warm.ask(self.place(scene), argv=words[1:], environment=environment)

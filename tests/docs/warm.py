@@ -121,11 +121,12 @@ def _python(code: str) -> int:
 def _fork_workers() -> None:
     from modgraph import isolation, worker
 
-    def run_worker(directory: Path, timeout: float | None, heard: Any) -> Any:
+    def run_worker(directory: Path, timeout: float | None, heard: Any, cwd: str | None) -> Any:
         reading, writing = os.pipe()
         child = os.fork()
         if child == 0:
             os.setsid()
+            os.chdir(cwd or ".")
             os.close(reading)
             output = os.open(directory / "output.txt", os.O_WRONLY | os.O_CREAT)
             os.dup2(output, 1)
