@@ -57,23 +57,27 @@ def run(arguments: argparse.Namespace, options: TraceOptions, console: Console) 
             console.result(f"[{n_done}/{n_all}] {record.state:8}  {record.name}{reason}")
             sys.stdout.flush()  # as they come, in a pipe too
 
-    batch = analyze_all(
-        arguments.target or ".",
-        output=where.directory,
-        formats=where.formats if where.asked else None,
-        static=arguments.static,
-        device=options.device,
-        mode=options.mode,
-        backward=options.backward,
-        stats=options.stats,
-        verify=options.verify,
-        profile=options.profile,
-        timeout=options.timeout or DEFAULT_TIMEOUT,
-        memory_limit=options.memory_limit,
-        jobs=arguments.jobs,
-        retry=arguments.retry,
-        on_result=tell,
-    )
+    try:
+        batch = analyze_all(
+            arguments.target or ".",
+            output=where.directory,
+            formats=where.formats if where.asked else None,
+            static=arguments.static,
+            device=options.device,
+            mode=options.mode,
+            backward=options.backward,
+            stats=options.stats,
+            verify=options.verify,
+            profile=options.profile,
+            timeout=options.timeout or DEFAULT_TIMEOUT,
+            memory_limit=options.memory_limit,
+            jobs=arguments.jobs,
+            retry=arguments.retry,
+            on_result=tell,
+        )
+    except KeyboardInterrupt:
+        console.note(f"interrupted; what is finished is in {where.directory}, and the same command goes on from there")
+        return ExitStatus.INTERRUPTED
     entries = tuple(Entry(one.name, one.state, one.reason, one.facts, one.files) for one in batch.records)
     for left_out in batch.left_out:
         console.note(f"note: {left_out.place} is left out: {_one_line(left_out.reason)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,10 +13,12 @@ from modgraph.cli.console import Console
 from modgraph.cli.diff import write_changes
 from modgraph.diffing import GraphFinder
 from modgraph.errors import ConfigError, ExitStatus, ModgraphError, TargetError
-from modgraph.source.targets import Target
+from modgraph.source.targets import Target, shortened
 
 _TOGETHER = ("text", "markdown")
 """Formats of which several fit into one stream."""
+_FILE = re.compile(r"\.(?:py(?::.*)?|json|onnx)\Z", re.IGNORECASE)
+"""How a model is written, and hardly ever a revision."""
 
 
 def run(arguments: argparse.Namespace, finder: GraphFinder, console: Console) -> ExitStatus:
@@ -24,7 +27,15 @@ def run(arguments: argparse.Namespace, finder: GraphFinder, console: Console) ->
     from modgraph.export.diff import FORMATS
     from modgraph.source.revisions import require_revision
 
-    require_revision(arguments.old)
+    try:
+        require_revision(arguments.old)
+    except TargetError as error:
+        if not _FILE.search(arguments.old):
+            raise
+        raise ConfigError(
+            f"{shortened(arguments.old)!r} is one model, and nothing is named to compare it with",
+            hint="name both: modgraph diff HEAD:model.py:Net model.py:Net; one alone is a revision: modgraph diff HEAD",
+        ) from error
     format = arguments.format or "text"
     folder, texts = configured_targets(f"modgraph diff {arguments.old}:model.py:Net model.py:Net")
     directory = _directory(arguments.output, format)

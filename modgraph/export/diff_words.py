@@ -78,6 +78,9 @@ def verdict(changes: Changes) -> str:
     said += [total_text(total.name, total.old, total.new) for total in shown]
     if not changes:
         said = ["no difference" if not changes.undecided else "no difference found"]
+        # Of source alone no forward is known: a model that computes something else must not read as the same.
+        if changes.old.known_by == changes.new.known_by == "predicted":
+            said = [f"{said[0]} in what the constructors build", "forward not compared (--run does)"]
     if changes.undecided:
         said.append(f"{len(changes.undecided):,} cannot be told")
     return " · ".join(said)

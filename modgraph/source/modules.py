@@ -311,9 +311,8 @@ class SourceModule:
         try:
             return indexed(self.text, self.file)
         except SyntaxError as error:
-            raise SourceError(
-                f"invalid syntax: {error.msg}", file=self.file, line=error.lineno, column=error.offset, text=error.text
-            ) from error
+            said = error.msg if error.msg.startswith("invalid syntax") else f"invalid syntax: {error.msg}"
+            raise SourceError(said, file=self.file, line=error.lineno, column=error.offset, text=error.text) from error
         except (ValueError, RecursionError, MemoryError) as error:
             raise SourceError(f"cannot be parsed: {error or 'nested too deeply'}", file=self.file) from error
 

@@ -207,7 +207,7 @@ def import_name(file: Path) -> tuple[Path, str]:
 def _files_in(directory: Path, name: str) -> str:
     files = sorted(entry.name for entry in directory.glob("*.py") if entry.is_file())[:5]
     if not files:
-        return "name a file: modgraph analyze model.py"
+        return f"name a file, or take all models below: modgraph analyze --all {name}"
     return "name a file in it: " + ", ".join(f"{name.rstrip('/')}/{file}" for file in files)
 
 

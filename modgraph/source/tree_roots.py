@@ -259,7 +259,9 @@ class _Tree:
 
 def _needed(file: ModelFile, name: str) -> str:
     method = file.method_of(name, "__init__")
-    written = "" if method is None else f": {_cut(ast.unparse(method.args))}"
+    # What is written without `self`: a user has none to give.
+    written = "" if method is None else _cut(ast.unparse(method.args).partition(", ")[2])
+    written = f": {written}" if written else ""
     return f"it needs arguments, and no call says which{written}"
 
 

@@ -162,7 +162,9 @@ def test_what_cannot_be_built_or_read_is_listed(tree: Path):
     (tree / "open.py").write_text(NET.replace("(self):", "(self, config):").format(name="Open", width=1))
     batch = analyze(tree, Counting())
     assert [one.place for one in batch.left_out] == ["broken.py", "open.py:Open"]
-    assert "invalid syntax" in (batch.output / "index.html").read_text("utf-8")
+    index = (batch.output / "index.html").read_text("utf-8")
+    assert "invalid syntax, line 1" in index
+    assert "invalid syntax: invalid syntax" not in index
 
 
 @pytest.mark.needs_torch

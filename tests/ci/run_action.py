@@ -14,6 +14,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,11 @@ comments = json.load(open(path)) if os.path.exists(path) else []
 arguments = sys.argv[1:]
 if "--jq" in arguments:
     assert "startswith(env.MARKER)" in arguments[arguments.index("--jq") + 1]
-    print("\\n".join(str(c["id"]) for c in comments if c["body"].startswith(os.environ["MARKER"])))
+    bots = '.user.type == "Bot"' in arguments[arguments.index("--jq") + 1]
+    if os.environ.get("FAKE_UNREADABLE"):
+        sys.exit("HTTP 502: Server Error")
+    ours = [c for c in comments if (not bots or c.get("type") != "User") and c["body"].startswith(os.environ["MARKER"])]
+    print("\\n".join(str(c["id"]) for c in ours))
 else:
     if os.environ.get("FAKE_REFUSED"):
         sys.exit("HTTP 403: Resource not accessible by integration")
@@ -68,6 +73,7 @@ def run_action(
     base_ref: str = "main",
     fork: bool = False,
     number: int = 7,
+    before: dict[str, Callable[[], object]] | None = None,
 ) -> Result:
     """Run every step.
 
@@ -76,6 +82,7 @@ def run_action(
         output: a folder for what GitHub would keep: comments stay there from one run to the next.
         inputs: of the action; the others have their defaults.
         number: of the pull request; 0 for a push.
+        before: what is done before the step of that name.
     """
     action = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
     unknown = inputs.keys() - action["inputs"].keys()
@@ -98,6 +105,7 @@ def run_action(
         if "uses" in step:
             result.used.append((step["uses"], {k: _filled(v, known) for k, v in step.get("with", {}).items()}))
             continue
+        (before or {}).get(step["name"], bool)()
         given = {name: _filled(value, known) for name, value in step.get("env", {}).items()}
         run = subprocess.run(
             ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
@@ -118,7 +126,8 @@ def _environment(output: Path) -> dict[str, str]:
     (programs / "gh").write_text(GH.format(python=sys.executable))
     (programs / "gh").chmod(0o755)
     # Installing is what the network is needed for: `python -m pip` writes down what it was asked for, and modgraph is there.
-    fake = f'#!/usr/bin/env bash\nif [ "$1 $2" = "-m pip" ]; then echo "$@" >> "{output}/pip.txt"; exit; fi\nexec "{sys.executable}" "$@"\n'
+    pip = f'echo "$@" >> "{output}/pip.txt"; pwd >> "{output}/pip_folders.txt"'
+    fake = f'#!/usr/bin/env bash\nif [ "$1 $2" = "-m pip" ]; then {pip}; exit; fi\nexec "{sys.executable}" "$@"\n'
     (programs / "python").write_text(fake)
     (programs / "python").chmod(0o755)
     summary = output / "summary.md"

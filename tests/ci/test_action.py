@@ -160,17 +160,11 @@ def test_named_targets_are_compared_one_by_one(act, repository: Path):
 
 
 def test_a_summary_that_is_too_long_is_cut(act, repository: Path):
-    name = "wide_" * 8
-    lines = "".join(f"        self.{name}{n} = nn.ReLU()\n" for n in range(3))
-    write(
-        repository,
-        NET.format(width=16, blocks="nn.ModuleList()")
-        + "\n\nclass Long(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
-        + lines,
+    long = repository / "modgraph-out" / "changes" / "zzz.md"
+    result = act(
+        inputs={"comment": "false"},
+        before={"Write the summary": lambda: long.write_text("é" * 600_000, "utf-8")},
     )
-    (repository / "modgraph-out" / "changes").mkdir(parents=True)
-    (repository / "modgraph-out" / "changes" / "zzz.md").write_text("é" * 600_000, "utf-8")
-    result = act(inputs={"comment": "false"})
     assert 890_000 < len(result.summary.encode()) < 950_000
     assert result.summary.endswith("the rest is in the artifact\n")
 
@@ -189,6 +183,47 @@ def test_a_hostile_target_is_only_a_target(act, repository: Path):
     result = act(inputs={"target": '$(touch pwned)`touch pwned`"; touch pwned #', "formats": "json"})
     assert result.status == 1
     assert not list(repository.rglob("pwned"))
+
+
+def test_no_file_of_the_repository_is_imported_in_place_of_a_module_of_python(act, repository: Path, tmp_path: Path):
+    modules = ("json", "libcst", "modgraph", "networkx", "pip", "re", "runpy", "tempfile", "tomllib")
+    for name in modules:
+        (repository / f"{name}.py").write_text(f"open({str(tmp_path / 'imported')!r}, 'a').write('{name} ')\n")
+    git(repository, "add", "-A")
+    git(repository, "commit", "-q", "-m", "names of modules that others import")
+    result = act(inputs={"formats": "svg,json,html"})
+    assert result.status == 0, result.log
+    assert not (tmp_path / "imported").exists(), (tmp_path / "imported").read_text()
+    # What pip imports is seen only where it runs: it is not run here.
+    assert str(repository) not in (tmp_path / "github" / "pip_folders.txt").read_text().splitlines()
+
+
+def test_what_a_commit_left_in_the_output_is_not_told(act, repository: Path):
+    stale = repository / "modgraph-out" / "changes" / "stale.md"
+    stale.parent.mkdir(parents=True)
+    stale.write_text("<!-- modgraph:stale -->\n\n### of another run\n")
+    git(repository, "add", "-f", "-A")
+    git(repository, "commit", "-q", "-m", "the output with it")
+    result = act()
+    assert "of another run" not in result.summary
+    assert len(result.comments) == 1
+
+
+def test_only_its_own_comments_are_written_anew(act, tmp_path: Path):
+    (tmp_path / "github").mkdir()
+    quoted = {"id": 90, "type": "User", "body": "<!-- modgraph:net.py:Net -->\nwhat is this?"}
+    (tmp_path / "github" / "comments.json").write_text(json.dumps([quoted]))
+    result = act()
+    assert result.comments[0] == quoted
+    assert "144 → 288" in result.comments[1]["body"]
+
+
+def test_no_second_comment_where_the_first_cannot_be_looked_for(act, monkeypatch: pytest.MonkeyPatch):
+    act()
+    monkeypatch.setenv("FAKE_UNREADABLE", "1")
+    again = act()
+    assert (again.status, len(again.comments)) == (0, 1)
+    assert "::warning::modgraph: the comments of the pull request could not be read" in again.log
 
 
 def test_documented_inputs_are_those_there_are():

@@ -86,7 +86,7 @@ def test_each_step_of_the_history_is_told(repository: Path, capsys):
     assert main(["diff", "HEAD~1:model.py:Net", "model.py:Net"]) == 1
     assert "hidden 16 → 32, in 3 places; 6 inside follow" in capsys.readouterr().out
     assert main(["diff", "HEAD:model.py", "model.py"]) == 0
-    assert "no difference" in capsys.readouterr().out
+    assert "no difference in what the constructors build · forward not compared" in capsys.readouterr().out
     assert not list(repository.rglob("executed"))
 
 
@@ -119,6 +119,9 @@ def test_graphs_are_files_too_also_at_a_revision(repository: Path, capsys):
     ("arguments", "said"),
     [
         (["HEAD~9:model.py", "model.py"], "'HEAD~9' is no revision of this repository"),
+        (["model.py:Net"], "'model.py:Net' is one model, and nothing is named to compare it with"),
+        (["HEAD:model.py"], "name both: modgraph diff HEAD:model.py:Net model.py:Net"),
+        (["HEAD~9"], "'HEAD~9' is no revision of this repository"),
         (["HEAD:modle.py", "model.py"], "modle.py does not exist (at the revision HEAD)"),
         (["HEAD:model.py:Nte", "model.py"], "has no class or function 'Nte'"),
         (["net.onnx", "model.py"], "is an ONNX file"),

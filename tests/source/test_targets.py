@@ -24,6 +24,7 @@ def project(tmp_path: Path) -> Path:
     (tmp_path / "package" / "__init__.py").write_text("")
     (package / "__init__.py").write_text("")
     (package / "net.py").write_text("")
+    (tmp_path / "empty").mkdir()
     return tmp_path
 
 
@@ -79,6 +80,7 @@ def test_file_whose_name_is_no_identifier(project: Path):
         ("modle.py", "modle.py does not exist", "did you mean model.py?"),
         ("no/where.py", "no/where.py does not exist", "directory no does not exist"),
         ("package", "package is a directory", "name a file"),
+        ("empty", "empty is a directory", "modgraph analyze --all empty"),
         ("notes.txt", "notes.txt is not a Python file", "a target is model.py"),
         ("notes.ipynb:Net", "notes.ipynb is not a Python file", "jupyter nbconvert --to script notes.ipynb"),
         ("model.py:Net(", "'Net(' in target", "model.py:Net"),

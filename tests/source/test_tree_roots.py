@@ -43,7 +43,7 @@ def test_parts_bases_and_scripts_are_no_roots(tmp_path: Path):
     left_out = {one.place: one.reason for one in found.left_out}
     assert left_out.keys() == {"broken.py", "pkg/wide.py:Unknown"}
     assert "line 1" in left_out["broken.py"]
-    assert left_out["pkg/wide.py:Unknown"] == "it needs arguments, and no call says which: self, config"
+    assert left_out["pkg/wide.py:Unknown"] == "it needs arguments, and no call says which: config"
 
 
 def test_models_that_use_each_other_are_all_roots(tmp_path: Path):
