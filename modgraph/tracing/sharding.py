@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import torch
@@ -133,8 +133,8 @@ def _cut(handle: Any, position: int) -> Sharding:
     return Sharding(placements=("flattened",), mesh=(handle.world_size,), local_shapes=_here((numel,)))
 
 
-def in_original_order(names: Mapping[str, Any], flat: Iterable[FlatParameter]) -> list[FlatParameter]:
-    """As `_parameters` had them: by its names where they are still there, else as they lie in the row."""
+def in_original_order(names: Iterable[str], flat: Iterable[FlatParameter]) -> list[FlatParameter]:
+    """As `_parameters` had them: by its `names` where they are still there, else as they lie in the row."""
     order = {name: place for place, name in enumerate(names)}
     return sorted(flat, key=lambda one: order.get(one.name, len(order)))
 

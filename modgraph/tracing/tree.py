@@ -281,7 +281,9 @@ class Tree:
         registered = _store(module, "_parameters")
         flat = self._flat.get(id(module), ())
         laid_in_rows = {one.name for one in flat}
-        yield from (self._flat_parameter(one, path) for one in in_original_order(registered, flat))
+        yield from (
+            self._flat_parameter(one, path) for one in in_original_order([name for name, _ in registered.items()], flat)
+        )
         for name, parameter in registered.items():
             if parameter is not None and name not in laid_in_rows and not is_row(parameter):
                 shape, dtype, alias_of = self._describe(parameter, path, name)
