@@ -115,7 +115,7 @@ def test_options_that_make_no_sense(folder, capsys, arguments, said):
 def test_a_file_in_two_does_not_go_to_standard_output(tmp_path, capsysbinary):
     parser = argparse.ArgumentParser()
     add_picture_arguments(parser, default="svg")
-    arguments = parser.parse_args([], argparse.Namespace(color_by=None))
+    arguments = parser.parse_args([], argparse.Namespace(color_by="kind"))
     builder = GraphBuilder(ModelInfo(name="Net", class_name="model.Net", target=None))
     builder.modules.append(ModuleNode(path="", class_name="model.Net"))
     graph = builder.build()
