@@ -55,7 +55,7 @@ def export_onnx(
         ExportError: the file cannot be written, or onnx is not installed.
         ModgraphError: as from `analyze`.
     """
-    from modgraph.export import put_file, render, write_file
+    from modgraph.export import put_files, render, write_file
     from modgraph.exporting import Exporting
 
     trace_options = TraceOptions(device=device, mode=mode, timeout=timeout, memory_limit=memory_limit)
@@ -70,8 +70,7 @@ def export_onnx(
         else:
             refuse_for_a_live_model(timeout=timeout, memory_limit=memory_limit, inputs=inputs, path=path)
             graph = analyze_live(model, args, kwargs, static=False, options=trace_options, exporting=exporting)
-        for made in exporting.files:
-            put_file(made, Path(file).with_name(made.name))
+        put_files(exporting.files, Path(file).parent)
         if not exporting.files:
             write_file(Path(file), render(graph, "onnx"))
     return graph

@@ -186,7 +186,7 @@ def _written(
     onnx: Sequence[Path] = (),
 ) -> tuple[Sequence[Path], Sequence[str], Sequence[ModgraphError]]:
     """The files, what is to be said of them, and which formats failed."""
-    from modgraph.export import PictureOptions, put_file, render, write, write_file
+    from modgraph.export import PictureOptions, put_files, render, write, write_file
     from modgraph.graph.focus import module_at
     from modgraph.graph.index import GraphIndex
 
@@ -215,8 +215,13 @@ def _written(
             return written.paths, written.notes, written.failures
         (name,) = where.formats
         made = onnx if name == "onnx" else ()
-        if made and where.file is not None:
-            return tuple(put_file(path, where.file.with_name(path.name)) for path in made), (), ()
+        if made and where.file is not None and (where.file.is_file() or not where.file.exists()):
+            return put_files(made, where.file.parent), (), ()
+        if len(made) > 1:
+            raise ExportError(
+                "the weights are too large for one file, and there is no place for a second",
+                hint="name a file with -o",
+            )
         content = made[-1].read_bytes() if made else render(graph, name, options)
         if where.file is not None:
             write_file(where.file, content)

@@ -64,7 +64,7 @@ def write(
     failures: list[ExportError] = []
     for name in dict.fromkeys(formats):
         if ready and ready.get(name):
-            paths.extend(put_file(source, Path(directory) / source.name) for source in ready[name])
+            paths.extend(put_files(ready[name], Path(directory)))
             continue
         drawn = _drawn(graph, name, options, asked=asked)
         if not drawn.contents and drawn.failure is not None:
@@ -135,31 +135,47 @@ def write_file(path: str | Path, content: str | bytes) -> None:
         raise ExportError(f"cannot write {path}: {reason}", hint="choose another place with -o") from error
 
 
-def put_file(source: Path, path: Path) -> Path:
-    """Put a file that is made already in the place `path`, as a whole; it may be larger than memory.
+def put_files(sources: Sequence[Path], directory: Path) -> tuple[Path, ...]:
+    """Put files that are made already into `directory`, under their names: all of them, or none. They may be larger
+    than memory.
 
     Raises:
-        ExportError: the place cannot be written.
+        ExportError: the place of one cannot be written.
     """
+    places = tuple(directory / source.name for source in sources)
+    ready: list[tuple[Path, Path]] = []
+    path = directory
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _replace(path.resolve(), source)
+        directory.mkdir(parents=True, exist_ok=True)
+        for source, path in zip(sources, places, strict=True):
+            target = path.resolve()
+            _refuse_directory(target)
+            if target.exists() and not target.is_file():
+                raise OSError(0, "it is a pipe or a device")  # renaming a file to it would put an end to it
+            ready.append((target.with_name(f".modgraph-{os.getpid()}-{len(ready)}.tmp"), target))
+            shutil.copyfile(source, ready[-1][0])
+        for temporary, path in ready:
+            os.replace(temporary, path)
     except OSError as error:
         reason = error.strerror or str(error)
         raise ExportError(f"cannot write {path}: {reason}", hint="choose another place with -o") from error
-    return path
+    finally:
+        for temporary, _ in ready:
+            temporary.unlink(missing_ok=True)
+    return places
 
 
-def _replace(path: Path, data: bytes | Path) -> None:
+def _refuse_directory(path: Path) -> None:
     if path.is_dir():
         raise IsADirectoryError(0, "it is a directory")
+
+
+def _replace(path: Path, data: bytes) -> None:
+    _refuse_directory(path)
     # Not `tempfile`: its files are readable by their owner alone, and the result would be too.
     temporary = path.with_name(f".modgraph-{os.getpid()}.tmp")
     try:
-        if isinstance(data, Path):
-            shutil.copyfile(data, temporary)
-        else:
-            temporary.write_bytes(data)
+        temporary.write_bytes(data)
         os.replace(temporary, path)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):

@@ -11,6 +11,7 @@ import ast
 import contextlib
 import importlib.util
 import io
+import itertools
 import logging
 import re
 import warnings
@@ -25,6 +26,7 @@ from modgraph.errors import ExportError, InputError
 from modgraph.export.onnx_cut import SCOPE, Place, Scope, scope_text
 from modgraph.export.onnx_regroup import WEIGHT
 from modgraph.export.onnx_translations import translations
+from modgraph.export.onnx_verify import without_paths
 from modgraph.options import OnnxOptions
 
 if TYPE_CHECKING:
@@ -119,12 +121,7 @@ def cause_of(error: BaseException) -> str:
     while error.__cause__ is not None:
         error = error.__cause__
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    text = re.sub(r"https?://\S+|(?:/[\w.\-]+){2,}", _without_path, lines[0] if lines else "")
-    return f"{type(error).__name__}: {text}"[:MAX_TEXT]
-
-
-def _without_path(found: re.Match[str]) -> str:
-    return found[0] if found[0].startswith("http") else "..."
+    return f"{type(error).__name__}: {without_paths(lines[0] if lines else '')}"[:MAX_TEXT]
 
 
 def _exported(
@@ -233,9 +230,9 @@ def _flat(program: torch.onnx.ONNXProgram, rung: str, live: torch.nn.Module) -> 
     inputs = [(value, value.name) for value in model.graph.inputs]
     with _quiet():
         simplify(model, parameters)
-    _name_outputs(model.graph, exported)
-    _name_inputs(model.graph, inputs)
     _complete_scopes(model.graph, scopes)
+    _name_inputs(model.graph, inputs)
+    _name_outputs(model.graph, exported)
     _strip(model)
     mutated = tuple(sorted(set(signature.buffers_to_mutate.values())))
     return FlatModel(model, rung, parameters, buffers, mutated)
@@ -288,26 +285,35 @@ def _name_outputs(graph: ir.Graph, exported: torch.export.ExportedProgram) -> No
         return
     paths = [path for path, _ in _pytree.tree_flatten_with_path(_pytree.tree_unflatten(list(given), spec))[0]]
     taken = {value.name for value in (*graph.inputs, *graph.initializers.values())}
-    taken |= {value.name for node in graph.all_nodes() for value in node.outputs}
     for number, place in enumerate(places):
         name, value = output_name(paths[place]), graph.outputs[number]
-        if name in taken:
-            continue
+        while name in taken:
+            name = f"output.{name}"
         if value.producer() is None:  # a weight, whose name is its own
             node = onnx_ir.node("Identity", [value])
             node.outputs[0].type, node.outputs[0].shape = value.type, value.shape
             graph.append(node)
             graph.outputs[number] = value = node.outputs[0]
-        value.name = name
+        _give_name(graph, value, name)
         taken.add(name)
 
 
 def _name_inputs(graph: ir.Graph, own: Sequence[tuple[ir.Value, str | None]]) -> None:
     """Give inputs their own names back: simplifying calls one that is an output too "x_orig"."""
-    taken = {value.name for node in graph.all_nodes() for value in node.outputs}
     for value, name in own:
-        if value.name != name and name not in taken:
-            value.name = name
+        if name:
+            _give_name(graph, value, name)
+
+
+def _give_name(graph: ir.Graph, value: ir.Value, name: str) -> None:
+    """Call `value` so, and something else what a node inside made under that name: the names of those are nobody's."""
+    if value.name == name:
+        return
+    made = {other.name: other for node in graph.all_nodes() for other in node.outputs if other.name}
+    if name in made:
+        taken = {*made, *graph.initializers, *(given.name for given in graph.inputs)}
+        made[name].name = next(free for count in itertools.count(2) if (free := f"{name}_{count}") not in taken)
+    value.name = name
 
 
 def output_name(path: tuple[Any, ...]) -> str:

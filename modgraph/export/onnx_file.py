@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from modgraph.errors import ExportError
 from modgraph.export.labels import shape_text
 from modgraph.export.onnx_cut import SCOPE, scope_of
 from modgraph.export.onnx_regroup import WEIGHT, ModuleFacts, clone_constants, is_weight, regroup
-from modgraph.export.onnx_verify import CLOSE, check_file, difference, is_random, prove, run_file
+from modgraph.export.onnx_verify import check_file, close, difference, is_random, prove, run_file, without_paths
 from modgraph.graph.onnx_types import dtype_of
 from modgraph.options import OnnxOptions
 
@@ -83,6 +83,8 @@ def write_runnable(flat: ir.Model, captured: Captured, options: OnnxOptions, pat
 
     clone_constants(flat.graph, captured.parameters, onnx_ir)
     report = Report(tier="A", rung=captured.rung, weights=_settle_weights(flat.graph, captured.parameters, options))
+    if _weight_bytes(flat.graph) > MAX_RUN:
+        captured = replace(captured, feeds=None)
     state = _state(flat.graph, captured.mutated)
     if state:
         some = ", ".join(state[:MAX_NAMED]) + (", ..." if len(state) > MAX_NAMED else "")
@@ -91,12 +93,12 @@ def write_runnable(flat: ir.Model, captured: Captured, options: OnnxOptions, pat
         try:
             model = _grouped(flat, captured, options, report)
             _write(model, captured, report, path)
-            _run(flat, captured, report, path)
+            _run(flat, captured, report, path, and_flat=True)
         except ExportError as error:
             report.tier, report.reason = "B", f"the functions did not hold: {error.message}"
             report.calls = report.functions = 0
             _write(_flat_model(flat, captured), captured, report, path)
-            _run(None, captured, report, path)
+            _run(flat, captured, report, path, and_flat=False)
     return report
 
 
@@ -115,7 +117,7 @@ def _grouped(flat: ir.Model, captured: Captured, options: OnnxOptions, report: R
     except ExportError:
         raise
     except Exception as error:  # a defect of ours, or of a pass: the flat model does without
-        raise ExportError(f"{type(error).__name__}: {error}"[:300]) from error
+        raise ExportError(without_paths(f"{type(error).__name__}: {error}")[:300]) from error
     report.calls, report.functions = grouped.calls, grouped.functions
     return grouped.model
 
@@ -204,25 +206,25 @@ def _described(value: ir.Value) -> str:
     return f"{dtype}[{shape_text(None if sizes is None else tuple(sizes))}]"
 
 
-def _run(flat: ir.Model | None, captured: Captured, report: Report, path: Path) -> None:
-    """Run the file where that is possible, and compare: with PyTorch, or else with the flat model.
+def _run(flat: ir.Model, captured: Captured, report: Report, path: Path, *, and_flat: bool) -> None:
+    """Run the file where that is possible, and compare: with PyTorch, or else, with `and_flat`, with the flat model.
 
     Raises:
         ExportError: what it gives is something else.
     """
     feeds = captured.feeds
-    if report.weights == "none" or feeds is None or path.stat().st_size > MAX_RUN:
+    if report.weights == "none" or feeds is None:
         return
     got = run_file(path, feeds)
     if got is None:
         return
     expected, of = captured.expected, "PyTorch"
-    if expected is None and flat is not None and not is_random(flat.graph):
+    if expected is None and and_flat and not is_random(flat.graph):
         expected, of = _run_flat(flat, feeds, path), "the flat model"
     if expected is None:
         return
     apart = difference(got, expected)
-    if not apart <= CLOSE * (10 if of == "PyTorch" else 1):
+    if not apart <= close(flat.graph) * (10 if of == "PyTorch" else 1):
         raise ExportError(f"in ONNX Runtime its results differ from those of {of} by {apart:.2g} of the greatest value")
     report.difference = apart if of == "PyTorch" else None
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from modgraph.export.onnx_regroup import ModuleFacts, is_weight
 from modgraph.export.onnx_verify import difference, is_random
 from modgraph.graph.model import Graph
 from modgraph.options import OnnxOptions, dynamic_size
+from modgraph.tracing.restore import Snapshot
 
 if TYPE_CHECKING:
     import onnx_ir as ir
@@ -52,25 +53,20 @@ def capture(
     fields = dict(settings)
     path = directory / fields.pop("name")
     options = OnnxOptions(**{**fields, "dynamic": tuple(fields.get("dynamic", ()))})
-    with (
-        _in_mode(model, graph.model.mode),
-        _plain_results(model) as literals,
-        torch.random.fork_rng(devices=[]),
-    ):
+    with _left_as_it_was(model, (args, kwargs)), _plain_results(model) as literals:
+        if graph.model.mode is not None:
+            model.train(graph.model.mode == "train")
         return _captured(model, args, kwargs, path, graph, options, literals)
 
 
 @contextlib.contextmanager
-def _in_mode(model: torch.nn.Module, mode: str | None) -> Iterator[None]:
-    """The model as it was traced: its own flags come back afterwards."""
-    flags = [(module, module.training) for module in model.modules()]
+def _left_as_it_was(model: torch.nn.Module, arguments: Any) -> Iterator[None]:
+    """Afterwards the model, the arguments and random numbers are as they were."""
+    snapshot = Snapshot(model.modules(), arguments)
     try:
-        if mode is not None:
-            model.train(mode == "train")
         yield
     finally:
-        for module, training in flags:
-            module.training = training
+        snapshot.restore()
 
 
 @contextlib.contextmanager
@@ -143,7 +139,7 @@ def _captured(
         literals=dict(literals),
     )
     if captured.feeds is not None and not is_random(flat.model.graph):
-        captured.expected = _results(model, args, kwargs, flat.mutated)
+        captured.expected = _results(model, args, kwargs)
         if literals.keys() != captured.literals.keys():
             captured.expected = None  # a size that the export leaves open is a number in a run
     report = write_runnable(flat.model, captured, options, path)
@@ -204,38 +200,19 @@ def _array(tensor: torch.Tensor) -> Any:
         return None
 
 
-def _results(
-    model: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any], mutated: Sequence[str]
-) -> list[Any] | None:
-    """What PyTorch gives, flat; None where it gives something else the second time, or what NumPy does not hold.
-
-    Args:
-        mutated: names of the buffers that a run writes into; they are as they were afterwards.
-    """
+def _results(model: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any] | None:
+    """What PyTorch gives, flat; None where it gives something else the second time, or what NumPy does not hold."""
     runs = []
     for _ in range(2):
-        with torch.no_grad(), _kept(model, mutated):
-            given = model(*args, **kwargs)
-        leaves = [leaf for leaf in _pytree.tree_leaves(given) if leaf is not None]
-        if not all(isinstance(leaf, torch.Tensor) for leaf in leaves):
-            return None
-        runs.append([_array(leaf) for leaf in leaves])
-    if any(array is None for array in runs[0]):
-        return None
+        with torch.no_grad(), _left_as_it_was(model, (args, kwargs)):
+            leaves = [leaf for leaf in _pytree.tree_leaves(model(*args, **kwargs)) if leaf is not None]
+            if not all(isinstance(leaf, torch.Tensor) for leaf in leaves):
+                return None
+            arrays = [_array(leaf) for leaf in leaves]
+            if any(array is None for array in arrays):
+                return None
+            runs.append([array.copy() for array in arrays])  # a result can be the memory of a buffer that is put back
     return runs[0] if difference(runs[0], runs[1]) == 0 else None
-
-
-@contextlib.contextmanager
-def _kept(model: torch.nn.Module, names: Sequence[str]) -> Iterator[None]:
-    buffers = dict(model.named_buffers(remove_duplicate=False))
-    before = {name: buffers[name].clone() for name in names if name in buffers}
-    try:
-        yield
-    finally:
-        for name, values in before.items():
-            buffers[name].copy_(values)
-            owner, _, own = name.rpartition(".")
-            model.get_submodule(owner)._buffers[own] = buffers[name]  # a run can have put another tensor there
 
 
 def _still_fixed(model: ir.Model, options: OnnxOptions) -> list[str]:

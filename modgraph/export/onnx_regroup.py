@@ -290,18 +290,21 @@ class _Regrouping:
         function.metadata_props["modgraph.class"] = made.class_name
         function.metadata_props["modgraph.members"] = json.dumps(made.members)
         if len(made.members) == 1 and self._options.dedup != "structure":
-            taken = {value.name for node in made.nodes for value in node.outputs}
+            taken = {value.name for node in function.all_nodes() for value in node.outputs}
+            taken |= {value.name for value in function.inputs}
             for value, name in zip(made.weights, made.names, strict=True):
                 if name not in taken:
                     value.name = name
+                    taken.add(name)
 
     def _find_elided(self) -> dict[str, tuple[tuple[str, str], ...]]:
         """The modules without operators, by the module that holds them."""
         paths = {run.place.path for run in _runs(self._items)}
+        weights = [value.name or "" for value in self._weights]
         found: dict[str, list[tuple[str, str]]] = {}
         self.elided_at_top: dict[str, str] = {}
         for path, class_name in self._facts.modules.items():
-            if path in self._reached or not path or any(below(name, path) for name in self._flat.graph.initializers):
+            if path in self._reached or not path or any(below(name, path) for name in weights):
                 continue  # one whose weights are read in the arm of an `If` has operators there
             above = path.rpartition(".")[0]
             while above and above not in paths:

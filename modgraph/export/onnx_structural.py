@@ -17,6 +17,7 @@ from modgraph.errors import ExportError
 from modgraph.export.labels import shape_text
 from modgraph.export.onnx_bodies import Bodies, Body, Node, free_name, json_text, utf8
 from modgraph.export.onnx_scopes import ScopeTree
+from modgraph.export.onnx_verify import without_paths
 from modgraph.graph.index import GraphIndex
 from modgraph.graph.model import Graph, ModelInput, TensorInfo
 from modgraph.graph.onnx_types import element_type_of
@@ -227,7 +228,9 @@ def _model_facts(graph: Graph, left_out: int) -> dict[str, str]:
     if aliases:
         facts["modgraph.aliases"] = json_text(aliases)
     if graph.problems:
-        facts["modgraph.problems"] = json_text([f"{problem.stage}: {problem.message}" for problem in graph.problems])
+        facts["modgraph.problems"] = json_text(
+            [without_paths(f"{problem.stage}: {problem.message}") for problem in graph.problems]
+        )
     return {name: utf8(fact) for name, fact in facts.items() if fact is not None}
 
 

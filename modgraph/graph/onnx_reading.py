@@ -60,7 +60,10 @@ def load_onnx(path: str | Path) -> Graph:
         raise GraphError("this is no ONNX file", file=str(path)) from error
     if not model.graph.node and not model.graph.output and not model.graph.input:
         raise GraphError("this is no ONNX file, or one of an empty graph", file=str(path))
-    return _Reader(onnx, model, Path(path).stem).graph()
+    try:
+        return _Reader(onnx, model, Path(path).stem).graph()
+    except RecursionError as error:
+        raise GraphError("this is no ONNX that can be read: a function of it calls itself", file=str(path)) from error
 
 
 @dataclass(slots=True)

@@ -38,15 +38,25 @@ def export_inputs(
     if not dynamic:
         return _with_last_dict_named(model, args, dict(kwargs), None)
     sizes = [dynamic_size(text) for text in dynamic]
-    bound = inspect.signature(model.forward).bind(*args, **kwargs)
+    signature = inspect.signature(model.forward)
+    arguments = signature.bind(*args, **kwargs).arguments
     for size in sizes:
-        _require_dimension(size, bound.arguments)
-    shapes = {}
-    for name, value in list(bound.arguments.items()):
+        _require_dimension(size, arguments)
+    shapes, widened = {}, {}
+    for name, value in arguments.items():
         wanted = [size for size in sizes if size.input in (None, name)]
-        bound.arguments[name] = _pytree.tree_map(lambda leaf, wanted=wanted: _widened(leaf, wanted), value)
+        widened[name] = _pytree.tree_map(lambda leaf, wanted=wanted: _widened(leaf, wanted), value)
         shapes[name] = _pytree.tree_map(lambda leaf, wanted=wanted: _open(leaf, wanted), value)
-    return _with_last_dict_named(model, bound.args, bound.kwargs, shapes)
+    # What was given by name stays so, in its order: that is the order of the inputs of the file.
+    positional = signature.bind_partial(*args)
+    positional.arguments.update({name: widened[name] for name in positional.arguments})
+    named = dict(kwargs)
+    for name, value in widened.items():
+        if name in named:
+            named[name] = value
+        elif name not in positional.arguments:  # the keywords that `**` gathers
+            named.update(value)
+    return _with_last_dict_named(model, positional.args, named, shapes)
 
 
 def _with_last_dict_named(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import textwrap
 from pathlib import Path
 
@@ -10,7 +11,11 @@ import pytest
 
 import modgraph
 from modgraph.cli import main
-from modgraph.errors import ExitStatus
+from modgraph.cli.console import Console
+from modgraph.cli.output import Destination, add_picture_arguments, write_graph
+from modgraph.errors import ExitStatus, ExportError
+from modgraph.graph.build import GraphBuilder
+from modgraph.graph.model import ModelInfo, ModuleNode
 
 MODEL = """
     import torch
@@ -105,3 +110,21 @@ def test_options_that_make_no_sense(folder, capsys, arguments, said):
     assert status == 2
     assert said in capsys.readouterr().err
     assert [path.name for path in folder.iterdir()] == ["model.py"]
+
+
+def test_a_file_in_two_does_not_go_to_standard_output(tmp_path, capsysbinary):
+    parser = argparse.ArgumentParser()
+    add_picture_arguments(parser, default="svg")
+    arguments = parser.parse_args([], argparse.Namespace(color_by="kind"))
+    builder = GraphBuilder(ModelInfo(name="Net", class_name="model.Net", target=None))
+    builder.modules.append(ModuleNode(path="", class_name="model.Net"))
+    graph = builder.build()
+    made = [tmp_path / "net.onnx.data", tmp_path / "net.onnx"]
+    for file in made:
+        file.write_bytes(b"content")
+    where = Destination(formats=("onnx",), asked=True, stdout=True)
+    with pytest.raises(ExportError, match="too large for one file"):
+        write_graph(graph, where, arguments, Console(), onnx=made)
+    assert capsysbinary.readouterr().out == b""
+    write_graph(graph, where, arguments, Console(), onnx=made[1:])
+    assert capsysbinary.readouterr().out == b"content"

@@ -11,7 +11,7 @@ import pytest
 
 from modgraph.errors import ExportError
 from modgraph.export.onnx_cut import SCOPE, Place, Run, cut, scope_of, scope_text
-from modgraph.export.onnx_regroup import ModuleFacts, clone_constants, regroup
+from modgraph.export.onnx_regroup import WEIGHT, ModuleFacts, clone_constants, regroup
 from modgraph.export.onnx_verify import difference, operators, prove
 from modgraph.options import OnnxOptions
 
@@ -268,6 +268,30 @@ def test_facts_of_one_call_are_not_told_of_all():
     assert "modgraph.flops" not in props
 
 
+def test_a_weight_that_is_called_as_an_input_of_the_function_keeps_apart_from_it():
+    flat = Flat("x")
+    x = flat.op("Relu", [flat.op("MatMul", ["x", flat.weight("x0")], "a")], "a")
+    model = flat.model(x)
+    made = regroup(model, ModuleFacts(), OnnxOptions(), ir).model
+    prove(model, made)
+    onnx.checker.check_model(ir.to_proto(made), full_check=True)
+    (function,) = made.functions.values()
+    assert len({value.name for value in function.inputs}) == 2
+
+
+def test_a_module_whose_weights_are_inputs_of_the_model_is_not_called_without_operators():
+    flat = Flat("x")
+    x = flat.op("Neg", [flat.op("MatMul", ["x", flat.weight("a.fc.w")], "a")], "a")
+    model = flat.model(x)
+    weight = model.graph.initializers.pop("a.fc.w")
+    weight.const_value = None
+    weight.metadata_props[WEIGHT] = "true"
+    model.graph.inputs.append(weight)
+    facts = ModuleFacts(modules={"a": BLOCK, "a.fc": "torch.nn.Linear", "a.drop": "torch.nn.Dropout"})
+    (function,) = regroup(model, facts, OnnxOptions(), ir).model.functions.values()
+    assert json.loads(function.metadata_props["modgraph.elided"]) == {"drop": "torch.nn.Dropout"}
+
+
 def wrong(change):
     """A flat model, and its hierarchical form with one thing wrong."""
     flat = Flat("x")
@@ -289,12 +313,17 @@ def lie(function):
     function[0].outputs[0].shape = ir.Shape((9, 9))
 
 
+def lie_of_an_input(function):
+    function.inputs[0].shape = ir.Shape((9, 9))
+
+
 def rename(function):
     function[1].name = function[0].name
 
 
 @pytest.mark.parametrize(
-    ("change", "why"), [(swap, "compute something else"), (lie, r"\[9,9\]"), (rename, "same name")]
+    ("change", "why"),
+    [(swap, "compute something else"), (lie, r"\[9,9\]"), (lie_of_an_input, r"\[9,9\]"), (rename, "same name")],
 )
 def test_the_proof_finds_what_is_wrong(change, why):
     with pytest.raises(ExportError, match=why):
@@ -314,6 +343,7 @@ def test_differences_are_relative_and_never_hide_what_is_not_finite():
     assert difference([one * 0], [one * 0]) == 0
     assert difference([one * 1e-9], [one * 0]) == float("inf")
     assert difference([one], []) == float("inf")
+    assert difference([one + 1j], [one + 2j]) > 0.1
 
 
 def test_scopes_are_read_back():

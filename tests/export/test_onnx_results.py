@@ -50,6 +50,15 @@ def export(model, file, **options):
     return graph, loaded, {entry.key: entry.value for entry in loaded.metadata_props}
 
 
+def close_to_pytorch(model, args, kwargs, file):
+    """Whether ONNX Runtime gives for each input by its name what PyTorch gives."""
+    session = onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
+    wanted = model(*args, **kwargs).detach().numpy()
+    named = {**dict(zip(["x"], args, strict=True)), **kwargs}
+    (got,) = session.run(None, {value.name: named[value.name].numpy() for value in session.get_inputs()})
+    return numpy.allclose(got, wanted, atol=1e-5)
+
+
 def run(file):
     session = onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
     assert [value.name for value in session.get_inputs()] == ["x"]
@@ -120,3 +129,137 @@ def test_statistics_that_training_keeps_are_no_shortcoming_of_the_file(tmp_path,
     got = run(tmp_path / "net.onnx")["output"]
     with torch.no_grad():
         assert numpy.allclose(got, model.train(mode == "train")(X).numpy(), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("give", "names"),
+    [
+        (lambda _, x, y: {"add": y * 2, "mul": x + 2}, ["add", "mul"]),
+        (lambda _, x, y: {"x": y, "linear": x * 3}, ["output.x", "linear"]),
+        (lambda _, x, y: {"x": x, "linear": y}, ["output.x", "linear"]),
+    ],
+    ids=["names that the exporter gives to others", "name of an input", "an input under its name"],
+)
+def test_a_name_of_an_output_is_never_that_of_another_value(tmp_path, give, names):
+    model = Gives(give).eval()
+    graph, _, facts = export(model, tmp_path / "net.onnx")
+    assert (graph.problems, facts["modgraph.tier"]) == ((), "A")
+    got = run(tmp_path / "net.onnx")
+    assert list(got) == names
+    for array, tensor in zip(got.values(), model(X).values(), strict=True):
+        assert numpy.allclose(array, tensor.detach().numpy(), atol=1e-6)
+
+
+class Remembers(nn.Module):
+    """A buffer that is counted up and given, a number and a tensor kept on the module, an input that is written into."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+        self.register_buffer("count", torch.zeros(1))
+        self.steps, self.last = 0, None
+
+    def forward(self, x):
+        x.add_(1)
+        self.count.add_(1)
+        self.steps += 1
+        self.last = self.fc(x)
+        return self.last, self.count
+
+
+def test_a_live_model_and_its_inputs_are_as_they_were(tmp_path):
+    model, x = Remembers().eval(), X.clone()
+    modgraph.export_onnx(model, tmp_path / "net.onnx", x)
+    assert (model.steps, model.last, model.count.item()) == (0, None, 0)
+    assert torch.equal(x, X)
+
+
+class Counts(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("count", torch.zeros(1))
+
+    def forward(self, x):
+        self.count.add_(1)
+        return x * 2, self.count
+
+
+def test_a_buffer_that_is_given_is_compared_as_the_run_left_it(tmp_path):
+    graph, _, facts = export(Counts().eval(), tmp_path / "net.onnx")
+    assert [problem.message.partition(",")[0] for problem in graph.problems] == ["the run reads and writes 1 buffers"]
+    assert facts["modgraph.tier"] == "A"
+    assert run(tmp_path / "net.onnx")["output.1"].tolist() == [1]
+
+
+def test_results_in_half_precision_are_held_to_what_it_can_say(tmp_path):
+    torch.manual_seed(0)
+    blocks = [nn.Sequential(nn.Linear(32, 32), nn.GELU(), nn.LayerNorm(32)) for _ in range(6)]
+    graph = modgraph.export_onnx(nn.Sequential(*blocks).half().eval(), tmp_path / "net.onnx", torch.randn(4, 32).half())
+    assert graph.problems == ()
+
+
+class TwoMore(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def forward(self, x, a=None, b=None):
+        return self.fc(x) + a - 2 * b
+
+
+@pytest.mark.parametrize("dynamic", [(), ("batch",)])
+def test_inputs_given_by_name_may_come_in_any_order(tmp_path, dynamic):
+    model, kwargs = TwoMore().eval(), {"b": X + 1, "a": X * 2}
+    graph = modgraph.export_onnx(model, tmp_path / "net.onnx", (X,), kwargs, dynamic=dynamic)
+    assert graph.problems == ()
+    assert close_to_pytorch(model, (X,), kwargs, tmp_path / "net.onnx")
+
+
+def test_a_reason_names_no_path_of_this_machine(tmp_path, monkeypatch):
+    from modgraph.export import onnx_file
+
+    def refuse(*_):
+        raise OSError(f"cannot open {tmp_path}/weights.bin")
+
+    monkeypatch.setattr(onnx_file, "prove", refuse)
+    _, _, facts = export(Normed().eval(), tmp_path / "net.onnx")
+    assert facts["modgraph.tier"] == "B"
+    assert facts["modgraph.reason"] == "the functions did not hold: OSError: cannot open ..."
+
+
+def test_a_large_model_is_not_run(tmp_path, monkeypatch):
+    from modgraph.export import onnx_file
+
+    def run_nothing(*_):
+        raise AssertionError("run")
+
+    monkeypatch.setattr(onnx_file, "MAX_RUN", 10_000)
+    monkeypatch.setattr(onnx_file, "run_file", run_nothing)
+    model = nn.Sequential(nn.Linear(4, 64), nn.Linear(64, 64)).eval()
+    graph, _, facts = export(model, tmp_path / "net.onnx", weights="external")
+    assert (tmp_path / "net.onnx").stat().st_size < onnx_file.MAX_RUN
+    assert (graph.problems, facts["modgraph.tier"]) == ((), "A")
+
+
+def test_weights_too_large_for_one_file_go_into_a_second(tmp_path, monkeypatch):
+    from modgraph.export import onnx_file
+
+    monkeypatch.setattr(onnx_file, "MAX_EMBEDDED", 10)
+    _, _, facts = export(Normed().eval(), tmp_path / "net.onnx")
+    assert facts["modgraph.weights"] == "external"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["net.onnx", "net.onnx.data"]
+
+
+class Tokens(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.emb = nn.Embedding(7, 8)
+        self.blocks = nn.Sequential(nn.Linear(8, 8), nn.GELU(), nn.LayerNorm(8))
+
+    def forward(self, ids):
+        return self.blocks(self.emb(ids)).float()
+
+
+def test_a_type_that_onnx_runtime_has_no_kernels_for_is_no_defect_of_the_file(tmp_path):
+    graph = modgraph.export_onnx(Tokens().bfloat16().eval(), tmp_path / "net.onnx", torch.tensor([[1, 2, 3]]))
+    assert graph.problems == ()

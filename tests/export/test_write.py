@@ -10,7 +10,7 @@ import pytest
 
 from modgraph import export
 from modgraph.errors import ExportError
-from modgraph.export import FORMATS, files, formats
+from modgraph.export import FORMATS, files, formats, put_files
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.model import ModelInfo, ModuleNode
 from modgraph.graph.serial import load
@@ -199,3 +199,34 @@ def test_file_names_are_safe(name: str, stem: str):
 
 def test_models_of_one_name_get_files_of_their_own():
     assert export.file_stems(["Net", "net", "Net_2", "Net", "Other"]) == ["Net", "net_2", "Net_2_2", "Net_3", "Other"]
+
+
+def made_beforehand(folder: Path) -> list[Path]:
+    folder.mkdir()
+    files = [folder / "net.onnx.data", folder / "net.onnx"]
+    for file in files:
+        file.write_text("new", "utf-8")
+    return files
+
+
+def test_files_that_belong_together_are_put_in_place_all_or_none(tmp_path: Path):
+    files, place = made_beforehand(tmp_path / "made"), tmp_path / "place"
+    (place / "net.onnx").mkdir(parents=True)
+    (place / "net.onnx.data").write_text("old", "utf-8")
+    with pytest.raises(ExportError, match=r"net\.onnx: it is a directory"):
+        put_files(files, place)
+    assert sorted(path.name for path in place.iterdir()) == ["net.onnx", "net.onnx.data"]
+    assert (place / "net.onnx.data").read_text("utf-8") == "old"
+    (place / "net.onnx").rmdir()
+    assert put_files(files, place) == (place / "net.onnx.data", place / "net.onnx")
+    assert [path.read_text("utf-8") for path in sorted(place.iterdir())] == ["new", "new"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes in the file system")
+def test_no_file_takes_the_place_of_a_pipe(tmp_path: Path):
+    files = made_beforehand(tmp_path / "made")
+    os.mkfifo(tmp_path / "net.onnx")
+    with pytest.raises(ExportError, match="a pipe or a device"):
+        put_files(files, tmp_path)
+    assert (tmp_path / "net.onnx").is_fifo()
+    assert not (tmp_path / "net.onnx.data").exists()

@@ -152,3 +152,14 @@ def test_an_element_type_of_a_later_onnx_is_unknown(tmp_path):
     graph = load_onnx(tmp_path / "net.onnx")
     assert graph.model.inputs[0].tensors[0].dtype is None
     assert graph.modules[0].parameters[0].dtype is None
+
+
+def test_a_function_that_calls_itself_is_refused(tmp_path):
+    calls_itself = helper.make_node("F", ["x"], ["y"], domain="lib", name="f")
+    function = helper.make_function("lib", "F", ["x"], ["y"], [calls_itself], [helper.make_opsetid("lib", 1)])
+    ends = [[helper.make_tensor_value_info(name, TensorProto.FLOAT, [1])] for name in "xy"]
+    graph = helper.make_graph([calls_itself], "net", *ends)
+    file = tmp_path / "net.onnx"
+    onnx.save(helper.make_model(graph, functions=[function], opset_imports=[helper.make_opsetid("lib", 1)]), file)
+    with pytest.raises(GraphError, match="calls itself"):
+        load_onnx(file)
