@@ -9,9 +9,9 @@ import re
 
 import pytest
 
-from modgraph.export import render
+from modgraph.export import mermaid, render
 from modgraph.export.mermaid import MOST_EDGES, MOST_LENGTH, escaped
-from modgraph.export.picture import PictureOptions
+from modgraph.export.picture import PictureOptions, picture_of
 
 LABEL = r'"(?:[^"<>&;#\n]|#(?:\d+|quot|lt|gt|amp);|</?b>|<br/>)*"'
 NODE = rf"(n\d+)(?:\(\[{LABEL}\]\)|\[\[{LABEL}\]\]|\(\({LABEL}\)\)|\[{LABEL}\]|\({LABEL}\))"
@@ -117,3 +117,16 @@ def test_hundreds_of_inputs_are_said_to_be_too_many(sketch):
 )
 def test_what_has_a_meaning_is_written_as_an_entity(text, expected):
     assert escaped(text) == expected
+
+
+def test_a_depth_far_beyond_the_levels_that_there_are_is_tried_once(nets, monkeypatch):
+    tried = []
+
+    def counted(graph, options=None, **more):
+        tried.append(options.depth)
+        return picture_of(graph, options, **more)
+
+    monkeypatch.setattr(mermaid, "picture_of", counted)
+    monkeypatch.setattr(mermaid, "MOST_LENGTH", 100)
+    render(nets["residual"]().graph(), "mermaid", PictureOptions(depth=10**9))
+    assert len(tried) < 6
