@@ -369,7 +369,10 @@ class Composer:
         return replace(row, kind="other", count=costs.text(cost), heat=costs.heat(cost))
 
     def _pill(self, spot: Spot) -> Pill:
-        kind, _, name = (spot.units[0].occurrence.end or "").partition(":")
+        unit = spot.units[0]
+        kind, _, name = (unit.occurrence.end or "").partition(":")
+        if unit.middle:
+            return Pill(id=spot.id, title=f"… {len(unit.members)} more {kind}s", tooltip=f"{kind}s that are left out")
         unnamed = self._ends[kind] == 1 and (kind == "input" or name.isdecimal()) and self.how.focus is None
         title = kind if unnamed else cut(f"{kind} {name}" if name.isdecimal() else name)
         return Pill(

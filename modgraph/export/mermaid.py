@@ -44,9 +44,9 @@ def render(graph: Graph, options: PictureOptions | None = None) -> str:
 
 
 def _not_drawn(text: str) -> str:
-    """What stands for a model that is too large even closed: it has hundreds of inputs or outputs."""
+    """What stands for a model that is too large even closed."""
     head = text[: text.index("\nflowchart") + len("\nflowchart TB")]
-    return f'{head}\n  n0["too large to be drawn here"]\n%% left out: {_count(text, _NODE)} nodes\n'
+    return f'{head}\n  n0["too large to be drawn here"]\n%% left out: everything\n'
 
 
 def _is_good(picture: Picture) -> bool:

@@ -11,7 +11,7 @@ from modgraph.export import render
 from modgraph.export.extent import length_of
 from modgraph.export.images import render as render_image
 from modgraph.export.page_items import drawn_items
-from modgraph.export.parts import Card, Frame
+from modgraph.export.parts import Card, Frame, Pill
 from modgraph.export.picture import LONGEST, MOST_CARDS, MOST_EDGES, PictureOptions, count_cards, picture_of
 
 
@@ -223,6 +223,18 @@ def headed_net(sketch, heads: int):
         net.module(f"heads.{number}", "Linear", (4 + number, 4))
         net.output(net.call(f"heads.{number}", "input:x"), str(number))
     return net
+
+
+def test_outputs_by_the_thousand_are_left_out_in_the_middle(sketch):
+    picture = picture_of(headed_net(sketch, 2000).graph())
+    pills = [item.title for item in picture.items if isinstance(item, Pill)]
+    assert len(pills) < 120
+    assert pills[1] == "output 0"
+    assert pills[-1] == "output 1999"
+    (more,) = (int(title.split()[1]) for title in pills if "more outputs" in title)
+    assert more + len(pills) - 2 == 2000
+    ends = {item.id for item in picture.items if isinstance(item, Pill)}
+    assert ends <= {end for arrow in picture.arrows for end in (arrow.tail, arrow.head)}
 
 
 @pytest.mark.parametrize(("make", "count"), [(summed_net, 1500), (headed_net, 3000)])

@@ -94,12 +94,23 @@ def test_the_limits_hold_and_what_was_cut_is_the_last_line(sketch, count, option
         assert re.match(r"%% .*(drawn to depth 0 of 1|left out)", text.splitlines()[-1])
 
 
-def test_hundreds_of_inputs_are_said_to_be_too_many(sketch):
+def many_inputs(sketch):
     net = sketch()
     net.output(net.op("torch.cat", *(f"input:{number}" for number in range(600))))
-    text = str(render(net.graph(), "mermaid"))
+    return net.graph()
+
+
+def test_hundreds_of_inputs_are_one_node_but_for_the_first_and_the_last(sketch):
+    text = str(render(many_inputs(sketch), "mermaid"))
+    assert len(read(text)["node"]) < 80
+    assert "more inputs" in text
+
+
+def test_what_passes_the_limits_even_closed_is_said_to_be_too_large(sketch, monkeypatch):
+    monkeypatch.setattr(mermaid, "MOST_EDGES", 5)
+    text = str(render(many_inputs(sketch), "mermaid"))
     assert len(read(text)["node"]) == 1
-    assert text.splitlines()[-1] == "%% left out: 602 nodes"
+    assert text.splitlines()[-1] == "%% left out: everything"
 
 
 @pytest.mark.parametrize(
