@@ -237,10 +237,10 @@ def test_outputs_by_the_thousand_are_left_out_in_the_middle(sketch):
     assert ends <= {end for arrow in picture.arrows for end in (arrow.tail, arrow.head)}
 
 
-@pytest.mark.parametrize(("make", "count"), [(summed_net, 1500), (headed_net, 3000)])
+@pytest.mark.parametrize(("make", "count"), [(summed_net, 1500), (headed_net, 6000)])
 def test_a_page_of_thousands_beside_each_other_takes_seconds(sketch, make, count):
     graph = make(sketch, count).graph()
     began = time.process_time()
     drawn = drawn_items(graph, PictureOptions())
     assert len(drawn[1].items) > 1
-    assert time.process_time() - began < 10
+    assert time.process_time() - began < 12
