@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
@@ -368,13 +369,20 @@ class Composer:
         return replace(row, kind="other", count=costs.text(cost), heat=costs.heat(cost))
 
     def _pill(self, spot: Spot) -> Pill:
-        kind, _, name = (spot.units[0].occurrence.end or "").partition(":")
-        count = sum((other.units[0].occurrence.end or "").startswith(f"{kind}:") for other in self.spots)
-        unnamed = count == 1 and (kind == "input" or name.isdecimal()) and self.how.focus is None
+        unit = spot.units[0]
+        kind, _, name = (unit.occurrence.end or "").partition(":")
+        if unit.middle:
+            return Pill(id=spot.id, title=f"… {len(unit.members)} more {kind}s", tooltip=f"{kind}s that are left out")
+        unnamed = self._ends[kind] == 1 and (kind == "input" or name.isdecimal()) and self.how.focus is None
         title = kind if unnamed else cut(f"{kind} {name}" if name.isdecimal() else name)
         return Pill(
             id=spot.id, title=title or kind, detail=self._pill_shape(spot), tooltip=cut_end(f"{kind} {name}", 200)
         )
+
+    @cached_property
+    def _ends(self) -> Counter[str]:
+        """How many spots there are of each kind: "input", "output", "call"."""
+        return Counter((spot.units[0].occurrence.end or "").partition(":")[0] for spot in self.spots)
 
     def _pill_shape(self, spot: Spot) -> str:
         """Of the input, output, parameter or constant itself, not of a view of it that its users get."""

@@ -13,6 +13,8 @@ from modgraph.graph.repeats import Likeness
 
 LONGEST_SERIES = 12
 """More collapsed containers in a row are drawn as one row."""
+MOST_ENDS = 24
+"""So many inputs, and outputs, are shown in any case."""
 SMALL = 4
 """A container with fewer leaves is always opened where its depth allows: one row would hide more than it saves."""
 
@@ -107,8 +109,14 @@ def _with_series(items: list[Unit | Block]) -> list[Unit | Block]:
 
 
 def _without_middle(items: list[Unit | Block], most: int) -> list[Unit | Block]:
-    """`items`, where of more than `most` those in the middle are one row; inputs and outputs stay as they are."""
-    steps = [item for item in items if item.occurrence.end is None or _is_step(item.occurrence.end)]
+    """`items`, where of more than `most` those in the middle are one row; so are dozens of inputs or outputs."""
+    for kind, limit in (("step", most), ("input", max(most, MOST_ENDS)), ("output", max(most, MOST_ENDS))):
+        items = _without_middle_of(kind, items, limit)
+    return items
+
+
+def _without_middle_of(kind: str, items: list[Unit | Block], most: int) -> list[Unit | Block]:
+    steps = [item for item in items if _kind_of(item.occurrence.end or "") == kind]
     if len(steps) <= most:
         return items
     kept = most - 1
@@ -125,8 +133,9 @@ def _without_middle(items: list[Unit | Block], most: int) -> list[Unit | Block]:
     return [row if item is first else item for item in items if item is first or id(item) not in hidden]
 
 
-def _is_step(end: str) -> bool:
-    return end.partition(":")[0] not in ("input", "output")
+def _kind_of(end: str) -> str:
+    kind = end.partition(":")[0]
+    return kind if kind in ("input", "output") else "step"
 
 
 def levels_of(run: Run, top: int = 0) -> dict[Occurrence, int]:

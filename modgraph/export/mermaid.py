@@ -31,18 +31,22 @@ def render(graph: Graph, options: PictureOptions | None = None) -> str:
     """Mermaid text of `graph`: one subgraph per frame, one node per card, one edge per arrow."""
     options = options or PictureOptions()
     if options.depth is not None:
-        for depth in range(options.depth, -1, -1):
-            text = write_mermaid(picture_of(graph, replace(options, depth=depth)))
+        depth = options.depth
+        while depth >= 0:
+            picture = picture_of(graph, replace(options, depth=depth))
+            text = write_mermaid(picture)
             if _is_drawn(text):
                 return text
+            # Not `depth`: there may be far fewer levels than were asked for.
+            depth = picture.depth - 1
     text = write_mermaid(picture_of(graph, replace(options, depth=None), is_readable=_is_good))
     return text if _is_drawn(text) else _not_drawn(text)
 
 
 def _not_drawn(text: str) -> str:
-    """What stands for a model that is too large even closed: it has hundreds of inputs or outputs."""
+    """What stands for a model that is too large even closed."""
     head = text[: text.index("\nflowchart") + len("\nflowchart TB")]
-    return f'{head}\n  n0["too large to be drawn here"]\n%% left out: {_count(text, _NODE)} nodes\n'
+    return f'{head}\n  n0["too large to be drawn here"]\n%% left out: everything\n'
 
 
 def _is_good(picture: Picture) -> bool:

@@ -116,7 +116,13 @@ class _Writer:
         """The layers around a leaf: those of its caller, and the containers between that and the module."""
         above = self.graph.calls[caller].module if caller is not None else ""
         parent = self.index.parents[node.path] or ""
-        return self._names(parent) if parent.startswith(above) else self._way(caller)
+        return self._names(parent) if self._is_within(parent, above) else self._way(caller)
+
+    def _is_within(self, path: str, above: str) -> bool:
+        step: str | None = path
+        while step is not None and step != above:
+            step = self.index.parents[step]
+        return step == above
 
     def _way(self, call: int | None) -> str:
         return "" if call is None else self._names(self.graph.calls[call].module)

@@ -117,10 +117,19 @@ def _again(run: Run, occurrence: Occurrence) -> Mark | None:
     if call is None or occurrence.path != call.module:
         return None
     number, count = run.call_numbers.get(call.index, (1, 1))
-    above = occurrence.parent
-    if number == 1 or (above is not None and above.path and _again(run, above) is not None):
+    if number == 1 or _is_inside_another(run, occurrence) or not _holds_tensors(run, call.module):
         return None
-    return Mark(state="again", note=f"{number} of {count}") if _holds_tensors(run, call.module) else None
+    return Mark(state="again", note=f"{number} of {count}")
+
+
+def _is_inside_another(run: Run, occurrence: Occurrence) -> bool:
+    """Whether a container around it is called again, and says so."""
+    above = occurrence.parent
+    while above is not None:
+        if above.call is not None and run.call_numbers.get(above.call.index, (1, 1))[0] > 1:
+            return True
+        above = above.parent
+    return False
 
 
 def call_text(run: Run, occurrence: Occurrence) -> str:
@@ -128,10 +137,7 @@ def call_text(run: Run, occurrence: Occurrence) -> str:
     call = occurrence.call
     if call is None or occurrence.end is None or occurrence.path != call.module or not occurrence.path:
         return ""
-    above = occurrence.parent
-    while above is not None:
-        if above.call is not None and run.call_numbers.get(above.call.index, (1, 1))[0] > 1:
-            return ""  # the container around it is called again, and says so
-        above = above.parent
+    if _is_inside_another(run, occurrence):
+        return ""
     number, count = run.call_numbers.get(call.index, (1, 1))
     return f"call {number} of {count}" if number > 1 and not _holds_tensors(run, call.module) else ""

@@ -75,4 +75,6 @@ def _own_modules(block: Block) -> list[list[str]]:
     """By turn, the modules that are called in it and in no other."""
     called = [[step.path for step in turn.children if step.is_module] for turn in block.members]
     shared = set(called[0]) & set(called[-1])
-    return [list(dict.fromkeys(path for path in paths if path not in shared)) for paths in called]
+    own = [list(dict.fromkeys(path for path in paths if path not in shared)) for paths in called]
+    # The same modules in another order: none is a turn's own.
+    return own if own[0] and own[-1] else called

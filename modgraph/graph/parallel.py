@@ -30,6 +30,21 @@ class AnyRows(Likeness):
         """All but the first size, and the type."""
         return f"{tensor.shape and tensor.shape[1:]} {tensor.dtype}"
 
+    def passage(self, group: list[Occurrence], block: Occurrence) -> Hashable | None:
+        """Turns may differ in the rows that are picked for them; rows that grow fewer at each turn are no choice."""
+        return super().passage(group, block) if self._carries_on(group[-1], block) else None
+
+    def _carries_on(self, before: Occurrence, block: Occurrence) -> bool:
+        """Whether something comes from `before` to `block` in the whole shape in which `before` was given it."""
+        given: dict[int, set[str]] = {}
+        for link in self.crossing(before, self.run.incoming):
+            given.setdefault(link.target.first - before.first, set()).add(str(link.tensor.shape))
+        return not block.turn or any(
+            str(link.tensor.shape) in given.get(link.target.first - block.first, ())
+            for link in self.crossing(block, self.run.incoming)
+            if before.first <= link.source.first < before.past
+        )
+
 
 class Parallel:
     """Finds the groups of one run."""
@@ -130,7 +145,8 @@ class _Colors:
         """The colours when they divide no further."""
         count = len(set(self.color.values()))
         for _ in range(ROUNDS):
-            told = {child: self._told(child) for child in self.color}
+            sides: dict[int, Hashable] = {}
+            told = {child: (color, self._sides(child, sides)) for child, color in self.color.items()}
             numbers: dict[Hashable, int] = {}
             self.color = {child: numbers.setdefault(color, len(numbers)) for child, color in told.items()}
             if len(numbers) == count:
@@ -176,13 +192,20 @@ class _Colors:
     def _same(self, one: Occurrence, other: Occurrence) -> bool:
         return one.operation is not None and self.color[one] == self.color[other]
 
-    def _told(self, child: Occurrence) -> Hashable:
-        chain = self.chains.get(child, [child])
+    def _sides(self, child: Occurrence, known: dict[int, Hashable]) -> Hashable:
+        """The colours before and after `child`, or its chain; `known`: those of chains, so that each is walked once."""
+        chain = self.chains.get(child)
+        if chain is None:
+            chain = [child]
+        elif id(chain) in known:
+            return known[id(chain)]
+        inside = set(chain)
         sides = tuple(
-            frozenset(self._of(one) for each in chain for one in table[each] if one not in chain)
+            frozenset(self._of(one) for each in chain for one in table[each] if one not in inside)
             for table in (self.before, self.after)
         )
-        return (self.color[child], sides)
+        known[id(chain)] = sides
+        return sides
 
     def _of(self, end: Occurrence | int) -> Hashable:
         return ("outside", end) if isinstance(end, int) else self.color[end]

@@ -1,8 +1,10 @@
 """Which neighbouring blocks are alike, so that one of them can stand for all.
 
 Alike are siblings with the same class, arguments (but for one that says their place), parameter shapes, inner wiring,
-states, hooks, findings and problems, each fed by the one before (and by nothing else than what all of them get, such
-as a mask). What differs in anything, also in a problem, is not alike: a fold must not hide it.
+names of what is called inside, states, hooks, findings and problems, each fed by the one before (and by nothing else
+than what all of them get, such as a mask). What differs in anything, also in a problem, is not alike: a fold must not
+hide it. Nor does a fold hide which calls share weights: it stands for calls of one module, or of as many as it has
+members.
 """
 
 from __future__ import annotations
@@ -90,6 +92,7 @@ class Likeness:
         """The children of `parent`, in order, neighbours that are alike in one list."""
         groups: list[list[Occurrence]] = []
         pattern: Hashable = None
+        met: set[Hashable] = set()
         for child in parent.children:
             if child in self.boxed:
                 if self.boxed[child][0] is child:
@@ -97,18 +100,19 @@ class Likeness:
                 continue
             last = groups[-1] if groups else None
             may_repeat = child.is_module or child.turn
-            if last is None or not may_repeat or self.strict[last[0]] != self.strict[child]:
+            link = None
+            if last is not None and may_repeat and self.strict[last[0]] == self.strict[child]:
+                link = self.passage(last, child)
+            if last is None or link is None or (len(last) > 1 and link != pattern) or not _may_join(last, child, met):
                 groups.append([child])
-                continue
-            link = self._passage(last, child)
-            if link is None or (len(last) > 1 and link != pattern):
-                groups.append([child])
+                met = {_called(child)}
                 continue
             pattern = link
             last.append(child)
+            met.add(_called(child))
         return groups
 
-    def _passage(self, group: list[Occurrence], block: Occurrence) -> Hashable | None:
+    def passage(self, group: list[Occurrence], block: Occurrence) -> Hashable | None:
         """How `block` is fed by the last of `group` and by what is around them; None where it does not follow it."""
         before = group[-1]
         if block.first == block.past:
@@ -140,7 +144,7 @@ class Likeness:
     def _inflow(self, block: Occurrence, before: Occurrence | None) -> list[tuple[int, str, int, str]]:
         """What enters `block`: its leaf, whether from the block before or from around, which leaf there, the shape."""
         found = []
-        for link in self._crossing(block, self.run.incoming):
+        for link in self.crossing(block, self.run.incoming):
             source = link.source.first
             inside = before is not None and before.first <= source < before.past
             where, number = ("before", source - before.first) if inside and before is not None else ("around", source)
@@ -157,7 +161,7 @@ class Likeness:
     def _outflow(self, block: Occurrence, following: Occurrence | None) -> set[tuple[int, int]]:
         """What leaves `block` elsewhere than to the next one: its leaf and the user; all outputs count as one."""
         found = set()
-        for link in self._crossing(block, self.run.outgoing):
+        for link in self.crossing(block, self.run.outgoing):
             target = link.target.first
             if following is not None and following.first <= target < following.past:
                 continue
@@ -166,7 +170,8 @@ class Likeness:
         return found
 
     @staticmethod
-    def _crossing(block: Occurrence, table: list[list[Link]]) -> list[Link]:
+    def crossing(block: Occurrence, table: list[list[Link]]) -> list[Link]:
+        """What passes between `block` and what is around it."""
         links = (link for leaf in range(block.first, block.past) for link in table[leaf])
         return [
             link
@@ -183,7 +188,22 @@ class Likeness:
             for link in self._links_at.get(occurrence, ())
         )
         parts = tuple(self.strict[child] for child in occurrence.children)
-        return (self._facts(occurrence), parts, tuple(inner))
+        return (self._facts(occurrence), parts, self._names_in(occurrence), tuple(inner))
+
+    @staticmethod
+    def _names_in(occurrence: Occurrence) -> Hashable:
+        """What is called there, by the names that it has in there; what has its home elsewhere by its first place.
+
+        Two blocks may call like layers in a like order and yet share others: `a, a, b, b` and `a, b, a, b`.
+        """
+        start = f"{occurrence.path}." if occurrence.path else ""
+        names: dict[str, int | str] = {}
+        rows = (child.children if child.turn else (child,) for child in occurrence.children)
+        called = [step for row in rows for step in row if step.is_module]
+        for step in called:
+            inside = not occurrence.turn and step.path.startswith(start)
+            names.setdefault(step.path, step.path[len(start) :] if inside else len(names))
+        return tuple(names[step.path] for step in called)
 
     def _facts(self, occurrence: Occurrence) -> Hashable:
         if not occurrence.is_module:
@@ -219,6 +239,21 @@ class Likeness:
             if holder is not None:
                 found.setdefault(holder, []).append(link)
         return found
+
+
+def _called(block: Occurrence) -> Hashable:
+    """The modules of which `block` is a call."""
+    return tuple(step.path for step in block.children if step.is_module) if block.turn else block.path
+
+
+def _may_join(group: list[Occurrence], block: Occurrence, met: set[Hashable]) -> bool:
+    """Whether all of `group` and `block` are calls of the same, or each of another; `met`: what `group` calls.
+
+    Of `a, a, b, b`, drawn once, no one could tell which calls share their weights.
+    """
+    called = _called(block)
+    again = called in met
+    return not called or len(group) == 1 or again == (len(met) == 1)
 
 
 def node_facts(node: ModuleNode, numbered: Mapping[str, tuple[int, int]] | None = None) -> Hashable:

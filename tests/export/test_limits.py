@@ -10,7 +10,8 @@ import pytest
 from modgraph.export import render
 from modgraph.export.extent import length_of
 from modgraph.export.images import render as render_image
-from modgraph.export.parts import Card, Frame
+from modgraph.export.page_items import drawn_items
+from modgraph.export.parts import Card, Frame, Pill
 from modgraph.export.picture import LONGEST, MOST_CARDS, MOST_EDGES, PictureOptions, count_cards, picture_of
 
 
@@ -200,3 +201,46 @@ def test_a_thousand_layers_of_one_container_are_drawn_in_seconds(sketch, make):
     began = time.monotonic()
     assert len(str(render(graph, "svg"))) < 500_000
     assert time.monotonic() - began < 15
+
+
+def summed_net(sketch, experts: int):
+    """`for e in experts: out = out + e(x)`: one chain of sums."""
+    net = sketch()
+    net.modules("experts ModuleList")
+    out = net.op("torch.zeros_like", "input:x")
+    for number in range(experts):
+        net.modules(f"experts.{number} Linear *")
+        out = net.op("torch.add", out, net.call(f"experts.{number}", "input:x"))
+    net.output(out)
+    return net
+
+
+def headed_net(sketch, heads: int):
+    """As many outputs as heads."""
+    net = sketch()
+    net.modules("heads ModuleList")
+    for number in range(heads):
+        net.module(f"heads.{number}", "Linear", (4 + number, 4))
+        net.output(net.call(f"heads.{number}", "input:x"), str(number))
+    return net
+
+
+def test_outputs_by_the_thousand_are_left_out_in_the_middle(sketch):
+    picture = picture_of(headed_net(sketch, 2000).graph())
+    pills = [item.title for item in picture.items if isinstance(item, Pill)]
+    assert len(pills) < 120
+    assert pills[1] == "output 0"
+    assert pills[-1] == "output 1999"
+    (more,) = (int(title.split()[1]) for title in pills if "more outputs" in title)
+    assert more + len(pills) - 2 == 2000
+    ends = {item.id for item in picture.items if isinstance(item, Pill)}
+    assert ends <= {end for arrow in picture.arrows for end in (arrow.tail, arrow.head)}
+
+
+@pytest.mark.parametrize(("make", "count"), [(summed_net, 1500), (headed_net, 6000)])
+def test_a_page_of_thousands_beside_each_other_takes_seconds(sketch, make, count):
+    graph = make(sketch, count).graph()
+    began = time.process_time()
+    drawn = drawn_items(graph, PictureOptions())
+    assert len(drawn[1].items) > 1
+    assert time.process_time() - began < 12

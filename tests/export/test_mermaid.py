@@ -9,9 +9,9 @@ import re
 
 import pytest
 
-from modgraph.export import render
+from modgraph.export import mermaid, render
 from modgraph.export.mermaid import MOST_EDGES, MOST_LENGTH, escaped
-from modgraph.export.picture import PictureOptions
+from modgraph.export.picture import PictureOptions, picture_of
 
 LABEL = r'"(?:[^"<>&;#\n]|#(?:\d+|quot|lt|gt|amp);|</?b>|<br/>)*"'
 NODE = rf"(n\d+)(?:\(\[{LABEL}\]\)|\[\[{LABEL}\]\]|\(\({LABEL}\)\)|\[{LABEL}\]|\({LABEL}\))"
@@ -94,12 +94,23 @@ def test_the_limits_hold_and_what_was_cut_is_the_last_line(sketch, count, option
         assert re.match(r"%% .*(drawn to depth 0 of 1|left out)", text.splitlines()[-1])
 
 
-def test_hundreds_of_inputs_are_said_to_be_too_many(sketch):
+def many_inputs(sketch):
     net = sketch()
     net.output(net.op("torch.cat", *(f"input:{number}" for number in range(600))))
-    text = str(render(net.graph(), "mermaid"))
+    return net.graph()
+
+
+def test_hundreds_of_inputs_are_one_node_but_for_the_first_and_the_last(sketch):
+    text = str(render(many_inputs(sketch), "mermaid"))
+    assert len(read(text)["node"]) < 80
+    assert "more inputs" in text
+
+
+def test_what_passes_the_limits_even_closed_is_said_to_be_too_large(sketch, monkeypatch):
+    monkeypatch.setattr(mermaid, "MOST_EDGES", 5)
+    text = str(render(many_inputs(sketch), "mermaid"))
     assert len(read(text)["node"]) == 1
-    assert text.splitlines()[-1] == "%% left out: 602 nodes"
+    assert text.splitlines()[-1] == "%% left out: everything"
 
 
 @pytest.mark.parametrize(
@@ -117,3 +128,16 @@ def test_hundreds_of_inputs_are_said_to_be_too_many(sketch):
 )
 def test_what_has_a_meaning_is_written_as_an_entity(text, expected):
     assert escaped(text) == expected
+
+
+def test_a_depth_far_beyond_the_levels_that_there_are_is_tried_once(nets, monkeypatch):
+    tried = []
+
+    def counted(graph, options=None, **more):
+        tried.append(options.depth)
+        return picture_of(graph, options, **more)
+
+    monkeypatch.setattr(mermaid, "picture_of", counted)
+    monkeypatch.setattr(mermaid, "MOST_LENGTH", 100)
+    render(nets["residual"]().graph(), "mermaid", PictureOptions(depth=10**9))
+    assert len(tried) < 6

@@ -57,6 +57,19 @@ def test_containers_are_layers_and_calls_and_operations_are_nodes(nets):
     assert graph["groupNodeAttributes"]["blocks/0"] == {"path": "blocks.0", "class": "model.Block"}
 
 
+def test_a_layer_of_another_container_stands_with_its_caller_whatever_the_containers_are_called(sketch):
+    net = sketch()
+    net.module("enc", "model.Enc")
+    net.module("encoder", "model.Encoder")
+    net.modules("encoder.fc Linear *")
+    net.enter("enc")
+    x = net.call("encoder.fc", "input:x")
+    net.leave()
+    net.output(x)
+    (linear,) = (node for node in explored(net.graph())["nodes"] if node["label"] == "Linear")
+    assert linear["namespace"] == "enc"
+
+
 def test_a_prediction_is_its_tree(nets):
     graph = explored(nets["foretold"]().graph())
     assert ("blocks/2", "LayerNorm") in {(node["namespace"], node["label"]) for node in graph["nodes"]}

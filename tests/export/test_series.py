@@ -146,3 +146,79 @@ def test_the_page_finds_each_module_of_a_folded_period_at_the_one_that_is_drawn(
     _, drawn = drawn_items(residual_net(sketch, 12, container=True).graph(), PictureOptions())
     assert drawn.places["layers.7"] == drawn.places["layers.0"]
     assert drawn.places["layers.7.fc"] == drawn.places["layers.0.fc"]
+
+
+def halving_net(sketch, layers: int):
+    """`for block in self.layers: x = cat(block(x)[::4], x[::4])`: half as many rows after each."""
+    net = sketch("Halving")
+    net.modules("layers ModuleList")
+    x, rows = "input:x", 64
+    net.shapes[x] = (rows, 8)
+    for number in range(layers):
+        path = f"layers.{number}"
+        net.module(path, "model.Block")
+        net.modules(f"{path}.fc Linear *", f"{path}.act ReLU")
+        net.enter(path)
+        made = net.call(f"{path}.act", net.call(f"{path}.fc", x))
+        net.leave()
+        rows //= 2
+        x = net.op("torch.cat", made, x, shape=(rows, 8))
+    net.output(x)
+    return net.graph()
+
+
+def test_turns_that_give_each_other_fewer_and_fewer_rows_are_drawn_apart(sketch):
+    frames, _ = folded(halving_net(sketch, 4))
+    assert [copies for _, copies in frames] == [1, 1, 1, 1]
+
+
+def shared_net(sketch, order: str, *, summed: bool = True):
+    """`for block in order: x = x + block(x)`, some of them more than once; "abba" by their names."""
+    net = sketch("Shared")
+    net.modules("blocks ModuleList")
+    names = sorted(set(order))
+    for name in names:
+        path = f"blocks.{names.index(name)}"
+        net.module(path, "model.Block")
+        net.modules(f"{path}.fc Linear *", f"{path}.act ReLU")
+    x = "input:x"
+    for name in order:
+        path = f"blocks.{names.index(name)}"
+        net.enter(path)
+        made = net.call(f"{path}.act", net.call(f"{path}.fc", x))
+        net.leave()
+        x = net.op("torch.add", x, made) if summed else made
+    net.output(x)
+    return net.graph()
+
+
+@pytest.mark.parametrize(
+    ("order", "expected"),
+    [
+        ("aabb", [("loop", 2), ("loop", 2)]),
+        ("abba", [("blocks.0 – 1", 2), ("blocks.1 – 0", 2)]),
+        ("abab", [("blocks.0 – 1", 2), ("blocks.0 – 1", 2)]),
+        ("abcd", [("blocks.0 – 3", 4)]),
+        ("aaaa", [("loop", 4)]),
+    ],
+)
+def test_a_fold_says_which_of_its_turns_share_their_weights(sketch, order, expected):
+    frames, _ = folded(shared_net(sketch, order))
+    assert [frame for frame in frames if frame[1] > 1] == expected
+
+
+def test_blocks_that_are_called_twice_in_a_row_are_no_fold_of_four(sketch):
+    frames, _ = folded(shared_net(sketch, "aabb", summed=False))
+    assert [frame for frame in frames if frame[1] > 1] == [("blocks.0", 2), ("blocks.1", 2)]
+
+
+def test_turns_that_call_the_same_in_another_order_have_a_name(sketch):
+    net = sketch("Swapped")
+    net.modules("layers ModuleList", "layers.0 Linear *", "layers.1 Linear *", "norms ModuleList", "norms.0 Linear *")
+    x = "input:x"
+    for one, other in ((0, 1), (1, 0)) * 2:
+        y = net.call(f"layers.{one}", x)
+        x = net.op("torch.add", x, net.op("torch.mul", net.call(f"layers.{other}", y), y))
+    net.output(x)
+    frames, _ = folded(net.graph())
+    assert all(title for title, _ in frames)

@@ -142,6 +142,28 @@ def test_a_layer_without_parameters_says_which_call_it_is(sketch):
     assert not any(row.marks for row in card.rows)
 
 
+def test_only_the_outermost_container_says_that_it_is_called_again(sketch):
+    net = sketch()
+    net.module("part", "model.Part")
+    net.module("part.body", "model.Body")
+    net.modules("part.body.fc Linear *", "part.body.act ReLU", "part.head Linear *")
+    ends = []
+    for _ in range(2):
+        net.enter("part")
+        net.enter("part.body")
+        x = net.chain("part.body.fc part.body.act", "input:x")
+        net.leave()
+        ends.append(net.call("part.head", x))
+        net.leave()
+    net.output(net.op("torch.cat", *ends))
+    items = list(everything(picture_of(net.graph(), PictureOptions(fold=False)).items))
+    frames = [(item.name, [mark.note for mark in item.marks]) for item in items if isinstance(item, Frame)]
+    assert [notes for name, notes in frames if name == "part"] == [[], ["2 of 2"]]
+    rows = [row for item in items if isinstance(item, Card) for row in item.rows]
+    assert not any(item.marks for item in items if isinstance(item, Card))
+    assert not any(row.marks for row in rows)
+
+
 def test_in_a_container_that_is_called_again_the_container_alone_says_so(sketch):
     net = sketch()
     net.modules("part model.Part", "part.a Linear *", "part.act ReLU")

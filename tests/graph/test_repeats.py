@@ -213,3 +213,28 @@ def test_a_tree_of_two_thousand_levels_does_not_exhaust_the_stack():
     net.module(f"{path}.fc", "Linear")
     net.output(net.call(f"{path}.fc", "input:x"))
     assert find_repeats(net.graph()) == {}
+
+
+def crossed_net(orders: list[str]) -> Graph:
+    """Blocks of two layers, called in these orders: "oott" is `one`, `one`, `two`, `two`."""
+    net = Sketch()
+    net.modules("blocks Sequential")
+    for number in range(len(orders)):
+        net.module(f"blocks.{number}", "model.Block")
+        net.modules(f"blocks.{number}.one Linear *", f"blocks.{number}.two Linear *")
+    x = "input:x"
+    net.enter("blocks")
+    for number, order in enumerate(orders):
+        net.enter(f"blocks.{number}")
+        for name in order:
+            x = net.call(f"blocks.{number}.{'one' if name == 'o' else 'two'}", x)
+        net.leave()
+    net.leave()
+    net.output(x)
+    return net.graph()
+
+
+def test_blocks_that_call_their_layers_in_another_order_are_not_alike():
+    assert set(groups(crossed_net(["otot", "otot", "otot"])).values()) == {Repeat(group="blocks.0", count=3)}
+    assert groups(crossed_net(["otot", "oott", "otot"])) == {}
+    assert groups(crossed_net(["ot", "to"])) == {}
