@@ -217,10 +217,13 @@ class Alignment:
             members.nodes.update({name: names[slot] for name, slot in own.items()})
 
     def _edges(self) -> list[Edge]:
+        """Without those of a call that made calls of its own in another process: there the calls inside have them."""
         rows: Rows[Edge] = Rows()
+        containers = {f"call:{call.parent}" for call in self.calls}
         for process, graph in enumerate(self.graphs):
             node = self.members[process].node
             renamed = [replace(one, producer=node(one.producer), consumer=node(one.consumer)) for one in graph.edges]
+            renamed = [one for one in renamed if not {one.producer, one.consumer} & containers]
             rows.lay(process, renamed, lambda one: (one.producer, one.consumer, one.tensor.name), lambda *_: None)
         return [self._edge(rows.slots[slot]) for slot in rows.order]
 

@@ -54,7 +54,8 @@ def unwrapped(module: nn.Module) -> nn.Module:
     """What is inside of `DistributedDataParallel` and its like, see `graph/wrappers.py`; else the module itself."""
     while True:
         kind = type(module)
-        inner = module._modules.get(WRAPPERS.get(f"{kind.__module__}.{kind.__qualname__}", ""))
+        name = WRAPPERS.get(f"{kind.__module__}.{kind.__qualname__}")
+        inner = None if name is None else module._modules.get(name)
         if inner is None:
             return module
         module = inner

@@ -135,7 +135,7 @@ def _environment(output: Path) -> dict[str, str]:
     return {
         **os.environ,
         "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
-        "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")])),
         "RUNNER_TEMP": str(temporary),
         "GITHUB_STEP_SUMMARY": str(summary),
         "GITHUB_REPOSITORY": "owner/project",

@@ -59,8 +59,10 @@ def test_the_pictures_of_the_gallery_are_laid_out_well(image):
 
 
 def test_the_gallery_shows_every_picture_and_is_small():
-    shown = re.findall(r"\]\(images/([^)]+)\)", (IMAGES[0].parents[1] / "gallery.md").read_text(encoding="utf-8"))
-    assert sorted(shown) == [image.name for image in IMAGES]
+    pages = {page: page.read_text(encoding="utf-8") for page in IMAGES[0].parents[1].glob("*.md")}
+    found = {page.stem: re.findall(r"\]\(images/([^)]+\.svg)\)", text) for page, text in pages.items()}
+    shown = found["gallery"]
+    assert sorted({*shown, *found["tutorial"]}) == [image.name for image in IMAGES]
     assert {"googlenet.svg", "densenet121.svg", "swin_t.svg", "lm_32.svg", "moe.svg"} <= set(shown)
     assert sum(image.stat().st_size for image in IMAGES) < 2_000_000
 

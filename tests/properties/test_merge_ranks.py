@@ -8,6 +8,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from modgraph.graph import serial
+from modgraph.graph.build import GraphBuilder
+from modgraph.graph.model import Call, Edge, Graph, ModelInfo, ModelInput, ModuleNode, TensorInfo
 from modgraph.ranks import merge_ranks
 
 
@@ -54,3 +56,25 @@ def test_any_graphs_of_one_run_are_a_graph_that_can_be_read_back(graphs, data):
     assert serial.from_json(serial.to_json(merged)) == merged
     assert {node.path for node in merged.modules} == {node.path for graph in halves for node in graph.modules}
     assert max(len(first.calls), len(second.calls)) <= len(merged.calls) <= len(first.calls) + len(second.calls)
+
+
+def test_a_call_may_make_calls_of_its_own_in_one_process_alone():
+    def graph(rank: int, inner: bool) -> Graph:
+        x = TensorInfo(name="x", shape=(2,), dtype="float32")
+        inputs = (ModelInput(name="x", tensors=(x,)),)
+        builder = GraphBuilder(
+            ModelInfo(name="Net", class_name="Net", target=None, inputs=inputs, ranks=(rank,), world_size=2)
+        )
+        builder.modules = [
+            ModuleNode(path=path, class_name="Net", predicted=None, observed=True, registered=True, calls=made)
+            for path, made in (("", (0,)), ("a", (1,)), ("a.b", (2,) if inner else ()))
+        ]
+        calls = [Call(index=0, module="", parent=None), Call(index=1, module="a", parent=0)]
+        builder.calls = [*calls, Call(index=2, module="a.b", parent=1)] if inner else calls
+        last = "call:2" if inner else "call:1"
+        builder.edges = [Edge(producer="input:x", consumer=last, tensor=x)]
+        return builder.build()
+
+    merged = merge_ranks([graph(0, inner=False), graph(1, inner=True)])
+    assert [edge.consumer for edge in merged.edges] == ["call:2"]
+    assert [call.module for call in merged.calls] == ["", "a", "a.b"]
