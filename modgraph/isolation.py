@@ -252,7 +252,7 @@ def _run_worker(directory: Path, timeout: float | None, heard: Heard, cwd: str |
         except KeyboardInterrupt:
             interrupted = True
         finally:
-            _kill_group(process)
+            kill_group(process)
             _kill_marked(mark)
         if not handed_down:
             listener.start()
@@ -300,8 +300,8 @@ def _listen(reading: IO[bytes], heard: Heard) -> None:
             heard.line(line.decode("utf-8", "replace"))
 
 
-def _kill_group(process: subprocess.Popen[bytes]) -> None:
-    """End the worker and everything it started, which might hold the pipe open."""
+def kill_group(process: subprocess.Popen[bytes]) -> None:
+    """End a process and all of its group, which might hold a pipe open."""
     if os.name == "posix":
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)

@@ -167,10 +167,9 @@ def usual_jobs(memory_limit: int | None) -> int:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     each = _OWN_MEMORY + (memory_limit or _USUAL_MEMORY)
     try:
-        free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
         with open("/proc/meminfo", encoding="ascii") as file:
             free = next(int(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable:"))
-    except (AttributeError, OSError, ValueError, StopIteration):
+    except (OSError, ValueError, StopIteration):
         return cores
     return max(1, min(cores, free // each))
 

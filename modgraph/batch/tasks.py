@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import modgraph
+from modgraph.isolation import kill_group
 
 State = Literal["complete", "partial", "failed"]
 """`partial`: something is left open; `failed`: nothing is known, or the model did not run to its end."""
@@ -102,7 +102,7 @@ def stop_running() -> None:
     """End the processes of all tasks that run in this one."""
     with _lock:
         for process in _running:
-            _kill(process)
+            kill_group(process)
 
 
 def _run(directory: Path, task: Task) -> str | None:
@@ -127,20 +127,10 @@ def _run(directory: Path, task: Task) -> str | None:
         except subprocess.TimeoutExpired:
             return f"it took longer than {task.seconds:g} s"
         finally:
-            _kill(process)
+            kill_group(process)
             with _lock:
                 _running.discard(process)
     return _in_words(process.returncode)
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End a process and its group; what traces a model in it sees that it is gone, and ends by itself."""
-    if os.name == "posix":
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-    elif process.poll() is None:
-        process.kill()
-    process.wait()
 
 
 def _in_words(status: int) -> str | None:
