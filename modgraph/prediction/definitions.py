@@ -11,7 +11,7 @@ from typing import Literal
 import libcst as cst
 
 from modgraph.source.index import Definition, Statement
-from modgraph.source.modules import Parsed
+from modgraph.source.parsed import Parsed
 
 ParameterKind = Literal["positional", "normal", "varargs", "keyword", "varkw"]
 

@@ -13,7 +13,7 @@ from modgraph.prediction.knowledge.registry import Arguments, Machine, models
 from modgraph.prediction.limits import MAX_EVALUATED_DEPTH, MAX_EVALUATED_TEXT
 from modgraph.prediction.objects import DictObject, EnvironmentObject
 from modgraph.prediction.values import NONE, OPEN, Constant, Unknown, Value
-from modgraph.source.modules import Parsed
+from modgraph.source.parsed import Parsed
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter

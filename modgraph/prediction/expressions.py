@@ -137,16 +137,21 @@ def _attribute(machine: Interpreter, frame: Frame, node: cst.Attribute) -> Value
 
 def _subscript(machine: Interpreter, frame: Frame, node: cst.Subscript) -> Value:
     value = evaluate(machine, frame, node.value)
-    return items.get(machine, value, subscript_key(machine, frame, node))
+    key = subscript_key(machine, frame, node)
+    # What loops over points ask for most, spared the questions about every other kind.
+    if type(value) is TupleValue and type(key) is Constant and type(key.value) is int:
+        index = key.value
+        if 0 <= index < len(value.items):
+            return value.items[index]
+    return items.get(machine, value, key)
 
 
 def subscript_key(machine: Interpreter, frame: Frame, node: cst.Subscript) -> Value:
     """What stands between the brackets: a value, a slice, or a tuple of these."""
-    parts = [_slice_part(machine, frame, element.slice) for element in node.slice]
-    comma = node.slice[-1].comma
-    if len(parts) == 1 and type(comma) is not cst.Comma:
-        return parts[0]
-    return TupleValue(tuple(parts))
+    first = node.slice[0]
+    if len(node.slice) == 1 and type(first.comma) is not cst.Comma:
+        return _slice_part(machine, frame, first.slice)
+    return TupleValue(tuple([_slice_part(machine, frame, element.slice) for element in node.slice]))
 
 
 def _slice_part(machine: Interpreter, frame: Frame, part: cst.BaseSlice) -> Value:

@@ -12,7 +12,7 @@ from modgraph.graph.model import SourceLocation
 from modgraph.prediction.knowledge.registry import Arguments, Raised
 from modgraph.prediction.state import State
 from modgraph.prediction.values import NONE, Address, ClassValue, FunctionValue, Value
-from modgraph.source.modules import Parsed
+from modgraph.source.parsed import Parsed
 
 Outcome = Literal["normal", "return", "break", "continue", "dead"]
 """How a block ended. "dead": every path through it left by a return, break or continue that is kept elsewhere."""

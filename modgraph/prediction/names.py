@@ -447,7 +447,7 @@ def _exports(machine: Interpreter, module: str, name: str) -> bool:
 
 def _star(machine: Interpreter, module: str, name: str) -> Value | None:
     source = machine.finder.source(module)
-    if source is None:
+    if source is None or not source.may_bind(name):
         return None
     try:
         exported = source.index.exported

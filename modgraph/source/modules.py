@@ -1,33 +1,36 @@
 """Import path -> `SourceModule`: a file's index, and libcst trees of single statements, parsed when they are reached.
 
-Nothing is imported: a `ModuleFinder` looks for files as Python's own path finder does. A statement's tree comes without
-positions (libcst computes them too slowly); `Parsed` pairs it with the `ast` of the same lines, which has them.
+Nothing is imported: a `ModuleFinder` looks for files as Python's own path finder does.
 """
 
 from __future__ import annotations
 
-import ast
 import importlib.machinery
 import os
 import re
 import sys
-from collections import deque
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 import libcst as cst
 
 from modgraph.errors import TargetError
-from modgraph.graph.model import SourceLocation
 from modgraph.source.files import decode
 from modgraph.source.index import Definition, ModuleIndex, Statement
 from modgraph.source.index_cache import indexed
 from modgraph.source.literals import assigned_literal
+from modgraph.source.parsed import Parsed
 
 _WORD = re.compile(r"[^\W\d]\w*")
 _EXTENSIONS = tuple(importlib.machinery.EXTENSION_SUFFIXES)
+
+_BINDS_UNWRITTEN = re.compile(
+    r"\bimport\s*\*|\b(?:globals|locals|vars|exec|eval|setattr|__import__|__dict__|__getattr__|import_module)\b|"
+    r"\bsys\.modules\b"
+)
+"""What the text of a module has in it that binds names which stand nowhere in it."""
 
 
 class SourceError(TargetError):
@@ -43,226 +46,9 @@ def decode_source(data: bytes) -> str:
     return decode(data).replace("\r\n", "\n").replace("\r", "\n")
 
 
-def local_names(function: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:
-    """Names that the body of a function binds, those it declares global or nonlocal left out."""
-    found: set[str] = set()
-    elsewhere: set[str] = set()
-    pending: list[ast.AST] = list(function.body)
-    while pending:
-        node = pending.pop()
-        if isinstance(node, ast.Name):
-            if not isinstance(node.ctx, ast.Load):
-                found.add(node.id)
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            found.add(node.name)
-        elif isinstance(node, (ast.Global, ast.Nonlocal)):
-            elsewhere.update(node.names)
-        elif isinstance(node, (ast.Import, ast.ImportFrom)):
-            found.update((each.asname or each.name).partition(".")[0] for each in node.names)
-        elif isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda)):
-            found.update(each.target.id for each in ast.walk(node) if isinstance(each, ast.NamedExpr))
-        else:
-            bound = getattr(node, "name", None) or getattr(node, "rest", None)
-            if isinstance(bound, str):  # `except ... as name`, and the captures of a `match`
-                found.add(bound)
-            pending.extend(ast.iter_child_nodes(node))
-    return frozenset(found - elsewhere)
-
-
-_MAX_PAIRED = 300
-"""Pieces of source that keep their `ast` beside their libcst tree: it is large, and asked for once per statement."""
-
-_paired: deque[Parsed] = deque()
-
-
 def plain(word: str) -> str:
     """A name without what tells its styles apart: "ConvHead" and "conv_head" are the same."""
     return word.replace("_", "").lower()
-
-
-class Parsed:
-    """The libcst tree of a few lines of a file, and the line of every statement and call in it."""
-
-    def __init__(self, lines: Sequence[str], first_line: int, file: str) -> None:
-        """`lines` hold whole statements of one indentation; the first of them is line `first_line` of `file`.
-
-        Raises:
-            libcst.ParserSyntaxError: libcst does not know this syntax.
-        """
-        self.file = file
-        self.first_line = first_line
-        first = lines[0].lstrip("\f")
-        text = "\n".join([first, *lines[1:]]) + "\n"
-        indented = first[:1] in (" ", "\t")
-        # A block of its own keeps the indentation as it is; removing it would change strings of several lines.
-        module = cst.parse_module("if 1:\n" + text if indented else text)
-        self._offset = first_line - (2 if indented else 1)
-        self._text = "if 1:\n" + text if indented else text
-        self._indented = indented
-        self._locations: dict[tuple[int, int], SourceLocation] = {}
-        self._located: list[tuple[cst.CSTNode, cst.CSTNode | None]] = []
-        """The nodes whose ids are keys of `_locations`, so that no other gets such an id."""
-        outer: Sequence[cst.CSTNode] = module.body
-        if indented:
-            block = outer[0]
-            assert isinstance(block, cst.If)
-            outer = block.body.body
-        self.statements: tuple[cst.BaseStatement, ...] = tuple(
-            node for node in outer if isinstance(node, cst.BaseStatement)
-        )
-
-    @cached_property
-    def _pairs(self) -> dict[int, ast.stmt]:
-        """id of a libcst statement -> the same in `ast`; ids are stable, as `self.statements` keeps the nodes."""
-        pairs: dict[int, ast.stmt] = {}
-        body = ast.parse(self._text).body
-        if self._indented:
-            block = body[0]
-            assert isinstance(block, ast.If)
-            body = block.body
-        _pair(self.statements, body, pairs)
-        _paired.append(self)
-        if len(_paired) > _MAX_PAIRED:
-            vars(_paired.popleft()).pop("_pairs", None)
-        return pairs
-
-    def bound_by(self, function: cst.FunctionDef) -> frozenset[str]:
-        """The names that a function in it binds by statements of its own: local ones, wherever it reads them."""
-        node = self._pairs.get(id(function))
-        return local_names(node) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) else frozenset()
-
-    @cached_property
-    def _calls(self) -> dict[int, dict[int, int]]:
-        return {}
-
-    def mentions(self, word: str) -> bool:
-        """The text of these lines has that word in it."""
-        return word in self._text
-
-    def line(self, statement: cst.CSTNode) -> int:
-        """1-based line of a statement; that of the first one for a node that is none."""
-        found = self._pairs.get(id(statement))
-        return self._offset + (found.lineno if found is not None else 1 + self._indented)
-
-    def location(self, statement: cst.CSTNode, expression: cst.CSTNode | None = None) -> SourceLocation:
-        """Place of `expression` (a call: where it begins) in `statement`, else of the statement."""
-        key = (id(statement), id(expression))
-        place = self._locations.get(key)
-        if place is None:
-            place = self._locations[key] = self._location(statement, expression)
-            self._located.append((statement, expression))
-        return place
-
-    def _location(self, statement: cst.CSTNode, expression: cst.CSTNode | None) -> SourceLocation:
-        found = self._pairs.get(id(statement))
-        if found is None:
-            return SourceLocation(self.file, self.line(statement))
-        if expression is not None and (found.end_lineno != found.lineno):
-            calls = self._calls.get(id(statement))
-            if calls is None:
-                calls = self._calls[id(statement)] = _pair_calls(statement, found)
-            line = calls.get(id(expression))
-            if line is not None:
-                return SourceLocation(self.file, self._offset + line)
-        return SourceLocation(self.file, self._offset + found.lineno)
-
-
-def _pair(nodes: Sequence[cst.CSTNode], twins: Sequence[ast.stmt], pairs: dict[int, ast.stmt]) -> None:
-    """Walks two trees of the same text side by side."""
-    position = 0
-    for node in nodes:
-        if position >= len(twins):
-            return
-        if isinstance(node, cst.SimpleStatementLine):
-            pairs[id(node)] = twins[position]
-            for small in node.body:
-                if position < len(twins):
-                    pairs[id(small)] = twins[position]
-                position += 1
-            continue
-        twin = twins[position]
-        position += 1
-        pairs[id(node)] = twin
-        for suite, block in _suites(node, twin):
-            _pair(suite, block, pairs)
-
-
-def _suites(node: cst.CSTNode, twin: ast.stmt) -> Iterator[tuple[Sequence[cst.CSTNode], Sequence[ast.stmt]]]:
-    body = getattr(node, "body", None)
-    if isinstance(body, cst.BaseSuite):
-        yield _inner(body), getattr(twin, "body", ())
-    for handler, other in zip(getattr(node, "handlers", ()), getattr(twin, "handlers", ()), strict=False):
-        yield _inner(handler.body), other.body
-    for case, match_case in zip(getattr(node, "cases", ()), getattr(twin, "cases", ()), strict=False):
-        yield _inner(case.body), match_case.body
-    orelse = getattr(node, "orelse", None)
-    if isinstance(orelse, cst.If):
-        yield [orelse], getattr(twin, "orelse", ())
-    elif isinstance(orelse, cst.Else):
-        yield _inner(orelse.body), getattr(twin, "orelse", ())
-    finalbody = getattr(node, "finalbody", None)
-    if finalbody is not None:
-        yield _inner(finalbody.body), getattr(twin, "finalbody", ())
-
-
-def _inner(suite: cst.BaseSuite) -> Sequence[cst.CSTNode]:
-    return suite.body
-
-
-def _pair_calls(statement: cst.CSTNode, twin: ast.stmt) -> dict[int, int]:
-    """id of a libcst call -> its first line, for the calls of one statement outside its blocks."""
-    calls: list[int] = []
-    _collect_calls(statement, calls)
-    twins = sorted(
-        (node for node in _walk_expressions(twin) if isinstance(node, ast.Call)),
-        key=lambda node: (node.end_lineno or 0, node.end_col_offset or 0),
-    )
-    if len(calls) != len(twins):
-        return {}
-    return {call: _begin(node) for call, node in zip(calls, twins, strict=True)}
-
-
-def _begin(node: ast.Call) -> int:
-    """The line of what is called: of `a\\n.b()` that of `.b`."""
-    function = node.func
-    return (function.end_lineno or node.lineno) if isinstance(function, ast.Attribute) else node.lineno
-
-
-def _walk_expressions(node: ast.AST) -> Iterator[ast.AST]:
-    for child in ast.iter_child_nodes(node):
-        if not isinstance(child, (ast.stmt, ast.ExceptHandler, ast.match_case)):
-            yield child
-            yield from _walk_expressions(child)
-
-
-_FIELDS: dict[type[cst.CSTNode], tuple[str, ...]] = {}
-
-
-def _collect_calls(node: cst.CSTNode, calls: list[int]) -> None:
-    """ids of the calls below `node` in the order of their closing parentheses."""
-    kind = type(node)
-    names = _FIELDS.get(kind)
-    if names is None:
-        names = tuple(
-            field.name for field in fields(kind) if "whitespace" not in field.name and field.name not in _TRIVIA
-        )
-        if kind is cst.IfExp:
-            names = ("body", "test", "orelse")
-        _FIELDS[kind] = names
-    for name in names:
-        value = getattr(node, name)
-        if isinstance(value, cst.CSTNode):
-            if not isinstance(value, (cst.BaseSuite, cst.Else, cst.Finally, cst.If)):
-                _collect_calls(value, calls)
-        elif isinstance(value, (list, tuple)):
-            for item in value:
-                if isinstance(item, cst.CSTNode) and not isinstance(item, (cst.ExceptHandler, cst.MatchCase)):
-                    _collect_calls(item, calls)
-    if kind is cst.Call:
-        calls.append(id(node))
-
-
-_TRIVIA = frozenset({"lpar", "rpar", "leading_lines", "lines_after_decorators", "comma", "semicolon", "dot", "equal"})
 
 
 class SourceModule:
@@ -304,6 +90,16 @@ class SourceModule:
     def plain_words(self) -> frozenset[str]:
         """The same, however they are written."""
         return frozenset(map(sys.intern, map(plain, self.words)))
+
+    def may_bind(self, name: str) -> bool:
+        """Whether importing it could bind that name: no where its text neither has it nor makes names up. Asked before
+        the index is made, which takes longer than to read the text a hundred times over."""
+        if self.is_package or "index" in vars(self) or not name.isascii():
+            return True
+        try:
+            return name in self.text or _BINDS_UNWRITTEN.search(self.text) is not None
+        except SourceError:
+            return True
 
     @cached_property
     def index(self) -> ModuleIndex:
@@ -408,7 +204,7 @@ class ModuleFinder:
         self.roots = tuple(dict.fromkeys(os.path.abspath(os.fspath(entry) or ".") for entry in search_path))
         self.fallback = tuple(fallback)
         self._found: dict[str, Found | None] = {}
-        self._listed: dict[str, frozenset[str]] = {}
+        self._listed: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
         self.imports: dict[str, tuple[list[tuple[int, str]], str | None]] = {}
         """Of modules that were looked at: line and name of what they import, and why there may be more."""
 
@@ -451,28 +247,32 @@ class ModuleFinder:
     def _in_directories(self, name: str, last: str, directories: Sequence[str]) -> Found | None:
         namespace: list[str] = []
         for directory in directories:
-            entries = self._entries(directory)
+            folders, files = self._entries(directory)
             base = os.path.join(directory, last)
-            is_directory = last in entries and os.path.isdir(base)
-            if is_directory and "__init__.py" in self._entries(base):
+            if last in folders and "__init__.py" in self._entries(base)[1]:
                 return self._module(name, os.path.join(base, "__init__.py"), directory, True)
-            if f"{last}.py" in entries and os.path.isfile(f"{base}.py"):
+            if f"{last}.py" in files:
                 return self._module(name, f"{base}.py", directory, False)
-            if any(last + extension in entries for extension in _EXTENSIONS):
+            if any(last + extension in files for extension in _EXTENSIONS):
                 return CompiledModule(name)
-            if is_directory:
+            if last in folders:
                 namespace.append(base)
         return NamespacePackage(name, tuple(namespace)) if namespace else None
 
-    def _entries(self, directory: str) -> frozenset[str]:
-        """What lies in a directory; listed once, as most names that are asked for are of no file."""
+    def _entries(self, directory: str) -> tuple[frozenset[str], frozenset[str]]:
+        """Names of the directories and of the files in a directory; listed once, as most names that are asked for are
+        of no file."""
         found = self._listed.get(directory)
         if found is None:
+            folders: set[str] = set()
+            files: set[str] = set()
             try:
-                found = frozenset(os.listdir(directory))
+                with os.scandir(directory) as entries:
+                    for entry in entries:
+                        (folders if entry.is_dir() else files).add(entry.name)
             except OSError:
-                found = frozenset()
-            self._listed[directory] = found
+                pass
+            found = self._listed[directory] = frozenset(folders), frozenset(files)
         return found
 
     def _module(self, name: str, path: str, directory: str, is_package: bool) -> SourceModule:

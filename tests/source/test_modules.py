@@ -179,3 +179,34 @@ def test_lines_of_statements_are_those_of_ast_throughout_the_standard_library(na
         for node in parsed.statements:
             assert parsed.line(node) in lines
             assert statement.first_line <= parsed.line(node) <= statement.last_line
+
+
+@pytest.mark.parametrize(
+    ("text", "may"),
+    [
+        ("class Net: pass", True),
+        ("other = 1  # no word of it", False),
+        ("from .beside import *", True),
+        ("globals()['N' + 'et'] = 1", True),
+        ("import sys\nsetattr(sys.modules[__name__], 'N' + 'et', 1)", True),
+        ("def __getattr__(name): return 1", True),
+        (b"\xff", True),
+    ],
+)
+def test_a_module_that_cannot_bind_a_name_is_told_by_its_text(tmp_path, text, may):
+    source = module(tmp_path, text)
+    assert source.may_bind("Net") is may
+    assert "index" not in vars(source)
+
+
+def test_a_star_import_makes_no_index_of_files_without_the_name(tmp_path):
+    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.values import ClassValue
+
+    names = [f"part{number}" for number in range(5)]
+    write(tmp_path, {f"pkg/{name}.py": f"class {name.title()}:\n    pass\n" for name in names})
+    write(tmp_path, {"pkg/__init__.py": "".join(f"from .{name} import *\n" for name in names)})
+    finder = ModuleFinder([tmp_path])
+    found = Interpreter(finder).resolve("pkg.Part0")
+    assert isinstance(found, ClassValue)
+    assert [name for name in names if "index" in vars(finder.source(f"pkg.{name}"))] == ["part0"]
