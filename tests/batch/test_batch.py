@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import re
 import subprocess
 import threading
 import time
@@ -96,6 +97,7 @@ def test_each_model_has_its_files_and_its_place_in_the_index(tree: Path):
     assert graph["model"]["parameters"] == 4 * 3 + 3
     page, text = (batch.output / "index.html").read_text("utf-8"), (batch.output / "index.md").read_text("utf-8")
     assert "4 models · 4 complete · 0 findings" in page
+    assert "✓ complete · 15 parameters · 2 modules" in re.sub("<.*?>", "", page)
     assert "| `pkg/d.py:D` | ✓ complete | 15 | 2 | 0 | [json](pkg/d/D.json) |" in text
 
 
