@@ -16,9 +16,10 @@ from modgraph.watching import Watch, unwatched
 
 if TYPE_CHECKING:
     from modgraph.changes.model import Changes
+    from modgraph.source.checkouts import Checkout
     from modgraph.source.inputs import InputSpec
     from modgraph.source.methods import Methods
-    from modgraph.source.revisions import Checkout, Revision
+    from modgraph.source.revisions import Revision
     from modgraph.source.targets import Target
 
 
@@ -79,11 +80,6 @@ def compared(old: Found, new: Found) -> Changes:
     return compare(old.graph, new.graph, methods=(old.methods, new.methods) if at_hand else None)  # type: ignore[arg-type]
 
 
-def is_saved(text: str) -> bool:
-    """Whether `text` names the file of a graph, not a target."""
-    return Path(text).suffix.lower() in (".json", ".onnx")
-
-
 class GraphFinder:
     """Makes a graph of whatever names one.
 
@@ -111,26 +107,32 @@ class GraphFinder:
         self.watch = watch
 
     def pair(self, old: Graph | str | os.PathLike[str], new: Graph | str | os.PathLike[str]) -> tuple[Found, Found]:
-        """Both graphs.
+        """Both graphs. Beside a revision, the other one's modules of the repository are read in the repository too.
 
         Raises:
             TargetError, GraphError: one of them names none, or they are of two kinds that hold different facts.
             InputError: one of them is a live model.
         """
-        onnx = [isinstance(one, str | os.PathLike) and os.fspath(one).lower().endswith(".onnx") for one in (old, new)]
+        from modgraph.source.checkouts import working_tree
+        from modgraph.source.revisions import parse_revision
+
+        names = [os.fspath(one) if isinstance(one, str | os.PathLike) else "" for one in (old, new)]
+        onnx = [name.lower().endswith(".onnx") for name in names]
         if any(onnx) and not all(onnx):
             raise GraphError(
                 f"{(old, new)[onnx.index(True)]} is an ONNX file: it has other operations than the model, and none of"
                 " its constructor arguments, so it can be compared with another ONNX file alone",
                 hint="compare two ONNX files, or two graphs as --format json writes them",
             )
-        return self.found(old), self.found(new)
+        revision = next(filter(None, map(parse_revision, names)), None)
+        tree = None if revision is None else working_tree(revision)
+        return self.found(old, tree), self.found(new, tree)
 
-    def found(self, named: Graph | str | os.PathLike[str], *, cwd: Path | None = None) -> Found:
+    def found(self, named: Graph | str | os.PathLike[str], tree: Checkout | None = None) -> Found:
         """The graph that `named` is or names.
 
         Args:
-            cwd: directory against which a file at a revision is read; by default the working directory.
+            tree: the working tree, if modules of its repository are to be read there though a copy is installed.
 
         Raises:
             TargetError, GraphError: it names none.
@@ -143,41 +145,61 @@ class GraphFinder:
                 f"a diff is of graphs, files and targets, not of a {type(named).__name__}",
                 hint="make a graph of a live model first: modgraph.analyze(model)",
             )
-        from modgraph.source.revisions import files_of, parse_revision
+        from modgraph.source.checkouts import files_of
+        from modgraph.source.revisions import is_saved, parse_revision
 
         text = os.fspath(named)
-        revision = parse_revision(text, cwd=cwd)
-        if revision is None:
-            return self._here(text)
-        with files_of(revision, everything=self.run, cwd=cwd) as files:
-            found = self._there(revision, files)
-        return named_as(found, text)
-
-    def _here(self, text: str) -> Found:
+        revision = parse_revision(text)
+        if revision is not None:
+            with files_of(revision, everything=self.run) as files:
+                return self.found_at(revision, files)
         if is_saved(text):
             return Found(load(text))
-        return self._analyzed(text, self.path, None)
+        return self._analyzed(text, self.path if tree is None else tree.search_path(self.path))
 
-    def _there(self, revision: Revision, files: Checkout) -> Found:
-        """The graph of a target at a revision: relative to the working directory, else to the repository's."""
-        file = revision.target.partition(".py:")[0].removesuffix(".py")
-        suffix = "" if is_saved(revision.target) else ".py"
-        cwd = files.cwd
-        if not (cwd / f"{file}{suffix}").is_file() and (files.root / f"{file}{suffix}").is_file():
-            cwd = files.root
+    def found_at(self, revision: Revision, files: Checkout) -> Found:
+        """The graph of a target at a revision, whose file is looked for from the working directory, else from the top.
+
+        Raises:
+            MissingFileError, UnknownNameError: the revision has no such file, or nothing of that name in it.
+            TargetError, GraphError: it cannot be read, or is not the repository's.
+        """
         try:
-            if not suffix:
-                return Found(load(cwd / revision.target))
-            return self._analyzed(revision.target, files.search_path(self.path), cwd)
+            return named_as(self._there(revision, files), f"{revision.name}:{revision.target}")
         except (TargetError, GraphError) as error:
             message = f"{error.message} (at the revision {revision.name})"
-            raise type(error)(message, file=f"{revision.name}:{revision.target}", hint=error.hint) from error
+            file = f"{revision.name}:{error.file if error.line else revision.target}"
+            raise type(error)(
+                message, file=file, line=error.line, column=error.column, text=error.text, hint=error.hint
+            ) from error
 
-    def _analyzed(self, text: str, path: Sequence[str] | None, cwd: Path | None) -> Found:
-        targets = find_targets(text, path=path, cwd=cwd)
+    def _there(self, revision: Revision, files: Checkout) -> Found:
+        from modgraph.graph.lfs import is_pointer
+        from modgraph.source.revisions import is_saved
+
+        if revision.file is None:
+            return self._analyzed(revision.target, files.search_path(self.path), files, files.cwd)
+        place = files.place_of(revision.file)
+        if not is_saved(place):
+            written_from_top = os.path.normpath(revision.file) == os.path.normpath(place)
+            cwd = files.root if written_from_top else files.cwd
+            return self._analyzed(place + revision.behind_file, files.search_path(self.path), files, cwd)
+        if is_pointer(files.root / place):
+            raise GraphError(
+                f"{place} is kept by Git LFS, and the repository holds a pointer to it alone",
+                hint=f"git show {revision.name}:{place} | git lfs smudge > old{Path(place).suffix}; then name that",
+            )
+        return Found(load(files.root / place))
+
+    def _analyzed(
+        self, text: str, path: Sequence[str] | None, files: Checkout | None = None, cwd: Path | None = None
+    ) -> Found:
+        targets = find_targets(text, path=path, cwd=None if files is None else files.root)
         if len(targets) > 1:
             names = ", ".join(target.text for target in targets)
             raise TargetError(f"{text} has {len(targets)} models", hint=f"name one of them: {names}")
+        if files is not None:
+            require_own(targets[0], files)
         return self.analyzed(targets[0], cwd)
 
     def analyzed(self, target: Target, cwd: Path | None = None) -> Found:
@@ -192,6 +214,27 @@ class GraphFinder:
             target, specs=self.specs, options=self.options, static=not self.run, watch=self.watch, cwd=cwd
         )
         return Found(graph, methods_of(target, [node.class_name for node in graph.modules]))
+
+
+def file_of(target: Target) -> Path | None:
+    """The file of a target, also of one that names a module; None where there is none."""
+    from modgraph.source.modules import finder_for
+    from modgraph.source.roots import find_source
+
+    if target.file is not None:
+        return target.file
+    source = find_source(target, finder_for(target.search_path))
+    return None if source is None else source.path
+
+
+def require_own(target: Target, files: Checkout) -> None:
+    """Raises TargetError where the file of a target is none of these: an installed copy says nothing of a revision."""
+    file = file_of(target)
+    if file is not None and not file.is_relative_to(files.root):
+        raise TargetError(
+            f"{target.text} is found outside of the repository alone, as an installed package",
+            hint=f"name its file: path/to/{target.module.rpartition('.')[2]}.py:{target.name}",
+        )
 
 
 def named_as(found: Found, text: str) -> Found:

@@ -60,8 +60,12 @@ class TargetError(ModgraphError):
     """What was asked for is not there: names what was not found, and what was there instead."""
 
 
+class MissingFileError(TargetError):
+    """There is no such file or module."""
+
+
 class UnknownNameError(TargetError):
-    """The file or module is there, and has nothing of that name once it is imported."""
+    """The file or module is there, and has nothing of that name."""
 
 
 class InputError(ModgraphError):

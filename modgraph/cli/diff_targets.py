@@ -5,14 +5,29 @@ from __future__ import annotations
 import argparse
 import os
 import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from modgraph.cli.configured import configured_targets, found_targets
+from modgraph.cli.base_targets import BaseTarget, Key, base_targets, key_of, renames
+from modgraph.cli.configured import configured_targets
 from modgraph.cli.console import Console
 from modgraph.cli.diff import write_changes
-from modgraph.diffing import GraphFinder, compared, named_as
-from modgraph.errors import ConfigError, ExitStatus, ModgraphError, TargetError
-from modgraph.source.targets import Target, shortened
+from modgraph.diffing import Found, GraphFinder, compared, named_as, require_own
+from modgraph.errors import (
+    ConfigError,
+    ExitStatus,
+    MissingFileError,
+    ModgraphError,
+    TargetError,
+    UnknownNameError,
+)
+from modgraph.source.targets import Target, file_in, shortened
+
+if TYPE_CHECKING:
+    from modgraph.source.checkouts import Checkout
+    from modgraph.source.revisions import Revision
 
 _TOGETHER = ("text", "markdown")
 """Formats of which several fit into one stream."""
@@ -22,12 +37,11 @@ _FILE = re.compile(r"\.(?:py(?::.*)?|json|onnx)\Z", re.IGNORECASE)
 
 def run(arguments: argparse.Namespace, finder: GraphFinder, console: Console) -> ExitStatus:
     """Compare every model; the status of the worst."""
-    from modgraph.export import file_stems
-    from modgraph.export.diff import FORMATS
-    from modgraph.source.revisions import require_revision
+    from modgraph.source.checkouts import files_of
+    from modgraph.source.revisions import the_revision
 
     try:
-        require_revision(arguments.old)
+        the_revision(arguments.old)
     except TargetError as error:
         if not _FILE.search(arguments.old):
             raise
@@ -38,16 +52,10 @@ def run(arguments: argparse.Namespace, finder: GraphFinder, console: Console) ->
     format = arguments.format or "text"
     folder, texts = configured_targets(f"modgraph diff {arguments.old}:model.py:Net model.py:Net")
     directory = _directory(arguments.output, format)
-    groups = [found_targets(folder, text, console) for text in texts]
-    status = ExitStatus.OK if all(groups) else ExitStatus.FAILED
-    targets = [target for group in groups for target in group]
-    stems = file_stems(target.name.rpartition(".")[2] for target in targets)
-    for number, (target, stem) in enumerate(zip(targets, stems, strict=True)):
-        if number and directory is None:
-            console.result("\n")
-        file = None if directory is None else directory / f"{stem}.{FORMATS[format].extension}"
-        status = max(status, _Comparison(arguments.old, folder, finder, console).one(target, file, format))
-    return status
+    revision = the_revision(arguments.old, folder)
+    with files_of(revision, everything=finder.run, cwd=folder) as files:
+        comparison = _Comparison(revision, files, folder, finder, _Telling(console, directory, format))
+        return comparison.all(texts)
 
 
 def _directory(output: str | None, format: str) -> Path | None:
@@ -65,35 +73,177 @@ def _directory(output: str | None, format: str) -> Path | None:
     return Path(output)
 
 
-class _Comparison:
-    """One model, at a revision and now."""
+class _Telling:
+    """Where what is said of each model goes."""
 
-    def __init__(self, base: str, folder: Path, finder: GraphFinder, console: Console) -> None:
-        self.base, self.folder, self.finder, self.console = base, folder, finder, console
+    def __init__(self, console: Console, directory: Path | None, format: str) -> None:
+        from modgraph.export.diff import FORMATS
 
-    def one(self, target: Target, file: Path | None, format: str) -> ExitStatus:
-        """What changed, written into `file`; what keeps this model from being compared keeps no other."""
-        from modgraph.export import write_file
+        self.console, self.format = console, format
+        self._directory = directory
+        self._suffix = FORMATS[format].extension
+        self._n_told = 0
+
+    def file(self, stem: str) -> Path | None:
+        """The file of the next model; None for standard output."""
+        if self._n_told and self._directory is None:
+            self.console.result("\n")
+        self._n_told += 1
+        return None if self._directory is None else self._directory / f"{stem}.{self._suffix}"
+
+    def failed(self, there: str, error: ModgraphError, file: Path | None) -> ExitStatus:
+        """What keeps a model from being compared; it keeps no other."""
         from modgraph.export.diff_markdown import not_comparable
+
+        self.console.error(error)
+        if self.format == "markdown":  # what a job said of it before is true no longer
+            where = f" ({error.file}:{error.line})" if error.line else ""
+            self._write(not_comparable(there, error.message + where), file)
+        return ExitStatus.FAILED
+
+    def one_side(self, there: str, verdict: str, why: str, file: Path | None) -> ExitStatus:
+        """Of a model that only one side has."""
+        from modgraph.export.diff_markdown import one_side
+
+        if self.format == "markdown":
+            self._write(one_side(there, verdict, why), file)
+        elif self.format == "text" and file is None:
+            self.console.result(f"{verdict}: {there}\n\n{why}\n")
+        self.console.note(f"{there}: {verdict}: {why}")
+        return ExitStatus.PARTIAL
+
+    def _write(self, text: str, file: Path | None) -> None:
+        from modgraph.export import write_file
+
+        if file is None:
+            self.console.result(text)
+        else:
+            write_file(file, text)
+
+
+def _name_in(text: str) -> str:
+    """What a target that could not be found is called: its class, else its file."""
+    place, _, name = text.partition(":")
+    return name or Path(place).stem
+
+
+class _Comparison:
+    """The models of a project at a revision, and now."""
+
+    def __init__(
+        self, revision: Revision, files: Checkout, folder: Path, finder: GraphFinder, telling: _Telling
+    ) -> None:
+        from modgraph.source.checkouts import working_tree
+
+        self.revision, self.files, self.folder, self.finder, self.telling = revision, files, folder, finder, telling
+        self.tree = working_tree(revision, cwd=folder)
+        self.renamed = renames(revision)
+        self.gone: dict[Key, BaseTarget] = {}
+        """Targets of the revision that are none now, until one of now turns out to be what became of it."""
+        self.unpaired: dict[Key, Target] = {}
+        """Targets of now that were none."""
+
+    def all(self, texts: Sequence[str]) -> ExitStatus:
+        """What changed in each; the status of the worst."""
+        from modgraph.export import file_stems
+
+        now = [found for text in texts for found in self._now(text)]
+        self._pair(now)
+        gone = dict(self.gone)
+        names = [each.name if isinstance(each, Target) else _name_in(each[0]) for each in now]
+        names += [each.target.name for each in gone.values()]
+        stems = iter(file_stems(name.rpartition(".")[2] for name in names))
+        status = ExitStatus.OK
+        for each, stem in zip(now, stems, strict=False):
+            file = self.telling.file(stem)
+            told = self.one(each, file) if isinstance(each, Target) else self.telling.failed(*each, file)
+            status = max(status, told)
+        for (key, base), stem in zip(gone.items(), stems, strict=True):
+            if key in self.gone:
+                told = self.telling.one_side(base.written, *base.became(self.tree.top), self.telling.file(stem))
+                status = max(status, told)
+        return status
+
+    def _now(self, text: str) -> Iterator[Target | tuple[str, ModgraphError]]:
+        """The models of a target that is configured; or it, and why there is none."""
+        from modgraph.api import find_targets
+
+        try:
+            found = find_targets(text, path=self.tree.search_path(self.finder.path), cwd=self.folder)
+            for target in found:
+                if target.file is None:
+                    require_own(target, self.tree)
+        except ModgraphError as error:
+            yield text, error
+        else:
+            yield from found
+
+    def _pair(self, found: Sequence[Target | tuple[str, ModgraphError]]) -> None:
+        """What the revision had as a target and the project has not now, and the other way round."""
+        now = [each for each in found if isinstance(each, Target)]
+        failed = [each[0] for each in found if not isinstance(each, Target)]
+        try:
+            base = base_targets(self.files, self.finder.path)
+        except ConfigError as error:
+            why = f"its configuration cannot be read ({error.message})"
+            self.telling.console.warning(f"models that are gone since {self.revision.name} are not told: {why}")
+            return
+        files = {self.files.place_in(file) for file in map(file_in, failed) if file is not None}
+        keys = {key_of(target, self.tree.top): target for target in now}
+        kept = [each for each in base if each.text not in failed and each.key[0] not in files]
+        self.gone = {each.key: each for each in kept if each.key not in keys}
+        self.unpaired = {key: target for key, target in keys.items() if key not in {each.key for each in base}}
+
+    def one(self, target: Target, file: Path | None) -> ExitStatus:
+        """What changed in one model, written into `file`."""
         from modgraph.export.diff_words import verdict
 
         there = self._written_there(target)
+        console = self.telling.console
         try:
             new = self.finder.analyzed(target)
             try:
-                old = self.finder.found(f"{self.base}:{there}", cwd=self.folder)
-            except TargetError as error:
-                return self._is_new(there, error, file, format)
+                old = self._old(target, there)
+            except (MissingFileError, UnknownNameError) as error:
+                why = f"not at {self.revision.name}: {error.message}"
+                return self.telling.one_side(there, "a new model", why, file)
             changes = compared(old, named_as(new, there))
-            write_changes(changes, file, format, self.console)
+            write_changes(changes, file, self.telling.format, console)
         except ModgraphError as error:
-            self.console.error(error)
-            if file is not None and format == "markdown":  # what a job said of it before is true no longer
-                write_file(file, not_comparable(there, error.message))
-            return ExitStatus.FAILED
+            return self.telling.failed(there, error, file)
         if file is not None:
-            self.console.note(f"{there}: {verdict(changes)}\nwrote {file}")
+            console.note(f"{there}: {verdict(changes)}\nwrote {file}")
         return ExitStatus.PARTIAL if changes else ExitStatus.OK
+
+    def _old(self, target: Target, there: str) -> Found:
+        """The model at the revision: of that name, else what git or its name says that it was.
+
+        Raises:
+            MissingFileError, UnknownNameError: the revision has no such model.
+            TargetError, GraphError: it cannot be read.
+        """
+        missing: TargetError | None = None
+        for written, key in self._written_before(target, there):
+            try:
+                found = self.finder.found_at(replace(self.revision, target=written), self.files)
+            except (MissingFileError, UnknownNameError) as error:  # noqa: PERF203
+                missing = missing or error
+            else:
+                self.gone.pop(key, None)
+                return found
+        assert missing is not None
+        raise missing
+
+    def _written_before(self, target: Target, there: str) -> Iterator[tuple[str, Key]]:
+        key = key_of(target, self.tree.top)
+        yield there, key
+        if key[0] in self.renamed:
+            before = self.renamed[key[0]]
+            place = os.path.relpath(self.tree.top / before, self.tree.cwd).replace(os.sep, "/")
+            yield f"{place}:{key[1]}", (before, key[1])
+        alike = [other for other in self.gone if other[1] == key[1]]
+        if len(alike) == 1 and [other for other in self.unpaired if other[1] == key[1]] == [key]:
+            yield self.gone[alike[0]].written, alike[0]
 
     def _written_there(self, target: Target) -> str:
         """The target as it is written from the folder of the configuration."""
@@ -101,20 +251,3 @@ class _Comparison:
             return target.text
         place = os.path.relpath(target.file, os.path.realpath(self.folder)).replace(os.sep, "/")
         return f"{place}:{target.text.partition(':')[2]}"
-
-    def _is_new(self, there: str, error: TargetError, file: Path | None, format: str) -> ExitStatus:
-        """What is said of a model that the revision does not have."""
-        from modgraph.export import write_file
-        from modgraph.export.diff_markdown import new_model
-
-        why = f"not at {self.base}: {error.message}"
-        if format == "markdown":
-            text = new_model(there, why)
-            if file is None:
-                self.console.result(text)
-            else:
-                write_file(file, text)
-        elif format == "text" and file is None:
-            self.console.result(f"new  {there}\n\n{why}\n")
-        self.console.note(f"{there} is new: {why}")
-        return ExitStatus.PARTIAL

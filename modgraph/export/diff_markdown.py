@@ -33,16 +33,15 @@ def marker(target: str) -> str:
     return f"<!-- modgraph:{re.sub('--+', '-', target).replace('>', '')} -->"
 
 
-def new_model(target: str, why: str) -> str:
-    """What is said of a model that there was none of before."""
-    parts = [marker(target), f"### {_escaped(target.rpartition(':')[2])}", "**a new model**", _escaped(why)]
+def one_side(target: str, verdict: str, why: str) -> str:
+    """What is said of a model that there was none of before, or is none of now."""
+    parts = [marker(target), f"### {_escaped(target.rpartition(':')[2])}", f"**{verdict}**", _escaped(why)]
     return "\n\n".join(parts) + "\n"
 
 
 def not_comparable(target: str, why: str) -> str:
     """What is said of a model that could not be compared."""
-    parts = [marker(target), f"### {_escaped(target.rpartition(':')[2])}", "**not comparable**", _escaped(why)]
-    return "\n\n".join(parts) + "\n"
+    return one_side(target, "not comparable", why)
 
 
 def _text(changes: Changes, most: int, diagram: str) -> str:

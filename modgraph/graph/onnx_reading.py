@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from modgraph.errors import GraphError
 from modgraph.graph.build import GraphBuilder
+from modgraph.graph.lfs import refuse_pointer
 from modgraph.graph.model import (
     BufferInfo,
     Call,
@@ -57,6 +58,7 @@ def load_onnx(path: str | Path) -> Graph:
     try:
         model = onnx.load_model_from_string(content)
     except Exception as error:  # protobuf's own
+        refuse_pointer(path)
         raise GraphError("this is no ONNX file", file=str(path)) from error
     if not model.graph.node and not model.graph.output and not model.graph.input:
         raise GraphError("this is no ONNX file, or one of an empty graph", file=str(path))

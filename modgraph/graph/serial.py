@@ -17,6 +17,7 @@ from typing import Any
 
 from modgraph.errors import GraphError
 from modgraph.graph.distributed import Sharding
+from modgraph.graph.lfs import refuse_pointer
 from modgraph.graph.measures import Profile, Verification
 from modgraph.graph.model import (
     BackwardRecord,
@@ -77,6 +78,7 @@ def load(path: str | Path) -> Graph:
     try:
         return from_json(text)
     except GraphError as error:
+        refuse_pointer(path)
         error.file = str(path)
         raise
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, TypeVar
 
-from modgraph.errors import TargetError
+from modgraph.errors import MissingFileError, UnknownNameError
 from modgraph.graph.model import SourceLocation
 from modgraph.prediction import calls, expressions, import_effects, metaclasses, module_effects, namespaces, text
 from modgraph.prediction.frames import LimitError
@@ -128,7 +128,7 @@ def load_target(machine: Interpreter, target: Target, text: str | None = None) -
     source: SourceModule | None
     if target.file is not None:
         if text is None and not target.file.is_file():
-            raise TargetError(f"{target.place} does not exist")
+            raise MissingFileError(f"{target.place} does not exist")
         source = SourceModule(target.module, target.file, target.relative_file, target.file.name == "__init__.py")
         if text is not None:
             source.text = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -136,7 +136,7 @@ def load_target(machine: Interpreter, target: Target, text: str | None = None) -
     else:
         source = machine.finder.source(target.module)
         if source is None:
-            raise TargetError(f"there is no Python source of module {target.module!r} on the search path")
+            raise MissingFileError(f"there is no Python source of module {target.module!r} on the search path")
     machine.roots.append(source.name)
     assert source.index is not None  # reads the file, and says what is wrong with it
     import_effects.run(machine, source)
@@ -213,7 +213,7 @@ def _is_absent(value: Unknown, name: str) -> bool:
     return f".{name} is not found" in value.reason
 
 
-def _no_such_name(source: SourceModule, name: str) -> TargetError:
+def _no_such_name(source: SourceModule, name: str) -> UnknownNameError:
     definitions = [
         key
         for key, definition in source.index.definitions.items()
@@ -227,7 +227,7 @@ def _no_such_name(source: SourceModule, name: str) -> TargetError:
         message += f" Did you mean {near[0]!r}?"
     elif definitions:
         message += f" It has {', '.join(definitions[:10])}."
-    return TargetError(message, file=source.file)
+    return UnknownNameError(message, file=source.file)
 
 
 def argument_value(machine: Interpreter, argument: Any) -> Value:

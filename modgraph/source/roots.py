@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
 
-from modgraph.errors import TargetError
+from modgraph.errors import MissingFileError, TargetError
 from modgraph.source.bases import BaseResolver, pairs
 from modgraph.source.call_arguments import Arguments, calls_with_values
 from modgraph.source.dotted_names import dotted
@@ -99,7 +99,7 @@ def as_its_file_builds_it(target: Target) -> Target:
 def _source_of(target: Target, finder: ModuleFinder) -> SourceModule:
     source = find_source(target, finder)
     if source is None:
-        raise TargetError(
+        raise MissingFileError(
             f"there is no module {shortened(target.module)!r} with Python source on the search path",
             hint="a file is named with its ending: model.py" if "." not in target.module else None,
         )

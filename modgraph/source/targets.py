@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from modgraph.errors import TargetError
+from modgraph.errors import MissingFileError, TargetError
 from modgraph.source.dotted_names import dotted
 
 
@@ -130,8 +130,8 @@ def parse_target(text: str, *, path: Sequence[str] | None = None, cwd: Path | No
         cwd: directory against which a relative file is read; by default the working directory.
 
     Raises:
-        TargetError: the file does not exist or is no Python file, or what stands behind the colon is not a name with
-            literal arguments.
+        MissingFileError: the file does not exist.
+        TargetError: it is no Python file, or what stands behind the colon is not a name with literal arguments.
     """
     cwd = cwd or Path.cwd()
     search = tuple(path) if path is not None else (str(cwd), *(entry for entry in sys.path if entry))
@@ -154,6 +154,12 @@ def parse_target(text: str, *, path: Sequence[str] | None = None, cwd: Path | No
         return base
     name, arguments, keywords, called = _parse_object(match["object"], text)
     return base.named(name, arguments, keywords, called=called)
+
+
+def file_in(text: str) -> str | None:
+    """The file that a target names, as it is written; None where it names a module."""
+    match = _FILE_TARGET.match(text)
+    return match["file"] if match else None
 
 
 def _is(test: Callable[[Path], bool], path: Path) -> bool:
@@ -179,7 +185,7 @@ def _file_target(name: str, search: tuple[str, ...], cwd: Path) -> Target:
     if is_directory:
         raise TargetError(f"{name} is a directory, not a Python file", hint=_files_in(file, name))
     if not is_file:
-        raise TargetError(f"{name} does not exist", file=name, hint=_near_files(cwd / name, name))
+        raise MissingFileError(f"{name} does not exist", file=name, hint=_near_files(cwd / name, name))
     root, module = import_name(file)
     return Target(
         text=file.relative_to(root).as_posix(),

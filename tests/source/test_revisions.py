@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from modgraph.errors import TargetError
-from modgraph.source.revisions import files_of, parse_revision
+from modgraph.source.checkouts import files_of
+from modgraph.source.revisions import parse_revision
 
 ENVIRONMENT = {
     "GIT_CONFIG_GLOBAL": os.devnull,
@@ -74,7 +75,7 @@ def test_the_working_directory_and_the_search_path_are_those_of_the_revision(rep
         own, foreign = str(repository / "src"), "/usr/lib/python3"
         assert files.search_path([own, foreign]) == [str(files.cwd), str(files.root / "src"), foreign]
         environment = str(repository / ".venv" / "lib" / "site-packages")
-        assert files.search_path([environment])[1] == environment
+        assert files.search_path([environment]) == [str(files.cwd), str(files.root / "src"), environment]
 
 
 def test_a_link_does_not_lead_out_of_the_folder(repository: Path, tmp_path: Path):

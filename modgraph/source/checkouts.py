@@ -1,0 +1,257 @@
+"""The files of a revision in a folder of their own, and where imports are looked up there.
+
+They are read from git's objects, one after the other. Nothing is checked out into the user's tree, no filter or hook of
+the repository runs, nothing is fetched, and nothing of the files is executed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from modgraph.errors import TargetError
+from modgraph.source.git import environment, git, words
+from modgraph.source.revisions import Revision
+from modgraph.source.source_roots import PROJECT_FILES, source_roots
+
+TEXTS = (".py", ".pyi", ".json", ".toml", ".yaml", ".yml", ".cfg", ".ini", ".txt")
+"""What a prediction may read, beside the file that was asked for."""
+MOST_BYTES = 4 * 1024**2
+"""Of a file that is not Python and that only a prediction may read; larger ones are left out."""
+
+_CHUNK = 1024**2
+_LINK = "is a link, and those of a revision are left out"
+_SUBMODULE = "is a submodule, and those of a revision are left out"
+_NOT_CLONED = "is not in this clone, which is a partial one: `git fetch --refetch` brings all"
+
+
+@dataclass(frozen=True, slots=True)
+class Checkout:
+    """Files of a revision in a folder of their own; or the working tree, for what is to be read in the same way."""
+
+    root: Path
+    cwd: Path
+    """What the working directory was in it."""
+    top: Path
+    """Directory of the repository's working tree."""
+    projects: tuple[str, ...] = ()
+    """Folders of projects, relative to `root`."""
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    """Paths relative to `root` that the revision has and the folder has not, and what they are."""
+
+    def search_path(self, path: Sequence[str] | None = None) -> list[str]:
+        """Where imports are looked up: first in the repository, as it was in the revision, then elsewhere."""
+        own, foreign = [str(self.cwd)], []
+        for entry in path if path is not None else sys.path:
+            place = Path(os.path.realpath(entry))
+            if entry and place.is_relative_to(self.top) and _is_own(place, self.top):
+                own.append(str(self.root / place.relative_to(self.top)))
+            elif _is_pythons(place):
+                own.append(entry)
+            elif entry:
+                foreign.append(entry)
+        below = _posix(os.path.relpath(self.cwd, self.root))
+        roots = source_roots(self.root, "" if below == "." else below, self.projects, foreign)
+        return list(dict.fromkeys([*own, *roots, *foreign]))
+
+    def place_of(self, file: str) -> str:
+        """A file, written from the working directory or else from the top of the repository, as it is written from the
+        top; whether or not there is one.
+
+        Raises:
+            TargetError: it lies outside of the repository, or is left out.
+        """
+        places = self._places(file)
+        if not places:
+            raise TargetError(
+                f"{file} lies outside of the repository", hint="a revision holds the files of its repository alone"
+            )
+        for place in places:
+            if os.path.isfile(self.root / place):
+                return place
+            if place in self.left_out:
+                raise TargetError(f"{place} {self.left_out[place]}")
+        return places[0]
+
+    def place_in(self, file: str) -> str | None:
+        """The same; None where there can be none."""
+        places = self._places(file)
+        return places[0] if places else None
+
+    def _places(self, file: str) -> list[str]:
+        return _places(file, os.path.relpath(self.cwd, self.root), self.top)
+
+
+@contextlib.contextmanager
+def files_of(revision: Revision, *, everything: bool = False, cwd: Path | None = None) -> Iterator[Checkout]:
+    """The files of a revision, for as long as the context lasts.
+
+    Args:
+        everything: also what a prediction does not read, for a run.
+        cwd: the working directory.
+
+    Raises:
+        TargetError: git cannot read them.
+    """
+    below = _below(cwd, revision.top)
+    asked_for = _places(revision.file, below, revision.top) if revision.file is not None else []
+    with tempfile.TemporaryDirectory(prefix="modgraph-", ignore_cleanup_errors=True) as name:
+        root = Path(os.path.realpath(name))
+        listed, left_out = _listed(revision)
+        wanted = [each for each in listed if everything or each.path in asked_for or _is_wanted(each)]
+        left_out.update(dict.fromkeys(_write(wanted, root, revision), _NOT_CLONED))
+        folder = root / below
+        folder.mkdir(parents=True, exist_ok=True)  # a run needs a working directory, also where the revision has none
+        projects = _projects(each.path for each in listed)
+        yield Checkout(root, folder, Path(os.path.realpath(revision.top)), projects, left_out)
+
+
+def working_tree(revision: Revision, *, cwd: Path | None = None) -> Checkout:
+    """The files that are there now, of the repository of a revision."""
+    top = Path(os.path.realpath(revision.top))
+    names = git(["ls-files", "-z", "--", *(f":(top,glob)**/{name}" for name in PROJECT_FILES)], revision.top).stdout
+    projects = _projects(os.fsdecode(name) for name in names.split(b"\0"))
+    return Checkout(top, top / _below(cwd, revision.top), top, projects)
+
+
+# --- Places --------------------------------------------------------------------------------------------------------
+
+
+def _places(file: str, below: str, top: Path) -> list[str]:
+    """Where a file may be, relative to the top; none of them leads out of the repository."""
+    top = Path(os.path.realpath(top))
+    if os.path.isabs(file):
+        folder, name = os.path.split(os.path.normpath(file))
+        found = [os.path.relpath(each, top) for each in (os.path.join(os.path.realpath(folder), name), file)]
+    else:
+        found = [os.path.normpath(os.path.join(below, file)), os.path.normpath(file)]
+    inside = (place for place in found if not os.path.isabs(place) and place.split(os.sep)[0] != os.pardir)
+    return list(dict.fromkeys(map(_posix, inside)))
+
+
+def _posix(path: str) -> str:
+    return path.replace(os.sep, "/")
+
+
+def _below(cwd: Path | None, top: Path) -> str:
+    here, top = Path(os.path.realpath(cwd or Path.cwd())), Path(os.path.realpath(top))
+    return str(here.relative_to(top)) if here.is_relative_to(top) else "."
+
+
+def _is_own(place: Path, top: Path) -> bool:
+    """Whether a directory of the search path holds files of the repository, not a virtual environment in it."""
+    parts = place.relative_to(top).parts
+    return "site-packages" not in parts and "dist-packages" not in parts
+
+
+def _is_pythons(place: Path) -> bool:
+    """Whether it holds the standard library, which modules of the repository do not stand in front of."""
+    library = Path(os.path.realpath(os.__file__)).parent
+    return place in (library, library / "lib-dynload") or (place.suffix == ".zip" and place.parent == library.parent)
+
+
+def _projects(paths: Iterable[str]) -> tuple[str, ...]:
+    split = (path.rpartition("/") for path in paths)
+    return tuple(sorted({folder for folder, _, name in split if name in PROJECT_FILES}))
+
+
+# --- git -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Blob:
+    """A file of a revision."""
+
+    id: bytes
+    path: str
+    size: int
+
+
+def _listed(revision: Revision) -> tuple[list[_Blob], dict[str, str]]:
+    """The files of a revision; and by path what is left out, with the reason."""
+    tree = git(["ls-tree", "-r", "-z", "-l", "--full-tree", revision.commit], revision.top)
+    if tree.returncode != 0:
+        raise _unreadable(revision, words(tree))
+    blobs: list[_Blob] = []
+    left_out: dict[str, str] = {}
+    for line in tree.stdout.split(b"\0"):
+        about, _, name = line.partition(b"\t")
+        fields, path = about.split(), os.fsdecode(name)
+        if len(fields) != 4 or not _is_safe(path):
+            continue
+        if fields[1] != b"blob":
+            left_out[path] = _SUBMODULE
+        elif fields[0] == b"120000":  # it might lead out of the folder
+            left_out[path] = _LINK
+        elif not fields[3].isdigit():
+            left_out[path] = _NOT_CLONED
+        else:
+            blobs.append(_Blob(fields[2], path, int(fields[3])))
+    return blobs, left_out
+
+
+def _is_safe(path: str) -> bool:
+    parts = re.split(r"[/\\]" if os.name == "nt" else "/", path.lower())
+    return not os.path.isabs(path) and not {"..", ".git", ""} & set(parts)
+
+
+def _is_wanted(blob: _Blob) -> bool:
+    name = blob.path.lower()
+    return name.endswith(TEXTS[:2]) or (name.endswith(TEXTS) and blob.size <= MOST_BYTES)
+
+
+def _write(blobs: Sequence[_Blob], root: Path, revision: Revision) -> list[str]:
+    """Put files below `root`, one after the other; the paths of those that the clone does not hold."""
+    missing: list[str] = []
+    with tempfile.TemporaryFile() as said, subprocess.Popen(
+        ["git", "cat-file", "--batch"], cwd=revision.top, env=environment(),
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said,
+    ) as process:  # fmt: skip
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for blob in blobs:
+            size = _asked(process.stdin, process.stdout, blob.id)
+            if size is None:
+                said.seek(0)
+                raise _unreadable(revision, said.readline().decode("utf-8", "replace").strip() or "git ended")
+            if size < 0:
+                missing.append(blob.path)
+                continue
+            path = root / blob.path
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with open(path, "wb") as file:
+                _copy(process.stdout, file, size)
+            if not process.stdout.readline():
+                raise _unreadable(revision, f"git ended within {blob.path}")
+    return missing
+
+
+def _asked(to: IO[bytes], out_of: IO[bytes], blob: bytes) -> int | None:
+    """Bytes of a blob that follow: git says "ID blob SIZE"; -1 of "ID missing", None where git has ended."""
+    try:
+        to.write(blob + b"\n")
+        to.flush()
+    except OSError:
+        return None
+    fields = out_of.readline().split()
+    if len(fields) == 3:
+        return int(fields[2])
+    return -1 if fields else None
+
+
+def _copy(out_of: IO[bytes], file: IO[bytes], size: int) -> None:
+    while size > 0 and (data := out_of.read(min(size, _CHUNK))):
+        file.write(data)
+        size -= len(data)
+
+
+def _unreadable(revision: Revision, why: str) -> TargetError:
+    return TargetError(f"git cannot read the files of {revision.name}: {why}")

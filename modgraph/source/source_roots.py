@@ -1,0 +1,98 @@
+"""Directories of a repository from which its own modules are imported: `src`, and what its projects' files say.
+
+So a module of the repository is read from there also where a copy of it is installed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+PROJECT_FILES = ("pyproject.toml", "setup.cfg", "setup.py")
+"""Their folder is that of a project."""
+
+_SAYING = frozenset(["where", "from", "package-dir", "package_dir", "python-source", "pythonpath", "sources"])
+"""Keys below [tool] whose values, for all that build or test projects, are directories to import from."""
+_PACKAGES = "packages"
+"""The key whose values are directories of packages."""
+
+
+def source_roots(top: Path, below: str, projects: Iterable[str], foreign: Sequence[str]) -> list[str]:
+    """The directories, nearest first.
+
+    Args:
+        top: of the repository's files.
+        below: the folder, relative to `top`, whose project and those around it count in any case.
+        projects: folders of projects, relative to `top`. One that is not around `below` counts where it is installed.
+        foreign: directories of the search path that are not the repository's: where it would be installed.
+    """
+    around = [below]
+    while around[-1]:
+        around.append(os.path.dirname(around[-1]))
+    folders = [folder for folder in around if not folder or folder in projects]
+    others = sorted(set(projects) - set(around))
+    if others:
+        installed = _installed(foreign)
+        folders += [folder for folder in others if _name(_toml(top / folder)) in installed]
+    return [str(root) for folder in folders for root in _roots(top, folder)]
+
+
+def _roots(top: Path, folder: str) -> list[Path]:
+    """Of one project; its own folder where nothing else is there."""
+    found: list[Path] = []
+    for said in ("src", *_said(_toml(top / folder).get("tool"))):
+        place = os.path.normpath(os.path.join(folder, said))
+        if os.path.isabs(place) or place.split(os.sep)[0] == os.pardir:
+            continue
+        root = top / place
+        while root != top and (root / "__init__.py").is_file():  # a package itself
+            root = root.parent
+        if root.is_dir():
+            found.append(root)
+    return found or [top / folder]
+
+
+def _toml(folder: Path) -> dict[str, Any]:
+    """Its pyproject.toml; empty where there is none that can be read."""
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    try:
+        found: dict[str, Any] = tomllib.loads((folder / PROJECT_FILES[0]).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+        return {}
+    return found
+
+
+def _said(value: object, key: str = "") -> Iterator[str]:
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _said(inner, name if name in _SAYING or name == _PACKAGES or key not in _SAYING else key)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _said(inner, key)
+    elif isinstance(value, str) and key in _SAYING:
+        yield value
+    elif isinstance(value, str) and key == _PACKAGES and "/" in value:
+        yield os.path.dirname(value.rstrip("/"))
+
+
+def _name(project: dict[str, Any]) -> str | None:
+    table = project.get("project")
+    name = table.get("name") if isinstance(table, dict) else None
+    return _normal(name) if isinstance(name, str) else None
+
+
+def _installed(path: Sequence[str]) -> set[str]:
+    from importlib.metadata import distributions
+
+    return {_normal(each.metadata["Name"] or "") for each in distributions(path=list(path))}
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()

@@ -1,0 +1,82 @@
+"""`modgraph diff REV:target`: the revision's own file is read, however it is named and whatever else is there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from modgraph.cli import main
+
+NET = "from torch import nn\n\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.fc = nn.Linear(4, {})\n"
+POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a2146\nsize 12345\n"
+
+
+@pytest.fixture
+def repository(git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    git("init", "-q", "-b", "main")
+    return folder
+
+
+def test_an_absolute_path_is_that_of_the_revision(repository: Path, git, tmp_path: Path, capsys):
+    git.commit("sub/model.py", NET.format(8))
+    file = repository / "sub" / "model.py"
+    file.write_text(NET.format(16))
+    assert main(["diff", f"HEAD:{file}:Net", f"{file}:Net"]) == 1
+    assert "parameters 40 → 80 (+40)" in capsys.readouterr().out
+    (tmp_path / "model.py").write_text(NET.format(16))
+    for outside in (str(tmp_path / "model.py"), "../model.py"):
+        assert main(["diff", f"HEAD:{outside}:Net", f"{file}:Net"]) == 2
+        assert "lies outside of the repository" in capsys.readouterr().err
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory of the search path that is none of the repository's."""
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(str(folder))
+    return folder
+
+
+def test_a_module_of_the_repository_is_not_read_from_an_installed_copy(repository: Path, git, installed: Path, capsys):
+    """Neither the target, nor what it imports; at the revision, nor now."""
+    (installed / "pkg").mkdir()
+    (installed / "pkg" / "__init__.py").touch()
+    (installed / "pkg" / "net.py").write_text(NET.format(99))
+    train = "from torch import nn\nfrom pkg.net import Net\n\nclass Train(nn.Sequential):\n    def __init__(self):\n        super().__init__(Net())\n"
+    configured = '[tool.modgraph]\ntargets = ["pkg.net:Net", "train.py:Train"]\n'
+    git.commit(
+        "src/pkg/__init__.py", "", "src/pkg/net.py", NET.format(8), "train.py", train, "pyproject.toml", configured
+    )
+    Path("src/pkg/net.py").write_text(NET.format(16))
+    for target in ("pkg.net:Net", "train.py:Train"):
+        assert main(["diff", f"HEAD:{target}", target]) == 1
+        assert "parameters 40 → 80 (+40)" in capsys.readouterr().out
+    assert main(["diff", "HEAD"]) == 1
+    told = capsys.readouterr().out
+    assert told.count("predicted · 40 parameters") == told.count("predicted · 80 parameters") == 2
+
+
+def test_what_is_installed_alone_is_nothing_of_a_revision(repository: Path, git, installed: Path, capsys):
+    (installed / "foreign.py").write_text(NET.format(99))
+    git.commit("pyproject.toml", '[tool.modgraph]\ntargets = ["foreign:Net"]\n')
+    for arguments in (["HEAD:foreign:Net", "foreign:Net"], ["HEAD"]):
+        assert main(["diff", *arguments]) == 2
+        assert "foreign:Net is found outside of the repository alone" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["net.json", "net.onnx"])
+def test_a_pointer_of_git_lfs_is_called_one(repository: Path, git, capsys, name: str):
+    git.commit(name, POINTER)
+    assert main(["diff", f"HEAD:{name}", name]) == 2
+    told = capsys.readouterr().err
+    assert f"{name} is kept by Git LFS" in told
+    assert f"git show HEAD:{name} | git lfs smudge > old.{name[4:]}" in told
+    assert main(["diff", name, name]) == 2
+    told = capsys.readouterr().err
+    assert "a pointer of Git LFS" in told
+    assert f"git lfs pull --include {name}" in told
