@@ -77,5 +77,7 @@ def test_the_wheel_of_the_sdist_is_the_wheel_of_the_tree(wheel: list[str], tmp_p
     with tarfile.open(built("sdist", tmp_path / "sdist")) as archive:
         archive.extractall(tmp_path / "tree", filter="data")
     (tree,) = (tmp_path / "tree").iterdir()
+    read_by_tests = {path.name for path in ROOT.iterdir() if path.suffix in (".md", ".toml", ".yaml", ".yml")}
+    assert read_by_tests | {"LICENSE"} <= {path.name for path in tree.iterdir()}
     with zipfile.ZipFile(built("wheel", tmp_path / "wheel", tree)) as archive:
         assert archive.namelist() == wheel
