@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
@@ -31,7 +32,7 @@ from modgraph.graph.index import GraphIndex
 from modgraph.graph.model import Finding, Graph
 
 Methods = Mapping[str, Mapping[str, str]]
-"""By class, what stands for the text of each of its methods: equal where that is."""
+"""By class, the text of each of its methods, without layout."""
 
 
 def compare(old: Graph, new: Graph, *, methods: tuple[Methods, Methods] | None = None) -> Changes:
@@ -167,12 +168,25 @@ def _rewritten(matching: Matching, old: Methods, new: Methods) -> tuple[Rewritte
             continue
         assert name is not None
         assert kind is not None
-        one, two = old[name], new[kind]
+        one, two = _with_new_names(old[name], matching, path, other), new[kind]
         differing = [each for each in sorted({*one, *two}) if one.get(each) != two.get(each)]
         said = tuple(each for each in differing if each == "forward" or (each in one and each in two))
         if said:
             found.append(Rewritten(old=path, new=other, class_name=kind, methods=said))
     return sorted_by_path(found)
+
+
+def _with_new_names(methods: Mapping[str, str], matching: Matching, path: str, other: str) -> Mapping[str, str]:
+    """The methods, with children of `path` as they are called now: that they are renamed is told already."""
+    old, new = matching.old, matching.new
+    stayed = [child for child in old.children[path] if new.parents.get(matching.to_new.get(child, "")) == other]
+    names = {old.name(child): new.name(matching.to_new[child]) for child in stayed}
+    if all(before == after for before, after in names.items()):
+        return methods
+    return {
+        method: re.sub(r"\bself\.(\w+)", lambda found: f"self.{names.get(found[1], found[1])}", text)
+        for method, text in methods.items()
+    }
 
 
 def _renamed(matching: Matching) -> tuple[tuple[Renamed, ...], tuple[Renamed, ...]]:

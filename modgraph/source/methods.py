@@ -1,14 +1,13 @@
-"""The methods of a class as digests of what they say, so that two revisions of one are told apart and neither is run.
+"""The methods of a class as texts without what changes nothing: two revisions are told apart, and neither is run.
 
-Layout, comments, docstrings and annotations of arguments change no digest. What a method is made of is not judged:
-another digest is another text, and no more.
+Layout, comments, docstrings and annotations of arguments are left out. What a method does is not judged: another text
+is another text, and no more.
 """
 
 from __future__ import annotations
 
 import ast
 import contextlib
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -20,7 +19,7 @@ from modgraph.source.syntax import FunctionNode, top_level
 from modgraph.source.targets import Target
 
 Methods = Mapping[str, Mapping[str, str]]
-"""By class, the digest of each of its methods, inherited ones too."""
+"""By class, the text of each of its methods, inherited ones too."""
 
 _BUILDING = frozenset(["__init__", "__new__", "__init_subclass__", "__class_getitem__"])
 _RUNNING = ("forward", "__call__")
@@ -44,14 +43,14 @@ def methods_of(target: Target, class_names: Iterable[str | None]) -> Methods:
         with contextlib.suppress(SourceError, SyntaxError, ValueError, RecursionError, MemoryError):
             place = reader.place_of(name)
             if place is not None:
-                found[name] = reader.digests(*place)
+                found[name] = reader.texts(*place)
     return found
 
 
 @dataclass(frozen=True, slots=True)
 class _Method:
     text: str
-    """Its tree, without what changes nothing."""
+    """Without what changes nothing."""
     names: frozenset[str]
     """Attributes that it reads: methods of its own that it may call."""
     goes_up: bool
@@ -76,7 +75,7 @@ class _Reader:
             return (source, definition) if known and definition is not None else None
         return None
 
-    def digests(self, module: SourceModule, definition: Definition) -> dict[str, str]:
+    def texts(self, module: SourceModule, definition: Definition) -> dict[str, str]:
         """By name, of the methods as the class has them."""
         written: dict[str, list[_Method]] = {}
         for home, each in self._lineage(module, definition):
@@ -86,9 +85,7 @@ class _Reader:
                     above.append(method)
         built = _reached(written, _BUILDING) - _reached(written, _RUNNING)
         return {
-            name: hashlib.sha256("\n".join(method.text for method in methods).encode("utf-8", "replace")).hexdigest()
-            for name, methods in written.items()
-            if name not in built
+            name: "\n".join(method.text for method in methods) for name, methods in written.items() if name not in built
         }
 
     def _lineage(self, module: SourceModule, definition: Definition) -> list[tuple[SourceModule, Definition]]:
@@ -144,7 +141,7 @@ def _method(nodes: Sequence[FunctionNode]) -> _Method:
     for inner in inside:
         if isinstance(inner, FunctionNode):
             _strip(inner)
-    return _Method("\n".join(ast.dump(node) for node in nodes), names, goes_up)
+    return _Method("\n".join(ast.unparse(node) for node in nodes), names, goes_up)
 
 
 def _goes_up(node: ast.AST, method: str) -> bool:

@@ -146,6 +146,15 @@ def test_what_is_overridden_counts_where_it_is_called(changed, git, above: str, 
     assert found == [(f"layers.{number}", names) for number in range(3) if names]
 
 
+def test_a_rename_is_told_once(changed):
+    changes = changed("self.head", "self.classifier", "net.py")
+    assert [(one.old, one.new) for one in changes.renamed] == [("head", "classifier")]
+    assert told(changes) == []
+    assert told(changed("self.classifier(self.layers(x))", "self.layers(self.classifier(x))", "net.py")) == [
+        ("", ("forward",))
+    ]
+
+
 def test_beside_other_changes_it_stands_last(changed):
     changed("return self.head(self.layers(x))", "return self.layers(self.head(x))", "net.py")
     changes = changed("nn.Linear(4, 2)", "nn.Linear(4, 3)", "net.py")
