@@ -105,20 +105,23 @@ def test_a_comment_on_a_model_that_is_no_target_any_more_says_so(act, repository
     comments = tmp_path / "github" / "comments.json"
     comments.parent.mkdir()
     other_job = {"id": 50, "body": "<!-- modgraph:gone.py:Gone -->\n<!-- modgraph-artifact:other -->\n\n144 → 1"}
-    comments.write_text(json.dumps([other_job]))
+    added_and_taken_back = {"id": 2, "body": "<!-- modgraph:x.py:X -->\n<!-- modgraph-artifact:modgraph -->\n\n144 → 1"}
+    comments.write_text(json.dumps([other_job, added_and_taken_back]))
     first = act()
-    assert "144 → 288" in first.comments[1]["body"]
+    assert "144 → 288" in first.comments[2]["body"]
     git.commit("pyproject.toml", CONFIGURATION.replace('"net.py:Net", ', ""), cwd=repository)
-    kept, told = act().comments
+    kept, stale, told = act().comments
     assert kept == other_job  # another job of a matrix compares it
+    assert stale["body"].startswith("<!-- modgraph:x.py:X -->\n<!-- modgraph-artifact:modgraph -->\n")
+    assert "the last run had no such model" in stale["body"]
     assert told["body"].startswith("<!-- modgraph:net.py:Net -->\n<!-- modgraph-artifact:modgraph -->\n")
-    assert "the last run had no such model" in told["body"]
+    assert "**no target any more**" in told["body"]
     assert "144 → 288" not in told["body"]
     git.commit("pyproject.toml", CONFIGURATION, cwd=repository)
-    assert "144 → 288" in act().comments[1]["body"]
+    assert "144 → 288" in act().comments[2]["body"]
     # Where nothing was compared, nothing is known of any of them.
     git("update-ref", "-d", "refs/remotes/origin/main", cwd=repository)
-    assert "144 → 288" in act().comments[1]["body"]
+    assert "144 → 288" in act().comments[2]["body"]
 
 
 def test_a_model_that_cannot_be_compared_any_more_says_so(act, repository: Path, git):
@@ -127,6 +130,71 @@ def test_a_model_that_cannot_be_compared_any_more_says_so(act, repository: Path,
     (comment,) = act().comments
     assert "**not comparable**" in comment["body"]
     assert "144 → 288" not in comment["body"]
+
+
+def test_a_model_that_is_gone_gets_a_comment(act, repository: Path, git):
+    (repository / "other.py").unlink()
+    git.commit("pyproject.toml", CONFIGURATION.replace(', "other.py"', ""), cwd=repository)
+    result = act()
+    (gone,) = [each["body"] for each in result.comments if "other.py:Other" in each["body"]]
+    assert "**removed**" in gone
+    assert "other.py is not there any more" in result.summary
+
+
+@pytest.mark.parametrize(
+    ("files", "why"),
+    [
+        (["net.py", "from nowhere import make\n\n\ndef build():\n    return make()\n"], "nothing is known"),
+        (["other.txt", ""], "net.py has no class or function 'build'"),
+    ],
+)
+def test_a_configured_model_that_cannot_be_compared_is_in_the_summary(act, repository: Path, git, files, why):
+    git.commit(*files, "pyproject.toml", CONFIGURATION.replace("net.py:Net", "net.py:build"), cwd=repository)
+    git("update-ref", "refs/remotes/origin/main", "HEAD", cwd=repository)
+    git.commit("change.txt", "", cwd=repository)
+    result = act(inputs={"fail-on": "never", "formats": "json"})
+    summary = result.summary.replace("\\", "").replace("&#39;", "'")
+    assert "**not comparable**" in summary
+    assert why in summary
+    assert "<!-- modgraph:net.py:build -->" in summary
+
+
+def test_a_base_that_has_moved_on_is_compared_with_where_the_branch_left_it(act, repository: Path, git):
+    git("checkout", "-q", "main", cwd=repository)
+    git.commit("other.py", OTHER.replace("2, 3", "20, 30"), cwd=repository)
+    git("update-ref", "refs/remotes/origin/main", "HEAD", cwd=repository)
+    git("checkout", "-q", "topic", cwd=repository)
+    result = act()
+    assert "no difference" in (repository / "modgraph-out/changes/Other.md").read_text("utf-8")
+    assert "144 → 288" in result.summary
+
+
+@pytest.fixture
+def shallow(repository: Path, git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """The action in a clone of the last commit alone."""
+    git.commit("net.py", NET.format(width=48, blocks="nn.ModuleList()"), cwd=repository)
+    clone = tmp_path / "clone"
+    git("clone", "-q", "--depth", "1", "--branch", "topic", repository.as_uri(), str(clone), cwd=tmp_path)
+    run_action = runpy.run_path(str(HERE / "run_action.py"))["run_action"]
+    return lambda **inputs: run_action(clone, tmp_path / "github", {"formats": "json", **inputs})
+
+
+def test_a_shallow_clone_is_made_whole_where_the_merge_base_is_missing(shallow):
+    result = shallow(**{"fail-on": "never"})
+    assert "144 → 432" in result.summary
+    assert "**not compared**" not in result.summary
+
+
+def test_what_was_not_compared_is_not_called_unchanged(shallow, repository: Path):
+    repository.rename(repository.with_name("elsewhere"))  # nothing can be fetched
+    result = shallow(**{"fail-on": "failed"})
+    assert result.status == 0, result.log
+    assert result.summary.startswith("**not compared**: this clone holds no merge base with main")
+    assert "diff 2" in result.log
+    assert shallow(**{"fail-on": "change"}).status == 1
+    unknown = shallow(**{"fail-on": "change", "base": "v9"})
+    assert unknown.status == 1
+    assert unknown.summary.startswith("**not compared**: 'v9' is no revision of this repository")
 
 
 def test_a_change_of_forward_alone_gets_a_comment(act, repository: Path, git):
