@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -165,7 +167,8 @@ class GraphFinder:
             TargetError, GraphError: it cannot be read, or is not the repository's.
         """
         try:
-            return named_as(self._there(revision, files), f"{revision.name}:{revision.target}")
+            with _warnings_of(revision, files):
+                return named_as(self._there(revision, files), f"{revision.name}:{revision.target}")
         except (TargetError, GraphError) as error:
             message = f"{error.message} (at the revision {revision.name})"
             file = f"{revision.name}:{error.file if error.line else revision.target}"
@@ -214,6 +217,16 @@ class GraphFinder:
             target, specs=self.specs, options=self.options, static=not self.run, watch=self.watch, cwd=cwd
         )
         return Found(graph, methods_of(target, [node.class_name for node in graph.modules]))
+
+
+@contextlib.contextmanager
+def _warnings_of(revision: Revision, files: Checkout) -> Iterator[None]:
+    """Warnings name files of the revision as the user would, not where their copy was."""
+    with warnings.catch_warnings(record=True) as said:
+        yield
+    for each in said:
+        text = str(each.message).replace(f"{files.root}{os.sep}", f"{revision.name}:")
+        warnings.warn(text, each.category, stacklevel=2)
 
 
 def file_of(target: Target) -> Path | None:
