@@ -283,7 +283,7 @@ MEASURED = {
 CHILD = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_AS, (3 * 2**30,) * 2)
-resource.setrlimit(resource.RLIMIT_CPU, (20,) * 2)
+resource.setrlimit(resource.RLIMIT_CPU, (90,) * 2)
 import modgraph
 graph = modgraph.predict(sys.argv[1] + ":Net", path=[sys.argv[2]])
 assert graph.problems
