@@ -18,6 +18,9 @@ from hypothesis import HealthCheck, settings
 # The tests run on all cores already; threads of torch's would only be in each other's way.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+# Hundreds of processes are started that import modgraph: compiling it anew in each would take half of the time.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 # Started in the background, or by nohup, a process ignores what tests of Ctrl-C and of a closed terminal send, and so do
 # its children.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

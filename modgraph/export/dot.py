@@ -5,6 +5,7 @@ All text from the model passes through `markup` (inside HTML-like labels) or `qu
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -97,12 +98,17 @@ def _attributes(pairs: dict[str, str]) -> str:
     return " ".join(written)
 
 
+_BEGINS_WITH_SPACE = re.compile(r"(?:^|(?<=>)) (?=[^ <])")
+"""The space between two pieces of a line: each becomes a text of its own in SVG, where a space at its begin is lost."""
+
+
 def _font(text: str, size: int, color: str | None = None, face: str | None = None, bold: bool = False) -> str:
     """`text` (already markup) in a font; "" for no text, as an empty element is a syntax error in Graphviz."""
     if not text:
         return ""
     face_part = f' face="{face}"' if face else ""
     color_part = f' color="{color}"' if color else ""
+    text = _BEGINS_WITH_SPACE.sub("&#160;", text)
     inner = f"<b>{text}</b>" if bold else text
     return f'<font{face_part} point-size="{size}"{color_part}>{inner}</font>'
 

@@ -356,8 +356,14 @@ def node_scope(node: ir.Node, stacks: Mapping[str, Any]) -> Scope | None:
     classes = _literal(node.metadata_props.get(CLASS_HIERARCHY))
     if not names or len(names) != len(classes):
         return None
-    pairs = list(zip(names, classes, strict=True))[:-1]
+    pairs = [(path_in_model(name), kind) for name, kind in zip(names, classes, strict=True)][:-1]
     return tuple(Place(name, 0, kind) for name, kind in pairs if name and not kind.endswith(NO_MODULE))
+
+
+def path_in_model(path: str) -> str:
+    """A path as the exporter gives it: the strict one begins at the bound `forward` that it was handed, so that the
+    module "a" is "forward.__closure__[0].cell_contents.__self__.a" (torch 2.9 and later)."""
+    return path.rpartition("__self__")[2].removeprefix(".") if "__self__" in path else path
 
 
 def places_of(stack: Mapping[str, tuple[str, Any]]) -> Scope:
@@ -365,6 +371,7 @@ def places_of(stack: Mapping[str, tuple[str, Any]]) -> Scope:
     places = []
     for key, (path, kind) in stack.items():
         name = kind if isinstance(kind, str) else f"{kind.__module__}.{kind.__qualname__}"
+        path = path_in_model(path)
         if not path or name.endswith(NO_MODULE):
             continue
         count = re.search(r"@(\d+)$", key)

@@ -7,7 +7,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
-from libcst import matchers
 
 from modgraph.graph.model import SourceLocation
 from modgraph.prediction import doubtful, expressions, items, producing, statements, targets, unordered
@@ -254,7 +253,16 @@ def _known_turns(
 @lru_cache(maxsize=1024)
 def _breaks(node: cst.For) -> bool:
     """A turn may end the loop: what comes after an unknown number of turns may not run."""
-    return bool(matchers.findall(node.body, matchers.Break()))
+    pending: list[cst.CSTNode] = [node.body]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, cst.Break):
+            return True
+        if isinstance(part, (cst.For, cst.While)):  # its own breaks end it; those of its `else` end this loop
+            pending.extend([part.orelse] if part.orelse is not None else [])
+        elif not isinstance(part, (cst.BaseExpression, cst.FunctionDef, cst.ClassDef)):
+            pending.extend(part.children)
+    return False
 
 
 def _maybe(machine: Interpreter, frame: Frame, turn: Callable[[], Outcome], reason: str) -> Callable[[], Outcome]:

@@ -70,11 +70,23 @@ def problems(svg: str) -> list[str]:
     frames = [part for part in parts if part.kind == "cluster"]
     edges = [part for part in parts if part.kind == "edge"]
     return [
+        *_spaced(root),
         *_cut_off(root, nodes, frames),
         *_overlapping(parts),
         *_on_each_other(nodes, frames, edges),
         *_crossed(frames, edges),
     ]
+
+
+def _spaced(root: ElementTree.Element) -> Iterator[str]:
+    """A space at the begin of a text is not drawn: what was apart in Graphviz touches in a browser."""
+    for group in root.iter():
+        begins: dict[str | None, float] = {}
+        for text in group.findall(f"{_SVG}text"):
+            said, line, place = "".join(text.itertext()), text.get("y"), float(text.get("x", 0))
+            if said.startswith(" ") and said.strip() and begins.get(line, place) < place:
+                yield f"text {said!r} begins with a space"
+            begins[line] = min(place, begins.get(line, place))
 
 
 def _cut_off(root: ElementTree.Element, nodes: list[Part], frames: list[Part]) -> Iterator[str]:

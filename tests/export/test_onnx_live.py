@@ -244,6 +244,25 @@ def test_the_arms_of_a_condition_stay_in_the_function_of_their_module(exported):
     assert list(function.input) == ["x0", "fc.weight", "fc.bias"]
 
 
+def test_the_strict_exporter_names_modules_from_the_model_too(tmp_path, monkeypatch):
+    """It is what torch falls back to where the other one fails, as after a condition was run under a dispatch mode."""
+
+    def strictly(model, args, kwargs, _options):
+        return torch.onnx.export(
+            torch.export.export(model, args, dict(kwargs), strict=True), dynamo=True, optimize=False
+        )
+
+    monkeypatch.setattr(onnx_capture, "_exported", strictly)
+    model = perturbed(Branches())
+    graph = modgraph.export_onnx(model, tmp_path / "net.onnx", torch.ones(2, 4))
+    assert graph.problems == ()
+    (function,) = functions_of(tmp_path / "net.onnx").values()
+    assert list(function.input) == ["x0", "fc.weight", "fc.bias"]
+    nodes = onnx.load(str(tmp_path / "net.onnx")).graph.node
+    assert [node.name for node in nodes] == ["a", "b"]
+    assert_equal_results(model, (torch.ones(2, 4),), tmp_path / "net.onnx")
+
+
 def test_weights_have_the_names_of_the_model_whatever_the_exporter_calls_them(tmp_path, monkeypatch):
     own = onnx_capture._exported
 

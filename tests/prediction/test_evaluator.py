@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
+import libcst as cst
 import pytest
 
 from modgraph.prediction import limits
@@ -450,3 +451,25 @@ def test_looking_into_the_namespace_of_a_class_parses_no_other_method(tmp_path):
     parsed = program.machine.finder.source("program")._parsed.values()
     assert any(each.mentions("return 1") for each in parsed)
     assert not any(each.mentions("return 2") for each in parsed)
+
+
+@pytest.mark.parametrize(
+    ("body", "ends"),
+    [
+        ("    if a: break\n", True),
+        ("    with a: break\n", True),
+        ("    match i:\n        case 1: break\n", True),
+        ("    for j in y: break\n", False),
+        ("    while j: break\n", False),
+        ("    for j in y: pass\n    else: break\n", True),
+        ("    def f():\n        for k in z: break\n", False),
+        ("    pass\n", False),
+    ],
+)
+def test_whose_break_it_is(body: str, ends: bool) -> None:
+    from modgraph.prediction import entry  # noqa: F401  # the modules of the interpreter import each other
+    from modgraph.prediction.control import _breaks
+
+    loop = cst.parse_module(f"for i in x:\n{body}").body[0]
+    assert isinstance(loop, cst.For)
+    assert _breaks(loop) is ends
