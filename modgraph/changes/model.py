@@ -121,6 +121,8 @@ class Flow:
     producer: str
     """ "layers.0.fc1", "layers.0.fc1 (call 2)", "torch.add in layers.0", "input x", "parameter w", "constant"."""
     consumer: str
+    place: str = ""
+    """Where it comes in, if that alone differs: "args[0]", "input1"."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -309,7 +311,7 @@ def sorted_by_path(items: Iterable[_T]) -> tuple[_T, ...]:
 
 def _order(item: Any) -> tuple[Any, ...]:
     if isinstance(item, Flow):
-        return (natural(item.consumer), natural(item.producer), item.side)
+        return (natural(item.consumer), natural(item.producer), item.side, natural(item.place))
     if isinstance(item, FindingChange):
         return (natural(item.module or ""), item.code, item.message, item.file or "", item.line or 0, item.side)
     if isinstance(item, Undecided):

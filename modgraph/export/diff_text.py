@@ -77,7 +77,11 @@ def _cells(line: Line) -> tuple[Cell, ...]:
 def sections(changes: Changes) -> Iterator[tuple[str, list[str]]]:
     """What follows the table, each with its title; none that is empty."""
     totals = [total_text(total.name, total.old, total.new) for total in changes.totals]
-    flows = [f"{'+' if flow.side == 'new' else '−'} {flow.producer} → {flow.consumer}" for flow in changes.dataflow]
+    flows = [
+        f"{'+' if flow.side == 'new' else '−'} {flow.producer} → {flow.consumer}"
+        + (f", as {flow.place}" if flow.place else "")
+        for flow in changes.dataflow
+    ]
     findings = [
         f"{'+' if one.side == 'new' else '−'} {one.code} {name_of(one.module or '')}: {one.message}"
         for one in changes.findings
