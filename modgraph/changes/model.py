@@ -60,7 +60,7 @@ class Field:
 
     kind: FieldKind
     name: str = ""
-    """Of the argument, parameter or buffer."""
+    """Of the argument, parameter or buffer; of operations, "call 2" where they are not those of the first call."""
     old: Any = ABSENT
     new: Any = ABSENT
 

@@ -447,7 +447,7 @@ def field_text(field: Field) -> str:
     if kind in ("same_as", "tied"):
         what = "same as" if kind == "same_as" else f"{name} tied to"
         return f"{what} {old} → {new}"
-    words = {"argument": name, "shape": name, "dtype": f"dtype of {name}"}.get(kind, kind)
+    words = {"argument": name, "shape": name}.get(kind, f"{kind} of {name}" if name else kind)
     return f"{words} {old} → {new}"
 
 

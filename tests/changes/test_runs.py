@@ -133,3 +133,39 @@ def test_flops_and_findings():
     assert [(total.name, total.old, total.new) for total in changes.totals] == [("flops", 100, 150)]
     assert [(one.side, one.code) for one in changes.findings] == [("old", "MG101"), ("new", "MG204")]
     assert "FLOPs 100 → 150 (+50)" in changes.to_text()
+
+
+def doing(graph: Graph, words: dict[int, str]) -> Graph:
+    """`graph`, with the operations that each call of a number runs."""
+    builder = GraphBuilder.of(graph)
+    names = [(number, name) for number, said in words.items() for name in said.split()]
+    builder.operations.extend(
+        Operation(id=f"op:{place}", name=f"torch.{name}", call=number) for place, (number, name) in enumerate(names)
+    )
+    return builder.build()
+
+
+def test_every_call_is_compared_with_that_of_its_number():
+    """What only the second call does differently was not seen."""
+    both = traced(["a", "b"], twice=True)
+    old, new = doing(both, {2: "relu", 3: "relu"}), doing(both, {2: "relu", 3: "sigmoid tanh"})
+    changes = compare(old, new)
+    (change,) = changes.changed
+    assert [(field.kind, field.name, field.old, field.new) for field in change.fields] == [
+        ("operations", "call 2", {"relu": 1}, {"sigmoid": 1, "tanh": 1})
+    ]
+    assert "operations of call 2 relu → sigmoid, tanh" in changes.to_text()
+    assert compare(new, old) == changes.reversed()
+
+
+def test_what_all_calls_do_differently_is_told_once():
+    both = traced(["a", "b"], twice=True)
+    changes = compare(doing(both, {2: "relu", 3: "relu"}), doing(both, {2: "tanh", 3: "tanh"}))
+    assert [(field.name, field.new) for field in changes.changed[0].fields] == [("", {"tanh": 1})]
+
+
+def test_what_is_recomputed_in_backward_is_no_call():
+    both = traced(["a", "b"], twice=True)
+    calls = (*both.calls[:3], replace(both.calls[3], recomputed=True))
+    changes = compare(doing(replace(both, calls=calls), {2: "relu", 3: "relu"}), doing(traced(["a", "b"]), {2: "relu"}))
+    assert not changes.changed
