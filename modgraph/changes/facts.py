@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from modgraph.changes.matching import Matching
 from modgraph.changes.model import ABSENT, Field, FieldKind, Undecided
 from modgraph.changes.openness import Openness, may_be_absent, shapes_agree
+from modgraph.changes.runs import Runs
 from modgraph.graph.dataflow import operation_word
 from modgraph.graph.index import name_below
 from modgraph.graph.model import BufferInfo, Graph, ModuleNode, ParameterInfo
@@ -18,16 +18,6 @@ from modgraph.graph.paths import parameter_path
 
 Tensor = ParameterInfo | BufferInfo
 _KINDS = get_args(FieldKind)
-
-
-@dataclass(slots=True)
-class Runs:
-    """What of the two runs can be compared."""
-
-    calls: bool
-    """Both ran to their end."""
-    outputs: bool
-    """And both were given the same inputs."""
 
 
 class Facts:
@@ -203,9 +193,14 @@ class Facts:
             yield Field(kind="calls", old=counts[0], new=counts[1])
         if not self._is_another_class(one, other):
             yield from self._forwards(one, other)
+        if not self.runs.outputs or counts[0] != counts[1]:
+            return
         shapes = [_outputs(graph, node) for graph, node in zip(graphs, (one, other), strict=True)]
-        if self.runs.outputs and counts[0] == counts[1] and shapes[0] != shapes[1]:
+        if shapes[0] != shapes[1]:
             yield Field(kind="outputs", old=shapes[0], new=shapes[1])
+        dtypes = [_output_dtypes(graph, node) for graph, node in zip(graphs, (one, other), strict=True)]
+        if dtypes[0] != dtypes[1]:
+            yield Field(kind="output_dtypes", old=dtypes[0], new=dtypes[1])
 
     def _forwards(self, one: ModuleNode, other: ModuleNode) -> Iterator[Field]:
         """What its own `forward` does, call by call; what several calls differ in alike is told of the first."""
@@ -236,6 +231,12 @@ def _outputs(graph: Graph, node: ModuleNode) -> list[Any]:
             if shape not in seen:
                 seen.append(shape)
     return seen
+
+
+def _output_dtypes(graph: Graph, node: ModuleNode) -> list[str | None]:
+    """The dtypes of the tensors that each call gave; calls that gave the same once."""
+    calls = [tuple(tensor.dtype for tensor in graph.calls[number].outputs) for number in node.calls]
+    return [dtype for call in dict.fromkeys(calls) for dtype in call]
 
 
 def _operations(graph: Graph) -> dict[str, list[dict[str, int]]]:

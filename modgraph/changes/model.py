@@ -48,6 +48,7 @@ FieldKind = Literal[
     "state_dict",
     "calls",
     "outputs",
+    "output_dtypes",
     "operations",
 ]
 """`parameter` and `buffer`: there is one more or less; `shape` to `tied` are of the tensor that `name` names; `order`:
@@ -107,7 +108,7 @@ class Changed:
 class Total:
     """A figure of the whole model that differs."""
 
-    name: Literal["parameters", "trainable_parameters", "buffers", "modules", "flops", "inputs", "run"]
+    name: Literal["parameters", "trainable_parameters", "buffers", "modules", "flops", "inputs", "mode", "run"]
     old: Any
     new: Any
 
@@ -265,7 +266,7 @@ class Changes:
 
     def __bool__(self) -> bool:
         parts = (self.added, self.removed, self.renamed, self.moved, self.changed, self.dataflow, self.findings)
-        return any(parts) or any(total.name != "inputs" for total in self.totals)
+        return any(parts) or any(total.name not in _SETTINGS for total in self.totals)
 
     def reversed(self) -> Changes:
         """The same, from the new graph to the old one."""
@@ -313,6 +314,8 @@ class Changes:
         save(self, Path(path))
 
 
+_SETTINGS = ("inputs", "mode")
+"""Totals that say how the models were run: no difference of theirs."""
 _IN_JSON = tuple(each.name for each in fields(Changes) if each.name not in ("graphs", "pairs"))
 _T = TypeVar("_T")
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
-from modgraph.changes.model import Changed, Changes, Field, Renamed, Rewritten, Subtree, natural
+from modgraph.changes.model import Changed, Changes, Field, FieldKind, Renamed, Rewritten, Subtree, natural
 from modgraph.export.diff_facts import field_text, name_of
 from modgraph.export.labels import class_title, clean, cut, cut_end, number_text, shape_text
 
@@ -31,6 +31,8 @@ _OUT_WORDS = """
 _OUT = frozenset(_OUT_WORDS.split())
 """Arguments of torch's own layers that say how wide they are."""
 _IN = frozenset(["in_features", "in_channels", "input_size", "in1_features", "in2_features"])
+
+_OF_OUTPUTS: dict[FieldKind, str] = {"outputs": "shape", "output_dtypes": "dtype"}
 
 Pair = tuple[int, int]
 _T = TypeVar("_T")
@@ -79,7 +81,7 @@ def verdict(changes: Changes) -> str:
     shown = [total for total in changes.totals if total.name in ("parameters", "flops", "run")]
     said += [total_text(total.name, total.old, total.new) for total in shown]
     if not changes:
-        said = ["no difference" if not changes.undecided else "no difference found"]
+        said = ["no difference" if not (changes.undecided or changes.not_compared) else "no difference found"]
         # Of source alone no forward is known: a model that computes something else must not read as the same.
         if _not_run(changes):
             said = [f"{said[0]} in what the constructors build"]
@@ -89,6 +91,8 @@ def verdict(changes: Changes) -> str:
         said.insert(len(said) if changes else 0, f"{_rewritten_names(changes)} changed ({effect_unknown(changes)})")
     if changes.undecided:
         said.append(f"{len(changes.undecided):,} cannot be told")
+    if changes.not_compared:
+        said.append(f"not compared: {'; '.join(dict.fromkeys(one.what for one in changes.not_compared))}")
     return " · ".join(said)
 
 
@@ -251,7 +255,7 @@ class _Item:
 def _changed_lines(changes: Changes) -> list[Line]:
     holders = {path.rpartition(".")[0] for _, path in changes.pairs}
     items = [_item(one, leaf=one.new not in holders) for one in changes.changed]
-    quiet = [item for item in items if all(field.kind == "outputs" for field in item.fields)]
+    quiet = [item for item in items if {field.kind for field in item.fields} <= set(_OF_OUTPUTS)]
     items = [item for item in items if item not in quiet]
     leading, following = _without_followers(items)
     wide, rest = _widened(leading, following)
@@ -259,9 +263,14 @@ def _changed_lines(changes: Changes) -> list[Line]:
     if quiet:
         names = [name_of(item.path) for item in quiet]
         shown = ", ".join(names[:MOST_NAMES]) + (" …" if len(names) > MOST_NAMES else "")
-        words = field_text(quiet[0].fields[0]) if len(quiet) == 1 else "outputs of another shape"
+        words = _words(quiet[0]) if len(quiet) == 1 else f"outputs of another {_output_words(quiet)}"
         found.append(Line(sign="changed", place=shown, words=words, key=(natural("\U0010ffff"),)))
     return found
+
+
+def _output_words(items: Iterable[_Item]) -> str:
+    kinds = {field.kind for item in items for field in item.fields}
+    return " or ".join(word for kind, word in _OF_OUTPUTS.items() if kind in kinds)
 
 
 def _item(change: Changed, *, leaf: bool) -> _Item:
@@ -287,13 +296,15 @@ def said_fields(change: Changed) -> tuple[Field, ...]:
     kinds = {field.kind for field in change.fields}
     left_out: set[str] = set()
     if "argument" in kinds or "class" in kinds:
-        left_out |= {"shape", "outputs"}
+        left_out |= {"shape", *_OF_OUTPUTS}
     if "class" in kinds:
         left_out |= {"argument", "parameter", "buffer", "dtype", "operations"}
     elif "argument" in kinds:
         left_out |= {"parameter", "buffer"}
     if "shape" in kinds or "operations" in kinds or "calls" in kinds:
-        left_out.add("outputs")
+        left_out |= set(_OF_OUTPUTS)
+    if "dtype" in kinds:
+        left_out.add("output_dtypes")
     said = tuple(field for field in change.fields if field.kind not in left_out)
     return said or change.fields
 
