@@ -25,6 +25,7 @@ from modgraph.changes.model import (
 )
 from modgraph.changes.openness import Openness
 from modgraph.changes.runs import run_totals, runs_of
+from modgraph.changes.shares import Shares
 from modgraph.changes.state import state_changes
 from modgraph.changes.trees import Tree, added, own_parameters
 from modgraph.errors import GraphError
@@ -52,15 +53,16 @@ def compare(old: Graph, new: Graph, *, methods: tuple[Methods, Methods] | None =
     lone_new, open_new = _lone(matching.new, matching.to_old, facts.old_open, "old")
     lone_old, open_old = _lone(matching.old, matching.to_new, facts.new_open, "new")
     renamed, moved = _renamed(matching)
+    shares = Shares(matching, changed, (*renamed, *moved))
     return Changes(
         old=_side(old),
         new=_side(new),
         totals=_totals(old, new, matching),
         added=lone_new,
         removed=lone_old,
-        renamed=renamed,
-        moved=moved,
-        changed=sorted_by_path(changed),
+        renamed=shares.of_renamed(renamed),
+        moved=shares.of_renamed(moved),
+        changed=sorted_by_path(shares.of_changed(changed)),
         dataflow=flows(matching) if runs.calls else (),
         findings=_findings(matching),
         rewritten=_rewritten(matching, *methods) if methods is not None and not runs.calls else (),
@@ -217,8 +219,15 @@ def _lone(
         reason = open_there.children_of(parent)
         if reason is None:
             inside = [path, *(inner for inner in here.below(path) if inner not in pairs)]
-            own = added(*(own_parameters(here.nodes[inner]) for inner in inside))
-            found.append(Subtree(path=path, class_name=node.class_name, modules=len(inside), parameters=own))
+            found.append(
+                Subtree(
+                    path=path,
+                    class_name=node.class_name,
+                    modules=len(inside),
+                    parameters=added(*(own_parameters(here.nodes[inner]) for inner in inside)),
+                    in_total=added(*(here.own[inner] for inner in inside)),
+                )
+            )
             continue
         old, new = (None, path) if side == "old" else (path, None)
         undecided.append(Undecided(old=old, new=new, what="module", side=side, reason=reason))

@@ -76,6 +76,8 @@ class Subtree:
     """Itself and those below it that are on this side alone."""
     parameters: int | None = None
     """Elements of their own parameters; None where one is not known."""
+    in_total: int | None = 0
+    """Of these, those that the model's total counts: none of what is hidden from registration."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +90,8 @@ class Renamed:
     """In the new graph."""
     modules: int = 1
     """Itself and those below it that came along."""
+    in_total: int | None = 0
+    """As that of `Changed`, where it is not changed too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +106,9 @@ class Changed:
     old_parameters: int | None = None
     """Elements of the parameters of it and of all below it; None where one is not known."""
     new_parameters: int | None = None
+    in_total: int | None = 0
+    """How many parameters more the model's total has by it: by its own, and those of what is below it that is not told
+    of itself. With those of all that was added, removed, renamed and moved they sum up to what the total has more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -362,14 +369,15 @@ def _turned(changes: Changes) -> Changes:
             fields=back(one.fields),
             old_parameters=one.new_parameters,
             new_parameters=one.old_parameters,
+            in_total=_negative(one.in_total),
         )
         for one in changes.changed
     ]
     return replace(
         changes,
         totals=back(changes.totals),
-        renamed=sorted_by_path(back(changes.renamed)),
-        moved=sorted_by_path(back(changes.moved)),
+        renamed=sorted_by_path(_less(back(changes.renamed))),
+        moved=sorted_by_path(_less(back(changes.moved))),
         rewritten=sorted_by_path(back(changes.rewritten)),
         changed=sorted_by_path(changed),
         not_compared=tuple(replace(one, side=swap[one.side]) for one in changes.not_compared),
@@ -379,6 +387,14 @@ def _turned(changes: Changes) -> Changes:
             replace(one, old=one.new, new=one.old, side=swap[one.side]) for one in changes.undecided
         ),
     )
+
+
+def _less(items: Iterable[Renamed]) -> list[Renamed]:
+    return [replace(one, in_total=_negative(one.in_total)) for one in items]
+
+
+def _negative(number: int | None) -> int | None:
+    return None if number is None else -number
 
 
 def _json(value: Any) -> Any:

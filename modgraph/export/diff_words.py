@@ -55,7 +55,13 @@ def lines(changes: Changes) -> list[Line]:
     """All of it, by place: what was removed, added, renamed, moved and changed."""
     found = _lone_lines(changes.removed, "removed") + _lone_lines(changes.added, "added")
     found += [
-        Line(sign="renamed", place=f"{one.old} → {one.new}", words=_what(one), key=(natural(one.new),))
+        Line(
+            sign="renamed",
+            place=f"{one.old} → {one.new}",
+            words=_what(one),
+            delta=one.in_total,
+            key=(natural(one.new),),
+        )
         for one in changes.renamed
     ]
     found += _moved_lines(changes.moved)
@@ -182,7 +188,7 @@ def _lone_lines(subtrees: Sequence[Subtree], sign: Literal["added", "removed"]) 
             groups.append([one])
     for group in _together(groups, lambda one: (_without_numbers(one.path), one.class_name, one.modules)):
         first = group[0]
-        known = None if any(one.parameters is None for one in group) else sum(one.parameters or 0 for one in group)
+        known = _sum(group)
         inside = f", {first.modules:,} modules" + (" each" if len(group) > 1 else "") if first.modules > 1 else ""
         many = f", in {len(group)} places" if len(group) > 1 else ""
         delta = known if known is None or sign == "added" else -known
@@ -217,12 +223,14 @@ def _moved_lines(moved: Sequence[Renamed]) -> list[Line]:
             groups.setdefault((home, other_home), []).append(one)
         else:
             words = f"{_what(one)}, moved"
-            found.append(Line(sign="moved", place=f"{one.old} → {one.new}", words=words, key=(natural(one.new),)))
+            place, key = f"{one.old} → {one.new}", (natural(one.new),)
+            found.append(Line(sign="moved", place=place, words=words, delta=one.in_total, key=key))
     for (home, other_home), group in groups.items():
         names = [one.old.rpartition(".")[2] for one in group]
         shown = ", ".join(names[:MOST_NAMES]) + (f" and {len(names) - MOST_NAMES} more" if names[MOST_NAMES:] else "")
         words = f"moved from {name_of(home)} to {name_of(other_home)}"
-        found.append(Line(sign="moved", place=shown, words=words, key=(natural(group[0].new),)))
+        key = (natural(group[0].new),)
+        found.append(Line(sign="moved", place=shown, words=words, delta=_sum(group), key=key))
     return found
 
 
@@ -245,12 +253,6 @@ class _Item:
     def path(self) -> str:
         return self.change.new
 
-    @property
-    def delta(self) -> int | None:
-        if self.change.old_parameters is None or self.change.new_parameters is None:
-            return None
-        return self.change.new_parameters - self.change.old_parameters
-
 
 def _changed_lines(changes: Changes) -> list[Line]:
     holders = {path.rpartition(".")[0] for _, path in changes.pairs}
@@ -264,7 +266,8 @@ def _changed_lines(changes: Changes) -> list[Line]:
         names = [name_of(item.path) for item in quiet]
         shown = ", ".join(names[:MOST_NAMES]) + (" …" if len(names) > MOST_NAMES else "")
         words = _words(quiet[0]) if len(quiet) == 1 else f"outputs of another {_output_words(quiet)}"
-        found.append(Line(sign="changed", place=shown, words=words, key=(natural("\U0010ffff"),)))
+        delta = _shares(quiet, {})
+        found.append(Line(sign="changed", place=shown, words=words, delta=delta, key=(natural("\U0010ffff"),)))
     return found
 
 
@@ -369,7 +372,15 @@ def _widened(items: Sequence[_Item], following: _Followers) -> tuple[list[Line],
             word = "widened" if pair[1] > pair[0] else "narrowed"
             what = "layers" if all(item.leaf for item in members) else "blocks"
             words = f"{word} {pair[0]} → {pair[1]}, in {len(members)} {what}{_inside(members, following)}"
-            found.append(Line(sign="changed", place=home, words=words, delta=_sum(members), key=(natural(home), pair)))
+            found.append(
+                Line(
+                    sign="changed",
+                    place=home,
+                    words=words,
+                    delta=_shares(members, following),
+                    key=(natural(home), pair),
+                )
+            )
             said |= {item.path for item in members}
     return found, [item for item in items if item.path not in said]
 
@@ -406,9 +417,14 @@ def _common(paths: Sequence[list[str]]) -> list[str]:
     return shared
 
 
-def _sum(items: Iterable[_Item]) -> int | None:
-    deltas = [item.delta for item in items]
-    return None if None in deltas else sum(delta or 0 for delta in deltas)
+def _shares(items: Iterable[_Item], following: _Followers) -> int | None:
+    """Of these, and of what follows from them."""
+    return _sum(one.change for item in items for one in (item, *following.get(item.path, ())))
+
+
+def _sum(items: Iterable[Changed | Subtree | Renamed]) -> int | None:
+    found = [one.in_total for one in items]
+    return None if None in found else sum(more or 0 for more in found)
 
 
 def _grouped(items: Sequence[_Item], following: _Followers) -> list[Line]:
@@ -425,7 +441,7 @@ def _grouped(items: Sequence[_Item], following: _Followers) -> list[Line]:
                 sign="changed",
                 place=range_of([item.path for item in group]),
                 words=f"{words}{many}{_inside(group, following)}",
-                delta=_sum(item for item in group if item.leaf or following.get(item.path) or item.pairs),
+                delta=_shares(group, following),
                 key=(natural(group[0].path),),
             )
         )
