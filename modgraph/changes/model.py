@@ -209,12 +209,16 @@ class StateChanges:
     renamed: tuple[tuple[str, str], ...] = ()
     """Old key and new key of tensors that go under another name, with the same shape."""
     undecided: tuple[str, ...] = ()
-    """Of one side alone or of unknown shape, where a graph leaves open what the model has."""
+    """Of one side alone or of unknown shape, where a graph leaves open what the model has; "blocks.?" is a place where
+    there may be further keys."""
 
     @property
-    def loads(self) -> bool:
-        """`load_state_dict` takes an old checkpoint, and every tensor reaches its own module; as far as is known."""
-        return not (self.missing or self.unexpected or self.mismatched or self.misplaced)
+    def loads(self) -> bool | None:
+        """Whether `load_state_dict` takes an old checkpoint, and every tensor reaches its own module; None where what
+        is undecided may be what breaks it."""
+        if self.missing or self.unexpected or self.mismatched or self.misplaced:
+            return False
+        return None if self.undecided else True
 
     @property
     def lost(self) -> tuple[str, ...]:

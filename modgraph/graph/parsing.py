@@ -267,6 +267,7 @@ def _module(fields: _Fields) -> ModuleNode:
         alias_of=fields.text_or_null("alias_of"),
         made_in_forward=fields.flag("made_in_forward", False),
         own_state_dict=fields.flag("own_state_dict", False),
+        extra_state=fields.texts("extra_state"),
         calls=fields.integers("calls"),
         repeat=fields.record_or_null("repeat", _repeat),
         parameters=tuple(

@@ -194,6 +194,8 @@ def _module(node: ModuleNode) -> Record:
         record["made_in_forward"] = True
     if node.own_state_dict:
         record["own_state_dict"] = True
+    if node.extra_state:
+        record["extra_state"] = list(node.extra_state)
     if node.unknown_arguments:
         record["unknown_arguments"] = list(node.unknown_arguments)
     if node.wrappers:
