@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from modgraph.errors import GraphError
-from modgraph.graph.distributed import Sharding
+from modgraph.graph.distributed import RankDifference, Sharding
 from modgraph.graph.measures import Profile, Verification
 from modgraph.graph.model import (
     BackwardRecord,
@@ -135,7 +135,7 @@ def _graph_record(graph: Graph) -> Record:
     if graph.profile is not None:
         record["profile"] = _profile(graph.profile)
     if graph.rank_differences:
-        record["rank_differences"] = [{"module": one.module, "message": one.message} for one in graph.rank_differences]
+        record["rank_differences"] = [_rank_difference(one) for one in graph.rank_differences]
     return record
 
 
@@ -220,6 +220,15 @@ def _held(held: ParameterInfo | BufferInfo, flag: str) -> Record:
         record["alias_of"] = held.alias_of
     if held.sharding is not None:
         record["sharding"] = _sharding(held.sharding)
+    return record
+
+
+def _rank_difference(one: RankDifference) -> Record:
+    record: Record = {"module": one.module, "message": one.message}
+    if one.about:
+        record["about"] = one.about
+    if one.values:
+        record["values"] = [{"rank": value.rank, "text": value.text} for value in one.values]
     return record
 
 
