@@ -21,7 +21,7 @@ _MAX_PREFIX_PARTS = 4
 def compare(graph: Graph, checkpoint: Checkpoint) -> CheckpointComparison:
     """The state dict that `graph` foretells (or saw) against the one in a checkpoint."""
     state = state_dict_of(graph)
-    wanted = {entry.key: entry for entry in state.entries}
+    wanted = {entry.key: entry for entry in state.entries if entry.expected}
     tables = {**checkpoint.tables, **_joined(checkpoint.tables, wanted)}
     entry, prefix = _best_table(tables, wanted)
     in_file, left_over = _without(prefix, tables.get(entry, {}))
@@ -66,6 +66,8 @@ def _without(prefix: str, keys: Iterable[str]) -> tuple[dict[str, str], list[str
 
 
 def _agree(entry: StateEntry, found: tuple[int, ...] | str | None) -> bool:
+    if entry.is_extra:
+        return True
     if isinstance(found, str):
         return False
     return found is None or entry.shape is None or _fits(entry.shape, found)

@@ -8,14 +8,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from modgraph.changes.alignment import ascending
-from modgraph.changes.facts import Facts, Runs
+from modgraph.changes.facts import Facts
 from modgraph.changes.flow import flows
 from modgraph.changes.matching import Matching, match
 from modgraph.changes.model import (
     Changed,
     Changes,
     FindingChange,
-    NotCompared,
     Renamed,
     Rewritten,
     Side,
@@ -25,10 +24,11 @@ from modgraph.changes.model import (
     sorted_by_path,
 )
 from modgraph.changes.openness import Openness
+from modgraph.changes.runs import run_totals, runs_of
+from modgraph.changes.shares import Shares
 from modgraph.changes.state import state_changes
 from modgraph.changes.trees import Tree, added, own_parameters
 from modgraph.errors import GraphError
-from modgraph.graph.index import GraphIndex
 from modgraph.graph.model import Finding, Graph
 
 Methods = Mapping[str, Mapping[str, str]]
@@ -47,21 +47,22 @@ def compare(old: Graph, new: Graph, *, methods: tuple[Methods, Methods] | None =
     for graph, side in ((old, "old"), (new, "new")):
         _require_something(graph, side)
     matching = match(old, new)
-    runs, not_compared = _runs(old, new)
+    runs, not_compared = runs_of(old, new)
     facts = Facts(matching, runs)
     changed = [change for one, other in matching.to_new.items() if (change := _changed(matching, facts, one, other))]
     lone_new, open_new = _lone(matching.new, matching.to_old, facts.old_open, "old")
     lone_old, open_old = _lone(matching.old, matching.to_new, facts.new_open, "new")
     renamed, moved = _renamed(matching)
+    shares = Shares(matching, changed, (*renamed, *moved))
     return Changes(
         old=_side(old),
         new=_side(new),
         totals=_totals(old, new, matching),
         added=lone_new,
         removed=lone_old,
-        renamed=renamed,
-        moved=moved,
-        changed=sorted_by_path(changed),
+        renamed=shares.of_renamed(renamed),
+        moved=shares.of_renamed(moved),
+        changed=sorted_by_path(shares.of_changed(changed)),
         dataflow=flows(matching) if runs.calls else (),
         findings=_findings(matching),
         rewritten=_rewritten(matching, *methods) if methods is not None and not runs.calls else (),
@@ -102,41 +103,6 @@ def _side(graph: Graph) -> Side:
         modules=len(graph.modules),
         parameters=graph.model.parameters,
     )
-
-
-def _runs(old: Graph, new: Graph) -> tuple[Runs, tuple[NotCompared, ...]]:
-    """What can be compared of the runs, and why the rest cannot."""
-    what = "calls, shapes and dataflow"
-    lacking = _which(not old.traced, not new.traced)
-    if lacking == "both":
-        return Runs(calls=False, outputs=False), ()
-    if lacking is not None:
-        return Runs(calls=False, outputs=False), (NotCompared(what=what, side=lacking, reason="was not run"),)
-    broken = _which(not GraphIndex(old).run_finished, not GraphIndex(new).run_finished)
-    if broken is not None:
-        reason = f"did not run to {'their' if broken == 'both' else 'its'} end"
-        return Runs(calls=False, outputs=False), (NotCompared(what=what, side=broken, reason=reason),)
-    if _inputs(old) != _inputs(new):
-        shapes = NotCompared(what="output shapes", side="both", reason="were given different inputs")
-        return Runs(calls=True, outputs=False), (shapes,)
-    return Runs(calls=True, outputs=True), ()
-
-
-def _which(in_old: bool, in_new: bool) -> Literal["old", "new", "both"] | None:
-    if in_old and in_new:
-        return "both"
-    return "old" if in_old else "new" if in_new else None
-
-
-def _inputs(graph: Graph) -> list[Any]:
-    return [
-        [given.name, given.literal, [[_list(tensor.shape), tensor.dtype] for tensor in given.tensors]]
-        for given in graph.model.inputs
-    ]
-
-
-def _list(shape: Iterable[Any] | None) -> list[Any] | None:
-    return None if shape is None else list(shape)
 
 
 # --- pairs ---------------------------------------------------------------------------------------------------------
@@ -253,8 +219,15 @@ def _lone(
         reason = open_there.children_of(parent)
         if reason is None:
             inside = [path, *(inner for inner in here.below(path) if inner not in pairs)]
-            own = added(*(own_parameters(here.nodes[inner]) for inner in inside))
-            found.append(Subtree(path=path, class_name=node.class_name, modules=len(inside), parameters=own))
+            found.append(
+                Subtree(
+                    path=path,
+                    class_name=node.class_name,
+                    modules=len(inside),
+                    parameters=added(*(own_parameters(here.nodes[inner]) for inner in inside)),
+                    in_total=added(*(here.own[inner] for inner in inside)),
+                )
+            )
             continue
         old, new = (None, path) if side == "old" else (path, None)
         undecided.append(Undecided(old=old, new=new, what="module", side=side, reason=reason))
@@ -287,21 +260,7 @@ def _totals(old: Graph, new: Graph, matching: Matching) -> tuple[Total, ...]:
         found.append(Total(name="modules", old=counts[0], new=counts[1]))
     if old.profile is not None and new.profile is not None and old.profile.flops != new.profile.flops:
         found.append(Total(name="flops", old=old.profile.flops, new=new.profile.flops))
-    if old.traced and new.traced:
-        if _inputs(old) != _inputs(new):
-            found.append(Total(name="inputs", old=_inputs(old), new=_inputs(new)))
-        ends = [_end(graph) for graph in (old, new)]
-        if ends[0] != ends[1]:
-            found.append(Total(name="run", old=ends[0], new=ends[1]))
-    return tuple(found)
-
-
-def _end(graph: Graph) -> str:
-    """How the run ended: "finished", or why it did not."""
-    if GraphIndex(graph).run_finished:
-        return "finished"
-    failed = next((problem for problem in graph.problems if problem.stage == "trace"), None)
-    return "broke off" if failed is None else f"broke off: {failed.message}"
+    return (*found, *run_totals(old, new))
 
 
 def _findings(matching: Matching) -> tuple[FindingChange, ...]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from modgraph.changes.matching import Matching
 from modgraph.changes.model import ABSENT, Field, FieldKind, Undecided
 from modgraph.changes.openness import Openness, may_be_absent, shapes_agree
+from modgraph.changes.runs import Runs
 from modgraph.graph.dataflow import operation_word
 from modgraph.graph.index import name_below
 from modgraph.graph.model import BufferInfo, Graph, ModuleNode, ParameterInfo
@@ -18,16 +18,6 @@ from modgraph.graph.paths import parameter_path
 
 Tensor = ParameterInfo | BufferInfo
 _KINDS = get_args(FieldKind)
-
-
-@dataclass(slots=True)
-class Runs:
-    """What of the two runs can be compared."""
-
-    calls: bool
-    """Both ran to their end."""
-    outputs: bool
-    """And both were given the same inputs."""
 
 
 class Facts:
@@ -201,12 +191,25 @@ class Facts:
         ]
         if counts[0] != counts[1]:
             yield Field(kind="calls", old=counts[0], new=counts[1])
-        words = [words.get(node.path, {}) for words, node in zip(self._operations, (one, other), strict=True)]
-        if words[0] != words[1] and not self._is_another_class(one, other):
-            yield Field(kind="operations", old=words[0], new=words[1])
+        if not self._is_another_class(one, other):
+            yield from self._forwards(one, other)
+        if not self.runs.outputs or counts[0] != counts[1]:
+            return
         shapes = [_outputs(graph, node) for graph, node in zip(graphs, (one, other), strict=True)]
-        if self.runs.outputs and counts[0] == counts[1] and shapes[0] != shapes[1]:
+        if shapes[0] != shapes[1]:
             yield Field(kind="outputs", old=shapes[0], new=shapes[1])
+        dtypes = [_output_dtypes(graph, node) for graph, node in zip(graphs, (one, other), strict=True)]
+        if dtypes[0] != dtypes[1]:
+            yield Field(kind="output_dtypes", old=dtypes[0], new=dtypes[1])
+
+    def _forwards(self, one: ModuleNode, other: ModuleNode) -> Iterator[Field]:
+        """What its own `forward` does, call by call; what several calls differ in alike is told of the first."""
+        calls = zip(self._operations[0].get(one.path, ()), self._operations[1].get(other.path, ()), strict=False)
+        told: list[tuple[dict[str, int], dict[str, int]]] = []
+        for number, (old, new) in enumerate(calls, 1):
+            if old != new and (old, new) not in told:
+                told.append((old, new))
+                yield Field(kind="operations", name="" if number == 1 else f"call {number}", old=old, new=new)
 
 
 def _or_absent(value: str | None) -> Any:
@@ -230,13 +233,20 @@ def _outputs(graph: Graph, node: ModuleNode) -> list[Any]:
     return seen
 
 
-def _operations(graph: Graph) -> dict[str, dict[str, int]]:
-    """By module, what its own `forward` does in the first of its calls: the words, and how often each."""
-    first = {node.path: node.calls[0] for node in graph.modules if node.calls}
-    found: dict[str, Counter[str]] = {}
+def _output_dtypes(graph: Graph, node: ModuleNode) -> list[str | None]:
+    """The dtypes of the tensors that each call gave; calls that gave the same once."""
+    calls = [tuple(tensor.dtype for tensor in graph.calls[number].outputs) for number in node.calls]
+    return [dtype for call in dict.fromkeys(calls) for dtype in call]
+
+
+def _operations(graph: Graph) -> dict[str, list[dict[str, int]]]:
+    """By module and call, what its own `forward` does: the words, and how often each."""
+    counted: dict[int, Counter[str]] = {}
     for operation in graph.operations:
         if operation.call is not None:
-            path = graph.calls[operation.call].module
-            if first.get(path) == operation.call:
-                found.setdefault(path, Counter())[operation_word(operation.name)] += 1
-    return {path: dict(sorted(counted.items())) for path, counted in found.items()}
+            counted.setdefault(operation.call, Counter())[operation_word(operation.name)] += 1
+    found: dict[str, list[dict[str, int]]] = {}
+    for node in graph.modules:
+        calls = [number for number in node.calls if not graph.calls[number].recomputed]
+        found[node.path] = [dict(sorted(counted.get(number, Counter()).items())) for number in calls]
+    return found

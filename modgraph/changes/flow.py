@@ -7,14 +7,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping
+from typing import Literal
 
 from modgraph.changes.matching import Matching
 from modgraph.changes.model import Flow, sorted_by_path
+from modgraph.changes.places import elsewhere, place_in_operation
 from modgraph.graph.dataflow import operation_word
-from modgraph.graph.model import Graph
+from modgraph.graph.model import Edge, Graph
 
 Key = tuple[Hashable, ...]
 """What an end of an edge is, in words that are the same on both sides."""
+Ways = dict[tuple[Key, Key], dict[str, str]]
+"""Where data goes from and to; at which places it comes in, each with its name in this graph."""
 
 
 def flows(matching: Matching) -> tuple[Flow, ...]:
@@ -25,9 +29,28 @@ def flows(matching: Matching) -> tuple[Flow, ...]:
     known_new = {key for key in new.keys.values() if _is_matched(key, set(matching.to_old))}
     both = known_old & known_new
     ways_old, ways_new = old.ways(both), new.ways(both)
-    found = [Flow(side="old", producer=old.words(way[0]), consumer=old.words(way[1])) for way in ways_old - ways_new]
-    found += [Flow(side="new", producer=new.words(way[0]), consumer=new.words(way[1])) for way in ways_new - ways_old]
+    found = [old.flow("old", way) for way in ways_old if way not in ways_new]
+    found += [new.flow("new", way) for way in ways_new if way not in ways_old]
+    for way in _at_other_places(ways_old, ways_new):
+        names = set(ways_old[way].values()), set(ways_new[way].values())
+        if names[0] != names[1]:
+            names = names[0] - names[1], names[1] - names[0]
+        found += [old.flow("old", way, place) for place in names[0]]
+        found += [new.flow("new", way, place) for place in names[1]]
     return sorted_by_path(dict.fromkeys(found))
+
+
+def _at_other_places(olds: Ways, news: Ways) -> list[tuple[Key, Key]]:
+    arrivals: tuple[dict[Key, list[tuple[Key, str]]], ...] = ({}, {})
+    for ways, coming in zip((olds, news), arrivals, strict=True):
+        for (producer, consumer), places in ways.items():
+            coming.setdefault(consumer, []).extend((producer, place) for place in places)
+    return [
+        (producer, consumer)
+        for consumer, coming in arrivals[0].items()
+        if consumer in arrivals[1]
+        for producer in elsewhere(coming, arrivals[1][consumer])
+    ]
 
 
 def _is_matched(key: Key, paths: set[str]) -> bool:
@@ -44,14 +67,13 @@ class _Side:
         self.keys: dict[str, Key] = {}
         self._number_calls()
         self._number_operations()
-        self._outgoing: dict[str, list[str]] = {}
-        self._edges: list[tuple[str, str]] = []
+        self._outgoing: dict[str, list[Edge]] = {}
+        self._operation_names = {operation.id: operation.name for operation in graph.operations}
         for edge in graph.edges:
             for end in (edge.producer, edge.consumer):
                 if end not in self.keys:
                     self.keys[end] = self._key(end)
-            self._outgoing.setdefault(edge.producer, []).append(edge.consumer)
-            self._edges.append((edge.producer, edge.consumer))
+            self._outgoing.setdefault(edge.producer, []).append(edge)
 
     def _number_calls(self) -> None:
         counted: Counter[str] = Counter()
@@ -77,27 +99,37 @@ class _Side:
             return ("param", "", name)
         return ("const", "") if kind == "const" else (kind, name)
 
-    def ways(self, known: set[Key]) -> set[tuple[Key, Key]]:
+    def ways(self, known: set[Key]) -> Ways:
         """From each known end to the next known ones, past all others."""
-        found: set[tuple[Key, Key]] = set()
-        for producer in dict.fromkeys(producer for producer, _ in self._edges):
+        found: Ways = {}
+        for producer in self._outgoing:
             start = self.keys[producer]
             if start in known:
-                found |= {(start, key) for key in self._next_known(producer, known)}
+                for edge in self._next_known(producer, known):
+                    places = found.setdefault((start, self.keys[edge.consumer]), {})
+                    places.setdefault(self._place(edge), edge.tensor.name)
         return found
 
-    def _next_known(self, end: str, known: set[Key]) -> Iterator[Key]:
-        pending, seen = list(self._outgoing.get(end, ())), set()
+    def _next_known(self, end: str, known: set[Key]) -> Iterator[Edge]:
+        pending, seen = list(reversed(self._outgoing.get(end, ()))), set()
         while pending:
-            consumer = pending.pop()
-            if consumer in seen:
-                continue
-            seen.add(consumer)
-            key = self.keys[consumer]
-            if key in known:
-                yield key
-            else:
-                pending.extend(self._outgoing.get(consumer, ()))
+            edge = pending.pop()
+            if self.keys[edge.consumer] in known:
+                yield edge
+            elif edge.consumer not in seen:
+                seen.add(edge.consumer)
+                pending.extend(reversed(self._outgoing.get(edge.consumer, ())))
+
+    def _place(self, edge: Edge) -> str:
+        """Where it comes in; "" where the end of the way says so already."""
+        if edge.consumer.startswith("call:"):
+            return edge.tensor.name
+        operation = self._operation_names.get(edge.consumer)
+        return "" if operation is None else place_in_operation(operation, edge.tensor.name)
+
+    def flow(self, side: Literal["old", "new"], way: tuple[Key, Key], place: str = "") -> Flow:
+        """A way as this side calls it."""
+        return Flow(side=side, producer=self.words(way[0]), consumer=self.words(way[1]), place=place)
 
     def words(self, key: Key) -> str:
         """An end as this side calls it."""

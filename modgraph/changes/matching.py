@@ -12,11 +12,11 @@ The answer does not depend on which graph is called old: the two are put in an o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from modgraph.changes.alignment import align, ascending
+from modgraph.changes.alignment import MOST_CELLS, align, ascending, common
 from modgraph.changes.trees import Numbers, Tree, shared_homes
 from modgraph.graph.model import Graph
 
@@ -137,17 +137,32 @@ class _Matcher:
         there = {each: place for place, each in enumerate(prints[1]) if counts[1][each] == 1}
         once = [place for place, each in enumerate(prints[0]) if counts[0][each] == 1 and each in there]
         kept = ascending([there[prints[0][place]] for place in once])
-        pairs: list[tuple[str, str]] = []
-        old_at = new_at = 0
-        for number, place in enumerate(once):
-            if number in kept:
-                other = there[prints[0][place]]
-                pairs += self._laid_side_by_side(olds[old_at:place], news[new_at:other])
-                pairs.append((olds[place], news[other]))
-                old_at, new_at = place + 1, other + 1
-        return pairs + self._laid_side_by_side(olds[old_at:], news[new_at:])
+        found = [(place, there[prints[0][place]]) for number, place in enumerate(once) if number in kept]
+        return self._with_gaps(olds, news, found)
 
     def _laid_side_by_side(self, olds: list[str], news: list[str]) -> list[tuple[str, str]]:
+        """What is most alike in all. Of rows too long for that, what is equal first, then what is of one class."""
+        if len(olds) * len(news) > MOST_CELLS:
+            rows: tuple[tuple[list[Hashable], list[Hashable]], ...] = (
+                ([self.old.prints[path] for path in olds], [self.new.prints[path] for path in news]),
+                ([self.old.class_of(path) for path in olds], [self.new.class_of(path) for path in news]),
+            )
+            for row, other in rows:
+                if found := common(row, other):
+                    return self._with_gaps(olds, news, found)
+        return self._best(olds, news)
+
+    def _with_gaps(self, olds: list[str], news: list[str], found: list[tuple[int, int]]) -> list[tuple[str, str]]:
+        """The pairs of these places, and those of what lies between them."""
+        pairs: list[tuple[str, str]] = []
+        old_at = new_at = 0
+        for old, new in found:
+            pairs += self._laid_side_by_side(olds[old_at:old], news[new_at:new])
+            pairs.append((olds[old], news[new]))
+            old_at, new_at = old + 1, new + 1
+        return pairs + self._laid_side_by_side(olds[old_at:], news[new_at:])
+
+    def _best(self, olds: list[str], news: list[str]) -> list[tuple[str, str]]:
         names = [self.old.name(path) for path in olds], [self.new.name(path) for path in news]
         prints = [self.old.prints[path] for path in olds], [self.new.prints[path] for path in news]
         known: dict[tuple[int, int], int] = {}

@@ -48,6 +48,7 @@ FieldKind = Literal[
     "state_dict",
     "calls",
     "outputs",
+    "output_dtypes",
     "operations",
 ]
 """`parameter` and `buffer`: there is one more or less; `shape` to `tied` are of the tensor that `name` names; `order`:
@@ -60,7 +61,7 @@ class Field:
 
     kind: FieldKind
     name: str = ""
-    """Of the argument, parameter or buffer."""
+    """Of the argument, parameter or buffer; of operations, "call 2" where they are not those of the first call."""
     old: Any = ABSENT
     new: Any = ABSENT
 
@@ -75,6 +76,8 @@ class Subtree:
     """Itself and those below it that are on this side alone."""
     parameters: int | None = None
     """Elements of their own parameters; None where one is not known."""
+    in_total: int | None = 0
+    """Of these, those that the model's total counts: none of what is hidden from registration."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +90,8 @@ class Renamed:
     """In the new graph."""
     modules: int = 1
     """Itself and those below it that came along."""
+    in_total: int | None = 0
+    """As that of `Changed`, where it is not changed too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,13 +106,16 @@ class Changed:
     old_parameters: int | None = None
     """Elements of the parameters of it and of all below it; None where one is not known."""
     new_parameters: int | None = None
+    in_total: int | None = 0
+    """How many parameters more the model's total has by it: by its own, and those of what is below it that is not told
+    of itself. With those of all that was added, removed, renamed and moved they sum up to what the total has more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Total:
     """A figure of the whole model that differs."""
 
-    name: Literal["parameters", "trainable_parameters", "buffers", "modules", "flops", "inputs", "run"]
+    name: Literal["parameters", "trainable_parameters", "buffers", "modules", "flops", "inputs", "mode", "run"]
     old: Any
     new: Any
 
@@ -121,6 +129,8 @@ class Flow:
     producer: str
     """ "layers.0.fc1", "layers.0.fc1 (call 2)", "torch.add in layers.0", "input x", "parameter w", "constant"."""
     consumer: str
+    place: str = ""
+    """Where it comes in, if that alone differs: "args[0]", "input1"."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,12 +209,16 @@ class StateChanges:
     renamed: tuple[tuple[str, str], ...] = ()
     """Old key and new key of tensors that go under another name, with the same shape."""
     undecided: tuple[str, ...] = ()
-    """Of one side alone or of unknown shape, where a graph leaves open what the model has."""
+    """Of one side alone or of unknown shape, where a graph leaves open what the model has; "blocks.?" is a place where
+    there may be further keys."""
 
     @property
-    def loads(self) -> bool:
-        """`load_state_dict` takes an old checkpoint, and every tensor reaches its own module; as far as is known."""
-        return not (self.missing or self.unexpected or self.mismatched or self.misplaced)
+    def loads(self) -> bool | None:
+        """Whether `load_state_dict` takes an old checkpoint, and every tensor reaches its own module; None where what
+        is undecided may be what breaks it."""
+        if self.missing or self.unexpected or self.mismatched or self.misplaced:
+            return False
+        return None if self.undecided else True
 
     @property
     def lost(self) -> tuple[str, ...]:
@@ -263,7 +277,7 @@ class Changes:
 
     def __bool__(self) -> bool:
         parts = (self.added, self.removed, self.renamed, self.moved, self.changed, self.dataflow, self.findings)
-        return any(parts) or any(total.name != "inputs" for total in self.totals)
+        return any(parts) or any(total.name not in _SETTINGS for total in self.totals)
 
     def reversed(self) -> Changes:
         """The same, from the new graph to the old one."""
@@ -311,6 +325,8 @@ class Changes:
         save(self, Path(path))
 
 
+_SETTINGS = ("inputs", "mode")
+"""Totals that say how the models were run: no difference of theirs."""
 _IN_JSON = tuple(each.name for each in fields(Changes) if each.name not in ("graphs", "pairs"))
 _T = TypeVar("_T")
 
@@ -322,7 +338,7 @@ def sorted_by_path(items: Iterable[_T]) -> tuple[_T, ...]:
 
 def _order(item: Any) -> tuple[Any, ...]:
     if isinstance(item, Flow):
-        return (natural(item.consumer), natural(item.producer), item.side)
+        return (natural(item.consumer), natural(item.producer), item.side, natural(item.place))
     if isinstance(item, FindingChange):
         return (natural(item.module or ""), item.code, item.message, item.file or "", item.line or 0, item.side)
     if isinstance(item, Undecided):
@@ -357,14 +373,15 @@ def _turned(changes: Changes) -> Changes:
             fields=back(one.fields),
             old_parameters=one.new_parameters,
             new_parameters=one.old_parameters,
+            in_total=_negative(one.in_total),
         )
         for one in changes.changed
     ]
     return replace(
         changes,
         totals=back(changes.totals),
-        renamed=sorted_by_path(back(changes.renamed)),
-        moved=sorted_by_path(back(changes.moved)),
+        renamed=sorted_by_path(_less(back(changes.renamed))),
+        moved=sorted_by_path(_less(back(changes.moved))),
         rewritten=sorted_by_path(back(changes.rewritten)),
         changed=sorted_by_path(changed),
         not_compared=tuple(replace(one, side=swap[one.side]) for one in changes.not_compared),
@@ -374,6 +391,14 @@ def _turned(changes: Changes) -> Changes:
             replace(one, old=one.new, new=one.old, side=swap[one.side]) for one in changes.undecided
         ),
     )
+
+
+def _less(items: Iterable[Renamed]) -> list[Renamed]:
+    return [replace(one, in_total=_negative(one.in_total)) for one in items]
+
+
+def _negative(number: int | None) -> int | None:
+    return None if number is None else -number
 
 
 def _json(value: Any) -> Any:

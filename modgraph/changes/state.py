@@ -9,19 +9,20 @@ from modgraph.changes.model import KeyShapes, StateChanges, natural, sorted_pair
 from modgraph.changes.openness import shapes_agree
 from modgraph.changes.trees import held_by
 from modgraph.graph.paths import parameter_path
-from modgraph.graph.state_dict import StateDict, StateEntry, state_dict_of
+from modgraph.graph.state_dict import EXTRA_STATE, StateDict, StateEntry, state_dict_of
 
 
 def state_changes(matching: Matching) -> StateChanges:
     """The two state dicts by name, and which keys are the same tensor under another name."""
     old_state, new_state = state_dict_of(matching.old.graph), state_dict_of(matching.new.graph)
-    olds, news = _entries(old_state), _entries(new_state)
+    olds = {entry.key: entry for entry in old_state.entries if entry.saved}
+    news = {entry.key: entry for entry in new_state.entries if entry.expected}
     names = _new_names(matching)
     undecided = _undecided(olds, news, old_state, new_state)
     decided_old = [key for key in olds if key not in undecided]
     decided_new = [key for key in news if key not in undecided]
     both = [key for key in decided_old if key in news]
-    mismatched = {key for key in both if shapes_agree(olds[key].shape, news[key].shape) is False}
+    mismatched = {key for key in both if _agree(olds[key], news[key]) is False}
     fitting = [key for key in both if key not in mismatched]
     renamed = [(key, names[key]) for key in olds if names.get(key, key) != key and names[key] in news]
     return StateChanges(
@@ -31,11 +32,9 @@ def state_changes(matching: Matching) -> StateChanges:
         mismatched=tuple(KeyShapes(key=key, old=olds[key].shape, new=news[key].shape) for key in _in_order(mismatched)),
         misplaced=_in_order(key for key in fitting if names.get(key) != key),
         renamed=sorted_pairs(
-            (key, name)
-            for key, name in renamed
-            if shapes_agree(olds[key].shape, news[name].shape) and not {key, name} & undecided
+            (key, name) for key, name in renamed if _agree(olds[key], news[name]) and not {key, name} & undecided
         ),
-        undecided=_in_order(undecided),
+        undecided=_in_order(undecided | _open_places((old_state, new_state), undecided)),
     )
 
 
@@ -43,8 +42,16 @@ def _in_order(keys: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(keys, key=natural))
 
 
-def _entries(state: StateDict) -> dict[str, StateEntry]:
-    return {entry.key: entry for entry in state.entries}
+def _open_places(states: Iterable[StateDict], undecided: Iterable[str]) -> set[str]:
+    """Where there may be further keys, none of which is known: "blocks.?"."""
+    told = {key[: key.rfind(".") + 1] for key in undecided}
+    prefixes = {prefix for state in states for prefix in (*state.open_below, *state.open_at)}
+    return {f"{prefix}?" for prefix in prefixes - told}
+
+
+def _agree(old: StateEntry, new: StateEntry) -> bool | None:
+    """Whether one takes the shape of the other; None where that cannot be told. Extra state has none."""
+    return True if old.is_extra and new.is_extra else shapes_agree(old.shape, new.shape)
 
 
 def _new_names(matching: Matching) -> dict[str, str]:
@@ -52,11 +59,11 @@ def _new_names(matching: Matching) -> dict[str, str]:
     found: dict[str, str] = {}
     for path, other in matching.to_new.items():
         there = matching.new.nodes[other]
-        held = {tensor.name for tensor in held_by(there)}
+        held = {*(tensor.name for tensor in held_by(there)), EXTRA_STATE}
         own = matching.old.nodes[path]
-        for tensor in held_by(own):
-            if tensor.name in held:
-                found[parameter_path(path, tensor.name)] = parameter_path(other, tensor.name)
+        for name in (*(tensor.name for tensor in held_by(own)), EXTRA_STATE):
+            if name in held:
+                found[parameter_path(path, name)] = parameter_path(other, name)
     return found
 
 
@@ -68,6 +75,6 @@ def _undecided(
     found |= {key for key in news if key not in olds and (not news[key].certain or old_state.may_hold(key))}
     for key in olds.keys() & news.keys():
         certain = olds[key].certain and news[key].certain
-        if not certain or shapes_agree(olds[key].shape, news[key].shape) is None:
+        if not certain or _agree(olds[key], news[key]) is None:
             found.add(key)
     return found

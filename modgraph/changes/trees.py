@@ -119,6 +119,17 @@ class Tree:
             found[path] = added(own_parameters(self.nodes[path]), *(found[child] for child in self.children[path]))
         return found
 
+    @cached_property
+    def own(self) -> dict[str, int | None]:
+        """Elements of each module's own parameters that the model's total counts: none of a hidden one's."""
+        found: dict[str, int | None] = {}
+        hidden: set[str] = set()
+        for path, node in self.nodes.items():
+            if not node.registered or self.parents.get(path) in hidden:
+                hidden.add(path)
+            found[path] = 0 if path in hidden else own_parameters(node)
+        return found
+
     def inner_prints(self, path: str) -> Counter[int]:
         """The fingerprints of all modules below `path`."""
         return Counter(self.prints[below] for below in self.below(path))

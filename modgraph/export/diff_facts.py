@@ -37,7 +37,9 @@ def field_text(field: Field) -> str:
     if kind in ("same_as", "tied"):
         what = "same as" if kind == "same_as" else f"{name} tied to"
         return f"{what} {old} → {new}"
-    words = {"argument": name, "shape": name, "dtype": f"dtype of {name}"}.get(kind, kind)
+    words = {"argument": name, "shape": name, "output_dtypes": "dtype of outputs"}.get(
+        kind, f"{kind} of {name}" if name else kind
+    )
     return f"{words} {old} → {new}"
 
 
@@ -51,6 +53,8 @@ def value_text(field: Field, value: Any) -> str:
         return shape_text(None if value is None else tuple(value))
     if field.kind == "outputs":
         return ", ".join(shape_text(None if shape is None else tuple(shape)) for shape in value) or "none"
+    if field.kind == "output_dtypes":
+        return cut_end(", ".join(dict.fromkeys(str(dtype) for dtype in value)), 60) or "none"
     if field.kind == "operations":
         return _counted(value)
     if isinstance(value, dict) and len(value) == 1 and next(iter(value)) in ("$ref", "$repr"):

@@ -72,7 +72,9 @@ def _title(changes: Changes) -> str:
 
 
 def _row(line: Line) -> str:
-    return f"| {SIGNS[line.sign]} | {_code(line.place)} | {_escaped(line.words)} | {delta_text(line.delta)} |"
+    # In a cell, and there alone, a bar is written with a backslash inside code too.
+    place = _code(line.place).replace("|", "\\|")
+    return f"| {SIGNS[line.sign]} | {place} | {_escaped(line.words)} | {delta_text(line.delta)} |"
 
 
 def _side(side: Side) -> str:
@@ -93,14 +95,14 @@ def _diagram(changes: Changes) -> str:
 
 
 def _code(text: str) -> str:
-    """`text` as code: the fence is longer than any in it, and no character of it ends a cell or a line."""
+    """`text` as code: the fence is longer than any in it, and no character of it ends a line."""
     plain = " ".join(text.split())
     if not plain:
         return ""
     longest = max((len(run) for run in re.findall("`+", plain)), default=0)
     fence = "`" * (longest + 1)
     space = " " if longest else ""
-    return f"{fence}{space}{plain}{space}{fence}".replace("|", "\\|")
+    return f"{fence}{space}{plain}{space}{fence}"
 
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&@])")

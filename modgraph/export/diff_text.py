@@ -80,7 +80,11 @@ def _cells(line: Line) -> tuple[Cell, ...]:
 def sections(changes: Changes) -> Iterator[tuple[str, list[str]]]:
     """What follows the table, each with its title; none that is empty."""
     totals = [total_text(total.name, total.old, total.new) for total in changes.totals]
-    flows = [f"{'+' if flow.side == 'new' else '−'} {flow.producer} → {flow.consumer}" for flow in changes.dataflow]
+    flows = [
+        f"{'+' if flow.side == 'new' else '−'} {flow.producer} → {flow.consumer}"
+        + (f", as {flow.place}" if flow.place else "")
+        for flow in changes.dataflow
+    ]
     findings = [
         f"{'+' if one.side == 'new' else '−'} {one.code} {name_of(one.module or '')}: {one.message}"
         for one in changes.findings
@@ -106,8 +110,10 @@ def _not_compared(one: NotCompared) -> str:
 
 def checkpoint_verdict(state: StateChanges) -> str:
     """Whether a checkpoint of the old model can be loaded into the new one, in words."""
+    if state.loads is None:
+        return "whether a checkpoint of the old model fits cannot be told"
     if state.loads:
-        return "a checkpoint of the old model fits" + (", as far as is known" if state.undecided else "")
+        return "a checkpoint of the old model fits"
     counts = [
         (len(state.missing), "missing"),
         (len(state.unexpected), "unexpected"),
@@ -134,6 +140,8 @@ def checkpoint_rows(changes: Changes) -> Iterator[str]:
     ):
         for name, count in _by_subtree(keys, [one.path for one in subtrees]).items():
             yield f"{words} {name}" + (f" ({count} keys)" if count > 1 else "")
+    if state.loads is None:
+        yield from (f"left open: {key}" for key in state.undecided)
     moved = {old for old, _ in state.renamed}
     yield from (f"{key} would load, and is another layer's now" for key in state.misplaced if key not in moved)
 

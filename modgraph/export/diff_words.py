@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
-from modgraph.changes.model import Changed, Changes, Field, Renamed, Rewritten, Subtree, natural
+from modgraph.changes.model import Changed, Changes, Field, FieldKind, Renamed, Rewritten, Subtree, natural
 from modgraph.export.diff_facts import field_text, name_of
 from modgraph.export.labels import class_title, clean, cut, cut_end, number_text, shape_text
 
@@ -31,6 +31,8 @@ _OUT_WORDS = """
 _OUT = frozenset(_OUT_WORDS.split())
 """Arguments of torch's own layers that say how wide they are."""
 _IN = frozenset(["in_features", "in_channels", "input_size", "in1_features", "in2_features"])
+
+_OF_OUTPUTS: dict[FieldKind, str] = {"outputs": "shape", "output_dtypes": "dtype"}
 
 Pair = tuple[int, int]
 _T = TypeVar("_T")
@@ -53,7 +55,13 @@ def lines(changes: Changes) -> list[Line]:
     """All of it, by place: what was removed, added, renamed, moved and changed."""
     found = _lone_lines(changes.removed, "removed") + _lone_lines(changes.added, "added")
     found += [
-        Line(sign="renamed", place=f"{one.old} → {one.new}", words=_what(one), key=(natural(one.new),))
+        Line(
+            sign="renamed",
+            place=f"{one.old} → {one.new}",
+            words=_what(one),
+            delta=one.in_total,
+            key=(natural(one.new),),
+        )
         for one in changes.renamed
     ]
     found += _moved_lines(changes.moved)
@@ -79,7 +87,7 @@ def verdict(changes: Changes) -> str:
     shown = [total for total in changes.totals if total.name in ("parameters", "flops", "run")]
     said += [total_text(total.name, total.old, total.new) for total in shown]
     if not changes:
-        said = ["no difference" if not changes.undecided else "no difference found"]
+        said = ["no difference" if not (changes.undecided or changes.not_compared) else "no difference found"]
         # Of source alone no forward is known: a model that computes something else must not read as the same.
         if _not_run(changes):
             said = [f"{said[0]} in what the constructors build"]
@@ -89,6 +97,8 @@ def verdict(changes: Changes) -> str:
         said.insert(len(said) if changes else 0, f"{_rewritten_names(changes)} changed ({effect_unknown(changes)})")
     if changes.undecided:
         said.append(f"{len(changes.undecided):,} cannot be told")
+    if changes.not_compared:
+        said.append(f"not compared: {'; '.join(dict.fromkeys(one.what for one in changes.not_compared))}")
     return " · ".join(said)
 
 
@@ -178,7 +188,7 @@ def _lone_lines(subtrees: Sequence[Subtree], sign: Literal["added", "removed"]) 
             groups.append([one])
     for group in _together(groups, lambda one: (_without_numbers(one.path), one.class_name, one.modules)):
         first = group[0]
-        known = None if any(one.parameters is None for one in group) else sum(one.parameters or 0 for one in group)
+        known = _sum(group)
         inside = f", {first.modules:,} modules" + (" each" if len(group) > 1 else "") if first.modules > 1 else ""
         many = f", in {len(group)} places" if len(group) > 1 else ""
         delta = known if known is None or sign == "added" else -known
@@ -213,12 +223,14 @@ def _moved_lines(moved: Sequence[Renamed]) -> list[Line]:
             groups.setdefault((home, other_home), []).append(one)
         else:
             words = f"{_what(one)}, moved"
-            found.append(Line(sign="moved", place=f"{one.old} → {one.new}", words=words, key=(natural(one.new),)))
+            place, key = f"{one.old} → {one.new}", (natural(one.new),)
+            found.append(Line(sign="moved", place=place, words=words, delta=one.in_total, key=key))
     for (home, other_home), group in groups.items():
         names = [one.old.rpartition(".")[2] for one in group]
         shown = ", ".join(names[:MOST_NAMES]) + (f" and {len(names) - MOST_NAMES} more" if names[MOST_NAMES:] else "")
         words = f"moved from {name_of(home)} to {name_of(other_home)}"
-        found.append(Line(sign="moved", place=shown, words=words, key=(natural(group[0].new),)))
+        key = (natural(group[0].new),)
+        found.append(Line(sign="moved", place=shown, words=words, delta=_sum(group), key=key))
     return found
 
 
@@ -241,17 +253,11 @@ class _Item:
     def path(self) -> str:
         return self.change.new
 
-    @property
-    def delta(self) -> int | None:
-        if self.change.old_parameters is None or self.change.new_parameters is None:
-            return None
-        return self.change.new_parameters - self.change.old_parameters
-
 
 def _changed_lines(changes: Changes) -> list[Line]:
     holders = {path.rpartition(".")[0] for _, path in changes.pairs}
     items = [_item(one, leaf=one.new not in holders) for one in changes.changed]
-    quiet = [item for item in items if all(field.kind == "outputs" for field in item.fields)]
+    quiet = [item for item in items if {field.kind for field in item.fields} <= set(_OF_OUTPUTS)]
     items = [item for item in items if item not in quiet]
     leading, following = _without_followers(items)
     wide, rest = _widened(leading, following)
@@ -259,9 +265,15 @@ def _changed_lines(changes: Changes) -> list[Line]:
     if quiet:
         names = [name_of(item.path) for item in quiet]
         shown = ", ".join(names[:MOST_NAMES]) + (" …" if len(names) > MOST_NAMES else "")
-        words = field_text(quiet[0].fields[0]) if len(quiet) == 1 else "outputs of another shape"
-        found.append(Line(sign="changed", place=shown, words=words, key=(natural("\U0010ffff"),)))
+        words = _words(quiet[0]) if len(quiet) == 1 else f"outputs of another {_output_words(quiet)}"
+        delta = _shares(quiet, {})
+        found.append(Line(sign="changed", place=shown, words=words, delta=delta, key=(natural("\U0010ffff"),)))
     return found
+
+
+def _output_words(items: Iterable[_Item]) -> str:
+    kinds = {field.kind for item in items for field in item.fields}
+    return " or ".join(word for kind, word in _OF_OUTPUTS.items() if kind in kinds)
 
 
 def _item(change: Changed, *, leaf: bool) -> _Item:
@@ -287,13 +299,15 @@ def said_fields(change: Changed) -> tuple[Field, ...]:
     kinds = {field.kind for field in change.fields}
     left_out: set[str] = set()
     if "argument" in kinds or "class" in kinds:
-        left_out |= {"shape", "outputs"}
+        left_out |= {"shape", *_OF_OUTPUTS}
     if "class" in kinds:
         left_out |= {"argument", "parameter", "buffer", "dtype", "operations"}
     elif "argument" in kinds:
         left_out |= {"parameter", "buffer"}
     if "shape" in kinds or "operations" in kinds or "calls" in kinds:
-        left_out.add("outputs")
+        left_out |= set(_OF_OUTPUTS)
+    if "dtype" in kinds:
+        left_out.add("output_dtypes")
     said = tuple(field for field in change.fields if field.kind not in left_out)
     return said or change.fields
 
@@ -358,7 +372,15 @@ def _widened(items: Sequence[_Item], following: _Followers) -> tuple[list[Line],
             word = "widened" if pair[1] > pair[0] else "narrowed"
             what = "layers" if all(item.leaf for item in members) else "blocks"
             words = f"{word} {pair[0]} → {pair[1]}, in {len(members)} {what}{_inside(members, following)}"
-            found.append(Line(sign="changed", place=home, words=words, delta=_sum(members), key=(natural(home), pair)))
+            found.append(
+                Line(
+                    sign="changed",
+                    place=home,
+                    words=words,
+                    delta=_shares(members, following),
+                    key=(natural(home), pair),
+                )
+            )
             said |= {item.path for item in members}
     return found, [item for item in items if item.path not in said]
 
@@ -395,9 +417,14 @@ def _common(paths: Sequence[list[str]]) -> list[str]:
     return shared
 
 
-def _sum(items: Iterable[_Item]) -> int | None:
-    deltas = [item.delta for item in items]
-    return None if None in deltas else sum(delta or 0 for delta in deltas)
+def _shares(items: Iterable[_Item], following: _Followers) -> int | None:
+    """Of these, and of what follows from them."""
+    return _sum(one.change for item in items for one in (item, *following.get(item.path, ())))
+
+
+def _sum(items: Iterable[Changed | Subtree | Renamed]) -> int | None:
+    found = [one.in_total for one in items]
+    return None if None in found else sum(more or 0 for more in found)
 
 
 def _grouped(items: Sequence[_Item], following: _Followers) -> list[Line]:
@@ -414,7 +441,7 @@ def _grouped(items: Sequence[_Item], following: _Followers) -> list[Line]:
                 sign="changed",
                 place=range_of([item.path for item in group]),
                 words=f"{words}{many}{_inside(group, following)}",
-                delta=_sum(item for item in group if item.leaf or following.get(item.path) or item.pairs),
+                delta=_shares(group, following),
                 key=(natural(group[0].path),),
             )
         )

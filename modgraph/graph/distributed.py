@@ -28,9 +28,21 @@ class Sharding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RankValue:
+    """What one process has, in words."""
+
+    rank: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RankDifference:
     """Something that was not the same in all processes."""
 
     module: str
     """Path of the module that it is about."""
     message: str
+    about: str = ""
+    """What of the module: "class", "argument p", "dataflow"."""
+    values: tuple[RankValue, ...] = ()
+    """By rank, of those processes that have it at all."""

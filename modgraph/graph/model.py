@@ -155,6 +155,9 @@ class ModuleNode:
     own_state_dict: bool = False
     """Its class overrides what `state_dict` is made of, or a hook changes it: the keys that it and those below it have
     there need not be those of their parameters and buffers."""
+    extra_state: tuple[str, ...] = ()
+    """Which of "get" and "set" its class defines, `get_extra_state` and `set_extra_state`: the first saves a key
+    `_extra_state` beside those of its parameters and buffers, the second asks for it."""
     wrappers: tuple[str, ...] = ()
     """Classes of torch.distributed that are put around it and seen through, the outermost first."""
     ranks: tuple[int, ...] | None = None

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 
 from modgraph.errors import GraphError
 from modgraph.graph.build import GraphBuilder
-from modgraph.graph.distributed import LocalShape, RankDifference, Sharding
+from modgraph.graph.distributed import LocalShape, RankDifference, RankValue, Sharding
 from modgraph.graph.measures import CallCost, Difference, NotRepeated, Profile, Verification
 from modgraph.graph.model import (
     BackwardRecord,
@@ -68,7 +68,15 @@ def parse_graph(text: str) -> Graph:
     builder.verification = document.record_or_null("verification", _verification, None)
     builder.profile = document.record_or_null("profile", _profile, None)
     builder.rank_differences.extend(
-        RankDifference(module=one.text("module"), message=one.text("message"))
+        RankDifference(
+            module=one.text("module"),
+            message=one.text("message"),
+            about=one.text("about", ""),
+            values=tuple(
+                RankValue(rank=value.integer("rank"), text=value.text("text"))
+                for value in one.records("values", optional=True)
+            ),
+        )
         for one in document.records("rank_differences", optional=True)
     )
     graph = builder.build()
@@ -267,6 +275,7 @@ def _module(fields: _Fields) -> ModuleNode:
         alias_of=fields.text_or_null("alias_of"),
         made_in_forward=fields.flag("made_in_forward", False),
         own_state_dict=fields.flag("own_state_dict", False),
+        extra_state=fields.texts("extra_state"),
         calls=fields.integers("calls"),
         repeat=fields.record_or_null("repeat", _repeat),
         parameters=tuple(

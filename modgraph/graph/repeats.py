@@ -276,6 +276,7 @@ def node_facts(node: ModuleNode, numbered: Mapping[str, tuple[int, int]] | None 
         node.observed,
         node.registered,
         node.own_state_dict,
+        node.extra_state,
         node.alias_of and relative_path(node.alias_of, node.path),
         json.dumps(encode(arguments), sort_keys=True, default=str),
         tuple(sorted((numbered or {}).items())),

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from modgraph.errors import GraphError
-from modgraph.graph.distributed import Sharding
+from modgraph.graph.distributed import RankDifference, Sharding
 from modgraph.graph.lfs import refuse_pointer
 from modgraph.graph.measures import Profile, Verification
 from modgraph.graph.model import (
@@ -137,7 +137,7 @@ def _graph_record(graph: Graph) -> Record:
     if graph.profile is not None:
         record["profile"] = _profile(graph.profile)
     if graph.rank_differences:
-        record["rank_differences"] = [{"module": one.module, "message": one.message} for one in graph.rank_differences]
+        record["rank_differences"] = [_rank_difference(one) for one in graph.rank_differences]
     return record
 
 
@@ -196,6 +196,8 @@ def _module(node: ModuleNode) -> Record:
         record["made_in_forward"] = True
     if node.own_state_dict:
         record["own_state_dict"] = True
+    if node.extra_state:
+        record["extra_state"] = list(node.extra_state)
     if node.unknown_arguments:
         record["unknown_arguments"] = list(node.unknown_arguments)
     if node.wrappers:
@@ -220,6 +222,15 @@ def _held(held: ParameterInfo | BufferInfo, flag: str) -> Record:
         record["alias_of"] = held.alias_of
     if held.sharding is not None:
         record["sharding"] = _sharding(held.sharding)
+    return record
+
+
+def _rank_difference(one: RankDifference) -> Record:
+    record: Record = {"module": one.module, "message": one.message}
+    if one.about:
+        record["about"] = one.about
+    if one.values:
+        record["values"] = [{"rank": value.rank, "text": value.text} for value in one.values]
     return record
 
 

@@ -1,7 +1,7 @@
 """The state dict that a graph's model has: its keys in order, with shapes. Source: `torch.nn.Module.state_dict`.
 
-Module by module, depth first in registration order: own parameters, then persistent buffers. What is hidden from
-registration is not in it; what is registered under two names is in it twice.
+Module by module, depth first in registration order: own parameters, persistent buffers, extra state. What is hidden
+from registration is not in it; what is registered under two names is in it twice.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from modgraph.graph.index import GraphIndex
 from modgraph.graph.model import BufferInfo, Graph, ModuleNode, ParameterInfo, Shape
 from modgraph.graph.paths import is_open_place, parameter_path
 
-_EXTRA_STATE = "_extra_state"
+EXTRA_STATE = "_extra_state"
 """The key under which torch keeps what a module's `get_extra_state` returns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateEntry:
-    """One tensor of a state dict."""
+    """One tensor of a state dict, or the extra state of a module, which may be anything."""
 
     key: str
     """ "layer1.0.conv1.weight"."""
@@ -28,9 +28,18 @@ class StateEntry:
     """torch's name without the prefix: "float32"; None where it is not known."""
     first: str
     """The key under which the same tensor is met first: `key` itself, unless it is shared."""
+    saved: bool = True
+    """False: a checkpoint of this model has it not."""
+    expected: bool = True
+    """False: loading does not ask for it, and takes it for too much."""
     certain: bool = True
     """False where it may as well be absent: its value was not foretold, or whether it is persistent, or what is saved
     there is for a class or a hook to say."""
+
+    @property
+    def is_extra(self) -> bool:
+        """Whether it is no tensor that has a shape: what `get_extra_state` returned."""
+        return self.key.rpartition(".")[2] == EXTRA_STATE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +61,7 @@ class StateDict:
     def may_hold(self, key: str) -> bool:
         """Whether `key` lies where the graph says that there may be more."""
         holder = key[: key.rfind(".") + 1]
-        return holder in self.open_at or key[len(holder) :] == _EXTRA_STATE or key.startswith(self.open_below)
+        return holder in self.open_at or key.startswith(self.open_below)
 
 
 def state_dict_of(graph: Graph) -> StateDict:
@@ -104,4 +113,15 @@ def _add_own(node: ModuleNode, entries: dict[str, StateEntry], *, decided: bool)
             certain=decided
             and (tensor.shape, tensor.dtype) != (None, None)
             and getattr(tensor, "persistent", True) is not None,
+        )
+    if node.extra_state:
+        key = parameter_path(node.path, EXTRA_STATE)
+        entries[key] = StateEntry(
+            key=key,
+            shape=None,
+            dtype=None,
+            first=key,
+            saved="get" in node.extra_state,
+            expected="set" in node.extra_state,
+            certain=decided,
         )

@@ -19,7 +19,7 @@ from modgraph.prediction.frames import LimitError
 from modgraph.prediction.held import HeldModules
 from modgraph.prediction.joining import description
 from modgraph.prediction.knowledge.registry import Raised
-from modgraph.prediction.knowledge.state_dicts import saves_its_own
+from modgraph.prediction.knowledge.state_dicts import extra_state_of, saves_its_own
 from modgraph.prediction.limits import MAX_NODES
 from modgraph.prediction.objects import ModuleObject, TensorObject
 from modgraph.prediction.values import NONE, OPEN, Address, Choice, ClassValue, KnownClass, Unknown, Value
@@ -195,6 +195,7 @@ class _Tree:
             unknown_arguments=unknown_arguments(self.prediction.machine, module),
             source=_place_for_all(module.where),
             own_state_dict=self._saves_its_own(module),
+            extra_state=self._extra_state(module),
         )
         self.nodes.append(node)
         if first is not None:
@@ -219,6 +220,12 @@ class _Tree:
             return saves_its_own(self.prediction.machine, module)
         except (LimitError, Raised):  # what has used up its steps or time evaluates nothing further: it may
             return True
+
+    def _extra_state(self, module: ModuleObject) -> tuple[str, ...]:
+        try:
+            return extra_state_of(self.prediction.machine, module)
+        except (LimitError, Raised):  # it is said to save for itself then
+            return ()
 
     def _add_unknown(self, entry: _Entry) -> None:
         """A child that exists, but is None or not known."""

@@ -7,9 +7,11 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
-from modgraph.graph.distributed import LocalShape, RankDifference, Sharding
+from modgraph.graph.distributed import LocalShape, Sharding
 from modgraph.graph.model import Call, Edge, Gap, Graph, Operation, TensorInfo
-from modgraph.ranks.words import on_ranks, spoken
+from modgraph.ranks.differences import Differences
+from modgraph.ranks.ways import Ways
+from modgraph.ranks.words import on_ranks
 
 T = TypeVar("T")
 
@@ -81,18 +83,18 @@ class Alignment:
         self.graphs = graphs
         self.members = [Members() for _ in graphs]
         self.world = tuple(sorted(rank for graph in graphs for rank in graph.model.ranks))
-        self._differences: dict[tuple[str, str], RankDifference] = {}
+        self.differences = Differences(graphs)
+        """What calls, operations and ways of data are not the same in all processes."""
         self._unlike: set[int] = set()
         """Calls that did not take or give the same everywhere."""
+        self._said: set[tuple[str, str]] = set()
+        self._turns: Counter[str] = Counter()
         self.calls = self._calls()
         self.operations = self._operations()
         self._constants()
         self.edges = self._edges()
         self.gaps = self._gaps()
-
-    def differences(self) -> list[RankDifference]:
-        """What calls and operations are not the same in all processes."""
-        return list(self._differences.values())
+        Ways(self.calls, self.operations, self.edges, self.world).compare(self.differences)
 
     def ranks(self, holders: Iterable[int], own: Callable[[int], tuple[int, ...]]) -> tuple[int, ...]:
         """The ranks of the processes at these positions; a thing of a merged graph says its own."""
@@ -134,19 +136,19 @@ class Alignment:
 
     def _compare_call(self, call: Call, index: int, parent: int | None, found: dict[int, Call]) -> None:
         """Says what a call took, gave or raised here and not there, unless the call around it says so already."""
+        self._turns[call.module] += 1
+        turn = self._turns[call.module]
         for what, texts in (
             ("takes", {one: shapes_text(each.inputs) for one, each in found.items()}),
             ("gives", {one: shapes_text(each.outputs) for one, each in found.items()}),
             ("raises", {one: each.error or "nothing" for one, each in found.items()}),
         ):
-            if len(set(texts.values())) > 1:
-                if parent not in self._unlike:
-                    by_rank = {rank: text for one, text in texts.items() for rank in self.graphs[one].model.ranks}
-                    self._say(call.module, what, f"{what} {spoken(by_rank)}")
+            about = what if turn == 1 else f"{what} in call {turn}"
+            if len(set(self.differences.by_rank(call.module, about, texts).values())) > 1:
+                if parent not in self._unlike and (call.module, what) not in self._said:
+                    self._said.add((call.module, what))
+                    self.differences.compare(call.module, about, texts, what)
                 self._unlike.add(index)
-
-    def _say(self, module: str, about: str, message: str) -> None:
-        self._differences.setdefault((module, about), RankDifference(module=module, message=message))
 
     def _tensors(self, found: dict[int, tuple[TensorInfo, ...]]) -> tuple[TensorInfo, ...]:
         """Tensors of the same names at one call, of the first process that has each."""
@@ -190,7 +192,8 @@ class Alignment:
         everywhere = () if call is None else self.calls[call].ranks
         if ranks and ranks != everywhere:
             module = "" if call is None else self.calls[call].module
-            self._say(module, "runs", f"runs {one.name} {on_ranks(ranks)} alone")
+            values = {rank: one.name if rank in ranks else "" for rank in self.world}
+            self.differences.tell(module, "runs", values, f"runs {one.name} {on_ranks(ranks)} alone")
         return replace(one, id=name, call=call, ranks=ranks)
 
     def _constants(self) -> None:

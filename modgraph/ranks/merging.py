@@ -9,18 +9,31 @@ statistics, figures) are those of the first that has them. A process of which th
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 
 from modgraph.errors import GraphError
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.measures import Profile, Verification
-from modgraph.graph.model import Graph, ModelInfo, ModuleNode, Problem, Shape, TensorInfo
+from modgraph.graph.model import (
+    BufferInfo,
+    Graph,
+    ModelInfo,
+    ModuleNode,
+    ParameterInfo,
+    Problem,
+    Shape,
+    TensorInfo,
+)
 from modgraph.ranks.alignment import Alignment, Members
+from modgraph.ranks.differences import all_differences
 from modgraph.ranks.modules import merged_modules
-from modgraph.ranks.words import on_ranks
+from modgraph.ranks.words import on_ranks, spoken
 
 NOT_GIVEN = "there is no graph of it"
+_NOTHING_KNOWN = re.compile(r"nothing is known of rank (\d+) of \d+: (.*)", re.DOTALL)
+_ON_RANKS = re.compile(r"on ranks? \d+(?:, \d+)*(?: and \d+)?: ")
 
 
 def merge_ranks(graphs: Sequence[Graph], *, missing: Mapping[int, str] | None = None) -> Graph:
@@ -31,7 +44,8 @@ def merge_ranks(graphs: Sequence[Graph], *, missing: Mapping[int, str] | None = 
         missing: why there is none of a process, by rank.
 
     Raises:
-        GraphError: there is none, one does not say its rank, two say the same, or they are of different runs.
+        GraphError: there is none, one does not say its rank, two say the same, or they are of different runs or of
+            different models.
     """
     graphs = _in_order(graphs)
     first = graphs[0]
@@ -40,8 +54,7 @@ def merge_ranks(graphs: Sequence[Graph], *, missing: Mapping[int, str] | None = 
     aligned = Alignment(graphs)
     builder = GraphBuilder(first.model)
     builder.modules, unlike = merged_modules(graphs, aligned)
-    known = [difference for graph in graphs for difference in graph.rank_differences]
-    builder.rank_differences = list(dict.fromkeys([*known, *unlike, *aligned.differences()]))
+    builder.rank_differences = all_differences(graphs, unlike, aligned.differences)
     builder.model = _model(graphs, builder.modules)
     builder.calls = aligned.calls
     builder.operations = aligned.operations
@@ -49,7 +62,7 @@ def merge_ranks(graphs: Sequence[Graph], *, missing: Mapping[int, str] | None = 
     builder.gaps = list(dict.fromkeys(aligned.gaps))
     _add_records(builder, graphs, aligned)
     builder.findings = list(dict.fromkeys(finding for graph in graphs for finding in graph.findings))
-    builder.problems = [*_problems(graphs, builder.modules), *_missing(builder.model, missing or {})]
+    builder.problems = [*_problems(graphs, builder.modules), *_missing(builder.model, _reasons(graphs, missing or {}))]
     builder.checkpoint = first.checkpoint
     return builder.build()
 
@@ -75,6 +88,12 @@ def _in_order(graphs: Sequence[Graph]) -> list[Graph]:
         raise GraphError(
             f"these graphs are of different runs: of {', '.join(map(str, sorted(worlds, key=str)))} processes"
         )
+    classes = {rank: graph.modules[0].class_name or "" for graph in graphs for rank in graph.model.ranks}
+    if len({*classes.values()} - {""}) > 1:
+        raise GraphError(
+            f"these graphs are of different models: {spoken({rank: name for rank, name in classes.items() if name})}",
+            hint="merge the graphs of one model, traced in every process of one run",
+        )
     for half in ("predicted", "traced"):
         if len({getattr(graph, half) for graph in graphs}) > 1:
             have = [rank for graph in graphs if getattr(graph, half) for rank in graph.model.ranks]
@@ -85,12 +104,16 @@ def _in_order(graphs: Sequence[Graph]) -> list[Graph]:
 def _model(graphs: Sequence[Graph], modules: Sequence[ModuleNode]) -> ModelInfo:
     first = graphs[0].model
     ranks = tuple(sorted(rank for graph in graphs for rank in graph.model.ranks))
-    paths = [[node.path for node in graph.modules] for graph in graphs]
-    if all(each == paths[0] for each in paths):
+    if all(_holdings(graph) == _holdings(graphs[0]) for graph in graphs):
         return replace(first, ranks=ranks)
-    held = [one for node in modules if node.registered and node.alias_of is None for one in node.parameters]
-    own = [one for one in held if one.alias_of is None]
-    buffers = [one for node in modules if node.registered and node.alias_of is None for one in node.buffers]
+    hidden = tuple(node.path for node in modules if not node.registered)
+    counted = [
+        node
+        for node in modules
+        if node.alias_of is None and not any(node.path == path or node.path.startswith(f"{path}.") for path in hidden)
+    ]
+    own = [one for node in counted for one in node.parameters if one.alias_of is None]
+    buffers = [one for node in counted for one in node.buffers]
     return replace(
         first,
         ranks=ranks,
@@ -98,6 +121,15 @@ def _model(graphs: Sequence[Graph], modules: Sequence[ModuleNode]) -> ModelInfo:
         trainable_parameters=_elements([one.shape for one in own if one.trainable]),
         buffers=_elements([one.shape for one in buffers if one.alias_of is None]),
     )
+
+
+def _holdings(graph: Graph) -> list[Hashable]:
+    """What its modules hold, by name, and what of that is something else's."""
+    found: list[Hashable] = []
+    for node in graph.modules:
+        held: list[ParameterInfo | BufferInfo] = [*node.parameters, *node.buffers]
+        found.append((node.path, node.registered, node.alias_of, *((one.name, one.alias_of) for one in held)))
+    return found
 
 
 def _elements(shapes: Sequence[Shape | None]) -> int | None:
@@ -153,14 +185,37 @@ def _problems(graphs: Sequence[Graph], modules: Sequence[ModuleNode]) -> list[Pr
     found: dict[Problem, list[int]] = {}
     for graph in graphs:
         absent = {node.path for node in graph.modules if node.observed is False}
-        for problem in graph.problems:
-            if problem.stage != "merge" or problem.module not in absent & there:
-                found.setdefault(problem, []).extend(graph.model.ranks)
+        for told in graph.problems:
+            problem, ranks = _whose(told, graph)
+            if (problem.stage != "merge" or problem.module not in absent & there) and _missing_rank(problem) is None:
+                found.setdefault(problem, []).extend(ranks)
     everywhere = sum(len(graph.model.ranks) for graph in graphs)
     return [
         problem if len(ranks) == everywhere else replace(problem, message=f"{on_ranks(ranks)}: {problem.message}")
         for problem, ranks in found.items()
     ]
+
+
+def _whose(problem: Problem, graph: Graph) -> tuple[Problem, tuple[int, ...]]:
+    """A problem as the processes had it, and which: one of a merged graph begins with that, where not all had it."""
+    ranks = graph.model.ranks
+    prefix = _ON_RANKS.match(problem.message) if len(ranks) > 1 else None
+    if prefix is None:
+        return problem, ranks
+    message = problem.message[prefix.end() :]
+    return replace(problem, message=message), tuple(int(rank) for rank in re.findall(r"\d+", prefix[0]))
+
+
+def _missing_rank(problem: Problem) -> tuple[int, str] | None:
+    """The rank of which this problem says that nothing is known, and why."""
+    found = _NOTHING_KNOWN.fullmatch(problem.message) if problem.stage == "trace" else None
+    return None if found is None else (int(found[1]), found[2])
+
+
+def _reasons(graphs: Sequence[Graph], given: Mapping[int, str]) -> dict[int, str]:
+    """Why there is no graph of a rank: as it is said now, else as graphs that were merged before say."""
+    told = [_missing_rank(problem) for graph in graphs for problem in graph.problems]
+    return {**{rank: why for rank, why in filter(None, told) if why != NOT_GIVEN}, **given}
 
 
 def _missing(model: ModelInfo, reasons: Mapping[int, str]) -> list[Problem]:

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+import json
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from modgraph.graph.distributed import RankDifference
+from modgraph.graph.codec import encode
+from modgraph.graph.index import GraphIndex, name_below
 from modgraph.graph.model import BufferInfo, Graph, ModuleNode, ParameterInfo
 from modgraph.graph.paths import parameter_path
 from modgraph.ranks.alignment import Alignment, Rows, merged_sharding, shape_text
+from modgraph.ranks.differences import Differences
 from modgraph.ranks.words import on_ranks, spoken
 
+_MOST_NAMES = 5
+"""Of children in another order, from the first of them on."""
 Tensor = TypeVar("Tensor", ParameterInfo, BufferInfo)
 
 
-def merged_modules(graphs: Sequence[Graph], aligned: Alignment) -> tuple[list[ModuleNode], list[RankDifference]]:
+def merged_modules(graphs: Sequence[Graph], aligned: Alignment) -> tuple[list[ModuleNode], Differences]:
     """The modules in the order of the first process, and behind what they follow those that others have."""
     rows: Rows[ModuleNode] = Rows()
     for process, graph in enumerate(graphs):
         rows.lay(process, graph.modules, _path, lambda *_: None)
     merging = _Merging(graphs, aligned)
     nodes = [merging.node(rows.slots[slot]) for slot in rows.order]
+    merging.compare_order()
     return _settled(nodes), merging.differences
 
 
@@ -64,7 +70,7 @@ class _Merging:
     def __init__(self, graphs: Sequence[Graph], aligned: Alignment) -> None:
         self._graphs, self._aligned = graphs, aligned
         self._absent: set[str] = set()
-        self.differences: list[RankDifference] = []
+        self.differences = Differences(graphs)
 
     def node(self, found: dict[int, ModuleNode]) -> ModuleNode:
         """One module of all processes that have it; a name that holds None in some is the module of the others."""
@@ -91,27 +97,39 @@ class _Merging:
         return tuple(sorted(ranks))
 
     def _compare(self, path: str, there: dict[int, ModuleNode]) -> None:
-        ranks = self._ranks(there)
+        texts = {one: "there" if one in there else "not there" for one in range(len(self._graphs))}
+        values = self.differences.by_rank(path, "presence", texts)
+        ranks = [rank for rank, text in values.items() if text == "there"]
         if len(ranks) < len(self._aligned.world):
             if not any(path.startswith(f"{above}.") for above in self._absent):
-                self._say(path, f"is there {on_ranks(ranks)} alone")
+                self.differences.tell(path, "presence", values, f"is there {on_ranks(ranks)} alone")
             self._absent.add(path)
-        classes = self._by_rank({one: node.class_name or "of an unknown class" for one, node in there.items()})
-        if len(set(classes.values())) > 1:
-            self._say(path, f"is {spoken(classes)}")
-        same = self._by_rank(
-            {one: f"the same as {node.alias_of}" if node.alias_of else "one by itself" for one, node in there.items()}
-        )
-        if len(set(same.values())) > 1:
-            self._say(path, f"is {spoken(same)}")
+        classes = {one: node.class_name or "of an unknown class" for one, node in there.items()}
+        self._say(path, "class", classes, "is")
+        same = {
+            one: f"the same as {node.alias_of}" if node.alias_of else "one by itself" for one, node in there.items()
+        }
+        self._say(path, "identity", same, "is")
+        registered = {one: "registered" if node.registered else "hidden" for one, node in there.items()}
+        self._say(path, "registration", registered, "is")
+        self._compare_arguments(path, there)
         counts = {
             rank: _times(sum(rank in (graph.calls[call].ranks or graph.model.ranks) for call in node.calls))
             for one, node in there.items()
             for graph in (self._graphs[one],)
             for rank in graph.model.ranks
+            if rank in ranks
         }
-        if len(set(counts.values())) > 1:
-            self._say(path, f"is called {spoken(counts)}")
+        self.differences.tell(path, "calls", counts, f"is called {spoken(counts)}")
+
+    def _compare_arguments(self, path: str, there: dict[int, ModuleNode]) -> None:
+        unknown = {name for node in there.values() for name in node.unknown_arguments}
+        if len({node.class_name for node in there.values()}) > 1:
+            return
+        for name in dict.fromkeys(name for node in there.values() for name in node.arguments):
+            if name not in unknown:
+                values = {one: _argument(node, name) for one, node in there.items()}
+                self._say(path, f"argument {name}", values, f"has argument {name}")
 
     def _tensors(self, path: str, kind: str, found: dict[int, tuple[Tensor, ...]]) -> tuple[Tensor, ...]:
         by_name: dict[str, dict[int, Tensor]] = {}
@@ -120,23 +138,78 @@ class _Merging:
                 by_name.setdefault(tensor.name, {})[one] = tensor
         merged = []
         for name, held in by_name.items():
-            if len(held) < len(found):
-                self._say(path, f"has {kind} {name} {on_ranks(self._ranks(held))} alone")
-            shapes = self._by_rank({one: shape_text(tensor.shape) for one, tensor in held.items()})
-            if len(set(shapes.values())) > 1:
-                self._say(path, f"has {kind} {name} of shape {spoken(shapes)}")
+            self._compare_tensor(path, f"{kind} {name}", held, found)
             sharding = merged_sharding([tensor.sharding for tensor in held.values()])
             merged.append(replace(next(iter(held.values())), sharding=sharding))
         return tuple(merged)
 
-    def _ranks(self, found: Iterable[int]) -> list[int]:
-        return sorted(rank for one in found for rank in self._graphs[one].model.ranks)
+    def _compare_tensor(self, path: str, name: str, held: dict[int, Tensor], among: Iterable[int]) -> None:
+        texts = {one: "there" if one in held else "not there" for one in among}
+        values = self.differences.by_rank(path, name, texts)
+        ranks = [rank for rank, text in values.items() if text == "there"]
+        self.differences.tell(path, name, values, f"has {name} {on_ranks(ranks)} alone")
+        for about, verb, of in _TENSOR_FACTS:
+            facts = {one: text for one, tensor in held.items() if (text := of(tensor)) is not None}
+            self._say(path, f"{about} of {name}", facts, f"has {name} {verb}".rstrip())
 
-    def _by_rank(self, texts: dict[int, str]) -> dict[int, str]:
-        return {rank: text for one, text in texts.items() for rank in self._graphs[one].model.ranks}
+    def compare_order(self) -> None:
+        """Children that are registered in another order, of those that all have: that of parameters is another too."""
+        orders = [_children(graph) for graph in self._graphs]
+        for parent in orders[0]:
+            all_rows = [order.get(parent, []) for order in orders]
+            shared = set(all_rows[0]).intersection(*all_rows[1:])
+            rows = [[name for name in row if name in shared] for row in all_rows]
+            unlike = next((place for place, names in enumerate(zip(*rows, strict=True)) if len(set(names)) > 1), 0)
+            texts = {one: ", ".join(row[unlike : unlike + _MOST_NAMES]) for one, row in enumerate(rows)}
+            self._say(parent, "order", texts, "registers in the order")
 
-    def _say(self, path: str, message: str) -> None:
-        self.differences.append(RankDifference(module=path, message=message))
+    def _say(self, path: str, about: str, texts: Mapping[int, str], verb: str) -> None:
+        self.differences.compare(path, about, texts, verb)
+
+
+def _shape(tensor: ParameterInfo | BufferInfo) -> str:
+    return shape_text(tensor.shape)
+
+
+def _dtype(tensor: ParameterInfo | BufferInfo) -> str | None:
+    return tensor.dtype
+
+
+def _flag(tensor: ParameterInfo | BufferInfo) -> str | None:
+    if isinstance(tensor, ParameterInfo):
+        return None if tensor.trainable is None else "trained" if tensor.trainable else "frozen"
+    saved = {None: None, True: "in the state dict", False: "not in the state dict"}
+    return saved[tensor.persistent]
+
+
+def _tie(tensor: ParameterInfo | BufferInfo) -> str:
+    return f"tied to {tensor.alias_of}" if tensor.alias_of else "by itself"
+
+
+_TENSOR_FACTS: tuple[tuple[str, str, Callable[[ParameterInfo | BufferInfo], str | None]], ...] = (
+    ("shape", "of shape", _shape),
+    ("dtype", "of dtype", _dtype),
+    ("use", "", _flag),
+    ("tie", "", _tie),
+)
+"""What is compared of a tensor, and the words before what it is; None where that is not known."""
+
+
+def _argument(node: ModuleNode, name: str) -> str:
+    if name not in node.arguments:
+        return "at its default"
+    return json.dumps(encode(node.arguments[name]), sort_keys=True, default=str)
+
+
+def _children(graph: Graph) -> dict[str, list[str]]:
+    """The names of each module's children, in order."""
+    parents = GraphIndex(graph).parents
+    found: dict[str, list[str]] = {}
+    for node in graph.modules:
+        parent = parents[node.path]
+        if parent is not None and _is_there(node):
+            found.setdefault(parent, []).append(name_below(node.path, parent))
+    return found
 
 
 def _is_there(node: ModuleNode) -> bool:

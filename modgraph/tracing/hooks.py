@@ -30,7 +30,7 @@ _GLOBAL_KINDS = (
     ("_global_parameter_registration_hooks", "global_parameter_registration"),
     ("_global_buffer_registration_hooks", "global_buffer_registration"),
 )
-_SAVING = ("state_dict", "_save_to_state_dict", "get_extra_state")
+_SAVING = ("state_dict", "_save_to_state_dict")
 """Methods of Module by which a class says for itself what is saved."""
 _TORCH = ("torch.nn.", "torch.distributed.")
 """What torch's own layers and utilities set changes no key: a lazy layer's method, the hook of spectral_norm; what is
@@ -64,6 +64,16 @@ def saves_its_own(module: nn.Module) -> bool:
         return True
     hooks = [*_named(state.get("_state_dict_pre_hooks"), ""), *_named(state.get("_state_dict_hooks"), "")]
     return any(not hook.name.startswith(_TORCH) for hook in hooks)
+
+
+def extra_state_of(module: nn.Module) -> tuple[str, ...]:
+    """Which of `get_extra_state` and `set_extra_state` its class defines; torch asks the class alone."""
+    cls, base = type(module), torch_module.Module
+    return tuple(
+        way
+        for way in ("get", "set")
+        if getattr(cls, f"{way}_extra_state", None) is not getattr(base, f"{way}_extra_state")
+    )
 
 
 def _is_of_torch(method: Any) -> bool:

@@ -20,7 +20,7 @@ from torch.nn.parameter import is_lazy
 from modgraph.graph.model import BufferInfo, ModuleNode, ParameterInfo, SourceLocation
 from modgraph.graph.paths import parameter_path
 from modgraph.tracing.hidden import Walks
-from modgraph.tracing.hooks import hooks_of, saves_its_own
+from modgraph.tracing.hooks import extra_state_of, hooks_of, saves_its_own
 from modgraph.tracing.members import registered_modules
 from modgraph.tracing.sharding import (
     FlatParameter,
@@ -274,6 +274,7 @@ class Tree:
             arguments=constructor_arguments(module, self._constructors[kind]),
             source=self._classes[kind],
             own_state_dict=saves_its_own(module),
+            extra_state=extra_state_of(module),
             wrappers=wrappers_of(type(module)),
         )
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from modgraph.changes import Changes, compare
 from modgraph.changes.trees import Numbers, Tree
+from modgraph.export.diff_words import lines
 from modgraph.graph.state_dict import state_dict_of
 
 MANY = settings(max_examples=max(60, settings.default.max_examples))
@@ -71,6 +72,9 @@ def both(graph):
         assert changes.reversed().reversed() == changes
         assert not compare(graphs[0], graphs[0])
         assert not changes.undecided
+        for each in (changes, changes.reversed()):
+            deltas = [line.delta for line in lines(each)]
+            assert sum(deltas) == each.new.parameters - each.old.parameters
         return changes
 
     return compared

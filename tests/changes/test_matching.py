@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from modgraph.changes import compare
-from modgraph.changes.alignment import align, ascending
+from modgraph.changes.alignment import align, ascending, common
 
 BLOCK = {"fc1": "nn.Linear(4, 8)", "act": "nn.ReLU()", "fc2": "nn.Linear(8, 4)"}
 
@@ -156,3 +160,54 @@ def test_alignment():
     assert pairs == [(0, 1), (1, 2), (3, 3), (4, 4)]
     assert ascending([3, 1, 2, 5, 4]) in ({1, 2, 3}, {1, 2, 4})
     assert ascending([]) == set()
+
+
+def longest(old: str, new: str) -> int:
+    """Length of a longest common subsequence, by the table that everybody knows."""
+    row = [0] * (len(new) + 1)
+    for one in old:
+        before = row[:]
+        for place, other in enumerate(new, 1):
+            row[place] = before[place - 1] + 1 if one == other else max(row[place - 1], before[place])
+    return row[-1]
+
+
+@given(old=st.text("abc", max_size=25), new=st.text("abc", max_size=25))
+def test_what_two_rows_have_in_common(old, new):
+    pairs = common(old, new)
+    assert all(old[one] == new[other] for one, other in pairs)
+    assert all(one < later and other < behind for (one, other), (later, behind) in itertools.pairwise(pairs))
+    assert len(pairs) == longest(old, new)
+
+
+ROW = ["nn.Linear(4, 4)"] * 600
+LONG = {
+    "one comes first": (ROW, ["nn.Conv2d(4, 4, 3)", *ROW], {"added": ["row.0"]}),
+    "one comes last": (ROW, [*ROW, "nn.Conv2d(4, 4, 3)"], {"added": ["row.600"]}),
+    "one comes in the middle, another goes": (
+        [*ROW[:500], "nn.ReLU()", *ROW[500:]],
+        [*ROW[:200], "nn.Conv2d(4, 4, 3)", *ROW[200:]],
+        {"added": ["row.200"], "removed": ["row.500"]},
+    ),
+    "two come at either end": (
+        ROW,
+        ["nn.Conv2d(4, 4, 3)", *ROW, "nn.Conv2d(5, 5, 3)"],
+        {"added": ["row.0", "row.601"]},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_a_long_row_of_equal_layers(graph, name):
+    old, new, expected = LONG[name]
+    changes = compare(graph({"row": old}), graph({"row": new}))
+    assert said(changes) == expected
+    assert compare(graph({"row": new}), graph({"row": old})) == changes.reversed()
+
+
+def test_a_long_row_in_which_all_changed_and_one_came(graph):
+    changes = compare(graph({"row": ROW}), graph({"row": ["nn.Conv2d(4, 4, 3)", *["nn.Linear(4, 5)"] * 600]}))
+    assert [one.path for one in changes.added] == ["row.0"]
+    assert len(changes.changed) == 600
+    assert not changes.moved
+    assert not changes.removed

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from modgraph.changes import compare
+from modgraph.export.diff_words import verdict
 from modgraph.findings import Finding
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.measures import Profile
@@ -97,7 +98,7 @@ def test_output_shapes_where_both_were_given_the_same():
     ]
     other = compare(traced(["a"], size=4, given=4), traced(["a"], size=5, given=5))
     assert not other
-    assert [one.what for one in other.not_compared] == ["output shapes"]
+    assert [one.what for one in other.not_compared] == ["output shapes and dtypes"]
     assert [total.name for total in other.totals] == ["inputs"]
 
 
@@ -116,6 +117,7 @@ def test_a_run_beside_a_prediction_is_compared_as_far_as_both_know(side, predict
     assert [(one.side, one.reason) for one in changes.not_compared] == [
         ("old" if side == "new" else "new", "was not run")
     ]
+    assert verdict(changes) == "no difference found · not compared: calls, shapes and dataflow"
 
 
 def test_a_run_that_breaks_off_is_a_difference():
@@ -133,3 +135,117 @@ def test_flops_and_findings():
     assert [(total.name, total.old, total.new) for total in changes.totals] == [("flops", 100, 150)]
     assert [(one.side, one.code) for one in changes.findings] == [("old", "MG101"), ("new", "MG204")]
     assert "FLOPs 100 → 150 (+50)" in changes.to_text()
+
+
+def doing(graph: Graph, words: dict[int, str]) -> Graph:
+    """`graph`, with the operations that each call of a number runs."""
+    builder = GraphBuilder.of(graph)
+    names = [(number, name) for number, said in words.items() for name in said.split()]
+    builder.operations.extend(
+        Operation(id=f"op:{place}", name=f"torch.{name}", call=number) for place, (number, name) in enumerate(names)
+    )
+    return builder.build()
+
+
+def test_every_call_is_compared_with_that_of_its_number():
+    """What only the second call does differently was not seen."""
+    both = traced(["a", "b"], twice=True)
+    old, new = doing(both, {2: "relu", 3: "relu"}), doing(both, {2: "relu", 3: "sigmoid tanh"})
+    changes = compare(old, new)
+    (change,) = changes.changed
+    assert [(field.kind, field.name, field.old, field.new) for field in change.fields] == [
+        ("operations", "call 2", {"relu": 1}, {"sigmoid": 1, "tanh": 1})
+    ]
+    assert "operations of call 2 relu → sigmoid, tanh" in changes.to_text()
+    assert compare(new, old) == changes.reversed()
+
+
+def test_what_all_calls_do_differently_is_told_once():
+    both = traced(["a", "b"], twice=True)
+    changes = compare(doing(both, {2: "relu", 3: "relu"}), doing(both, {2: "tanh", 3: "tanh"}))
+    assert [(field.name, field.new) for field in changes.changed[0].fields] == [("", {"tanh": 1})]
+
+
+def test_what_is_recomputed_in_backward_is_no_call():
+    both = traced(["a", "b"], twice=True)
+    calls = (*both.calls[:3], replace(both.calls[3], recomputed=True))
+    changes = compare(doing(replace(both, calls=calls), {2: "relu", 3: "relu"}), doing(traced(["a", "b"]), {2: "relu"}))
+    assert not changes.changed
+
+
+def test_dtypes_of_outputs():
+    """Under autocast, shapes stay and dtypes do not."""
+    old = traced(["a", "b"])
+    calls = [
+        replace(call, outputs=tuple(replace(one, dtype="bfloat16") for one in call.outputs)) if call.module else call
+        for call in old.calls
+    ]
+    new = replace(old, calls=tuple(calls))
+    changes = compare(old, new)
+    assert [(one.new, [(f.kind, f.old, f.new) for f in one.fields]) for one in changes.changed] == [
+        (name, [("output_dtypes", ["float32"], ["bfloat16"])]) for name in ("a", "b")
+    ]
+    assert "outputs of another dtype" in changes.to_text()
+    assert compare(new, old) == changes.reversed()
+    assert not compare(old, replace(new, model=replace(new.model, inputs=()))).changed
+
+
+def run_of(graph: Graph, **model: object) -> Graph:
+    return replace(graph, model=replace(graph.model, **model))
+
+
+def broken(graph: Graph) -> Graph:
+    return replace(graph, problems=(Problem(stage="trace", message="ValueError: no", module="a"),))
+
+
+PLAIN = traced(["a"])
+READ = replace(PLAIN, modules=tuple(replace(node, observed=None) for node in PLAIN.modules))
+UNSURE = {
+    "two files of other tools, which no run is known of": (
+        READ,
+        READ,
+        "no difference found · not compared: calls, shapes and dataflow",
+    ),
+    "nothing is left": (PLAIN, PLAIN, "no difference"),
+    "a sum may be of another alpha": (
+        traced(["a", "b"], add="torch.add"),
+        traced(["a", "b"], add="torch.add"),
+        "no difference found · not compared: arguments of operations",
+    ),
+    "both broke off": (
+        broken(PLAIN),
+        broken(PLAIN),
+        "no difference found · not compared: calls, shapes and dataflow",
+    ),
+    "other inputs": (
+        PLAIN,
+        traced(["a"], given=5),
+        "no difference found · not compared: output shapes and dtypes",
+    ),
+    "train against eval": (
+        PLAIN,
+        run_of(PLAIN, mode="train"),
+        "no difference found · not compared: runs in one mode",
+    ),
+    "one was profiled": (
+        PLAIN,
+        replace(PLAIN, profile=Profile(flops=1)),
+        "no difference found · not compared: floating point operations",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNSURE)
+def test_the_verdict_names_what_was_not_compared(name):
+    old, new, said = UNSURE[name]
+    for changes in (compare(old, new), compare(new, old)):
+        assert not changes
+        assert verdict(changes) == said
+        named = verdict(changes).partition("not compared: ")[2]
+        assert named == "; ".join(one.what for one in changes.not_compared)
+
+
+def test_the_mode_is_told():
+    changes = compare(PLAIN, run_of(PLAIN, mode="train"))
+    assert [(total.name, total.old, total.new) for total in changes.totals] == [("mode", "eval", "train")]
+    assert "ran in different modes" in changes.to_text()

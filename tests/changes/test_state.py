@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import modgraph
 from modgraph.changes import compare
 
 PAIRS = {
@@ -72,3 +73,47 @@ def test_only_what_is_new_has_no_values(predicted):
     )
     assert changes.state.fresh == ("c.bias", "c.weight")
     assert "it has no values for c.* (2 keys)" in changes.to_text()
+
+
+EXTRA = {
+    "": "class Own(nn.Linear):\n    pass\n",
+    "get set": (
+        "class Own(nn.Linear):\n    def get_extra_state(self): return {'a': 1}\n"
+        "    def set_extra_state(self, state): pass\n"
+    ),
+    "get": "class Own(nn.Linear):\n    def get_extra_state(self): return torch.ones(2)\n",
+    "set": "class Own(nn.Linear):\n    def set_extra_state(self, state): pass\n",
+}
+
+
+def own(methods: str):
+    import torch
+    from torch import nn
+
+    names = {"nn": nn, "torch": torch}
+    text = "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.m = Own(2, 2)\n"
+    exec(EXTRA[methods] + text, names)
+    return names["Net"]()
+
+
+@pytest.mark.needs_torch
+@pytest.mark.parametrize("ran", [False, True])
+@pytest.mark.parametrize("new", EXTRA)
+@pytest.mark.parametrize("old", EXTRA)
+def test_extra_state_is_a_key_where_a_class_saves_or_asks_for_it(predicted, old, new, ran):
+    """What is saved is `get_extra_state`'s, what is asked for `set_extra_state`'s."""
+    if ran:
+        graphs = [modgraph.trace(own(each), ()) for each in (old, new)]
+    else:
+        graphs = [predicted("self.m = Own(2, 2)", EXTRA[each]) for each in (old, new)]
+    state = compare(*graphs).state
+    found = own(new).load_state_dict(own(old).state_dict(), strict=False)
+    assert set(state.missing) == set(found.missing_keys)
+    assert set(state.unexpected) == set(found.unexpected_keys)
+    assert not state.undecided
+    assert state.loads is (not found.missing_keys and not found.unexpected_keys)
+
+
+def test_extra_state_goes_with_its_module(predicted):
+    graphs = [predicted(f"self.{name} = Own(2, 2)", EXTRA["get set"]) for name in ("a", "b")]
+    assert dict(compare(*graphs).state.renamed)["a._extra_state"] == "b._extra_state"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -44,7 +45,9 @@ def test_it_cannot_be_told(predicted, name):
         assert not changes
         assert (path, what, side) in [(one.path, one.what, one.side) for one in changes.undecided]
         assert all("os.environ" in one.reason for one in changes.undecided if one.what == "module")
-        assert changes.state.loads
+        assert changes.state.loads is (True if name == "an argument" else None)
+        assert json.loads(changes.to_json())["checkpoint_loads"] is changes.state.loads
+        assert bool(changes.state.undecided) == (changes.state.loads is None)
         assert "cannot be told" in changes.to_text()
 
 
@@ -82,3 +85,17 @@ def test_what_neither_file_can_say_is_no_question():
     builder.modules[0] = replace(builder.modules[0], predicted=True, observed=None)
     graph = builder.build()
     assert [one.what for one in compare(graph, graph).undecided] == ["whether weight is trainable"]
+
+
+def test_where_both_leave_open_how_many_there_are_nobody_knows_whether_a_checkpoint_fits(predicted):
+    row = predicted("self.r = nn.ModuleList([nn.Linear(2, 2) for _ in range(int(os.environ['N']))])")
+    state = compare(row, row).state
+    assert (state.loads, state.undecided) == (None, ("r.?",))
+    assert "left open: r.?" in compare(row, row).to_text()
+
+
+def test_what_breaks_a_checkpoint_does_so_whatever_is_open(predicted):
+    size = "self.a = nn.Linear(int(os.environ['N']), 3)\n"
+    state = compare(predicted(size), predicted(f"{size}self.b = nn.Linear(2, 2)")).state
+    assert state.undecided
+    assert state.loads is False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -22,7 +23,7 @@ from modgraph.export.diff_words import delta_text, lines, verdict
 from modgraph.export.dot import write_dot
 from modgraph.export.parts import Card, Frame
 from modgraph.export.picture import picture_of
-from modgraph.graph.model import ModuleNode
+from modgraph.graph.model import ModelInfo, ModuleNode, ParameterInfo
 
 OLD = """\
 import os
@@ -189,6 +190,60 @@ def graphs_with_hostile_names():
     )
 
 
+def linear(path: str, inside: int, out: int) -> ModuleNode:
+    return ModuleNode(
+        path=path,
+        class_name="torch.nn.modules.linear.Linear",
+        predicted=True,
+        arguments={"in_features": inside, "out_features": out},
+        parameters=(ParameterInfo(name="weight", shape=(out, inside), dtype="float32"),),
+    )
+
+
+def model_of(*nodes: ModuleNode) -> modgraph.Graph:
+    total = sum(math.prod(held.shape or ()) for node in nodes for held in node.parameters)
+    model = ModelInfo(name="Net", class_name="m.Net", target="m.py:Net", parameters=total)
+    return modgraph.Graph(model=model, modules=(ModuleNode(path="", class_name="m.Net", predicted=True), *nodes))
+
+
+def test_what_goes_takes_its_parameters_along():
+    gone = model_of(linear("kept", 2, 3), linear("fc", 4, 5))
+    left = model_of(linear("kept", 2, 3))
+    assert "| − | `fc` | Linear | −20 |" in render(compare(gone, left), "markdown")
+    assert "| + | `fc` | Linear | +20 |" in render(compare(left, gone), "markdown")
+
+
+def test_a_bar_in_a_name_ends_a_cell_of_a_table_and_nothing_else():
+    changes = compare(model_of(linear("a|b", 4, 5)), model_of(linear("a|b", 4, 6)))
+    written = render(changes, "markdown").splitlines()
+    assert any(line.startswith("| ~ | `a\\|b` | ") for line in written)
+    assert "- `a|b.weight: 5×4 → 6×4`" in written
+
+
+GITHUB_TAKES = 65_536
+"""Characters of the body of a comment: a longer one is refused with status 422."""
+
+
+def words(count: int) -> list[str]:
+    """Names that have nothing in common, digits neither."""
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    return ["".join(letters[place // 26**power % 26] for power in range(3)) + "_layer" for place in range(count)]
+
+
+def test_a_comment_on_thousands_of_changed_modules_is_one_that_github_takes():
+    old, new = (model_of(*(linear(name, 4, out) for name in words(3000))) for out in (5, 6))
+    changes = compare(old, new)
+    assert len(changes.changed) == 3000
+    whole = sum(len(line.place) + len(line.words) for line in lines(changes))
+    assert whole > GITHUB_TAKES  # it would be too long
+    text = render(changes, "markdown")
+    assert len(text) < GITHUB_TAKES
+    assert re.search(r"… 2,\d+ more", text)
+    assert "3,000 changed" in text
+    assert text.count("<details>") == text.count("</details>")
+    assert text.rstrip().endswith("</sub>")
+
+
 def test_a_comment_stays_within_what_github_takes():
     root = ModuleNode(path="", class_name="m.Net", predicted=True)
     model = modgraph.graph.model.ModelInfo(name="Net", class_name="m.Net", target="m.py:Net")
@@ -198,7 +253,7 @@ def test_a_comment_stays_within_what_github_takes():
     )
     changes = compare(modgraph.Graph(model=model, modules=(root,)), modgraph.Graph(model=model, modules=(root, *many)))
     text = render(changes, "markdown")
-    assert len(text) <= MOST_CHARACTERS
+    assert len(text) <= MOST_CHARACTERS < GITHUB_TAKES
     assert "more | |" in text
     assert text.count("<details>") == text.count("</details>")
 

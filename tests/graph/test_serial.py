@@ -66,6 +66,7 @@ def full_graph():
             observed=True,
             registered=False,
             own_state_dict=True,
+            extra_state=("get", "set"),
             unknown_arguments=("bias",),
             calls=(1,),
             repeat=Repeat(group="fc", count=2),

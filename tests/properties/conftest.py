@@ -95,6 +95,7 @@ def _modules(draw: st.DrawFn) -> list[ModuleNode]:
             observed=draw(st.booleans() if path and observed else st.just(observed)),
             registered=draw(st.booleans()),
             own_state_dict=draw(st.booleans()),
+            extra_state=draw(st.sampled_from([(), ("get",), ("set",), ("get", "set")])),
             unknown_arguments=draw(st.sampled_from([(), ("p",), ("class", "x")])),
             repeat=draw(st.none() | st.builds(Repeat, group=st.just(path), count=st.integers(2, 9))),
             parameters=draw(_parameters),

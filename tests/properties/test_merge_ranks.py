@@ -48,7 +48,10 @@ def test_any_graphs_of_one_run_are_a_graph_that_can_be_read_back(graphs, data):
     halves = [
         replace(
             of_rank(graph, rank, 2),
-            modules=tuple(replace(node, predicted=None, observed=True) for node in graph.modules),
+            modules=tuple(
+                replace(node, predicted=None, observed=True, class_name=node.class_name if node.path else "model.Net")
+                for node in graph.modules
+            ),
         )
         for rank, graph in enumerate((first, second))
     ]

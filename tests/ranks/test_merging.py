@@ -13,6 +13,7 @@ from modgraph.graph import serial
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.distributed import LocalShape, Sharding
 from modgraph.graph.model import (
+    BufferInfo,
     Call,
     Edge,
     Graph,
@@ -153,12 +154,132 @@ def test_a_problem_of_one_process_says_which():
 
 def test_graphs_that_were_merged_can_be_merged_with_further_ones():
     at_once = merge_ranks([run(0, world=3), run(1, ["b"], world=3), run(2, world=3)])
-    two = replace(merge_ranks([run(0, world=3), run(1, ["b"], world=3)]), problems=())
+    two = merge_ranks([run(0, world=3), run(1, ["b"], world=3)])
+    assert [problem.message for problem in two.problems] == ["nothing is known of rank 2 of 3: there is no graph of it"]
     in_turn = merge_ranks([two, run(2, world=3)])
-    assert [(call.module, call.ranks) for call in in_turn.calls] == [
-        (call.module, call.ranks) for call in at_once.calls
+    assert in_turn == at_once
+    assert in_turn.complete
+
+
+NO = Problem(stage="trace", message="ValueError: too few", module="a")
+FOUR = {
+    "all the same": [run(rank, world=4) for rank in range(4)],
+    "a module is missing": [
+        run(0, world=4),
+        run(1, ["b"], there=("b",), world=4),
+        run(2, world=4),
+        run(3, ["b"], there=("b",), world=4),
+    ],
+    "other batches": [run(rank, rows=4 - rank // 3, world=4) for rank in range(4)],
+    "a batch that is another within one half": [run(rank, rows=4 - rank % 2, world=4) for rank in range(4)],
+    "operations": [run(rank, operations=["torch.relu"] * (rank == 1) + ["torch.add"], world=4) for rank in range(4)],
+    "problems": [run(rank, problems=[NO] * (rank in (1, 2)), world=4) for rank in range(4)],
+}
+
+
+@pytest.mark.parametrize("name", FOUR)
+@pytest.mark.parametrize("halves", [((0, 1), (2, 3)), ((0, 2), (1, 3)), ((0, 3), (1, 2))])
+def test_merging_halves_is_merging_all(name, halves):
+    graphs = FOUR[name]
+    parts = [merge_ranks([graphs[rank] for rank in half]) for half in halves]
+    for each in (parts, [serial.from_json(part.to_json()) for part in parts]):
+        merged = merge_ranks(each)
+        whole = merge_ranks(graphs)
+        assert set(merged.rank_differences) == set(whole.rank_differences)
+        assert set(merged.problems) == set(whole.problems)
+        assert {(call.module, call.ranks) for call in merged.calls} == {
+            (call.module, call.ranks) for call in whole.calls
+        }
+
+
+def test_why_a_rank_is_missing_is_not_forgotten():
+    part = merge_ranks([run(0, world=4), run(1, world=4)], missing={3: "it died"})
+    merged = merge_ranks([part, run(2, world=4)])
+    assert [problem.message for problem in merged.problems] == ["nothing is known of rank 3 of 4: it died"]
+
+
+def with_module(graph: Graph, path: str, **fields: object) -> Graph:
+    modules = [replace(node, **fields) if node.path == path else node for node in graph.modules]
+    return replace(graph, modules=tuple(modules))
+
+
+def weight(**fields: object) -> ParameterInfo:
+    return ParameterInfo(**{"name": "weight", "shape": (10, 100), "dtype": "float32", **fields})
+
+
+def test_what_one_process_holds_alone_is_in_the_totals():
+    """A parameter of rank 1 counted for nothing."""
+    known = [replace(run(rank), model=replace(run(rank).model, parameters=0, buffers=0)) for rank in (0, 1)]
+    holding = with_module(known[1], "a", parameters=(weight(), weight(name="frozen", trainable=False)))
+    holding = with_module(holding, "b", buffers=(BufferInfo(name="mask", shape=(7,), dtype="bool"),))
+    model = merge_ranks([known[0], holding]).model
+    assert (model.parameters, model.trainable_parameters, model.buffers) == (2000, 1000, 7)
+
+
+PAIRS = {
+    "trainable": ({}, {"trainable": False}, "has parameter weight trained on rank 0, frozen on rank 1"),
+    "dtype": (
+        {},
+        {"dtype": "float16"},
+        "has parameter weight of dtype float32 on rank 0, float16 on rank 1",
+    ),
+    "shape": (
+        {},
+        {"shape": (5,)},
+        "has parameter weight of shape [10, 100] on rank 0, [5] on rank 1",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_facts_of_a_tensor_that_differ_are_told(name):
+    one, other, message = PAIRS[name]
+    graphs = [with_module(run(rank), "a", parameters=(weight(**each),)) for rank, each in enumerate((one, other))]
+    assert said(merge_ranks(graphs)) == [("a", message)]
+
+
+def test_a_buffer_that_one_process_does_not_save_is_told():
+    mask = BufferInfo(name="mask", shape=(7,), dtype="bool")
+    graphs = [with_module(run(rank), "a", buffers=(replace(mask, persistent=rank == 0),)) for rank in (0, 1)]
+    assert said(merge_ranks(graphs)) == [
+        ("a", "has buffer mask in the state dict on rank 0, not in the state dict on rank 1")
     ]
-    assert [node.ranks for node in in_turn.modules] == [node.ranks for node in at_once.modules]
+
+
+def test_arguments_that_differ_are_told():
+    given = [{"p": 0.1, "q": 1}, {"p": 0.9}]
+    graphs = [with_module(run(rank), "a", arguments=each) for rank, each in enumerate(given)]
+    assert said(merge_ranks(graphs)) == [
+        ("a", "has argument p 0.1 on rank 0, 0.9 on rank 1"),
+        ("a", "has argument q 1 on rank 0, at its default on rank 1"),
+    ]
+    unknown = with_module(graphs[1], "a", unknown_arguments=("p", "q"), arguments={})
+    assert said(merge_ranks([graphs[0], unknown])) == []
+
+
+def test_another_order_of_children_is_told():
+    graphs = [run(0, there=("a", "b", "c")), run(1, there=("a", "c", "b"))]
+    assert said(merge_ranks(graphs)) == [("", "registers in the order b, c on rank 0, c, b on rank 1")]
+    assert said(merge_ranks([run(0), run(1, there=("c", "a", "b"))])) == [("c", "is there on rank 1 alone")]
+
+
+def test_another_way_of_data_is_told_where_all_was_called():
+    """Both call a and b; data goes from one to the other the other way round."""
+    graphs = [run(0), run(1)]
+    turned = {"call:1": "call:2", "call:2": "call:1"}
+    edges = [
+        replace(
+            edge,
+            producer=turned.get(edge.producer, edge.producer),
+            consumer=turned.get(edge.consumer, edge.consumer),
+        )
+        for edge in graphs[1].edges
+    ]
+    merged = merge_ranks([graphs[0], replace(graphs[1], edges=tuple(edges))])
+    assert said(merged) == [("", "passes input x to a on rank 0 alone")]
+    inputs = [replace(edge, tensor=replace(edge.tensor, name="y")) for edge in graphs[1].edges[:1]]
+    swapped = replace(graphs[1], edges=(*inputs, *graphs[1].edges[1:]))
+    assert said(merge_ranks([graphs[0], swapped])) == [("", "passes input x to a on rank 0 alone")]
 
 
 @pytest.mark.parametrize(
@@ -167,6 +288,10 @@ def test_graphs_that_were_merged_can_be_merged_with_further_ones():
         ([], "there is no graph to merge"),
         ([run(0), run(0)], "two graphs are of rank 0"),
         ([run(0), run(1, world=3)], "these graphs are of different runs: of 2, 3 processes"),
+        (
+            [run(0), with_module(run(1), "", class_name="model.Other")],
+            "these graphs are of different models: .*Linear on rank 0, model.Other on rank 1",
+        ),
         ([run(0), replace(run(1), model=replace(run(1).model, ranks=()))], "graph 2 of 2 does not say which process"),
     ],
 )

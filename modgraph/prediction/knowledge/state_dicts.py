@@ -20,8 +20,10 @@ from modgraph.prediction.values import (
     Value,
 )
 
-_OWN = ("state_dict", "_save_to_state_dict", "get_extra_state")
+_OWN = ("state_dict", "_save_to_state_dict")
 """Methods by which a class says for itself what is saved."""
+_EXTRA = ("get_extra_state", "set_extra_state")
+"""Methods by which a class saves something beside, under a key of its own, and takes it back."""
 _HOOKS = "_state_dict_hooks"
 _TORCH = "torch.nn."
 """What torch's own layers and utilities set changes no key: a lazy layer's method, the hook of spectral_norm."""
@@ -50,7 +52,7 @@ def _collect(
     module = machine.state.find(value, ModuleObject)
     if module is None or not isinstance(value, Address) or value in above:
         return False
-    if saves_its_own(machine, module):
+    if saves_its_own(machine, module) or "get" in extra_state_of(machine, module):
         return False
     stores = (module.parameters, module.buffers)
     for store in stores:
@@ -81,12 +83,23 @@ def saves_its_own(machine: Machine, module: ModuleObject) -> bool:
     """
     if any(name in module.attributes for name in (*_OWN, _HOOKS)):
         return True
-    of_all = KnownClass(MODULE)
-    for name in _OWN:
-        found = machine.class_attribute(module.cls, name)
-        if found is not None and not _is_of_torch(found) and found != machine.class_attribute(of_all, name):
-            return True
-    return False
+    if any(_overrides(machine, module, name) is not None for name in _OWN):
+        return True
+    found = [_overrides(machine, module, name) for name in _EXTRA]
+    return any(method is not None and not isinstance(method, FunctionValue) for method in found)
+
+
+def extra_state_of(machine: Machine, module: ModuleObject) -> tuple[str, ...]:
+    """Which of "get" and "set" its class certainly defines, of `get_extra_state` and `set_extra_state`."""
+    found = {name[:3]: _overrides(machine, module, name) for name in _EXTRA}
+    return tuple(way for way, method in found.items() if isinstance(method, FunctionValue))
+
+
+def _overrides(machine: Machine, module: ModuleObject, name: str) -> Value | None:
+    """The method of that name, where it is not torch's."""
+    found = machine.class_attribute(module.cls, name)
+    of_all = machine.class_attribute(KnownClass(MODULE), name)
+    return None if found is None or _is_of_torch(found) or found == of_all else found
 
 
 def _is_of_torch(method: Value) -> bool:

@@ -1,0 +1,94 @@
+"""What of two runs can be compared, and what cannot, or says less than it seems to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from modgraph.changes.model import NotCompared, Total
+from modgraph.graph.index import GraphIndex
+from modgraph.graph.model import Graph
+
+_ALL = "calls, shapes and dataflow"
+
+
+@dataclass(slots=True)
+class Runs:
+    """What of the two runs can be compared."""
+
+    calls: bool
+    """Both ran to their end."""
+    outputs: bool
+    """And both were given the same inputs."""
+
+
+def runs_of(old: Graph, new: Graph) -> tuple[Runs, tuple[NotCompared, ...]]:
+    """What can be compared of the runs, and why the rest cannot."""
+    lacking = _which(not old.traced, not new.traced)
+    if lacking == "both" and old.predicted and new.predicted:
+        return Runs(calls=False, outputs=False), ()  # what is said of constructors says this too
+    if lacking is not None:
+        reason = "were not run" if lacking == "both" else "was not run"
+        return Runs(calls=False, outputs=False), (NotCompared(what=_ALL, side=lacking, reason=reason),)
+    broken = _which(not GraphIndex(old).run_finished, not GraphIndex(new).run_finished)
+    if broken is not None:
+        reason = f"did not run to {'their' if broken == 'both' else 'its'} end"
+        return Runs(calls=False, outputs=False), (NotCompared(what=_ALL, side=broken, reason=reason),)
+    same_inputs = _inputs(old) == _inputs(new)
+    return Runs(calls=True, outputs=same_inputs), tuple(_less_compared(old, new, same_inputs))
+
+
+def _less_compared(old: Graph, new: Graph, same_inputs: bool) -> Iterator[NotCompared]:
+    """Of two runs that ended."""
+    if not same_inputs:
+        yield NotCompared(what="output shapes and dtypes", side="both", reason="were given different inputs")
+    modes = old.model.mode, new.model.mode
+    if None not in modes and modes[0] != modes[1]:
+        yield NotCompared(what="runs in one mode", side="both", reason="ran in different modes, train and eval")
+    if old.operations and new.operations:
+        # A softmax along another dimension is the same operation on the same tensor.
+        yield NotCompared(what="arguments of operations", side="both", reason="have runs that do not record them")
+    unprofiled = _which(old.profile is None, new.profile is None)
+    if unprofiled in ("old", "new"):
+        yield NotCompared(what="floating point operations", side=unprofiled, reason="was not profiled")
+
+
+def run_totals(old: Graph, new: Graph) -> list[Total]:
+    """How the models were run, where that differs."""
+    if not (old.traced and new.traced):
+        return []
+    found: list[Total] = []
+    if _inputs(old) != _inputs(new):
+        found.append(Total(name="inputs", old=_inputs(old), new=_inputs(new)))
+    if None not in (old.model.mode, new.model.mode) and old.model.mode != new.model.mode:
+        found.append(Total(name="mode", old=old.model.mode, new=new.model.mode))
+    ends = [_end(graph) for graph in (old, new)]
+    if ends[0] != ends[1]:
+        found.append(Total(name="run", old=ends[0], new=ends[1]))
+    return found
+
+
+def _end(graph: Graph) -> str:
+    """How the run ended: "finished", or why it did not."""
+    if GraphIndex(graph).run_finished:
+        return "finished"
+    failed = next((problem for problem in graph.problems if problem.stage == "trace"), None)
+    return "broke off" if failed is None else f"broke off: {failed.message}"
+
+
+def _which(in_old: bool, in_new: bool) -> Literal["old", "new", "both"] | None:
+    if in_old and in_new:
+        return "both"
+    return "old" if in_old else "new" if in_new else None
+
+
+def _inputs(graph: Graph) -> list[Any]:
+    return [
+        [given.name, given.literal, [[_list(tensor.shape), tensor.dtype] for tensor in given.tensors]]
+        for given in graph.model.inputs
+    ]
+
+
+def _list(shape: Iterable[Any] | None) -> list[Any] | None:
+    return None if shape is None else list(shape)
