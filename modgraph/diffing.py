@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from modgraph.watching import Watch, unwatched
 if TYPE_CHECKING:
     from modgraph.changes.model import Changes
     from modgraph.source.inputs import InputSpec
+    from modgraph.source.methods import Methods
     from modgraph.source.revisions import Checkout, Revision
     from modgraph.source.targets import Target
 
@@ -49,13 +50,33 @@ def diff(
         GraphError: a file holds no graph, or nothing is known of one of the models.
         ConfigError: inputs are given, and nothing is run.
     """
-    from modgraph.changes import compare
     from modgraph.source.inputs import parse_input
 
     if inputs and not run:
         raise ConfigError("inputs are of use to a run alone", hint="run=True builds and runs the models")
     finder = GraphFinder(run=run, specs=tuple(parse_input(given) for given in inputs), path=path)
-    return compare(*finder.pair(old, new))
+    return compared(*finder.pair(old, new))
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A graph, and what there is of its source."""
+
+    graph: Graph
+    methods: Methods | None = None
+    """None where it comes from a file, which holds no source."""
+
+
+def compared(old: Found, new: Found) -> Changes:
+    """What changed.
+
+    Raises:
+        GraphError: nothing is known of one of the models.
+    """
+    from modgraph.changes import compare
+
+    at_hand = old.methods is not None and new.methods is not None
+    return compare(old.graph, new.graph, methods=(old.methods, new.methods) if at_hand else None)  # type: ignore[arg-type]
 
 
 def is_saved(text: str) -> bool:
@@ -89,7 +110,7 @@ class GraphFinder:
         self.path = path
         self.watch = watch
 
-    def pair(self, old: Graph | str | os.PathLike[str], new: Graph | str | os.PathLike[str]) -> tuple[Graph, Graph]:
+    def pair(self, old: Graph | str | os.PathLike[str], new: Graph | str | os.PathLike[str]) -> tuple[Found, Found]:
         """Both graphs.
 
         Raises:
@@ -103,9 +124,9 @@ class GraphFinder:
                 " its constructor arguments, so it can be compared with another ONNX file alone",
                 hint="compare two ONNX files, or two graphs as --format json writes them",
             )
-        return self.graph(old), self.graph(new)
+        return self.found(old), self.found(new)
 
-    def graph(self, named: Graph | str | os.PathLike[str], *, cwd: Path | None = None) -> Graph:
+    def found(self, named: Graph | str | os.PathLike[str], *, cwd: Path | None = None) -> Found:
         """The graph that `named` is or names.
 
         Args:
@@ -116,7 +137,7 @@ class GraphFinder:
             InputError: it is a live model.
         """
         if isinstance(named, Graph):
-            return named
+            return Found(named)
         if not isinstance(named, str | os.PathLike):
             raise InputError(
                 f"a diff is of graphs, files and targets, not of a {type(named).__name__}",
@@ -129,15 +150,15 @@ class GraphFinder:
         if revision is None:
             return self._here(text)
         with files_of(revision, everything=self.run, cwd=cwd) as files:
-            graph = self._there(revision, files)
-        return replace(graph, model=replace(graph.model, target=text))
+            found = self._there(revision, files)
+        return named_as(found, text)
 
-    def _here(self, text: str) -> Graph:
+    def _here(self, text: str) -> Found:
         if is_saved(text):
-            return load(text)
+            return Found(load(text))
         return self._analyzed(text, self.path, None)
 
-    def _there(self, revision: Revision, files: Checkout) -> Graph:
+    def _there(self, revision: Revision, files: Checkout) -> Found:
         """The graph of a target at a revision: relative to the working directory, else to the repository's."""
         file = revision.target.partition(".py:")[0].removesuffix(".py")
         suffix = "" if is_saved(revision.target) else ".py"
@@ -146,25 +167,33 @@ class GraphFinder:
             cwd = files.root
         try:
             if not suffix:
-                return load(cwd / revision.target)
+                return Found(load(cwd / revision.target))
             return self._analyzed(revision.target, files.search_path(self.path), cwd)
         except (TargetError, GraphError) as error:
             message = f"{error.message} (at the revision {revision.name})"
             raise type(error)(message, file=f"{revision.name}:{revision.target}", hint=error.hint) from error
 
-    def _analyzed(self, text: str, path: Sequence[str] | None, cwd: Path | None) -> Graph:
+    def _analyzed(self, text: str, path: Sequence[str] | None, cwd: Path | None) -> Found:
         targets = find_targets(text, path=path, cwd=cwd)
         if len(targets) > 1:
             names = ", ".join(target.text for target in targets)
             raise TargetError(f"{text} has {len(targets)} models", hint=f"name one of them: {names}")
         return self.analyzed(targets[0], cwd)
 
-    def analyzed(self, target: Target, cwd: Path | None = None) -> Graph:
+    def analyzed(self, target: Target, cwd: Path | None = None) -> Found:
         """The graph of a target.
 
         Args:
             cwd: where it runs, if it is run; by default the working directory.
         """
-        return analyze_target(
+        from modgraph.source.methods import methods_of
+
+        graph = analyze_target(
             target, specs=self.specs, options=self.options, static=not self.run, watch=self.watch, cwd=cwd
         )
+        return Found(graph, methods_of(target, [node.class_name for node in graph.modules]))
+
+
+def named_as(found: Found, text: str) -> Found:
+    """The same, said to be of this target."""
+    return replace(found, graph=replace(found.graph, model=replace(found.graph.model, target=text)))

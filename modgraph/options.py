@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from modgraph.errors import ConfigError
 
+DEFAULT_DIRECTORY = "modgraph-out"
+"""Where results go that nobody names a place for."""
 Device = Literal["cpu", "cuda", "fake"]
 Mode = Literal["eval", "train"]
 Weights = Literal["embed", "external", "none"]
@@ -51,6 +54,11 @@ class TraceOptions:
             raise ConfigError("verify compares values, and fake tensors have none", hint="leave out one of the two")
         _require_above_zero("timeout", self.timeout, "seconds", (int, float))
         _require_above_zero("memory_limit", self.memory_limit, "bytes", (int,))
+
+    @classmethod
+    def among(cls, given: Mapping[str, Any]) -> TraceOptions:
+        """Those of these values that are options of a trace, as those of a command line."""
+        return cls(**{field.name: given[field.name] for field in fields(cls) if field.name in given})
 
     def changed(self, *, reading: bool = False) -> tuple[str, ...]:
         """Names of the options that are not the default; with `reading`, without those that bound a process that only

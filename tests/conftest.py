@@ -7,6 +7,7 @@ import os
 import runpy
 import shutil
 import signal
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,33 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
             pytest.fail(f"{expected} differs from {beside}; if the new one is right: pytest --update-golden")
 
     return check
+
+
+class Git:
+    """git as somebody without settings of their own has it, in the working directory or in `cwd`."""
+
+    def __call__(self, *arguments: str, cwd: Path | None = None) -> None:
+        subprocess.run(["git", *arguments], cwd=cwd, check=True, capture_output=True)
+
+    def commit(self, *files: str, cwd: Path | None = None) -> None:
+        """All that there is, after writing `files`: a name, its text, another name, its text."""
+        for name, text in zip(files[::2], files[1::2], strict=True):
+            path = (cwd or Path()) / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        self("add", "-A", cwd=cwd)
+        self("commit", "-q", "-m", "a step", cwd=cwd)
+
+
+@pytest.fixture
+def git(monkeypatch: pytest.MonkeyPatch) -> Git:
+    for name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"):
+        monkeypatch.setenv(name, os.devnull)
+    for name in ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"):
+        monkeypatch.setenv(name, "x@example.org")
+    for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    return Git()
 
 
 @pytest.fixture(scope="session")

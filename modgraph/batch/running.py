@@ -15,7 +15,7 @@ from modgraph.batch.keys import Keys
 from modgraph.batch.manifest import Manifest, Record
 from modgraph.batch.tasks import Outcome, Task, run_task, stop_running
 from modgraph.errors import ConfigError, ExitStatus
-from modgraph.options import Device, Mode, TraceOptions
+from modgraph.options import DEFAULT_DIRECTORY, Device, Mode, TraceOptions
 from modgraph.source.targets import Target
 from modgraph.source.tree_roots import LeftOut, find_tree_roots
 
@@ -45,6 +45,8 @@ class Batch:
     executed: int
     """Models that were analyzed now; the others were finished before."""
     output: Path
+    n_files: int
+    """Files of Python that were read."""
 
     @property
     def index(self) -> Path:
@@ -53,8 +55,8 @@ class Batch:
 
     @property
     def status(self) -> ExitStatus:
-        """That of the worst model."""
-        worst = ExitStatus.OK
+        """That of the worst model; where there is none, nothing was written."""
+        worst = ExitStatus.OK if self.records else ExitStatus.FAILED
         for record in self.records:
             if record.state != "complete":
                 worst = max(worst, ExitStatus.PARTIAL if record.files else ExitStatus.FAILED)
@@ -65,7 +67,7 @@ def analyze_all(
     path: str | os.PathLike[str],
     executor: Executor | None = None,
     *,
-    output: str | os.PathLike[str] = "modgraph-out",
+    output: str | os.PathLike[str] = DEFAULT_DIRECTORY,
     formats: Sequence[str] | None = None,
     static: bool = False,
     device: Device = "cpu",
@@ -101,14 +103,6 @@ def analyze_all(
         ConfigError: an option cannot be used.
         ExportError: a format does not exist, or the output cannot be written.
     """
-    from modgraph.export import check_format
-
-    for name in formats or ():
-        check_format(name)
-    if executor is not None and jobs is not None:
-        raise ConfigError("jobs is of no use with an executor, which has workers of its own", hint="leave one out")
-    if jobs is not None and jobs < 1:
-        raise ConfigError(f"jobs={jobs} is not possible", hint="a whole number above 0")
     options = TraceOptions(
         device=device,
         mode=mode,
@@ -119,15 +113,50 @@ def analyze_all(
         timeout=timeout,
         memory_limit=memory_limit,
     )
+    return analyze_tree(
+        path,
+        options,
+        executor=executor,
+        output=output,
+        formats=formats,
+        static=static,
+        jobs=jobs,
+        retry=retry,
+        on_result=on_result,
+    )
+
+
+def analyze_tree(
+    path: str | os.PathLike[str],
+    options: TraceOptions,
+    *,
+    executor: Executor | None = None,
+    output: str | os.PathLike[str] = DEFAULT_DIRECTORY,
+    formats: Sequence[str] | None = None,
+    static: bool = False,
+    jobs: int | None = None,
+    retry: bool = False,
+    on_result: Callable[[Record, int, int], None] | None = None,
+) -> Batch:
+    """`analyze_all`, with the options of the runs as one."""
+    from modgraph.export import check_format, make_default
+
+    for name in formats or ():
+        check_format(name)
+    if executor is not None and jobs is not None:
+        raise ConfigError("jobs is of no use with an executor, which has workers of its own", hint="leave one out")
+    if jobs is not None and jobs < 1:
+        raise ConfigError(f"jobs={jobs} is not possible", hint="a whole number above 0")
     folder, place = Path(path), Path(output)
     found = find_tree_roots(folder, exclude=(*_excluded(folder), *_inside(folder, place)), static=static)
+    make_default(place)
     tasks = list(_tasks(folder, found.targets, options, static=static, formats=formats))
     manifest = Manifest(place)
     done = {task.name: each for task in tasks if (each := manifest.finished(task.name, task.key, retry=retry))}
     todo = [task for task in tasks if task.name not in done]
     n_done = 0
     try:
-        for task, outcome in _run(todo, executor, jobs or usual_jobs(memory_limit)):
+        for task, outcome in _run(todo, executor, jobs or usual_jobs(options.memory_limit)):
             record = _kept(task, outcome, place)
             manifest.add(record)
             n_done += 1
@@ -135,7 +164,7 @@ def analyze_all(
                 on_result(record, len(done) + n_done, len(tasks))
     finally:  # also after Ctrl-C: what there is can be looked at
         manifest.keep([task.name for task in tasks])
-        batch = Batch(tuple(manifest.records.values()), found.left_out, n_done, place)
+        batch = Batch(tuple(manifest.records.values()), found.left_out, n_done, place, found.n_files)
         _write_index(batch, n_open=len(tasks) - len(batch.records))
     return batch
 

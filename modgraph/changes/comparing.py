@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from modgraph.changes.alignment import ascending
@@ -16,6 +16,7 @@ from modgraph.changes.model import (
     FindingChange,
     NotCompared,
     Renamed,
+    Rewritten,
     Side,
     Subtree,
     Total,
@@ -29,9 +30,15 @@ from modgraph.errors import GraphError
 from modgraph.graph.index import GraphIndex
 from modgraph.graph.model import Finding, Graph
 
+Methods = Mapping[str, Mapping[str, str]]
+"""By class, what stands for the text of each of its methods: equal where that is."""
 
-def compare(old: Graph, new: Graph) -> Changes:
+
+def compare(old: Graph, new: Graph, *, methods: tuple[Methods, Methods] | None = None) -> Changes:
     """What differs. What one of them leaves open is in `undecided`, and is no difference.
+
+    Args:
+        methods: of the classes of either graph whose source is at hand.
 
     Raises:
         GraphError: nothing is known of one of the models.
@@ -56,6 +63,7 @@ def compare(old: Graph, new: Graph) -> Changes:
         changed=sorted_by_path(changed),
         dataflow=flows(matching) if runs.calls else (),
         findings=_findings(matching),
+        rewritten=_rewritten(matching, *methods) if methods is not None and not runs.calls else (),
         state=state_changes(matching),
         undecided=sorted_by_path([*facts.undecided, *open_new, *open_old, *_open_on_both(matching, facts)]),
         not_compared=not_compared,
@@ -105,7 +113,8 @@ def _runs(old: Graph, new: Graph) -> tuple[Runs, tuple[NotCompared, ...]]:
         return Runs(calls=False, outputs=False), (NotCompared(what=what, side=lacking, reason="was not run"),)
     broken = _which(not GraphIndex(old).run_finished, not GraphIndex(new).run_finished)
     if broken is not None:
-        return Runs(calls=False, outputs=False), (NotCompared(what=what, side=broken, reason="did not run to its end"),)
+        reason = f"did not run to {'their' if broken == 'both' else 'its'} end"
+        return Runs(calls=False, outputs=False), (NotCompared(what=what, side=broken, reason=reason),)
     if _inputs(old) != _inputs(new):
         shapes = NotCompared(what="output shapes", side="both", reason="were given different inputs")
         return Runs(calls=True, outputs=False), (shapes,)
@@ -145,6 +154,25 @@ def _changed(matching: Matching, facts: Facts, old: str, new: str) -> Changed | 
         old_parameters=matching.old.parameters[old],
         new_parameters=matching.new.parameters[new],
     )
+
+
+def _rewritten(matching: Matching, old: Methods, new: Methods) -> tuple[Rewritten, ...]:
+    """Modules of one class on both sides, whose methods are not the same text. A method of one side alone is called by
+    others, whose text differs then, or is the `forward` that took the place of an inherited one."""
+    found: list[Rewritten] = []
+    for path, other in matching.to_new.items():
+        name, kind = matching.old.nodes[path].class_name, matching.new.nodes[other].class_name
+        same = matching.old.class_of(path) == matching.new.class_of(other)
+        if name not in old or kind not in new or not same or matching.new.nodes[other].alias_of is not None:
+            continue
+        assert name is not None
+        assert kind is not None
+        one, two = old[name], new[kind]
+        differing = [each for each in sorted({*one, *two}) if one.get(each) != two.get(each)]
+        said = tuple(each for each in differing if each == "forward" or (each in one and each in two))
+        if said:
+            found.append(Rewritten(old=path, new=other, class_name=kind, methods=said))
+    return sorted_by_path(found)
 
 
 def _renamed(matching: Matching) -> tuple[tuple[Renamed, ...], tuple[Renamed, ...]]:

@@ -136,6 +136,17 @@ class FindingChange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Rewritten:
+    """A module whose class has methods of another text, where no run says what that does: it may be nothing."""
+
+    old: str
+    new: str
+    class_name: str
+    """In the new graph."""
+    methods: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Undecided:
     """Something that cannot be told, since `side` leaves it open."""
 
@@ -241,6 +252,8 @@ class Changes:
     changed: tuple[Changed, ...] = ()
     dataflow: tuple[Flow, ...] = ()
     findings: tuple[FindingChange, ...] = ()
+    rewritten: tuple[Rewritten, ...] = ()
+    """No difference: what these methods do is not known of their text."""
     state: StateChanges = field(default_factory=StateChanges)
     undecided: tuple[Undecided, ...] = ()
     not_compared: tuple[NotCompared, ...] = ()
@@ -352,6 +365,7 @@ def _turned(changes: Changes) -> Changes:
         totals=back(changes.totals),
         renamed=sorted_by_path(back(changes.renamed)),
         moved=sorted_by_path(back(changes.moved)),
+        rewritten=sorted_by_path(back(changes.rewritten)),
         changed=sorted_by_path(changed),
         not_compared=tuple(replace(one, side=swap[one.side]) for one in changes.not_compared),
         dataflow=sorted_by_path(replace(flow, side=swap[flow.side]) for flow in changes.dataflow),

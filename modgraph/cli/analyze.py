@@ -273,16 +273,7 @@ def _options(arguments: argparse.Namespace) -> TraceOptions:
     Raises:
         ConfigError: something is asked of a run, and none is to be.
     """
-    options = TraceOptions(
-        device=arguments.device,
-        mode=arguments.mode,
-        backward=arguments.backward,
-        stats=arguments.stats,
-        verify=arguments.verify,
-        profile=arguments.profile,
-        timeout=arguments.timeout,
-        memory_limit=arguments.memory_limit,
-    )
+    options = TraceOptions.among(vars(arguments))
     changed = options.changed(reading=arguments.static and arguments.against is not None)
     asked = [f"--{name.replace('_', '-')}" for name in changed] + ["--input"] * bool(arguments.input)
     if arguments.static and asked:
@@ -329,7 +320,7 @@ def _difference(found: CheckpointComparison) -> str:
         (found.missing, "missing"),
         (found.unexpected, "unexpected"),
         (found.mismatched, "of another shape"),
-        (found.not_tensors, "not tensors"),
+        (found.not_tensors, "not a tensor" if len(found.not_tensors) == 1 else "not tensors"),
     )
     parts = ", ".join(f"{len(keys):,} {words}" for keys, words in counts if keys)
     return f"checkpoint: {found.file} does not fit the model: keys {parts}"

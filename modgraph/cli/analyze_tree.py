@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from modgraph.cli.arguments import count
 from modgraph.cli.console import Console
-from modgraph.cli.output import DEFAULT_DIRECTORY, destination
-from modgraph.errors import ConfigError, ExitStatus
-from modgraph.options import TraceOptions
+from modgraph.cli.output import destination
+from modgraph.errors import ConfigError, ExitStatus, TargetError
+from modgraph.options import DEFAULT_DIRECTORY, TraceOptions
 
 if TYPE_CHECKING:
     from modgraph.batch.manifest import Record
+    from modgraph.batch.running import Batch
 
 _NOT_HERE = ("input", "against", "depth", "focus", "columns", "no_fold", "show_views", "dynamic")
 """Options of one model or one picture."""
@@ -40,7 +42,7 @@ def check_alone(arguments: argparse.Namespace) -> None:
 
 def run(arguments: argparse.Namespace, options: TraceOptions, console: Console) -> ExitStatus:
     """Analyze them; the status of the worst."""
-    from modgraph.batch.running import DEFAULT_TIMEOUT, analyze_all
+    from modgraph.batch.running import DEFAULT_TIMEOUT, analyze_tree
     from modgraph.export.overview import Entry, Overview
 
     given = [name for name in _NOT_HERE if getattr(arguments, name, None)]
@@ -57,20 +59,14 @@ def run(arguments: argparse.Namespace, options: TraceOptions, console: Console) 
             console.result(f"[{n_done}/{n_all}] {record.state:8}  {record.name}{reason}")
             sys.stdout.flush()  # as they come, in a pipe too
 
+    folder = arguments.target or "."
     try:
-        batch = analyze_all(
-            arguments.target or ".",
+        batch = analyze_tree(
+            folder,
+            replace(options, timeout=options.timeout or DEFAULT_TIMEOUT),
             output=where.directory,
             formats=where.formats if where.asked else None,
             static=arguments.static,
-            device=options.device,
-            mode=options.mode,
-            backward=options.backward,
-            stats=options.stats,
-            verify=options.verify,
-            profile=options.profile,
-            timeout=options.timeout or DEFAULT_TIMEOUT,
-            memory_limit=options.memory_limit,
             jobs=arguments.jobs,
             retry=arguments.retry,
             on_result=tell,
@@ -87,7 +83,21 @@ def run(arguments: argparse.Namespace, options: TraceOptions, console: Console) 
     if before:
         console.note(f"{before} of them were finished before and have not changed")
     console.note(f"wrote {batch.index} and {batch.index.with_suffix('.md')}")
+    if not batch.records:
+        raise _nothing_found(folder, batch)
     return batch.status
+
+
+def _nothing_found(folder: str, batch: Batch) -> TargetError:
+    files = "1 file" if batch.n_files == 1 else f"{batch.n_files:,} files"
+    if not batch.n_files:
+        hint = "what git ignores, `exclude` of [tool.modgraph], and folders such as build and venv are not looked at"
+        return TargetError(f"there is no file of Python below {folder}", hint=hint)
+    what = "a class derived from nn.Module, an instance of one, or a function that builds one"
+    hint = f"looked for: {what}; a model can be named: modgraph analyze file.py:NAME"
+    return TargetError(
+        f"no model found below {folder}: {files} of Python read, none with one that can be built", hint=hint
+    )
 
 
 def _one_line(text: str) -> str:

@@ -68,8 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     """Compare, write, and say by the status whether there is a difference."""
-    from modgraph.changes import compare
-    from modgraph.diffing import GraphFinder
+    from modgraph.diffing import GraphFinder, compared
     from modgraph.source.inputs import parse_input
 
     finder = GraphFinder(
@@ -83,9 +82,9 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
 
         return diff_targets(arguments, finder, console)
     file, format = _destination(arguments)
-    graphs = finder.pair(arguments.old, arguments.new)
+    sides = finder.pair(arguments.old, arguments.new)
     try:
-        changes = compare(*graphs)
+        changes = compared(*sides)
     except GraphError as error:
         raise GraphError(f"not comparable: {error.message}", hint=error.hint) from error
     write_changes(changes, file, format, console)
@@ -112,20 +111,17 @@ def _destination(arguments: argparse.Namespace) -> tuple[Path | None, str]:
         raise ConfigError(f"-o {file} is a directory, and a diff is one file", hint=f"-o {file / 'changes.md'}")
     if arguments.format is None:
         return file, format_of(file)
-    written = {format.extension: name for name, format in FORMATS.items()}.get(file.suffix.removeprefix("."))
-    if written not in (None, arguments.format):
-        raise ConfigError(f"-o {file} is a file of format {written}, and --format asks for {arguments.format}")
+    is_device = file.exists() and not file.is_file()  # such as /dev/stdout, whose name says nothing
+    if file.suffix and not is_device and (named := format_of(file)) != arguments.format:
+        raise ConfigError(
+            f"-o {file} is a file of format {named}, and --format asks for {arguments.format}",
+            hint=f"leave --format out, or name a file that ends in .{FORMATS[arguments.format].extension}",
+        )
     return file, arguments.format
 
 
 def _options(arguments: argparse.Namespace) -> TraceOptions:
-    options = TraceOptions(
-        device=arguments.device,
-        mode=arguments.mode,
-        profile=arguments.profile,
-        timeout=arguments.timeout,
-        memory_limit=arguments.memory_limit,
-    )
+    options = TraceOptions.among(vars(arguments))
     asked = [f"--{name.replace('_', '-')}" for name in options.changed()] + ["--input"] * bool(arguments.input)
     if asked and not arguments.run:
         are = "is" if len(asked) == 1 else "are"

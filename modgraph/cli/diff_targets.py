@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import re
-from dataclasses import replace
 from pathlib import Path
 
 from modgraph.cli.configured import configured_targets, found_targets
 from modgraph.cli.console import Console
 from modgraph.cli.diff import write_changes
-from modgraph.diffing import GraphFinder
+from modgraph.diffing import GraphFinder, compared, named_as
 from modgraph.errors import ConfigError, ExitStatus, ModgraphError, TargetError
 from modgraph.source.targets import Target, shortened
 
@@ -74,20 +73,23 @@ class _Comparison:
 
     def one(self, target: Target, file: Path | None, format: str) -> ExitStatus:
         """What changed, written into `file`; what keeps this model from being compared keeps no other."""
-        from modgraph.changes import compare
+        from modgraph.export import write_file
+        from modgraph.export.diff_markdown import not_comparable
         from modgraph.export.diff_words import verdict
 
+        there = self._written_there(target)
         try:
             new = self.finder.analyzed(target)
-            there = self._written_there(target)
             try:
-                old = self.finder.graph(f"{self.base}:{there}", cwd=self.folder)
+                old = self.finder.found(f"{self.base}:{there}", cwd=self.folder)
             except TargetError as error:
                 return self._is_new(there, error, file, format)
-            changes = compare(old, replace(new, model=replace(new.model, target=there)))
+            changes = compared(old, named_as(new, there))
             write_changes(changes, file, format, self.console)
         except ModgraphError as error:
             self.console.error(error)
+            if file is not None and format == "markdown":  # what a job said of it before is true no longer
+                write_file(file, not_comparable(there, error.message))
             return ExitStatus.FAILED
         if file is not None:
             self.console.note(f"{there}: {verdict(changes)}\nwrote {file}")

@@ -12,8 +12,7 @@ from modgraph.cli.arguments import count, names
 from modgraph.cli.console import Console
 from modgraph.errors import ConfigError, ExitStatus, ExportError, ModgraphError
 from modgraph.graph.model import Graph
-
-DEFAULT_DIRECTORY = "modgraph-out"
+from modgraph.options import DEFAULT_DIRECTORY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,7 +185,7 @@ def _written(
     onnx: Sequence[Path] = (),
 ) -> tuple[Sequence[Path], Sequence[str], Sequence[ModgraphError]]:
     """The files, what is to be said of them, and which formats failed."""
-    from modgraph.export import PictureOptions, put_files, render, write, write_file
+    from modgraph.export import PictureOptions, make_default, put_files, render, write, write_file
     from modgraph.graph.focus import module_at
     from modgraph.graph.index import GraphIndex
 
@@ -203,6 +202,7 @@ def _written(
         module_at(GraphIndex(graph), options.focus)
     with console.stage("draw"):
         if where.directory is not None:
+            make_default(where.directory)
             written = write(
                 graph,
                 where.formats,

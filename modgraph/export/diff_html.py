@@ -70,7 +70,7 @@ def _row(line: Line) -> str:
 
 
 def _picture(changes: Changes) -> list[str]:
-    if not changes or changes.graphs is None:
+    if not (changes or changes.rewritten) or changes.graphs is None:
         return []
     from modgraph.export.diff_picture import render as picture
 

@@ -1,4 +1,4 @@
-"""What a change did, for a pull request: a verdict, a table, the rest folded away. GitHub takes 65,536 characters.
+"""What a change did, for a pull request: a verdict, a table, the rest folded away, and no more than GitHub takes.
 
 The first line is a comment that names the target, by which a job finds its own comment again to update it.
 """
@@ -11,8 +11,8 @@ from modgraph.changes.model import Changes, Side
 from modgraph.export.diff_text import limited, sections
 from modgraph.export.diff_words import SIGNS, Line, delta_text, lines, verdict
 
-MOST_CHARACTERS = 65_536
-"""Of one comment, by GitHub's documentation."""
+MOST_CHARACTERS = 65_000
+"""Of one comment. GitHub's documentation says 65,536; a job adds a line of its own."""
 MOST_ROWS = (200, 60, 20, 5)
 """Of the table and of each section: fewer where the whole is too long."""
 
@@ -36,6 +36,12 @@ def marker(target: str) -> str:
 def new_model(target: str, why: str) -> str:
     """What is said of a model that there was none of before."""
     parts = [marker(target), f"### {_escaped(target.rpartition(':')[2])}", "**a new model**", _escaped(why)]
+    return "\n\n".join(parts) + "\n"
+
+
+def not_comparable(target: str, why: str) -> str:
+    """What is said of a model that could not be compared."""
+    parts = [marker(target), f"### {_escaped(target.rpartition(':')[2])}", "**not comparable**", _escaped(why)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -80,7 +86,7 @@ def _folded(title: str, content: str) -> str:
 
 
 def _diagram(changes: Changes) -> str:
-    if not changes or changes.graphs is None:
+    if not (changes or changes.rewritten) or changes.graphs is None:
         return ""
     from modgraph.export.diff_picture import mermaid
 

@@ -11,7 +11,8 @@ from dataclasses import replace
 
 from modgraph.changes.model import Changes, Renamed
 from modgraph.changes.trees import Numbers, Tree
-from modgraph.export.diff_words import field_text, name_of, said_fields
+from modgraph.export.diff_facts import field_text, name_of
+from modgraph.export.diff_words import said_fields
 from modgraph.export.labels import class_title, cut_end
 from modgraph.export.parts import Mark
 from modgraph.export.picture import PictureOptions
@@ -65,6 +66,9 @@ def _marks(changes: Changes) -> dict[str, tuple[Mark, ...]]:
             more = f" and {len(fields) - 2} more" if len(fields) > 2 else ""
             words = ", ".join(field_text(field) for field in fields[:2]) + more
             found.setdefault(change.new, []).append(_changed(words))
+    for each in changes.rewritten:
+        if each.new and each.new not in found:
+            found[each.new] = [_changed(f"source of {', '.join(each.methods)} changed")]
     return {path: tuple(marks) for path, marks in found.items()}
 
 

@@ -6,14 +6,16 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
 from modgraph.changes.model import Changes, NotCompared, Side, StateChanges, Undecided
+from modgraph.export.diff_facts import name_of
 from modgraph.export.diff_words import (
     SIGNS,
     Line,
     delta_text,
+    effect_unknown,
     lines,
-    name_of,
     pattern_of,
     range_of,
+    rewritten_rows,
     total_text,
     verdict,
 )
@@ -59,7 +61,8 @@ def render(changes: Changes, *, width: int = 100, color: bool = False, unicode: 
 
 
 def _side(side: Side) -> str:
-    counted = "" if side.parameters is None else f"{side.parameters:,} parameters"
+    plural = "" if side.parameters == 1 else "s"
+    counted = "" if side.parameters is None else f"{side.parameters:,} parameter{plural}"
     partial = "" if side.complete else "partial"
     return " · ".join(filter(None, [side.name, side.target or "", side.known_by, counted, partial]))
 
@@ -87,6 +90,7 @@ def sections(changes: Changes) -> Iterator[tuple[str, list[str]]]:
         (checkpoint_verdict(changes.state), list(checkpoint_rows(changes))),
         ("other ways of data", flows),
         ("findings", findings),
+        (f"source changed; {effect_unknown(changes)}", rewritten_rows(changes)),
         ("cannot be told", undecided_rows(changes.undecided)),
         ("not compared", [_not_compared(one) for one in changes.not_compared]),
     ]
@@ -108,7 +112,7 @@ def checkpoint_verdict(state: StateChanges) -> str:
         (len(state.missing), "missing"),
         (len(state.unexpected), "unexpected"),
         (len(state.mismatched), "of another shape"),
-        (len(state.misplaced), "that are another layer's now"),
+        (len(state.misplaced), f"that {'is' if len(state.misplaced) == 1 else 'are'} another layer's now"),
     ]
     return "a checkpoint of the old model does not fit: keys " + ", ".join(
         f"{count:,} {words}" for count, words in counts if count

@@ -11,16 +11,18 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
-from modgraph.changes.model import ABSENT, Changed, Changes, Field, Renamed, Subtree, natural
+from modgraph.changes.model import Changed, Changes, Field, Renamed, Rewritten, Subtree, natural
+from modgraph.export.diff_facts import field_text, name_of
 from modgraph.export.labels import class_title, clean, cut, cut_end, number_text, shape_text
 
 Sign = Literal["removed", "added", "renamed", "moved", "changed"]
 SIGNS: dict[Sign, str] = {"added": "+", "removed": "−", "renamed": "→", "moved": "→", "changed": "~"}
 
-LONGEST_VALUE = 40
 MOST_FIELDS = 4
 """Facts of one module that are written out."""
 MOST_NAMES = 5
+MOST_REWRITTEN = 3
+"""Methods, and classes, that a verdict names."""
 MOST_ALIKE = 3
 """Lines that say the same of modules that differ in numbers alone."""
 _OUT_WORDS = """
@@ -79,11 +81,56 @@ def verdict(changes: Changes) -> str:
     if not changes:
         said = ["no difference" if not changes.undecided else "no difference found"]
         # Of source alone no forward is known: a model that computes something else must not read as the same.
-        if changes.old.known_by == changes.new.known_by == "predicted":
-            said = [f"{said[0]} in what the constructors build", "forward not compared (--run does)"]
+        if _not_run(changes):
+            said = [f"{said[0]} in what the constructors build"]
+            said += ["forward not compared (--run does)"] * (not changes.rewritten)
+    if changes.rewritten:
+        # First where there is nothing else: a change that may be one must not begin with "no difference".
+        said.insert(len(said) if changes else 0, f"{_rewritten_names(changes)} changed ({effect_unknown(changes)})")
     if changes.undecided:
         said.append(f"{len(changes.undecided):,} cannot be told")
     return " · ".join(said)
+
+
+def _not_run(changes: Changes) -> bool:
+    return changes.old.known_by == changes.new.known_by == "predicted"
+
+
+def effect_unknown(changes: Changes) -> str:
+    """What is to be said of methods whose text alone is known."""
+    return "its effect is not known" + (" without --run" if _not_run(changes) else "")
+
+
+def _rewritten_names(changes: Changes) -> str:
+    """ "forward of Block and of Net"."""
+    names = [_method_names(*key) for key in _by_methods(changes)]
+    more = f" and {len(names) - MOST_REWRITTEN} more" if len(names) > MOST_REWRITTEN else ""
+    return ", ".join(names[:MOST_REWRITTEN]) + more
+
+
+def rewritten_rows(changes: Changes) -> list[str]:
+    """ "forward of Block, in layers.0 – 11": all the modules of one class in one row."""
+    rows = []
+    for key, group in _by_methods(changes).items():
+        patterns: dict[str, list[str]] = {}
+        for one in group:
+            patterns.setdefault(pattern_of(one.new), []).append(one.new)
+        places = [range_of(paths) for paths in patterns.values()]
+        more = f" and {len(places) - MOST_NAMES} more" if len(places) > MOST_NAMES else ""
+        rows.append(f"{_method_names(*key)}, in {', '.join(places[:MOST_NAMES])}{more}")
+    return rows
+
+
+def _by_methods(changes: Changes) -> dict[tuple[str, tuple[str, ...]], list[Rewritten]]:
+    groups: dict[tuple[str, tuple[str, ...]], list[Rewritten]] = {}
+    for one in changes.rewritten:
+        groups.setdefault((one.class_name, one.methods), []).append(one)
+    return groups
+
+
+def _method_names(class_name: str, methods: tuple[str, ...]) -> str:
+    more = f" and {len(methods) - MOST_REWRITTEN} more" if len(methods) > MOST_REWRITTEN else ""
+    return f"{', '.join(map(clean, methods[:MOST_REWRITTEN]))}{more} of {class_title(class_name)}"
 
 
 TOTAL_NAMES = {"trainable_parameters": "trainable parameters", "buffers": "elements of buffers", "flops": "FLOPs"}
@@ -114,11 +161,6 @@ def delta_text(delta: int | None) -> str:
     if delta == 0:
         return ""
     return f"{'+' if delta > 0 else '−'}{number_text(abs(delta))}"
-
-
-def name_of(path: str) -> str:
-    """A path for people: the root has none."""
-    return clean(path) or "the model"
 
 
 # --- one side alone, other names -------------------------------------------------------------------------------------
@@ -323,7 +365,7 @@ def _widened(items: Sequence[_Item], following: _Followers) -> tuple[list[Line],
 
 def _inside(items: Iterable[_Item], following: _Followers) -> str:
     count = sum(len(following.get(item.path, ())) for item in items)
-    return f"; {count} inside follow" if count else ""
+    return f"; {count} inside follow{'s' if count == 1 else ''}" if count else ""
 
 
 def _is_one_row(members: Sequence[_Item]) -> bool:
@@ -423,54 +465,3 @@ def _words(item: _Item) -> str:
     if len(said) > MOST_FIELDS:
         said[MOST_FIELDS:] = [f"and {len(said) - MOST_FIELDS} more"]
     return ", ".join(said)
-
-
-def field_text(field: Field) -> str:
-    """One fact: "p 0.1 → 0.2", "ReLU → GELU", "weight frozen"."""
-    kind, name = field.kind, clean(field.name)
-    old, new = value_text(field, field.old), value_text(field, field.new)
-    if kind == "class":
-        same = class_title(field.old) == class_title(field.new)
-        return f"{field.old} → {field.new}" if same else f"{class_title(field.old)} → {class_title(field.new)}"
-    if kind in ("parameter", "buffer") and ABSENT in (field.old, field.new):
-        return f"{kind} {name} {'gone' if field.new is ABSENT else 'new'}"
-    if kind == "registered":
-        return "registered now" if field.new else "hidden from registration now"
-    if kind == "trainable":
-        return f"{name} {'trained' if field.new else 'frozen'} now"
-    if kind == "persistent":
-        return f"{name} {'in' if field.new else 'no longer in'} the state dict"
-    if kind == "order":
-        return f"registered in another order: {cut_end(', '.join(map(str, field.new)), 60)}"
-    if kind == "state_dict":
-        return "says itself what its state dict is" if field.new else "has an ordinary state dict now"
-    if kind in ("same_as", "tied"):
-        what = "same as" if kind == "same_as" else f"{name} tied to"
-        return f"{what} {old} → {new}"
-    words = {"argument": name, "shape": name, "dtype": f"dtype of {name}"}.get(kind, kind)
-    return f"{words} {old} → {new}"
-
-
-def value_text(field: Field, value: Any) -> str:
-    """A value of a field, in a few characters."""
-    if value is ABSENT:
-        return "default" if field.kind == "argument" else "none"
-    if field.kind in ("same_as", "tied"):
-        return name_of(str(value))
-    if field.kind in ("shape", "parameter", "buffer"):
-        return shape_text(None if value is None else tuple(value))
-    if field.kind == "outputs":
-        return ", ".join(shape_text(None if shape is None else tuple(shape)) for shape in value) or "none"
-    if field.kind == "operations":
-        return _counted(value)
-    if isinstance(value, dict) and len(value) == 1 and next(iter(value)) in ("$ref", "$repr"):
-        text = str(next(iter(value.values())))
-        return cut(text.rpartition(".")[2] if "$ref" in value else text, LONGEST_VALUE)
-    if isinstance(value, str):
-        return cut(value if field.kind != "argument" else repr(value), LONGEST_VALUE)
-    return cut(repr(value), LONGEST_VALUE)
-
-
-def _counted(words: dict[str, int]) -> str:
-    said = ", ".join(word if count == 1 else f"{count} × {word}" for word, count in words.items())
-    return cut_end(said, 60) or "none"

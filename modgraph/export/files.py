@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from modgraph.errors import ExportError
 from modgraph.export.formats import FORMATS, check_format, format_of, render
 from modgraph.graph.model import Graph
+from modgraph.options import DEFAULT_DIRECTORY
 
 if TYPE_CHECKING:
     from modgraph.export.picture import PictureOptions
@@ -133,6 +134,18 @@ def write_file(path: str | Path, content: str | bytes) -> None:
     except OSError as error:
         reason = error.strerror or str(error)
         raise ExportError(f"cannot write {path}: {reason}", hint="choose another place with -o") from error
+
+
+def make_default(directory: Path) -> None:
+    """Make the folder of results that nobody named a place for, and have git ignore what is in it.
+
+    A folder of any other name is the user's own, who may mean to commit it; one that is there already stays as it is.
+
+    Raises:
+        ExportError: it cannot be made.
+    """
+    if directory == Path(DEFAULT_DIRECTORY) and not directory.exists():
+        write_file(directory / ".gitignore", "# What is written here can be written again.\n*\n")
 
 
 def put_files(sources: Sequence[Path], directory: Path) -> tuple[Path, ...]:

@@ -32,6 +32,7 @@ ul.models > li {{ border: 1px solid {style.FRAME_BORDER}; border-radius: 6px; pa
 .picture {{ display: block; height: 200px; margin: 0 0 8px; text-align: center; }}
 .picture img {{ max-width: 100%; max-height: 200px; }}
 .name {{ font-weight: bold; overflow-wrap: anywhere; }} .place {{ font-size: 12px; overflow-wrap: anywhere; }}
+.figure {{ white-space: nowrap; }}
 .facts, .reason, .findings {{ font-size: 13px; margin: 4px 0 0; color: {style.TEXT}; overflow-wrap: anywhere; }}
 table {{ border-collapse: collapse; font-size: 13px; }}
 th, td {{ text-align: left; vertical-align: top; padding: 3px 12px 3px 0; border-bottom: 1px solid {style.FRAME_BORDER};
@@ -102,11 +103,12 @@ def _count(number: int, noun: str) -> str:
 
 
 def _figures(entry: Entry) -> str:
+    """What follows the state; a line breaks between two of them, not within one."""
     facts = entry.facts
     parameters = facts.get("parameters")
     parts = [] if parameters is None else [_count(parameters, "parameter")]
     parts += [_count(facts["modules"], "module")] if "modules" in facts else []
-    return " · ".join(parts)
+    return "".join(f' · <span class="figure">{part}</span>' for part in parts)
 
 
 def _short(text: str | None) -> str:
@@ -165,7 +167,7 @@ def _card(entry: Entry) -> str:
     parts += [
         f'<div class="name">{_text(entry.title)}</div>',
         f'<div class="place"><code>{_text(place)}</code></div>',
-        f'<p class="facts"><b style="color:{color}">{sign} {entry.state}</b> {_text(_figures(entry))}</p>',
+        f'<p class="facts"><b style="color:{color}">{sign} {entry.state}</b>{_figures(entry)}</p>',
     ]
     if entry.reason:
         parts.append(f'<p class="reason">{_text(_short(entry.reason))}</p>')

@@ -67,7 +67,7 @@ def checkpoint_headline(found: CheckpointComparison) -> str:
         (len(found.missing), "missing"),
         (len(found.unexpected), "unexpected"),
         (len(found.mismatched), "of another shape"),
-        (len(found.not_tensors), "not tensors"),
+        (len(found.not_tensors), "not a tensor" if len(found.not_tensors) == 1 else "not tensors"),
         (len(found.tied), "tied, held under another name"),
         (len(found.undecided), "cannot be told"),
     ):

@@ -85,7 +85,7 @@ def as_its_file_builds_it(target: Target) -> Target:
     if target.called:
         return target
     finder = finder_for(target.search_path)
-    module = _find_source(target, finder)
+    module = find_source(target, finder)
     try:
         definition = module.index.definitions.get(target.name) if module is not None else None
     except SourceError:  # said where it is predicted; there, the stack is deeper too
@@ -97,7 +97,7 @@ def as_its_file_builds_it(target: Target) -> Target:
 
 
 def _source_of(target: Target, finder: ModuleFinder) -> SourceModule:
-    source = _find_source(target, finder)
+    source = find_source(target, finder)
     if source is None:
         raise TargetError(
             f"there is no module {shortened(target.module)!r} with Python source on the search path",
@@ -114,7 +114,8 @@ def _tree_of(module: SourceModule) -> ast.Module:
         return ast.Module([], [])
 
 
-def _find_source(target: Target, finder: ModuleFinder) -> SourceModule | None:
+def find_source(target: Target, finder: ModuleFinder) -> SourceModule | None:
+    """The file or module of a target, which the finder knows from then on."""
     if target.file is None:
         return finder.source(target.module)
     module = SourceModule(target.module, target.file, target.relative_file, target.file.stem == "__init__")

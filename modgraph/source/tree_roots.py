@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,13 +18,15 @@ from modgraph.errors import TargetError
 from modgraph.source.bases import BaseResolver
 from modgraph.source.call_arguments import calls_with_values
 from modgraph.source.dotted_names import dotted
-from modgraph.source.files import is_excluded, python_files
+from modgraph.source.files import NOTEBOOK, is_excluded, python_files
 from modgraph.source.modules import ModuleFinder, SourceError, SourceModule, finder_for
 from modgraph.source.roots import ModelFile, model_file, roots_in
 from modgraph.source.targets import Target, parse_target
 
 _Place = tuple[Path, str]
 """A file, and a top-level name in it."""
+_NOTEBOOK_REASON = "notebooks are not read; write its models into a file: jupyter nbconvert --to script"
+_MODEL_CLASS = re.compile(rb"\bclass \w+\([^()]*Module\b")
 _MOST_SHOWN = 160
 """Characters of a signature."""
 
@@ -44,6 +47,8 @@ class TreeRoots:
     targets: tuple[Target, ...]
     """In the order of the files, and of each file."""
     left_out: tuple[LeftOut, ...]
+    n_files: int
+    """Files of Python that were read."""
 
 
 def find_tree_roots(folder: Path, *, exclude: Sequence[str] = (), static: bool = False) -> TreeRoots:
@@ -82,14 +87,20 @@ class _Tree:
     def __init__(self, folder: Path, exclude: Sequence[str]) -> None:
         self.folder = folder
         self.left_out: list[LeftOut] = []
+        self.n_files = 0
         here = [os.getcwd(), str(folder), *(entry for entry in sys.path if entry)]
         self._search_path = tuple(dict.fromkeys(here))
         self._readers: dict[tuple[str, ...], tuple[ModuleFinder, BaseResolver]] = {}
         self.files: dict[Path, _Read] = {}
         for name in python_files(str(folder)):
             path = Path(name)
-            if path.suffix == ".py" and not is_excluded(self._shown(path), exclude):
+            if is_excluded(self._shown(path), exclude):
+                continue
+            if path.suffix == ".py":
+                self.n_files += 1
                 self._read(path)
+            elif path.suffix == NOTEBOOK and _has_a_model(path):
+                self.left_out.append(LeftOut(self._shown(path), _NOTEBOOK_REASON))
 
     def _shown(self, path: Path) -> str:
         return os.path.relpath(path, self.folder).replace(os.sep, "/")
@@ -132,7 +143,7 @@ class _Tree:
                 self.left_out.append(LeftOut(self._name(one, root), _needed(one.file, root.name)))
         order = {path: number for number, path in enumerate(self.files)}
         found.sort(key=lambda target: order[target.file or Path()])
-        return TreeRoots(tuple(found), tuple(sorted(self.left_out, key=lambda each: each.place)))
+        return TreeRoots(tuple(found), tuple(sorted(self.left_out, key=lambda each: each.place)), self.n_files)
 
     def _name(self, one: _Read, root: Target) -> str:
         return f"{self._shown(one.path)}:{root.text.partition(':')[2]}"
@@ -255,6 +266,14 @@ class _Tree:
     @cached_property
     def _imports(self) -> dict[Path, frozenset[str]]:
         return {}
+
+
+def _has_a_model(notebook: Path) -> bool:
+    """Whether the text of a notebook has a class that may be a model."""
+    try:
+        return _MODEL_CLASS.search(notebook.read_bytes()) is not None
+    except OSError:
+        return False
 
 
 def _needed(file: ModelFile, name: str) -> str:

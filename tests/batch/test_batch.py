@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import re
+import subprocess
 import threading
 import time
 from collections.abc import Callable
@@ -18,6 +20,7 @@ import modgraph
 from modgraph.batch.manifest import NAME
 from modgraph.batch.running import Batch, usual_jobs
 from modgraph.batch.tasks import run_task, stop_running
+from modgraph.cli import main
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 HEAD = "from torch import nn\n"
@@ -94,6 +97,7 @@ def test_each_model_has_its_files_and_its_place_in_the_index(tree: Path):
     assert graph["model"]["parameters"] == 4 * 3 + 3
     page, text = (batch.output / "index.html").read_text("utf-8"), (batch.output / "index.md").read_text("utf-8")
     assert "4 models · 4 complete · 0 findings" in page
+    assert "✓ complete · 15 parameters · 2 modules" in re.sub("<.*?>", "", page)
     assert "| `pkg/d.py:D` | ✓ complete | 15 | 2 | 0 | [json](pkg/d/D.json) |" in text
 
 
@@ -165,6 +169,62 @@ def test_what_cannot_be_built_or_read_is_listed(tree: Path):
     index = (batch.output / "index.html").read_text("utf-8")
     assert "invalid syntax, line 1" in index
     assert "invalid syntax: invalid syntax" not in index
+
+
+def test_a_notebook_with_a_model_is_listed_and_not_read(tree: Path):
+    cell = {"cell_type": "code", "source": ["class Net(nn.Module):\n", "    pass\n"]}
+    (tree / "net.ipynb").write_text(json.dumps({"cells": [cell]}))
+    (tree / "plots.ipynb").write_text(json.dumps({"cells": [{"cell_type": "code", "source": ["import torch"]}]}))
+    batch = analyze(tree, Counting())
+    assert [(one.place, "jupyter nbconvert" in one.reason) for one in batch.left_out] == [("net.ipynb", True)]
+    assert "net.ipynb" in (batch.output / "index.md").read_text("utf-8")
+    assert "1 left out" in (batch.output / "index.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({}, "there is no file of Python below tree"),
+        ({"a.py": "x = 1\n"}, "no model found below tree: 1 file of Python read"),
+        (
+            {"a.py": "x = 1\n", "b.py": NET.replace("(self):", "(self, c):").format(name="N", width=1)},
+            "2 files of Python",
+        ),
+    ],
+)
+def test_a_tree_without_a_model_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys, files: dict[str, str], said: str
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tree").mkdir()
+    for name, text in files.items():
+        (tmp_path / "tree" / name).write_text(text)
+    assert main(["analyze", "--all", "tree", "--static", "--format", "json"]) == 2
+    told = capsys.readouterr().err
+    assert said in told
+    assert ("b.py:N is left out: it needs arguments" in told) == ("b.py" in files)
+    assert (tmp_path / "modgraph-out" / "index.html").is_file()
+    assert modgraph.analyze_all("tree", static=True).status == 2
+
+
+def test_git_ignores_the_default_folder_and_no_other(tree: Path, monkeypatch: pytest.MonkeyPatch, git: Any):
+    monkeypatch.chdir(tree)
+    git("init", "-q", "-b", "main")
+    git.commit()
+
+    def untracked() -> list[str]:
+        command = ["git", "status", "--porcelain"]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+
+    assert main(["analyze", "pkg/a.py", "--static", "--format", "json"]) == 0
+    assert main(["analyze", "--all", ".", "--static", "--format", "json"]) == 0
+    assert Path("modgraph-out/A.json").is_file()
+    assert untracked() == []
+    assert main(["analyze", "pkg/a.py", "--static", "--format", "json", "-o", "graphs"]) == 0
+    assert untracked() == ["?? graphs/"]
+    Path("modgraph-out/.gitignore").unlink()
+    assert main(["analyze", "pkg/a.py", "--static", "--format", "json"]) == 0
+    assert not Path("modgraph-out/.gitignore").exists()  # whoever takes it away means it
 
 
 @pytest.mark.needs_torch

@@ -20,6 +20,7 @@ from modgraph.changes.model import (
     KeyShapes,
     NotCompared,
     Renamed,
+    Rewritten,
     Side,
     StateChanges,
     Subtree,
@@ -63,6 +64,7 @@ def full_changes() -> Changes:
         ),
         dataflow=(Flow(side="old", producer="a", consumer="b"),),
         findings=(FindingChange(side="new", code="MG101", message="m"),),
+        rewritten=(Rewritten(old="a", new="b", class_name="x.Y", methods=("forward",)),),
         state=StateChanges(
             missing=("a",), unexpected=("b",), mismatched=(shapes,), misplaced=("c",), renamed=(("a", "b"),)
         ),
@@ -81,7 +83,14 @@ def test_every_field_stands_in_the_schema():
 def test_every_field_of_the_schema_is_written():
     document = json.loads(full_changes().to_json())
     assert list(document) == SCHEMA["required"]
-    names = {"old": "side", "state": "state", "added": "subtree", "changed": "changed", "undecided": "undecided"}
+    names = {
+        "old": "side",
+        "state": "state",
+        "added": "subtree",
+        "changed": "changed",
+        "rewritten": "rewritten",
+        "undecided": "undecided",
+    }
     for name, kind in names.items():
         part = document[name][0] if isinstance(document[name], list) else document[name]
         assert list(part) == SCHEMA["$defs"][kind]["required"]

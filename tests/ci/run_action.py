@@ -24,17 +24,22 @@ import yaml
 ROOT = Path(__file__).parents[2]
 GH = '''#!{python}
 """`gh api`, as far as the action uses it."""
-import json, os, sys
+import json, os, shutil, subprocess, sys
 path = os.environ["FAKE_COMMENTS"]
 comments = json.load(open(path)) if os.path.exists(path) else []
 arguments = sys.argv[1:]
 if "--jq" in arguments:
-    assert "startswith(env.MARKER)" in arguments[arguments.index("--jq") + 1]
-    bots = '.user.type == "Bot"' in arguments[arguments.index("--jq") + 1]
     if os.environ.get("FAKE_UNREADABLE"):
         sys.exit("HTTP 502: Server Error")
-    ours = [c for c in comments if (not bots or c.get("type") != "User") and c["body"].startswith(os.environ["MARKER"])]
-    print("\\n".join(str(c["id"]) for c in ours))
+    given = [{{**c, "user": {{"type": c.get("type", "Bot")}}}} for c in comments]
+    wanted = arguments[arguments.index("--jq") + 1]
+    if shutil.which("jq"):  # which gh has built in
+        sys.exit(subprocess.run(["jq", "-r", wanted], input=json.dumps(given), text=True).returncode)
+    assert '.user.type == "Bot"' in wanted and "env.OURS" in wanted
+    for c in given:
+        lines = [*c["body"].split("\\n"), ""]
+        if c["user"]["type"] == "Bot" and c["body"].startswith("<!-- modgraph:"):
+            print(c["id"], str(lines[1] == os.environ["OURS"]).lower(), lines[0])
 else:
     if os.environ.get("FAKE_REFUSED"):
         sys.exit("HTTP 403: Resource not accessible by integration")

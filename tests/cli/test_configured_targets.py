@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -16,12 +14,6 @@ NET = "from torch import nn\n\nclass {name}(nn.Module):\n    def __init__(self):
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"):
-        monkeypatch.setenv(name, os.devnull)
-    for name in ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"):
-        monkeypatch.setenv(name, "x@example.org")
-    for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "FORCE_COLOR"):
-        monkeypatch.delenv(name, raising=False)
     (tmp_path / "pkg").mkdir()
     (tmp_path / "pkg" / "__init__.py").touch()
     (tmp_path / "pkg" / "a.py").write_text(NET.format(name="A", width=2))
@@ -36,18 +28,9 @@ def configure(folder: Path, *targets: str) -> None:
     (folder / "pyproject.toml").write_text(f"[tool.modgraph]\ntargets = {json.dumps(targets)}\n")
 
 
-def git(folder: Path, *arguments: str) -> None:
-    subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True)
-
-
-def commit(folder: Path) -> None:
-    git(folder, "add", "-A")
-    git(folder, "commit", "-q", "-m", "a step")
-
-
 def test_each_target_is_a_graph_with_files_of_its_own(project: Path, capsys):
     assert main(["analyze", "--static", "--format", "json"]) == 0
-    written = {file.name: json.loads(file.read_text()) for file in Path("modgraph-out").iterdir()}
+    written = {file.name: json.loads(file.read_text()) for file in Path("modgraph-out").glob("*.json")}
     assert {name: graph["model"]["target"] for name, graph in written.items()} == {
         "A.json": "pkg/a.py:A",
         "B.json": "b.py:B",
@@ -63,7 +46,7 @@ def test_one_that_is_not_there_keeps_no_other_back(project: Path, capsys):
     told = capsys.readouterr().err
     assert "gone.py does not exist" in told
     assert "no class or function 'Nothing'" in told
-    assert [file.name for file in Path("modgraph-out").iterdir()] == ["B.json"]
+    assert [file.name for file in Path("modgraph-out").glob("[!.]*")] == ["B.json"]
 
 
 @pytest.mark.parametrize(
@@ -80,9 +63,9 @@ def test_what_cannot_be_used_is_said(project: Path, capsys, text: str, said: str
     assert said in capsys.readouterr().err
 
 
-def test_all_are_compared_with_a_revision(project: Path, capsys):
-    git(project, "init", "-q", "-b", "main")
-    commit(project)
+def test_all_are_compared_with_a_revision(project: Path, git, capsys):
+    git("init", "-q", "-b", "main", cwd=project)
+    git.commit(cwd=project)
     assert main(["diff", "HEAD"]) == 0
     assert capsys.readouterr().out.count("no difference") == 3
     (project / "pkg" / "a.py").write_text(NET.format(name="A", width=20))
@@ -108,8 +91,8 @@ def test_all_are_compared_with_a_revision(project: Path, capsys):
         (["HEAD", "-o", "x.md"], "one for each target"),
     ],
 )
-def test_what_cannot_be_compared_is_said(project: Path, capsys, arguments: list[str], said: str):
-    git(project, "init", "-q", "-b", "main")
-    commit(project)
+def test_what_cannot_be_compared_is_said(project: Path, git, capsys, arguments: list[str], said: str):
+    git("init", "-q", "-b", "main", cwd=project)
+    git.commit(cwd=project)
     assert main(["diff", *arguments]) == 2
     assert said in capsys.readouterr().err

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -47,34 +46,17 @@ class Block(nn.Module):
 
 
 @pytest.fixture
-def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"):
-        monkeypatch.setenv(name, os.devnull)
-    for name in ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"):
-        monkeypatch.setenv(name, "x@example.org")
-    for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "FORCE_COLOR"):
-        monkeypatch.delenv(name, raising=False)
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, git: Any) -> Path:
     monkeypatch.setenv("COLUMNS", "100")
     folder = tmp_path / "repository"
     folder.mkdir()
     monkeypatch.chdir(folder)
     git("init", "-q", "-b", "main")
-    commit("model.py", FIRST, "parts.py", PARTS)
+    git.commit("model.py", FIRST, "parts.py", PARTS)
     # The part's file changes alone: the revision before has its own one, which is not that of the working tree.
-    commit("parts.py", PARTS.replace("nn.ReLU()", "nn.GELU()"))
-    commit("model.py", FIRST.replace("16", "32"))
+    git.commit("parts.py", PARTS.replace("nn.ReLU()", "nn.GELU()"))
+    git.commit("model.py", FIRST.replace("16", "32"))
     return folder
-
-
-def git(*arguments: str) -> None:
-    subprocess.run(["git", *arguments], check=True, capture_output=True)
-
-
-def commit(*files: str) -> None:
-    for name, text in zip(files[::2], files[1::2], strict=True):
-        Path(name).write_text(text, encoding="utf-8")
-    git("add", "-A")
-    git("commit", "-q", "-m", "a step")
 
 
 def test_each_step_of_the_history_is_told(repository: Path, capsys):
@@ -100,7 +82,7 @@ def test_a_pull_request_gets_its_comment(repository: Path, capsys):
     assert "| ~ | `layers.0 – 2` | hidden 16 → 32, in 3 places; 6 inside follow | +816 |" in text
 
 
-def test_graphs_are_files_too_also_at_a_revision(repository: Path, capsys):
+def test_graphs_are_files_too_also_at_a_revision(repository: Path, git, capsys):
     for name in ("old", "new"):
         revision = {"old": "main~1", "new": "main"}[name]
         git("checkout", "-q", revision)
@@ -129,6 +111,7 @@ def test_graphs_are_files_too_also_at_a_revision(repository: Path, capsys):
         (["model.py", "model.py", "--input", "1x3"], "--input is of use with --run alone"),
         (["model.py", "model.py", "-o", "x.png"], "names no format of a diff"),
         (["model.py", "model.py", "-o", "x.md", "--format", "json"], "is a file of format markdown"),
+        (["model.py", "model.py", "-o", "x.png", "--format", "svg"], "names no format of a diff"),
     ],
 )
 def test_what_cannot_be_compared_is_said(repository: Path, capsys, arguments, said):
@@ -157,9 +140,9 @@ def test_python_gives_the_same(repository: Path, tmp_path: Path):
 
 
 @pytest.mark.needs_torch
-def test_runs_are_compared_where_that_is_asked_for(repository: Path, capsys):
+def test_runs_are_compared_where_that_is_asked_for(repository: Path, git, capsys):
     Path("executed").unlink(missing_ok=True)
-    commit("parts.py", PARTS.replace("x + self", "x * self").replace("nn.ReLU()", "nn.GELU()"))
+    git.commit("parts.py", PARTS.replace("x + self", "x * self").replace("nn.ReLU()", "nn.GELU()"))
     arguments = ["HEAD~1:model.py:Net", "HEAD:model.py:Net", "--run", "--input", "ids=1x5:int64"]
     assert main(["diff", *arguments]) == 1
     text = capsys.readouterr().out
@@ -168,15 +151,15 @@ def test_runs_are_compared_where_that_is_asked_for(repository: Path, capsys):
 
 
 @pytest.mark.needs_torch
-def test_a_revision_runs_in_its_own_files(repository: Path, capsys):
+def test_a_revision_runs_in_its_own_files(repository: Path, git, capsys):
     """The working directory of a run is a copy of the revision: it reads and writes nothing of the working tree."""
     Path("width.txt").write_text("3")
-    commit(
+    git.commit(
         "wide.py",
         "from torch import nn\nopen('log', 'a').close()\nclass Wide(nn.Linear):\n    def __init__(self):\n        super().__init__(int(open('width.txt').read()), 1)\n",
     )
     Path("width.txt").write_text("5")
-    commit("wide.py", Path("wide.py").read_text(encoding="utf-8"), "other.txt", "")
+    git.commit("wide.py", Path("wide.py").read_text(encoding="utf-8"), "other.txt", "")
     Path("width.txt").unlink()
     assert main(["diff", "HEAD~1:wide.py:Wide", "HEAD:wide.py:Wide", "--run"]) == 1
     told = capsys.readouterr()
@@ -185,12 +168,12 @@ def test_a_revision_runs_in_its_own_files(repository: Path, capsys):
 
 
 @pytest.mark.needs_torch
-def test_onnx_files_are_compared_with_each_other(repository: Path, capsys):
+def test_onnx_files_are_compared_with_each_other(repository: Path, git, capsys):
     pytest.importorskip("onnx")
     text = "from torch import nn\nclass Net(nn.Sequential):\n    def __init__(self):\n        super().__init__(nn.Linear(4, 2), nn.ReLU())\n"
     Path("net.py").write_text(text)
     assert main(["analyze", "net.py:Net", "--static", "-o", "old.onnx"]) == 0
-    commit("net.py", text.replace("4, 2", "4, 3").replace("ReLU", "GELU"))
+    git.commit("net.py", text.replace("4, 2", "4, 3").replace("ReLU", "GELU"))
     assert main(["analyze", "net.py:Net", "--static", "-o", "new.onnx"]) == 0
     capsys.readouterr()
     assert main(["diff", "old.onnx", "new.onnx"]) == 1

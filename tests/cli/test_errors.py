@@ -253,7 +253,7 @@ def test_classes_as_arguments_are_followed(modgraph, tmp_path):
     assert run.returncode == 0, run.stderr
     modules = json.loads((tmp_path / "modgraph-out" / "Net.json").read_text())["modules"]
     assert {module["path"] for module in modules} == {"", "part", "part.fc", "act"}
-    assert [file.name for file in (tmp_path / "modgraph-out").iterdir()] == ["Net.json"]
+    assert [file.name for file in (tmp_path / "modgraph-out").glob("[!.]*")] == ["Net.json"]
 
 
 @pytest.mark.needs_torch

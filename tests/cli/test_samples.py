@@ -33,7 +33,7 @@ def analyzed(file: str) -> tuple[CompletedProcess, dict[str, Path]]:
         "analyze", str(ROOT / "samples" / file), "--format", FORMATS, cwd=Path(folder.name),
         environment={"PYTHONHASHSEED": "1"},
     )  # fmt: skip
-    return run, {path.name: path for path in (Path(folder.name) / "modgraph-out").iterdir()}
+    return run, {path.name: path for path in (Path(folder.name) / "modgraph-out").glob("[!.]*")}
 
 
 def graphs(file: str) -> dict[str, dict]:

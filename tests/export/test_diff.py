@@ -11,12 +11,13 @@ import pytest
 
 import modgraph
 from modgraph.changes import Changes, compare
-from modgraph.changes.model import Changed, Field, FindingChange, Side
+from modgraph.changes.model import Changed, Field, FindingChange, Side, StateChanges
 from modgraph.errors import ExportError
 from modgraph.export import diff_markdown, images
 from modgraph.export.diff import render
 from modgraph.export.diff_markdown import MOST_CHARACTERS
 from modgraph.export.diff_picture import both
+from modgraph.export.diff_text import checkpoint_verdict
 from modgraph.export.diff_words import delta_text, lines, verdict
 from modgraph.export.dot import write_dot
 from modgraph.export.parts import Card, Frame
@@ -220,3 +221,17 @@ def test_one_is_not_many():
     )
     assert [line.words for line in lines(changes)] == ["outputs 1×16 → 1×32"]
     assert verdict(changes) == "1 changed · 1 new finding · 1 finding gone"
+    assert checkpoint_verdict(StateChanges(misplaced=("a",))).endswith(": keys 1 that is another layer's now")
+    assert checkpoint_verdict(StateChanges(misplaced=("a", "b"))).endswith("keys 2 that are another layer's now")
+    given = {"old_class": "x.D", "new_class": "x.D"}
+    size = Field(kind="argument", name="width", old=1, new=2)
+    inner = Field(kind="argument", name="in_features", old=1, new=2)
+    follows = replace(
+        changes,
+        changed=(
+            Changed(old="block", new="block", fields=(size,), **given),
+            Changed(old="block.fc", new="block.fc", fields=(inner,), **given),
+        ),
+        pairs=(("block", "block"), ("block.fc", "block.fc")),
+    )
+    assert [line.words for line in lines(follows)] == ["width 1 → 2; 1 inside follows"]

@@ -1,0 +1,180 @@
+"""The methods of a class as digests of what they say, so that two revisions of one are told apart and neither is run.
+
+Layout, comments, docstrings and annotations of arguments change no digest. What a method is made of is not judged:
+another digest is another text, and no more.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from modgraph.source.bases import BaseResolver
+from modgraph.source.index import Definition
+from modgraph.source.modules import ModuleFinder, SourceError, SourceModule, finder_for
+from modgraph.source.roots import find_source
+from modgraph.source.syntax import FunctionNode, top_level
+from modgraph.source.targets import Target
+
+Methods = Mapping[str, Mapping[str, str]]
+"""By class, the digest of each of its methods, inherited ones too."""
+
+_BUILDING = frozenset(["__init__", "__new__", "__init_subclass__", "__class_getitem__"])
+_RUNNING = ("forward", "__call__")
+
+
+def methods_of(target: Target, class_names: Iterable[str | None]) -> Methods:
+    """The methods of those of these classes that are the project's own: none of torch, and of what is installed.
+
+    Left out are constructors, and what they alone call: what these do is in the graph. A class whose source cannot be
+    read is not in the result.
+
+    Args:
+        target: the model that they are of; their modules are found as its own imports are.
+        class_names: as in a graph: "package.module.Class".
+    """
+    finder = finder_for(target.search_path)
+    find_source(target, finder)
+    reader = _Reader(finder)
+    found: dict[str, Mapping[str, str]] = {}
+    for name in dict.fromkeys(name for name in class_names if name):
+        with contextlib.suppress(SourceError, SyntaxError, ValueError, RecursionError, MemoryError):
+            place = reader.place_of(name)
+            if place is not None:
+                found[name] = reader.digests(*place)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Method:
+    text: str
+    """Its tree, without what changes nothing."""
+    names: frozenset[str]
+    """Attributes that it reads: methods of its own that it may call."""
+    goes_up: bool
+    """It may call what it overrides."""
+
+
+class _Reader:
+    def __init__(self, finder: ModuleFinder) -> None:
+        self._finder = finder
+        self._resolver = BaseResolver(finder)
+
+    def place_of(self, name: str) -> tuple[SourceModule, Definition] | None:
+        """Where a class of the project is defined; None where it is none, or cannot be found."""
+        module = name
+        while "." in module:
+            module = module.rpartition(".")[0]
+            source = self._finder.source(module) if module.partition(".")[0] != "torch" else None
+            if source is None:
+                continue
+            definition = source.index.definitions.get(name[len(module) + 1 :])
+            known = definition is not None and definition.kind == "class" and _is_own(source)
+            return (source, definition) if known and definition is not None else None
+        return None
+
+    def digests(self, module: SourceModule, definition: Definition) -> dict[str, str]:
+        """By name, of the methods as the class has them."""
+        written: dict[str, list[_Method]] = {}
+        for home, each in self._lineage(module, definition):
+            for name, method in _methods_in(home, each).items():
+                above = written.setdefault(name, [])
+                if not above or above[-1].goes_up:
+                    above.append(method)
+        built = _reached(written, _BUILDING) - _reached(written, _RUNNING)
+        return {
+            name: hashlib.sha256("\n".join(method.text for method in methods).encode("utf-8", "replace")).hexdigest()
+            for name, methods in written.items()
+            if name not in built
+        }
+
+    def _lineage(self, module: SourceModule, definition: Definition) -> list[tuple[SourceModule, Definition]]:
+        """The class and its bases of the project, in the order in which methods are looked up."""
+        found: list[tuple[SourceModule, Definition]] = []
+        self._add_lineage(module, definition, found, ())
+        # One that is reached on two ways stands behind all that are derived from it.
+        keys = [(home.name, each.qualname) for home, each in found]
+        return [one for place, one in enumerate(found) if keys[place] not in keys[place + 1 :]]
+
+    def _add_lineage(
+        self,
+        module: SourceModule,
+        definition: Definition,
+        found: list[tuple[SourceModule, Definition]],
+        below: tuple[tuple[str, str], ...],
+    ) -> None:
+        key = (module.name, definition.qualname)
+        if key in below or module.name.partition(".")[0] == "torch" or not _is_own(module):
+            return
+        found.append((module, definition))
+        for base in definition.bases:
+            for home, qualname in self._resolver.definitions_of(module, base.partition("[")[0])[:1]:
+                above = home.index.definitions.get(qualname)
+                if above is not None and above.kind == "class":
+                    self._add_lineage(home, above, found, (*below, key))
+
+
+def _is_own(module: SourceModule) -> bool:
+    """Whether a file is none of an installed package, which both revisions have alike."""
+    return not {"site-packages", "dist-packages"} & set(module.path.parts)
+
+
+def _methods_in(module: SourceModule, definition: Definition) -> dict[str, _Method]:
+    lines = module.lines[definition.first_line - 1 : definition.last_line]
+    # The block of its own keeps texts of several lines as they are, which removing the indentation would change.
+    (block,) = ast.parse("if 1:\n" + "\n".join(lines) if lines[0][:1] in " \t" else "\n".join(lines)).body[:1]
+    node = block.body[0] if isinstance(block, ast.If) else block
+    if not isinstance(node, ast.ClassDef):
+        return {}
+    found: dict[str, list[FunctionNode]] = {}
+    for statement in top_level(node.body):
+        if isinstance(statement, FunctionNode):
+            found.setdefault(statement.name, []).append(statement)
+    return {name: _method(nodes) for name, nodes in found.items()}
+
+
+def _method(nodes: Sequence[FunctionNode]) -> _Method:
+    """One method; several of a name are the parts of a property, or the arms of an `if`."""
+    inside = [inner for node in nodes for inner in ast.walk(node)]
+    names = frozenset(inner.attr for inner in inside if isinstance(inner, ast.Attribute))
+    goes_up = any(_goes_up(inner, nodes[0].name) for inner in inside)
+    for inner in inside:
+        if isinstance(inner, FunctionNode):
+            _strip(inner)
+    return _Method("\n".join(ast.dump(node) for node in nodes), names, goes_up)
+
+
+def _goes_up(node: ast.AST, method: str) -> bool:
+    """`super`, or `Base.forward`."""
+    if isinstance(node, ast.Attribute):
+        return node.attr == method and isinstance(node.value, ast.Name) and node.value.id != "self"
+    return isinstance(node, ast.Name) and node.id == "super"
+
+
+def _strip(node: FunctionNode) -> None:
+    """Take away what says nothing of what a function does."""
+    if ast.get_docstring(node, clean=False) is not None:
+        node.body = node.body[1:] or [ast.Pass()]
+    node.returns = None
+    for argument in _arguments(node.args):
+        argument.annotation = None
+
+
+def _arguments(given: ast.arguments) -> Iterator[ast.arg]:
+    yield from (*given.posonlyargs, *given.args, *given.kwonlyargs)
+    yield from (each for each in (given.vararg, given.kwarg) if each is not None)
+
+
+def _reached(methods: Mapping[str, Sequence[_Method]], names: Iterable[str]) -> set[str]:
+    """These methods, and those that they may call, directly or through others."""
+    found: set[str] = set()
+    pending = [name for name in names if name in methods]
+    while pending:
+        name = pending.pop()
+        if name not in found:
+            found.add(name)
+            pending.extend(other for method in methods[name] for other in method.names if other in methods)
+    return found
