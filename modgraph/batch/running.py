@@ -175,16 +175,6 @@ def _excluded(folder: Path) -> tuple[str, ...]:
     return Configs().of(str(folder / FILE)).exclude
 
 
-def _config_hash(folder: Path) -> str | None:
-    """Of the file that says which findings there are."""
-    import hashlib
-
-    from modgraph.config import FILE, Configs
-
-    file = Configs().of(str(folder / FILE)).file
-    return None if file is None else hashlib.sha256(Path(file).read_bytes()).hexdigest()
-
-
 def _inside(folder: Path, output: Path) -> tuple[str, ...]:
     """The output folder, where it lies in the tree: it holds no models of the project."""
     inner, outer = output.resolve(), folder.resolve()
@@ -216,13 +206,12 @@ def _tasks(
         assert target.file is not None
         by_file.setdefault(target.file, []).append(target)
     wanted = tuple(formats or ("svg", "json"))
-    config = _config_hash(folder)
     for file, models in by_file.items():
         stems = file_stems(target.name.rpartition(".")[2] for target in models)
         shown = file.relative_to(folder).as_posix()
         for target, stem in zip(models, stems, strict=True):
             encoded = encode_fields(options)
-            depends = {"options": encoded, "static": static, "formats": wanted, "stem": stem, "config": config}
+            depends = {"options": encoded, "static": static, "formats": wanted, "stem": stem}
             yield Task(
                 name=f"{shown}:{target.text.partition(':')[2]}",
                 key=keys.of(target, depends),
