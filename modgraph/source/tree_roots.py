@@ -21,7 +21,7 @@ from modgraph.source.dotted_names import dotted
 from modgraph.source.files import NOTEBOOK, is_excluded, python_files
 from modgraph.source.modules import ModuleFinder, SourceError, SourceModule, finder_for
 from modgraph.source.roots import ModelFile, model_file, roots_in
-from modgraph.source.targets import Target, parse_target
+from modgraph.source.targets import Target, file_target
 
 _Place = tuple[Path, str]
 """A file, and a top-level name in it."""
@@ -106,7 +106,14 @@ class _Tree:
         return os.path.relpath(path, self.folder).replace(os.sep, "/")
 
     def _read(self, path: Path) -> None:
-        target = parse_target(str(path), path=self._search_path)
+        try:
+            target = file_target(str(path), self._search_path, Path())
+        except TargetError as error:  # it is gone meanwhile
+            self.left_out.append(LeftOut(self._shown(path), error.message))
+            return
+        if target.file is None or not target.file.is_relative_to(self.folder):
+            self.left_out.append(LeftOut(self._shown(path), "it is a link that leads out of the folder"))
+            return
         if target.search_path not in self._readers:
             finder = finder_for(target.search_path)
             self._readers[target.search_path] = finder, BaseResolver(finder)
@@ -146,7 +153,7 @@ class _Tree:
         return TreeRoots(tuple(found), tuple(sorted(self.left_out, key=lambda each: each.place)), self.n_files)
 
     def _name(self, one: _Read, root: Target) -> str:
-        return f"{self._shown(one.path)}:{root.text.partition(':')[2]}"
+        return f"{self._shown(one.path)}:{root.model}"
 
     def _roots_of(self, one: _Read) -> Iterator[Target]:
         """The roots of one file that no model of another one uses."""
