@@ -59,7 +59,8 @@ def _analyzed(request: dict[str, Any], place: Path) -> dict[str, Any]:
     exporting = None
     if "onnx" in request["formats"] and not request["static"]:
         (place / "onnx").mkdir()
-        exporting = Exporting(OnnxOptions(**request["onnx"]), f"{request['stem']}.onnx", place / "onnx")
+        onnx = {**request["onnx"], "dynamic": tuple(request["onnx"]["dynamic"])}
+        exporting = Exporting(OnnxOptions(**onnx), f"{request['stem']}.onnx", place / "onnx")
     graph = analyze_target(
         decode_target(request["target"]),
         options=decode_options(request["options"]),

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+import modgraph
 from modgraph.batch import child, running
 from modgraph.batch.tasks import Outcome, Task
 from modgraph.cli import main
-from modgraph.graph.model import Graph, ModelInfo
+from modgraph.graph.model import Graph
 from modgraph.options import OnnxOptions
 
 NET = "from torch import nn\nclass Net(nn.Linear):\n    def __init__(self): super().__init__(2, 2)\n"
@@ -81,10 +82,11 @@ def test_the_process_of_a_task_heeds_them(asked: list[Task], tmp_path: Path, mon
     analyze("--format", "onnx,dot", "--direction", "LR", "--onnx-depth", "0")
     (task,) = asked
     seen: list[Any] = []
+    graph = modgraph.predict("net.py:Net")
 
     def analyzed(*_: Any, exporting: Any, **__: Any) -> Graph:
         seen.append(exporting.options)
-        return Graph(model=ModelInfo(name="Net", class_name="net.Net"))
+        return graph
 
     monkeypatch.setattr("modgraph.api.analyze_target", analyzed)
     place = tmp_path / "task"

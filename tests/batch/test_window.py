@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import threading
 import weakref
 from concurrent.futures import Future
@@ -59,7 +58,6 @@ def test_results_are_let_go_as_they_are_written(tmp_path: Path, monkeypatch: pyt
     alive: list[int] = []
 
     def look(*_: Any) -> None:
-        gc.collect()
         alive.append(sum(each() is not None for each in slow.outcomes))
 
     batch = modgraph.analyze_all(
