@@ -6,6 +6,7 @@ import _thread
 import json
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,8 @@ def _analyzed(request: dict[str, Any], place: Path) -> dict[str, Any]:
     exporting = None
     if "onnx" in request["formats"] and not request["static"]:
         (place / "onnx").mkdir()
-        exporting = Exporting(OnnxOptions(), f"{request['stem']}.onnx", place / "onnx")
+        onnx = {**request["onnx"], "dynamic": tuple(request["onnx"]["dynamic"])}
+        exporting = Exporting(OnnxOptions(**onnx), f"{request['stem']}.onnx", place / "onnx")
     graph = analyze_target(
         decode_target(request["target"]),
         options=decode_options(request["options"]),
@@ -78,12 +80,19 @@ def _write(
     """Every format and the thumbnail; which formats failed, and the name of the thumbnail if there is one."""
     from modgraph.export import PictureOptions, render, write, write_file
 
+    picture = PictureOptions(**request["picture"])
     written = write(
-        graph, request["formats"], directory, asked=request["asked"], stem=request["stem"], ready={"onnx": onnx}
+        graph,
+        request["formats"],
+        directory,
+        options=picture,
+        asked=request["asked"],
+        stem=request["stem"],
+        ready={"onnx": onnx},
     )
     name = f"{request['stem']}.thumbnail.svg"
     try:
-        write_file(directory / name, render(graph, "svg", PictureOptions(depth=THUMBNAIL_DEPTH)))
+        write_file(directory / name, render(graph, "svg", replace(picture, depth=THUMBNAIL_DEPTH)))
     except ExportError:  # no Graphviz: the index has no pictures then
         return [error.message for error in written.failures], None
     return [error.message for error in written.failures], name

@@ -1,33 +1,41 @@
-"""What the result of a task depends on, as one hash: the files that the model's file imports in the tree, the options,
-and the versions of modgraph and torch."""
+"""What the result of a task depends on, as one hash: the files that importing the model's file reads, wherever they
+lie, the versions of what is installed, the configuration nearest to the file, and the options."""
 
 from __future__ import annotations
 
 import ast
 import hashlib
 import json
-import sys
+import os
+import platform
 from collections.abc import Iterator, Mapping
-from importlib import metadata
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from modgraph._version import __version__
-from modgraph.errors import TargetError
-from modgraph.source.modules import ModuleFinder, SourceModule, finder_for
+from modgraph.batch.installed import Installed, is_standard
+from modgraph.config import Configs
+from modgraph.errors import ConfigError, TargetError
+from modgraph.source.modules import CompiledModule, ModuleFinder, SourceModule, finder_for
 from modgraph.source.targets import Target
 
-_ELSEWHERE = sys.stdlib_module_names | {"torch"}
+_OURSELVES = Path(os.path.realpath(__file__)).parents[1]
+"""modgraph's version stands for it, and for what it knows of torch."""
+_Module = SourceModule | CompiledModule
+_OF_FINDINGS = ("select", "extend_select", "ignore", "per_file_ignores", "module_bases", "hidden_names")
+"""What of a configuration says which findings a graph has."""
 
 
 class Keys:
     """Hashes for the models below one folder; each file is read once."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder.resolve()
-        self._finders: dict[tuple[str, ...], ModuleFinder] = {}
-        self._imports: dict[Path, tuple[tuple[str, str | None, int], ...]] = {}
+        self._folder = Path(os.path.realpath(folder))
+        self._readers: dict[tuple[str, ...], _Reader] = {}
         self._hashes: dict[Path, str] = {}
+        self._installed = Installed()
+        self._configs = Configs()
 
     def of(self, target: Target, fields: Mapping[str, Any]) -> str:
         """The key of a target.
@@ -35,66 +43,123 @@ class Keys:
         Args:
             fields: what else the result depends on, as JSON values.
         """
-        if target.search_path not in self._finders:
-            self._finders[target.search_path] = finder_for(target.search_path)
-        finder = self._finders[target.search_path]
         assert target.file is not None
-        start = SourceModule(target.module, target.file, target.relative_file, target.file.stem == "__init__")
-        files = {self._shown(path): self._hash(path) for path in self._closure(start, finder)}
         document = {
+            "python": platform.python_version(),
             "modgraph": __version__,
-            "torch": _version("torch"),
-            "files": files,
+            "torch": self._installed.versions(frozenset(["torch"])),
+            **self._read_for(target),
+            "config": self._config(target.file),
             "target": target.text,
             **fields,
         }
-        return hashlib.sha256(json.dumps(document, sort_keys=True).encode("utf-8", "backslashreplace")).hexdigest()
+        return hashlib.sha256(json.dumps(document, sort_keys=True).encode("ascii")).hexdigest()
 
-    def _shown(self, path: Path) -> str:
-        return path.relative_to(self._folder).as_posix()
+    def _read_for(self, target: Target) -> dict[str, Any]:
+        """Hashes of the files of the tree by their path, of others by the name of their module, and versions of what is
+        installed."""
+        if target.search_path not in self._readers:
+            self._readers[target.search_path] = _Reader(finder_for(target.search_path))
+        reader = self._readers[target.search_path]
+        assert target.file is not None
+        start = SourceModule(target.module, target.file, target.relative_file, target.file.stem == "__init__")
+        seen: set[Path] = set()
+        files: dict[str, str] = {}
+        beside: dict[str, str] = {}
+        owners: set[str] = set()
+        pending: list[_Module] = [start, *reader.parents(target.module)]
+        while pending:
+            module = pending.pop()
+            if module.path is None:
+                continue
+            path = Path(os.path.realpath(module.path))
+            if path in seen:
+                continue
+            seen.add(path)
+            if path.is_relative_to(self._folder):
+                files[path.relative_to(self._folder).as_posix()] = self._hash(path)
+            elif is_standard(path) or path.is_relative_to(_OURSELVES):
+                continue
+            elif by := self._installed.owners(module.path.parents[_depth(module)], module.path):
+                owners |= by
+                continue
+            else:
+                beside[module.name] = self._hash(path)
+            pending.extend(reader.imported_by(module))
+        return {"files": files, "beside": beside, "installed": self._installed.versions(frozenset(owners))}
 
     def _hash(self, path: Path) -> str:
         if path not in self._hashes:
-            self._hashes[path] = hashlib.sha256(path.read_bytes()).hexdigest()
+            try:
+                self._hashes[path] = hashlib.sha256(path.read_bytes()).hexdigest()
+            except OSError as error:
+                self._hashes[path] = f"cannot be read: {error.errno}"
         return self._hashes[path]
 
-    def _closure(self, start: SourceModule, finder: ModuleFinder) -> Iterator[Path]:
-        """The file, and those of the tree that importing it may come to."""
-        seen: set[Path] = set()
-        pending = [start]
-        while pending:
-            module = pending.pop()
-            path = module.path.resolve()
-            if path in seen or not path.is_relative_to(self._folder):
-                continue
-            seen.add(path)
-            yield path
-            for name, attribute, level in self._imports_of(module, path):
-                for dotted in _with_parents(module.absolute(name, level), attribute):
-                    found = finder.source(dotted)
-                    if found is not None:
-                        pending.append(found)
+    def _config(self, file: Path) -> Any:
+        """What holds for the findings of a file; a mistake in it leaves the graph without any."""
+        try:
+            config = self._configs.of(str(file))
+        except ConfigError as error:
+            return error.message
+        given = {name: getattr(config, name) for name in _OF_FINDINGS if getattr(config, name)}
+        if not given:
+            return None
+        given["per_file_ignores"] = dict(config.per_file_ignores)
+        return [os.path.relpath(config.folder, self._folder), given]
 
-    def _imports_of(self, module: SourceModule, path: Path) -> tuple[tuple[str, str | None, int], ...]:
-        """(module, name, level) of every import, also of those inside functions."""
-        if path not in self._imports:
-            try:
-                tree: ast.AST = ast.parse(module.text)
-            except (SyntaxError, ValueError, RecursionError, MemoryError, TargetError):
-                tree = ast.Module([], [])
-            self._imports[path] = tuple(_imports(tree))
-        return self._imports[path]
+
+def _depth(module: _Module) -> int:
+    """How many folders above its own the one is from which it is imported."""
+    return module.name.count(".") + (isinstance(module, SourceModule) and module.is_package)
+
+
+@dataclass(slots=True)
+class _Reader:
+    """The modules of one search path, and what each imports."""
+
+    finder: ModuleFinder
+    _imported: dict[str, tuple[_Module, ...]] = field(default_factory=dict)
+
+    def imported_by(self, module: _Module) -> tuple[_Module, ...]:
+        """The modules that importing one may come to at once, also by what stands in its functions."""
+        if isinstance(module, CompiledModule):
+            return ()
+        key = str(module.path)
+        if key not in self._imported:
+            names = dict.fromkeys(
+                dotted
+                for name, attribute, level in _imports(_tree(module))
+                for dotted in _with_parents(module.absolute(name, level), attribute)
+            )
+            self._imported[key] = tuple(self._found(names))
+        return self._imported[key]
+
+    def parents(self, name: str) -> Iterator[_Module]:
+        """The packages that importing a module runs first."""
+        return self._found(_with_parents(name.rpartition(".")[0], None))
+
+    def _found(self, names: Iterator[str] | Mapping[str, None]) -> Iterator[_Module]:
+        for name in names:
+            found = self.finder.find(name)
+            if isinstance(found, SourceModule | CompiledModule):
+                yield found
+
+
+def _tree(module: SourceModule) -> ast.AST:
+    try:
+        return ast.parse(module.text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError, TargetError):
+        return ast.Module([], [])
 
 
 def _imports(tree: ast.AST) -> Iterator[tuple[str, str | None, int]]:
+    """(module, name, level) of every import."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
-                if alias.name.partition(".")[0] not in _ELSEWHERE:
-                    yield alias.name, None, 0
-        elif isinstance(node, ast.ImportFrom) and (
-            node.level or (node.module or "").partition(".")[0] not in _ELSEWHERE
-        ):
+                yield alias.name, None, 0
+        elif isinstance(node, ast.ImportFrom):
             for alias in node.names:
                 yield node.module or "", alias.name, node.level
 
@@ -104,10 +169,3 @@ def _with_parents(name: str, attribute: str | None) -> Iterator[str]:
     parts = [*name.split("."), *([attribute] if attribute not in (None, "*") else [])] if name else []
     for count in range(1, len(parts) + 1):
         yield ".".join(map(str, parts[:count]))
-
-
-def _version(package: str) -> str | None:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return None

@@ -1,17 +1,20 @@
 """What is done already, in a file of the output folder: a line for each finished task, written when it is finished.
 
 So an interruption at any moment costs the tasks that were running, and nothing else. At the end the file is written
-anew, sorted, without what is no more.
+anew, sorted, without what is no more, and what the old one listed and the new one does not is removed.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from modgraph.batch.places import folder_of
 from modgraph.batch.tasks import State
 from modgraph.export import write_file
 
@@ -25,6 +28,8 @@ class Record:
 
     name: str
     """ "pkg/net.py:Net", from the folder of the tree."""
+    file: str
+    """ "pkg/net.py"."""
     key: str
     state: State
     reason: str | None
@@ -43,7 +48,9 @@ class Manifest:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._path = directory / NAME
-        self.records = {record.name: record for record in self._read()}
+        read = self._read()
+        self.records = {record.name: record for record in read}
+        self._listed = {file for record in read for file in record.files}
 
     def _read(self) -> list[Record]:
         try:
@@ -67,21 +74,44 @@ class Manifest:
         """One more task is finished; its files are there."""
         self.records[record.name] = record
         self._directory.mkdir(parents=True, exist_ok=True)
-        with self._path.open("a", encoding="utf-8") as file:
+        # In a name that is no text, what stands for a byte becomes what JSON writes for it.
+        with self._path.open("a", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
             file.write(record.line())
 
-    def keep(self, names: Sequence[str]) -> None:
-        """Write it anew, with these alone, sorted."""
-        self.records = {name: self.records[name] for name in sorted(names) if name in self.records}
+    def keep(self, keys: Mapping[str, str]) -> None:
+        """Write it anew, sorted, with the tasks of these names and keys alone; remove the files of the others."""
+        there = (self.records[name] for name in sorted(keys) if name in self.records)
+        self.records = {record.name: record for record in there if record.key == keys[record.name]}
         write_file(self._path, "".join(record.line() for record in self.records.values()))
+        kept = {file.casefold() for record in self.records.values() for file in record.files}
+        for file in sorted(self._listed):
+            if file.casefold() not in kept:
+                self._remove(file)
+
+    def _remove(self, file: str) -> None:
+        """A file, and the folders that it leaves empty; nothing that a link leads to."""
+        path, top = self._directory / file, os.path.realpath(self._directory)
+        if not Path(os.path.realpath(path.parent)).is_relative_to(top):
+            return
+        with contextlib.suppress(OSError):
+            path.unlink()
+            for folder in list(path.parents)[: file.count("/")]:
+                folder.rmdir()
+
+
+def _is_ours(file: str, record: Record) -> bool:
+    """Whether modgraph writes such a file for that model: somebody else may have put a name into the manifest."""
+    folder, _, name = file.rpartition("/")
+    return folder == folder_of(record.file) and ".." not in folder.split("/") and name not in ("", "..")
 
 
 def _parsed(line: str) -> Record | None:
-    """None of a line that was cut off as it was written, or is of another version."""
+    """None of a line that was cut off, is of another version, or lists what modgraph does not write."""
     try:
         found = json.loads(line)
         if found.pop("schema") != SCHEMA:
             return None
-        return Record(**{**found, "files": tuple(found["files"])})
+        record = Record(**{**found, "files": tuple(found["files"])})
+        return record if all(_is_ours(file, record) for file in record.files) else None
     except (ValueError, TypeError, KeyError, AttributeError):
         return None

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import queue
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
+from modgraph.batch.capacity import cores, free_memory
 from modgraph.batch.keys import Keys
 from modgraph.batch.manifest import Manifest, Record
+from modgraph.batch.places import folder_of
 from modgraph.batch.tasks import Outcome, Task, run_task, stop_running
 from modgraph.errors import ConfigError, ExitStatus
-from modgraph.options import DEFAULT_DIRECTORY, Device, Mode, TraceOptions
+from modgraph.options import DEFAULT_DIRECTORY, Device, Mode, OnnxOptions, TraceOptions
 from modgraph.source.targets import Target
 from modgraph.source.tree_roots import LeftOut, find_tree_roots
+
+if TYPE_CHECKING:
+    from modgraph.export import PictureOptions
+    from modgraph.export.overview import Overview
 
 DEFAULT_TIMEOUT = 300.0
 """Seconds for the code of one model."""
@@ -25,6 +32,9 @@ _USUAL_MEMORY = 2 * 2**30
 """Bytes that a model is taken to need where no limit says more, with torch."""
 _OWN_MEMORY = 2**29
 _POLL_SECONDS = 0.2
+_MOST_AT_WORK = 256
+"""Tasks that an executor is given at once: some for each worker of a cluster. Their results are held until they are
+written."""
 
 
 class Executor(Protocol):
@@ -47,6 +57,13 @@ class Batch:
     output: Path
     n_files: int
     """Files of Python that were read."""
+
+    def overview(self, n_open: int = 0) -> Overview:
+        """All of it as the page shows it."""
+        from modgraph.export.overview import Entry, Overview
+
+        entries = (Entry(one.name, one.file, one.state, one.reason, one.facts, one.files) for one in self.records)
+        return Overview(tuple(entries), tuple((one.place, one.reason) for one in self.left_out), n_open)
 
     @property
     def index(self) -> Path:
@@ -134,12 +151,19 @@ def analyze_tree(
     output: str | os.PathLike[str] = DEFAULT_DIRECTORY,
     formats: Sequence[str] | None = None,
     static: bool = False,
+    picture: PictureOptions | None = None,
+    onnx: OnnxOptions | None = None,
     jobs: int | None = None,
     retry: bool = False,
     on_result: Callable[[Record, int, int], None] | None = None,
 ) -> Batch:
-    """`analyze_all`, with the options of the runs as one."""
-    from modgraph.export import check_format, make_default
+    """`analyze_all`, with the options of the runs as one, and those of what is written.
+
+    Args:
+        picture: its `depth`, `fold`, `direction`, `views` and `color`.
+    """
+    from modgraph.export import PictureOptions, check_format, make_default
+    from modgraph.source.wire import encode_fields
 
     for name in formats or ():
         check_format(name)
@@ -147,10 +171,17 @@ def analyze_tree(
         raise ConfigError("jobs is of no use with an executor, which has workers of its own", hint="leave one out")
     if jobs is not None and jobs < 1:
         raise ConfigError(f"jobs={jobs} is not possible", hint="a whole number above 0")
+    shown = picture or PictureOptions()
+    writing = {
+        "formats": tuple(formats or ("svg", "json")),
+        "asked": formats is not None,
+        "picture": {name: getattr(shown, name) for name in ("depth", "fold", "direction", "views", "color")},
+        "onnx": asdict(onnx or OnnxOptions()),
+    }
     folder, place = Path(path), Path(output)
     found = find_tree_roots(folder, exclude=(*_excluded(folder), *_inside(folder, place)), static=static)
     make_default(place)
-    tasks = list(_tasks(folder, found.targets, options, static=static, formats=formats))
+    tasks = list(_tasks(folder, found.targets, encode_fields(options), writing, cwd=os.getcwd(), static=static))
     manifest = Manifest(place)
     done = {task.name: each for task in tasks if (each := manifest.finished(task.name, task.key, retry=retry))}
     todo = [task for task in tasks if task.name not in done]
@@ -163,7 +194,7 @@ def analyze_tree(
             if on_result is not None:
                 on_result(record, len(done) + n_done, len(tasks))
     finally:  # also after Ctrl-C: what there is can be looked at
-        manifest.keep([task.name for task in tasks])
+        manifest.keep({task.name: task.key for task in tasks})
         batch = Batch(tuple(manifest.records.values()), found.left_out, n_done, place, found.n_files)
         _write_index(batch, n_open=len(tasks) - len(batch.records))
     return batch
@@ -175,16 +206,6 @@ def _excluded(folder: Path) -> tuple[str, ...]:
     return Configs().of(str(folder / FILE)).exclude
 
 
-def _config_hash(folder: Path) -> str | None:
-    """Of the file that says which findings there are."""
-    import hashlib
-
-    from modgraph.config import FILE, Configs
-
-    file = Configs().of(str(folder / FILE)).file
-    return None if file is None else hashlib.sha256(Path(file).read_bytes()).hexdigest()
-
-
 def _inside(folder: Path, output: Path) -> tuple[str, ...]:
     """The output folder, where it lies in the tree: it holds no models of the project."""
     inner, outer = output.resolve(), folder.resolve()
@@ -193,18 +214,19 @@ def _inside(folder: Path, output: Path) -> tuple[str, ...]:
 
 def usual_jobs(memory_limit: int | None) -> int:
     """As many as there are cores, and no more than fit into the memory that is free."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    free = free_memory()
     each = _OWN_MEMORY + (memory_limit or _USUAL_MEMORY)
-    try:
-        with open("/proc/meminfo", encoding="ascii") as file:
-            free = next(int(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable:"))
-    except (OSError, ValueError, StopIteration):
-        return cores
-    return max(1, min(cores, free // each))
+    return cores() if free is None else max(1, min(cores(), free // each))
 
 
 def _tasks(
-    folder: Path, targets: Sequence[Target], options: TraceOptions, *, static: bool, formats: Sequence[str] | None
+    folder: Path,
+    targets: Sequence[Target],
+    options: Mapping[str, Any],
+    writing: Mapping[str, Any],
+    *,
+    cwd: str,
+    static: bool,
 ) -> Iterator[Task]:
     from modgraph.export import file_stems
     from modgraph.source.wire import encode_fields
@@ -215,49 +237,48 @@ def _tasks(
     for target in targets:
         assert target.file is not None
         by_file.setdefault(target.file, []).append(target)
-    wanted = tuple(formats or ("svg", "json"))
-    config = _config_hash(folder)
     for file, models in by_file.items():
         stems = file_stems(target.name.rpartition(".")[2] for target in models)
         shown = file.relative_to(folder).as_posix()
         for target, stem in zip(models, stems, strict=True):
-            encoded = encode_fields(options)
-            depends = {"options": encoded, "static": static, "formats": wanted, "stem": stem, "config": config}
             yield Task(
-                name=f"{shown}:{target.text.partition(':')[2]}",
-                key=keys.of(target, depends),
+                name=f"{shown}:{target.model}",
+                file=shown,
+                key=keys.of(target, {"options": options, "static": static, "stem": stem, **writing}),
                 target=encode_fields(target),
-                options=encoded,
+                options=options,
                 static=static,
-                formats=wanted,
-                asked=formats is not None,
                 stem=stem,
-                cwd=os.getcwd(),
+                cwd=cwd,
+                **writing,
             )
 
 
 def _run(tasks: Sequence[Task], executor: Executor | None, jobs: int) -> Iterator[tuple[Task, Outcome]]:
-    """Each task with its outcome, as they come."""
-    finished: queue.Queue[tuple[Task, Any]] = queue.Queue()
+    """Each task with its outcome, as they come; no more results are held than are at work at once."""
+    finished: queue.Queue[int] = queue.Queue()
     pool = None if executor is not None else ThreadPoolExecutor(jobs, thread_name_prefix="modgraph")
-    futures: list[Any] = []
+    at_work: dict[int, Any] = {}
+    most = _MOST_AT_WORK if pool is None else jobs + 1
+    todo = enumerate(tasks)
     try:
-        for task in tasks:
-            future = (executor or pool).submit(run_task, task)  # type: ignore[union-attr]
-            futures.append(future)
-            future.add_done_callback(partial(_put, finished, task))
-        for _ in tasks:
-            ended, done = finished.get()
-            yield ended, _outcome(done)
+        while True:
+            for number, task in itertools.islice(todo, most - len(at_work)):
+                at_work[number] = (executor or pool).submit(run_task, task)  # type: ignore[union-attr]
+                at_work[number].add_done_callback(partial(_tell, finished, number))
+            if not at_work:
+                return
+            number = finished.get()
+            yield tasks[number], _outcome(at_work.pop(number))
     finally:
-        for future in futures:
+        for future in at_work.values():
             future.cancel()
-        while pool is not None and wait(futures, timeout=_POLL_SECONDS if futures else 0).not_done:
+        while pool is not None and wait(at_work.values(), timeout=_POLL_SECONDS if at_work else 0).not_done:
             stop_running()  # again and again: a thread may have been about to start one
 
 
-def _put(finished: queue.Queue[tuple[Task, Any]], task: Task, done: Any) -> None:
-    finished.put((task, done))
+def _tell(finished: queue.Queue[int], number: int, _: Any) -> None:
+    finished.put(number)
 
 
 def _outcome(done: Any) -> Outcome:
@@ -270,24 +291,20 @@ def _outcome(done: Any) -> Outcome:
 
 
 def _kept(task: Task, outcome: Outcome, output: Path) -> Record:
-    """Write the files of a model where they belong: in a folder of the name of its file."""
+    """Write the files of a model where they belong."""
     from modgraph.export import write_file
 
-    folder = task.name.partition(":")[0].removesuffix(".py")
+    folder = folder_of(task.file)
     files = tuple(f"{folder}/{name}" for name in sorted(outcome.files))
     for name, file in zip(sorted(outcome.files), files, strict=True):
         write_file(output / file, outcome.files[name])
-    return Record(task.name, task.key, outcome.state, outcome.reason, outcome.facts, files)
+    return Record(task.name, task.file, task.key, outcome.state, outcome.reason, outcome.facts, files)
 
 
 def _write_index(batch: Batch, *, n_open: int) -> None:
     from modgraph.export import write_file
-    from modgraph.export.overview import Entry, Overview, html, markdown
+    from modgraph.export.overview import html, markdown
 
-    entries = tuple(
-        Entry(name=each.name, state=each.state, reason=each.reason, facts=each.facts, files=each.files)
-        for each in batch.records
-    )
-    overview = Overview(entries, tuple((one.place, one.reason) for one in batch.left_out), n_open)
+    overview = batch.overview(n_open)
     write_file(batch.output / "index.html", html(overview))
     write_file(batch.output / "index.md", markdown(overview))

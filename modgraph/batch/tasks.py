@@ -42,6 +42,8 @@ class Task:
 
     name: str
     """ "pkg/net.py:Net", from the folder of the tree."""
+    file: str
+    """ "pkg/net.py"."""
     key: str
     """Hash of what the result depends on: the same key, the same result."""
     target: Mapping[str, Any]
@@ -52,6 +54,10 @@ class Task:
     formats: tuple[str, ...]
     asked: bool
     """The formats were named by the user; otherwise one that cannot be written is replaced by another."""
+    picture: Mapping[str, Any]
+    """Fields of `PictureOptions`."""
+    onnx: Mapping[str, Any]
+    """Fields of `OnnxOptions`."""
     stem: str
     """Of its files."""
     cwd: str
@@ -82,7 +88,7 @@ def run_task(task: Task) -> Outcome:
     with tempfile.TemporaryDirectory(prefix="modgraph-", ignore_cleanup_errors=True) as name:
         directory = Path(name)
         (directory / "files").mkdir()
-        asked = ("target", "options", "static", "formats", "asked", "stem")
+        asked = ("target", "options", "static", "formats", "asked", "picture", "onnx", "stem")
         request = {each: getattr(task, each) for each in asked}
         (directory / "request.json").write_text(json.dumps(request), "utf-8")
         reason = _run(directory, task)

@@ -14,7 +14,14 @@ from modgraph.cli.analyze_tree import run as run_tree
 from modgraph.cli.arguments import seconds, size
 from modgraph.cli.console import Console
 from modgraph.cli.onnx_arguments import add_onnx_arguments, exporting_to, onnx_options
-from modgraph.cli.output import Destination, add_picture_arguments, destination, write_graph, write_interrupted
+from modgraph.cli.output import (
+    Destination,
+    add_picture_arguments,
+    check_color,
+    destination,
+    write_graph,
+    write_interrupted,
+)
 from modgraph.errors import (
     CheckWarning,
     ConfigError,
@@ -100,7 +107,7 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     targets = [target for group in groups for target in group]
     where.check(n_models=len(targets))
     onnx = onnx_options(arguments, where)
-    _check_color(arguments)
+    check_color(arguments)
     check_columns(arguments.columns)
     _check_against(arguments, targets)
     checkpoint = None if arguments.against is None else read_checkpoint(arguments.against, options)
@@ -230,15 +237,6 @@ def _check_against(arguments: argparse.Namespace, targets: Sequence[Target]) -> 
         raise ConfigError(
             f"--against compares one model, and {arguments.target or '[tool.modgraph]'} has {len(targets)}",
             hint=f"name one of them: {names}",
-        )
-
-
-def _check_color(arguments: argparse.Namespace) -> None:
-    """Raises ConfigError where the colours are to say what nobody measures."""
-    if arguments.color_by in ("flops", "time", "memory") and not arguments.profile:
-        raise ConfigError(
-            f"--color {arguments.color_by} needs figures that only --profile measures",
-            hint="add --profile, or colour by what every graph has: --color parameters",
         )
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from modgraph.cli.arguments import count
 from modgraph.cli.console import Console
-from modgraph.cli.output import destination
+from modgraph.cli.onnx_arguments import onnx_options
+from modgraph.cli.output import check_color, destination, picture_options
 from modgraph.errors import ConfigError, ExitStatus, TargetError
 from modgraph.options import DEFAULT_DIRECTORY, TraceOptions
 
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     from modgraph.batch.manifest import Record
     from modgraph.batch.running import Batch
 
-_NOT_HERE = ("input", "against", "depth", "focus", "columns", "no_fold", "show_views", "dynamic")
-"""Options of one model or one picture."""
+_NOT_HERE = ("input", "against", "focus", "columns", "dynamic")
+"""Options of one model."""
 
 
 def add_tree_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,7 +44,6 @@ def check_alone(arguments: argparse.Namespace) -> None:
 def run(arguments: argparse.Namespace, options: TraceOptions, console: Console) -> ExitStatus:
     """Analyze them; the status of the worst."""
     from modgraph.batch.running import DEFAULT_TIMEOUT, analyze_tree
-    from modgraph.export.overview import Entry, Overview
 
     given = [name for name in _NOT_HERE if getattr(arguments, name, None)]
     if given:
@@ -52,6 +52,8 @@ def run(arguments: argparse.Namespace, options: TraceOptions, console: Console) 
     where = destination(arguments.output, arguments.format, default=("svg", "json"))
     if where.directory is None:
         raise ConfigError("--all writes many files", hint=f"name a directory: -o {DEFAULT_DIRECTORY}/")
+    onnx = onnx_options(arguments, where)
+    check_color(arguments)
 
     def tell(record: Record, n_done: int, n_all: int) -> None:
         if not console.quiet:
@@ -67,6 +69,8 @@ def run(arguments: argparse.Namespace, options: TraceOptions, console: Console) 
             output=where.directory,
             formats=where.formats if where.asked else None,
             static=arguments.static,
+            picture=picture_options(arguments),
+            onnx=onnx,
             jobs=arguments.jobs,
             retry=arguments.retry,
             on_result=tell,
@@ -74,11 +78,10 @@ def run(arguments: argparse.Namespace, options: TraceOptions, console: Console) 
     except KeyboardInterrupt:
         console.note(f"interrupted; what is finished is in {where.directory}, and the same command goes on from there")
         return ExitStatus.INTERRUPTED
-    entries = tuple(Entry(one.name, one.state, one.reason, one.facts, one.files) for one in batch.records)
     for left_out in batch.left_out:
         console.note(f"note: {left_out.place} is left out: {_one_line(left_out.reason)}")
     if not console.quiet:
-        console.result(Overview(entries, tuple((one.place, one.reason) for one in batch.left_out)).verdict)
+        console.result(batch.overview().verdict)
     before = len(batch.records) - batch.executed
     if before:
         console.note(f"{before} of them were finished before and have not changed")

@@ -32,6 +32,20 @@ def count(text: str) -> int:
     return int(text)
 
 
+def count_or_none(text: str) -> int:
+    """The whole number that `text` is, from 0.
+
+    Raises:
+        argparse.ArgumentTypeError: it is none.
+    """
+    if text == "0":
+        return 0
+    try:
+        return count(text)
+    except argparse.ArgumentTypeError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0") from None
+
+
 def names(text: str) -> tuple[str, ...]:
     """The words between commas, each once.
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from modgraph.cli.arguments import count
+from modgraph.cli.arguments import count_or_none
 from modgraph.cli.output import Destination
 from modgraph.errors import ConfigError
 from modgraph.options import Dedup, Leaf, OnnxOptions, Weights
@@ -50,7 +50,9 @@ def add_onnx_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="WHAT",
         help="a layer of one operator: operator, function",
     )
-    group.add_argument("--onnx-depth", type=count, metavar="N", help="how deep functions are nested; 0 is a flat model")
+    group.add_argument(
+        "--onnx-depth", type=count_or_none, metavar="N", help="how deep functions are nested; 0 is a flat model"
+    )
 
 
 def onnx_options(arguments: argparse.Namespace, where: Destination) -> OnnxOptions | None:

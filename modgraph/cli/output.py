@@ -7,12 +7,16 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from modgraph.cli.arguments import count, names
 from modgraph.cli.console import Console
 from modgraph.errors import ConfigError, ExitStatus, ExportError, ModgraphError
 from modgraph.graph.model import Graph
 from modgraph.options import DEFAULT_DIRECTORY
+
+if TYPE_CHECKING:
+    from modgraph.export import PictureOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +81,30 @@ def add_picture_arguments(parser: argparse.ArgumentParser, *, default: str) -> N
         "--direction", choices=("TB", "LR"), default="TB", metavar="TB|LR", help="top to bottom, or left to right"
     )
     output.add_argument("--show-views", action="store_true", help="draw view, permute, size and the like too")
+
+
+def picture_options(arguments: argparse.Namespace) -> PictureOptions:
+    """What the options say of pictures, and of the table of the format `text`."""
+    from modgraph.export import PictureOptions
+
+    return PictureOptions(
+        depth=arguments.depth,
+        fold=not arguments.no_fold,
+        direction=arguments.direction,
+        focus=arguments.focus,
+        views=arguments.show_views,
+        color=arguments.color_by,
+        columns=arguments.columns,
+    )
+
+
+def check_color(arguments: argparse.Namespace) -> None:
+    """Raises ConfigError where the colours are to say what nobody measures."""
+    if arguments.color_by in ("flops", "time", "memory") and not arguments.profile:
+        raise ConfigError(
+            f"--color {arguments.color_by} needs figures that only --profile measures",
+            hint="add --profile, or colour by what every graph has: --color parameters",
+        )
 
 
 def destination(output: str | None, formats: str | None, *, default: tuple[str, ...]) -> Destination:
@@ -185,19 +213,11 @@ def _written(
     onnx: Sequence[Path] = (),
 ) -> tuple[Sequence[Path], Sequence[str], Sequence[ModgraphError]]:
     """The files, what is to be said of them, and which formats failed."""
-    from modgraph.export import PictureOptions, make_default, put_files, render, write, write_file
+    from modgraph.export import make_default, put_files, render, write, write_file
     from modgraph.graph.focus import module_at
     from modgraph.graph.index import GraphIndex
 
-    options = PictureOptions(
-        depth=arguments.depth,
-        fold=not arguments.no_fold,
-        direction=arguments.direction,
-        focus=arguments.focus,
-        views=arguments.show_views,
-        color=arguments.color_by,
-        columns=arguments.columns,
-    )
+    options = picture_options(arguments)
     if options.focus:
         module_at(GraphIndex(graph), options.focus)
     with console.stage("draw"):

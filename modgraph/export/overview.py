@@ -46,6 +46,8 @@ class Entry:
 
     name: str
     """ "pkg/net.py:Net"."""
+    place: str
+    """ "pkg/net.py"."""
     state: str
     """ "complete", "partial" or "failed"."""
     reason: str | None
@@ -57,7 +59,7 @@ class Entry:
     @property
     def title(self) -> str:
         """The model without its file."""
-        return self.name.partition(":")[2] or self.name
+        return self.name.removeprefix(self.place).removeprefix(":") or self.name
 
     @property
     def thumbnail(self) -> str | None:
@@ -156,7 +158,6 @@ def _table(title: str, what: str, rows: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def _card(entry: Entry) -> str:
-    place = entry.name.partition(":")[0]
     color, sign = _COLORS[entry.state], _SIGNS[entry.state]
     links = " · ".join(f'<a href="{_link(file)}">{_text(_suffix(file))}</a>' for file in entry.written)
     parts = ["<li>"]
@@ -166,7 +167,7 @@ def _card(entry: Entry) -> str:
         parts.append(f'<a class="picture" href="{_link(target)}">{image}</a>')
     parts += [
         f'<div class="name">{_text(entry.title)}</div>',
-        f'<div class="place"><code>{_text(place)}</code></div>',
+        f'<div class="place"><code>{_text(entry.place)}</code></div>',
         f'<p class="facts"><b style="color:{color}">{sign} {entry.state}</b>{_figures(entry)}</p>',
     ]
     if entry.reason:
@@ -181,7 +182,7 @@ def _card(entry: Entry) -> str:
 
 
 def _link(file: str) -> str:
-    return quote(file)
+    return quote(file, errors="surrogateescape")
 
 
 def _suffix(file: str) -> str:

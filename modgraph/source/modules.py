@@ -189,6 +189,8 @@ class CompiledModule:
     """A module that exists, without Python source: built in, or an extension."""
 
     name: str
+    path: Path | None = None
+    """None for one that is built in."""
 
 
 Found = SourceModule | NamespacePackage | CompiledModule
@@ -253,8 +255,9 @@ class ModuleFinder:
                 return self._module(name, os.path.join(base, "__init__.py"), directory, True)
             if f"{last}.py" in files:
                 return self._module(name, f"{base}.py", directory, False)
-            if any(last + extension in files for extension in _EXTENSIONS):
-                return CompiledModule(name)
+            compiled = next((file for extension in _EXTENSIONS if (file := last + extension) in files), None)
+            if compiled is not None:
+                return CompiledModule(name, Path(directory, compiled))
             if last in folders:
                 namespace.append(base)
         return NamespacePackage(name, tuple(namespace)) if namespace else None

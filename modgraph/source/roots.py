@@ -457,8 +457,11 @@ class ModelFile:
 
 def _buildable(target: Target, name: str, file: ModelFile) -> Target:
     """The class itself, or the way in which the file builds it where it needs arguments."""
-    if not file.needs_arguments(name):
-        return target.named(name)
+    return as_file_builds(target, name, file) if file.needs_arguments(name) else target.named(name)
+
+
+def as_file_builds(target: Target, name: str, file: ModelFile) -> Target:
+    """A class that needs arguments, the way in which its file builds it; as it is where the file does not."""
     factories = [f for f, node in file.functions.items() if callable_bare(node) and file.builds(node, name)]
     if factories:
         others = f"; others: {', '.join(factories[1:])}" if factories[1:] else ""

@@ -115,6 +115,32 @@ def callable_bare(function: FunctionNode, bound: int = 0) -> bool:
     return positional <= bound and all(default is not None for default in arguments.kw_defaults)
 
 
+def required(function: FunctionNode, given: int) -> set[str]:
+    """Parameters without a default, those for the first `given` positional arguments aside."""
+    arguments = function.args
+    positional = [each.arg for each in (*arguments.posonlyargs, *arguments.args)]
+    open_ones = set(positional[given : len(positional) - len(arguments.defaults)])
+    named = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    return open_ones | {each.arg for each, default in named if default is None}
+
+
+def handed_on(constructor: FunctionNode) -> tuple[int, frozenset[str]] | None:
+    """Of a constructor that gives the next one what it was given: `super().__init__(1, *args, kind=2, **kwargs)`.
+
+    Returns:
+        How many positional arguments it gives of its own, and the names of the others; None where it hands on nothing.
+    """
+    given = {each.arg for each in (constructor.args.vararg, constructor.args.kwarg) if each is not None}
+    for node in ast.walk(constructor):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "super().__init__":
+            stars = [each.value for each in node.args if isinstance(each, ast.Starred)]
+            stars += [each.value for each in node.keywords if each.arg is None]
+            if stars and all(isinstance(each, ast.Name) and each.id in given for each in stars):
+                own = sum(not isinstance(each, ast.Starred) for each in node.args)
+                return own, frozenset(each.arg for each in node.keywords if each.arg is not None)
+    return None
+
+
 def annotation_name(node: ast.expr) -> str | None:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value

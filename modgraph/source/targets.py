@@ -67,6 +67,11 @@ class Target:
         return self.text.partition(":")[0] if self.file is None else self.relative_file
 
     @property
+    def model(self) -> str:
+        """What is written behind the file or module: "Net(depth=4)"."""
+        return self.text.removeprefix(self.place).removeprefix(":")
+
+    @property
     def relative_file(self) -> str:
         """The file as the graph names it: relative to `root`, with forward slashes."""
         if self.file is None or self.root is None:
@@ -136,7 +141,7 @@ def parse_target(text: str, *, path: Sequence[str] | None = None, cwd: Path | No
     cwd = cwd or Path.cwd()
     search = tuple(path) if path is not None else (str(cwd), *(entry for entry in sys.path if entry))
     if match := _FILE_TARGET.match(text):
-        base = _file_target(match["file"], search, cwd)
+        base = file_target(match["file"], search, cwd)
     elif text and _is(Path.is_dir, cwd / text):
         raise TargetError(f"{text} is a directory, not a Python file", hint=_files_in(cwd / text, text))
     elif text and _is(Path.is_file, cwd / text.partition(":")[0]):
@@ -175,7 +180,12 @@ def shortened(text: str) -> str:
     return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}..."
 
 
-def _file_target(name: str, search: tuple[str, ...], cwd: Path) -> Target:
+def file_target(name: str, search: tuple[str, ...], cwd: Path) -> Target:
+    """A whole file as a target, whatever it is called: the text of one ends at the first ".py:".
+
+    Raises:
+        TargetError: there is no such file.
+    """
     try:
         file = Path(os.path.realpath(cwd / name))  # `resolve` raises on a link to itself
         is_directory, is_file = file.is_dir(), file.is_file()

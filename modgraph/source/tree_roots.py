@@ -20,8 +20,9 @@ from modgraph.source.call_arguments import calls_with_values
 from modgraph.source.dotted_names import dotted
 from modgraph.source.files import NOTEBOOK, is_excluded, python_files
 from modgraph.source.modules import ModuleFinder, SourceError, SourceModule, finder_for
-from modgraph.source.roots import ModelFile, model_file, roots_in
-from modgraph.source.targets import Target, parse_target
+from modgraph.source.roots import ModelFile, as_file_builds, model_file, roots_in
+from modgraph.source.syntax import FunctionNode, annotation_name, handed_on, required, returned_calls
+from modgraph.source.targets import Target, file_target
 
 _Place = tuple[Path, str]
 """A file, and a top-level name in it."""
@@ -106,7 +107,14 @@ class _Tree:
         return os.path.relpath(path, self.folder).replace(os.sep, "/")
 
     def _read(self, path: Path) -> None:
-        target = parse_target(str(path), path=self._search_path)
+        try:
+            target = file_target(str(path), self._search_path, Path())
+        except TargetError as error:  # it is gone meanwhile
+            self.left_out.append(LeftOut(self._shown(path), error.message))
+            return
+        if target.file is None or not target.file.is_relative_to(self.folder):
+            self.left_out.append(LeftOut(self._shown(path), "it is a link that leads out of the folder"))
+            return
         if target.search_path not in self._readers:
             finder = finder_for(target.search_path)
             self._readers[target.search_path] = finder, BaseResolver(finder)
@@ -126,27 +134,31 @@ class _Tree:
         for one, root in candidates:
             if root.name not in one.file.classes:
                 continue
-            root = self._with_arguments(one, root)
-            if self._needs_arguments(one, root, static=static):
+            ready = self._with_arguments(one, root)
+            if self._needs_arguments(one, ready, static=static):
                 continue
             built.add((one.path, root.name))
-            found.append(root)
-        for one, root in candidates:
-            made = self._stands_for(one, root.name)
-            if root.name in one.file.classes or made & built or (made and made <= self._used):
+            found.append(ready)
+        others = [
+            (root, self._stands_for(one, root.name)) for one, root in candidates if root.name not in one.file.classes
+        ]
+        # What stands in the file of the class comes first.
+        for root, made in sorted(others, key=lambda each: all(path != each[0].file for path, _ in each[1])):
+            if made & built or (made and made <= self._used):
                 continue
             built |= made
             found.append(root)
+        handed = {part for target in found if target.file for part in self._reached((target.file, target.name))}
         for one, root in candidates:
             place = (one.path, root.name)
-            if root.name in one.file.classes and place not in built:
+            if root.name in one.file.classes and place not in built | handed:
                 self.left_out.append(LeftOut(self._name(one, root), _needed(one.file, root.name)))
         order = {path: number for number, path in enumerate(self.files)}
         found.sort(key=lambda target: order[target.file or Path()])
         return TreeRoots(tuple(found), tuple(sorted(self.left_out, key=lambda each: each.place)), self.n_files)
 
     def _name(self, one: _Read, root: Target) -> str:
-        return f"{self._shown(one.path)}:{root.text.partition(':')[2]}"
+        return f"{self._shown(one.path)}:{root.model}"
 
     def _roots_of(self, one: _Read) -> Iterator[Target]:
         """The roots of one file that no model of another one uses."""
@@ -154,19 +166,27 @@ class _Tree:
             roots = roots_in(one.file, one.target, one.finder)
         except TargetError:  # no model in it
             return
+        parts = self._handed(one)
         for root in roots:
             place = (one.path, root.name)
-            if root.doubtful or place in self._used or place in self._only_bases:
+            if root.doubtful or place in self._used or place in self._only_bases or root.name in parts:
                 continue
             yield root
 
     def _needs_arguments(self, one: _Read, root: Target, *, static: bool) -> bool:
-        return not one.file.is_buildable(root) and not (static and root.caller is not None)
+        if static and root.caller is not None:
+            return False
+        inherited = not root.called and root.name in one.file.classes and self._takes((one.path, root.name)) is True
+        return inherited or not one.file.is_buildable(root)
 
     def _with_arguments(self, one: _Read, root: Target) -> Target:
-        """The class, with the arguments of the first call in another file of the tree where it needs some."""
+        """The class as its file builds it where it needs arguments, or with those of the first call in another file."""
         if not self._needs_arguments(one, root, static=False):
             return root
+        found = as_file_builds(one.target, root.name, one.file)
+        if found.called or found.name != root.name:
+            return replace(found, discovered=True)
+        root = replace(found, discovered=True)
         for other in self.files.values():
             for name in self._names_for(other, (one.path, root.name)):
                 known = next(calls_with_values(other.file.tree, other.file.module, name), None)
@@ -185,9 +205,59 @@ class _Tree:
         return [name for name in written if place in self._meant(other, name)]
 
     def _stands_for(self, one: _Read, name: str) -> set[_Place]:
-        """The model classes that an instance, or what a factory gives, is made of, as far as names say."""
+        """The model classes that an instance, or what a factory gives, is made of, as far as names say; of a factory
+        that says which class of its file it gives, that one."""
+        given = self._given(one, name)
+        if given:
+            return given
         reached = self._reached((one.path, name))
         return {place for place in reached if place in self._classes}
+
+    def _given(self, one: _Read, name: str) -> set[_Place]:
+        """The model classes of the tree of which a function gives an instance, as it says itself."""
+        found: set[_Place] = set()
+        pending, seen = [name], {name}
+        while pending:
+            function = one.file.functions.get(pending.pop())
+            if function is None:
+                continue
+            written = {dotted(call.func) for call in returned_calls(function)}
+            written.add(annotation_name(function.returns) if function.returns is not None else None)
+            for each in written - {None} - seen:
+                seen.add(str(each))
+                pending.append(str(each))
+                found |= {place for place in self._meant(one, str(each)) if place in self._classes}
+        return found
+
+    def _handed(self, one: _Read) -> set[str]:
+        """Classes of a file that its factories hand to the models they build: parts, as if those built them."""
+        given = {name: self._given(one, name) for name in one.file.functions}
+        built = {name for places in given.values() for path, name in places if path == one.path}
+        reached = {part for name, places in given.items() if places for part in one.file.reach(name)}
+        return (reached & set(one.file.module_classes)) - built
+
+    def _takes(
+        self, place: _Place, n_given: int = 0, named: frozenset[str] = frozenset(), depth: int = 20
+    ) -> bool | None:
+        """Whether the constructor of a class, its own or that of a base in any file of the tree, needs more arguments
+        than so many and those of these names; None where there is none in the tree."""
+        one = self.files[place[0]]
+        node = one.file.classes.get(place[1])
+        if node is None or depth == 0:
+            return None
+        method = next((each for each in node.body if isinstance(each, FunctionNode) and each.name == "__init__"), None)
+        if method is not None:
+            if required(method, 1 + n_given) - named:
+                return True
+            handed = handed_on(method)
+            if handed is None:
+                return False
+            n_given, named = handed[0], named | handed[1]
+        for base in (name for each in node.bases if (name := dotted(each))):
+            for each in self._meant(one, base):
+                if each != place and (taken := self._takes(each, n_given, named, depth - 1)) is not None:
+                    return taken
+        return None if method is None else False
 
     # --- who uses whom ---------------------------------------------------------------------------------------------
 

@@ -62,6 +62,70 @@ def test_a_factory_in_another_file_is_the_way_to_build(tmp_path: Path):
     assert [target.text for target in tree(tmp_path, files).targets] == ["build.py:build"]
 
 
+NEEDY = "class {0}(nn.Module):\n    def __init__(self, part): super().__init__()\n    def forward(self, x): return x\n"
+EASY = "class {0}(nn.Module):\n    def forward(self, x): return x\n"
+
+
+def named(found: TreeRoots) -> tuple[list[str], list[str]]:
+    return [target.text for target in found.targets], [one.place for one in found.left_out]
+
+
+def test_what_a_factory_hands_to_its_model_is_a_part(tmp_path: Path):
+    factory = (
+        "def big() -> Net:\n    return _net(Head)\ndef _net(kind):\n    net = Net(kind(Inner(1)))\n    return net\n"
+    )
+    text = HEAD + EASY.format("Head") + NEEDY.format("Inner") + EASY.format("Alone") + NEEDY.format("Net") + factory
+    assert named(tree(tmp_path, {"net.py": text})) == (["net.py:Alone", "net.py:big"], [])
+
+
+def test_a_factory_stands_for_what_it_gives_and_not_for_all_that_it_uses(tmp_path: Path):
+    files = {
+        "backbone.py": HEAD + EASY.format("Backbone"),
+        "net.py": HEAD
+        + "from backbone import Backbone\n"
+        + NEEDY.format("Net")
+        + "def build():\n    return Net(Backbone())\n",
+        "lite.py": "from net import Net\nfrom backbone import Backbone\ndef lite():\n    return Net(Backbone())\n",
+    }
+    assert named(tree(tmp_path, files)) == (["backbone.py:Backbone", "net.py:build"], [])
+
+
+def test_both_that_a_file_gives_are_roots(tmp_path: Path):
+    text = (
+        HEAD
+        + EASY.format("A")
+        + EASY.format("B")
+        + "def a(): return A()\ndef b(kind):\n    return B() if kind else a()\n"
+    )
+    assert named(tree(tmp_path, {"net.py": text})) == (["net.py:A", "net.py:B"], [])
+
+
+@pytest.mark.parametrize(
+    ("constructor", "buildable"),
+    [
+        ("", False),
+        ("def __init__(self, *args, **kwargs): super().__init__(*args, **kwargs)", False),
+        ("def __init__(self, **kwargs): super().__init__(depth=2, **kwargs)", False),
+        ("def __init__(self, *args): super().__init__(3, *args)", True),
+        ("def __init__(self, **kwargs): super().__init__(part=3, **kwargs)", True),
+        ("def __init__(self): super().__init__(3)", True),
+        ("def __init__(self, *names): self.names = names", True),
+    ],
+)
+def test_a_constructor_of_another_file_may_need_arguments(tmp_path: Path, constructor: str, buildable: bool):
+    derived = (
+        HEAD
+        + f"from base import Base\nclass Net(Base):\n    {constructor or 'pass'}\n    def forward(self, x): return x\n"
+    )
+    base = HEAD + NEEDY.format("Base").replace("part)", "part, depth=1)").replace("forward", "helper")
+    assert named(tree(tmp_path, {"base.py": base, "net.py": derived})) == (
+        (["net.py:Net"], []) if buildable else ([], ["net.py:Net"])
+    )
+    factory = derived + "def build():\n    return Net(make())\n"
+    if not buildable:
+        assert named(tree(tmp_path, {"net.py": factory})) == (["net.py:build"], [])
+
+
 def test_nothing_is_run(tmp_path: Path):
     tree(tmp_path, {"a.py": HEAD + "open(__file__ + '.ran', 'w')\nclass A(nn.Linear): ...\n"})
     assert not list(tmp_path.glob("*.ran"))
