@@ -75,7 +75,8 @@ def report(measured: dict[str, float], count: int) -> None:
     for peer in ("ruff", "torchfix"):
         theirs = measured.get(f"{count} files: {peer}")
         if theirs is not None:
-            print(f"{ours / theirs:10.3f} times the CPU time of {peer} ({theirs / ours:.1f} times less)")
+            less = f" ({theirs / ours:.1f} times less)" if ours < theirs else ""
+            print(f"{ours / theirs:10.3f} times the CPU time of {peer}{less}")
 
 
 def modgraph(*arguments: str) -> list[str]:
