@@ -77,6 +77,7 @@ class _Merging:
         there = {one: node for one, node in found.items() if _is_there(node)} or found
         first = next(iter(there.values()))
         self._compare(first.path, there)
+        holding = {one: node for one, node in found.items() if one in there or node.parameters or node.buffers}
         members = self._aligned.members
         calls = {members[one].calls[call] for one, node in found.items() for call in node.calls}
         return replace(
@@ -86,8 +87,8 @@ class _Merging:
             calls=tuple(sorted(calls)),
             ranks=self._callers(found),
             repeat=None,
-            parameters=self._tensors(first.path, "parameter", {one: node.parameters for one, node in there.items()}),
-            buffers=self._tensors(first.path, "buffer", {one: node.buffers for one, node in there.items()}),
+            parameters=self._tensors(first.path, "parameter", {one: node.parameters for one, node in holding.items()}),
+            buffers=self._tensors(first.path, "buffer", {one: node.buffers for one, node in holding.items()}),
         )
 
     def _callers(self, found: dict[int, ModuleNode]) -> tuple[int, ...]:

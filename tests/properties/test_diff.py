@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
@@ -23,6 +24,11 @@ def compared(old, new):
         return None
 
 
+def without_extra_state(graph):
+    """One that is saved and not asked for, or the reverse, is another key in one direction than in the other."""
+    return replace(graph, modules=tuple(replace(node, extra_state=()) for node in graph.modules))
+
+
 @NO_SHRINKING
 @given(data=st.data())
 def test_a_graph_does_not_differ_from_itself(graphs, data):
@@ -30,14 +36,16 @@ def test_a_graph_does_not_differ_from_itself(graphs, data):
     changes = compared(graph, graph)
     if changes is not None:
         assert not changes
-        assert changes.state.loads
         assert not changes.state.renamed
+        graph = without_extra_state(graph)
+        state = compare(graph, graph).state
+        assert state.loads is (None if state.undecided else True)
 
 
 @NO_SHRINKING
 @given(data=st.data())
 def test_the_other_way_round_is_the_reverse(graphs, data):
-    old, new = data.draw(graphs), data.draw(graphs)
+    old, new = (without_extra_state(data.draw(graphs)) for _ in range(2))
     changes = compared(old, new)
     if changes is None:
         return

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from modgraph.graph import serial
 from modgraph.graph.build import GraphBuilder
-from modgraph.graph.model import Call, Edge, Graph, ModelInfo, ModelInput, ModuleNode, TensorInfo
+from modgraph.graph.model import Call, Edge, Graph, ModelInfo, ModelInput, ModuleNode, ParameterInfo, TensorInfo
 from modgraph.ranks import merge_ranks
 
 
@@ -81,3 +81,22 @@ def test_a_call_may_make_calls_of_its_own_in_one_process_alone():
     merged = merge_ranks([graph(0, inner=False), graph(1, inner=True)])
     assert [edge.consumer for edge in merged.edges] == ["call:2"]
     assert [call.module for call in merged.calls] == ["", "a", "a.b"]
+
+
+def test_what_an_edge_reads_stays_where_another_process_has_a_module_and_this_one_none():
+    """The name holds a module in one process; in the other it holds None, of which the record still tells a tensor."""
+
+    def graph(rank: int, class_name: str) -> Graph:
+        builder = GraphBuilder(ModelInfo(name="Net", class_name="Net", target=None, ranks=(rank,), world_size=2))
+        weight = ParameterInfo(name=f"of_{rank}", shape=(2,), dtype="float32", trainable=True)
+        builder.modules = [
+            ModuleNode(path="", class_name="Net", predicted=None, observed=True, registered=True, calls=(0,)),
+            ModuleNode(
+                path="a", class_name=class_name, predicted=None, observed=True, registered=True, parameters=(weight,)
+            ),
+        ]
+        builder.calls = [Call(index=0, module="", parent=None)]
+        return builder.build()
+
+    merged = merge_ranks([graph(0, "Net"), graph(1, "NoneType")])
+    assert [tensor.name for tensor in merged.modules[1].parameters] == ["of_0", "of_1"]
