@@ -450,7 +450,7 @@ def _arrow(arrow: Arrow, direction: str, ports: dict[str, str]) -> str:
     if arrow.label and arrow.main and direction == "TB":
         attributes["label"] = _slim_label(arrow.label)
     elif arrow.label:
-        attributes["label"] = f" {arrow.label} "
+        attributes["label"] = f"\u00a0{arrow.label}\u00a0"
     if arrow.main:
         attributes["weight"] = "8"
     attributes.update(_ARROWS[arrow.kind])
@@ -467,4 +467,4 @@ def _slim_label(text: str) -> str:
     """
     size = 'fixedsize="true" width="6" height="14"'
     table = f'<table border="0" cellborder="0" cellspacing="0" cellpadding="0" {size}>'
-    return f'<{table}<tr><td align="left"> {markup(text)}</td></tr></table>>'
+    return f'<{table}<tr><td align="left">&#160;{markup(text)}</td></tr></table>>'
