@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 
 # The tests run on all cores already; threads of torch's would only be in each other's way.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -27,6 +29,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+# Examples would else be made of the strings in whatever files of ours are imported by then: others in every process,
+# and others again after every change of such a file.
+providers._get_local_constants = Constants
 
 # A busy machine is no reason to fail, and every run of the suite tries the same examples.
 # `MODGRAPH_EXAMPLES=1000 pytest tests/properties` looks longer than every commit can wait for.

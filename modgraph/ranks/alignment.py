@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
@@ -105,6 +105,7 @@ class Alignment:
 
     def _calls(self) -> list[Call]:
         rows: Rows[Call] = Rows()
+        parents: dict[int, int] = {}
         for process, graph in enumerate(self.graphs):
             slots: dict[int, int] = {}
 
@@ -114,10 +115,12 @@ class Alignment:
 
             def note(call: Call, slot: int, slots: dict[int, int] = slots) -> None:
                 slots[call.index] = slot
+                if call.parent is not None:
+                    parents[slot] = slots[call.parent]
 
             rows.lay(process, graph.calls, key, note)
             self.members[process].calls = slots
-        order = rows.order
+        order = _behind_parents(rows.order, parents)
         place = {slot: index for index, slot in enumerate(order)}
         for members in self.members:
             members.calls = {index: place[slot] for index, slot in members.calls.items()}
@@ -242,6 +245,22 @@ class Alignment:
             renamed = [replace(gap, call=call(gap.call)) for gap in graph.gaps]
             rows.lay(process, renamed, lambda one: one, lambda *_: None)
         return [next(iter(rows.slots[slot].values())) for slot in rows.order]
+
+
+def _behind_parents(order: Sequence[int], parents: Mapping[int, int]) -> list[int]:
+    """The slots of calls, each behind its parent: where threads begin calls in another order, one may stand before."""
+    placed: dict[int, None] = {}
+    waiting: dict[int, list[int]] = {}
+    for slot in order:
+        parent = parents.get(slot)
+        if parent is not None and parent not in placed:
+            waiting.setdefault(parent, []).append(slot)
+            continue
+        ready = [slot]
+        while ready:
+            placed[ready[-1]] = None
+            ready += reversed(waiting.pop(ready.pop(), []))
+    return list(placed)
 
 
 def shapes_text(tensors: Iterable[TensorInfo]) -> str:

@@ -100,3 +100,37 @@ def test_what_an_edge_reads_stays_where_another_process_has_a_module_and_this_on
 
     merged = merge_ranks([graph(0, "Net"), graph(1, "NoneType")])
     assert [tensor.name for tensor in merged.modules[1].parameters] == ["of_0", "of_1"]
+
+
+def test_a_call_stands_behind_its_parent_where_another_process_began_calls_in_another_order():
+    """`b` waits while `a` runs in another thread, and calls `b.c` afterwards: in the other process `b` came last."""
+
+    def graph(rank: int, made: list[tuple[str, int | None]]) -> Graph:
+        builder = GraphBuilder(ModelInfo(name="Net", class_name="Net", target=None, ranks=(rank,), world_size=2))
+        builder.calls = [Call(index=index, module=path, parent=up) for index, (path, up) in enumerate(made)]
+        builder.modules = [
+            ModuleNode(
+                path=path,
+                class_name="Net",
+                predicted=None,
+                observed=True,
+                registered=True,
+                calls=tuple(call.index for call in builder.calls if call.module == path),
+            )
+            for path in ("", "a", "b", "b.c", "b.c.d")
+        ]
+        return builder.build()
+
+    merged = merge_ranks(
+        [
+            graph(0, [("", None), ("a", 0), ("b", 0)]),
+            graph(1, [("", None), ("b", 0), ("a", 0), ("b.c", 1), ("b.c.d", 3)]),
+        ]
+    )
+    assert [(call.module, call.parent) for call in merged.calls] == [
+        ("", None),
+        ("a", 0),
+        ("b", 0),
+        ("b.c", 2),
+        ("b.c.d", 3),
+    ]
