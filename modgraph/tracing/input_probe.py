@@ -30,6 +30,8 @@ from modgraph.tracing.patches import Patches, one_at_a_time
 from modgraph.tracing.restore import random_states
 
 Shape = tuple[int, ...]
+LIGHT_PARAMETERS = 12_000_000
+"""Elements of a model whose first run is a real one."""
 MAX_REAL_PARAMETERS = 30_000_000
 """Elements of a model up to which indices are tried out in a real run, which copies it."""
 
@@ -327,21 +329,38 @@ class Prober:
         self.weightless = mode is not None
         """The model itself is fake: there are no values to run on."""
         self.grad = False
-        self.mode = mode if mode is not None else fake.new_mode(symbolic=False)
+        self._mode = mode
         self.device, self.dtype = home_of(model)
         self.batch = 2 if training else 1
         self._copy: nn.Module | None = None
 
     @property
+    def mode(self) -> Any:
+        """That of the fake runs, made for the first: torch imports its compiler with it, which takes a second."""
+        if self._mode is None:
+            self._mode = fake.new_mode(symbolic=False)
+        return self._mode
+
+    @property
     def can_be_real(self) -> bool:
         """A real run is possible, affordable, and not what is done already."""
-        if self.weightless or self.real:
-            return False
-        return count_parameters(self.model) <= MAX_REAL_PARAMETERS
+        return self._could_be_real(MAX_REAL_PARAMETERS)
+
+    @property
+    def is_light(self) -> bool:
+        """A real run should take less time than what the first fake one has to import."""
+        return self._could_be_real(LIGHT_PARAMETERS)
+
+    def _could_be_real(self, most: int) -> bool:
+        return not (self.weightless or self.real) and count_parameters(self.model) <= most
 
     def be_real(self) -> None:
         """From here on, runs are made on a real copy."""
         self.real, self._copy = True, None
+
+    def be_fake(self) -> None:
+        """From here on, runs are made on a copy without values."""
+        self.real, self._copy = False, None
 
     def run(self, candidate: Candidate, make_missing: Any = None) -> Outcome:
         """What happens when `forward` gets this candidate. Costs one try; two where the forward decides by values."""
