@@ -34,6 +34,7 @@ from modgraph.graph.model import (
     Statistics,
     TensorInfo,
 )
+from modgraph.graph.paths import is_open_place
 
 _words = st.text(max_size=8) | st.sampled_from(["x", "output", "input", "weight", "a.b", "é×", "\n", '"', "</b>"])
 _names = st.sampled_from(["conv", "act", "0", "1", "a.b", "blocks[0]", "heads['k.v']", "Output", "é"])
@@ -76,7 +77,7 @@ def _paths(draw: st.DrawFn) -> list[str]:
     """Paths of a tree with hidden modules, names that hold dots and places that are not known; the root is first."""
     paths = [""]
     for _ in range(draw(st.integers(0, 8))):
-        parent = draw(st.sampled_from(paths))
+        parent = draw(st.sampled_from([path for path in paths if not is_open_place(path)]))
         name = draw(_names | st.just("?"))
         path = f"{parent}.{name}" if parent else name
         if path not in paths:
@@ -98,8 +99,8 @@ def _modules(draw: st.DrawFn) -> list[ModuleNode]:
             extra_state=draw(st.sampled_from([(), ("get",), ("set",), ("get", "set")])),
             unknown_arguments=draw(st.sampled_from([(), ("p",), ("class", "x")])),
             repeat=draw(st.none() | st.builds(Repeat, group=st.just(path), count=st.integers(2, 9))),
-            parameters=draw(_parameters),
-            buffers=draw(_buffers),
+            parameters=() if is_open_place(path) else draw(_parameters),
+            buffers=() if is_open_place(path) else draw(_buffers),
             hooks=tuple(draw(_hooks)),
             arguments=draw(_arguments),
             source=draw(_sources),
