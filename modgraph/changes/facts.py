@@ -170,7 +170,8 @@ class Facts:
         old_tree, new_tree = self.matching.old, self.matching.new
         both = [path for path in old_tree.children[old] if path in self.matching.to_new]
         kept = [path for path in both if new_tree.parents.get(self.matching.to_new[path]) == new]
-        if all(old_tree.name(path).isdecimal() for path in kept):
+        names = [name for path in kept for name in (old_tree.name(path), new_tree.name(self.matching.to_new[path]))]
+        if all(name.isdecimal() for name in names):
             return
         places = [new_tree.position[self.matching.to_new[path]] for path in kept]
         if places != sorted(places):

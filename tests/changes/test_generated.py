@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from modgraph.changes import Changes, compare
@@ -178,6 +178,7 @@ def test_a_move_is_a_move(both, model, data):
 
 @MANY
 @given(old=models, new=models)
+@example(old={"stem": ["nn.Linear(2, 2)", "nn.Tanh()"]}, new={"stem": {"act": "nn.Tanh()", "body": "nn.Linear(2, 2)"}})
 def test_of_any_two_models_nothing_is_lost(both, graph, old, new):
     """Every module is a pair, or added, or removed; a checkpoint's keys likewise."""
     changes = both(old, new)
