@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from modgraph.source import walking
 from modgraph.source.modules import SourceError, SourceModule
 
 _HINTS = re.compile(
@@ -39,7 +40,9 @@ class Changers:
 
 
 @dataclass
-class _Function:
+class Function:
+    """What a call of one function does."""
+
     others: bool = False
     arguments: bool = False
     calls: set[str] = field(default_factory=set)
@@ -52,11 +55,17 @@ def may_change(source: SourceModule) -> bool:
     return _HINTS.search(source.text) is not None
 
 
-def changers_in(sources: Iterable[SourceModule]) -> Changers:
-    """Those of these modules, with all that call them."""
-    found: dict[str, list[_Function]] = {}
+def changers_in(sources: Iterable[SourceModule], read: dict[str, list[tuple[str, Function]]]) -> Changers:
+    """Those of these modules, with all that call them.
+
+    Args:
+        read: by module, what was found in it; what is missing is added.
+    """
+    found: dict[str, list[Function]] = {}
     for source in sources:
-        for name, function in _functions(source):
+        if source.name not in read:
+            read[source.name] = list(_functions(source))
+        for name, function in read[source.name]:
             found.setdefault(name, []).append(function)
     changers = Changers()
     size = -1
@@ -78,7 +87,7 @@ def is_effect(nodes: Iterable[ast.AST], changers: Changers) -> bool:
     return bool(function.others or function.calls & changers.others or function.hands_on & changers.arguments)
 
 
-def _functions(source: SourceModule) -> Iterator[tuple[str, _Function]]:
+def _functions(source: SourceModule) -> Iterator[tuple[str, Function]]:
     """The functions of a module by name; a class stands for what makes its instances."""
     try:
         tree = ast.parse(source.text)
@@ -95,13 +104,13 @@ def _functions(source: SourceModule) -> Iterator[tuple[str, _Function]]:
                     yield owner, function
             if isinstance(child, ast.ClassDef):
                 bases = {name for base in child.bases if (name := last_name(base))}
-                yield child.name, _Function(calls=bases)
+                yield child.name, Function(calls=bases)
                 pending.append((child, child.name))
             elif not isinstance(child, ast.expr):
                 pending.append((child, owner))
 
 
-def _function(node: ast.FunctionDef | ast.AsyncFunctionDef, is_method: bool) -> _Function:
+def _function(node: ast.FunctionDef | ast.AsyncFunctionDef, is_method: bool) -> Function:
     arguments = node.args
     places = [*arguments.posonlyargs, *arguments.args]
     given = {each.arg for each in (*places, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg) if each}
@@ -113,21 +122,22 @@ def _function(node: ast.FunctionDef | ast.AsyncFunctionDef, is_method: bool) -> 
             first = None
     own = set(given)
     shared: set[str] = set()
-    for part in ast.walk(node):
+    parts = walking.nodes(node)
+    for part in parts:
         if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load):
             own.add(part.id)
         elif isinstance(part, ast.Global):
             shared.update(part.names)
     if first is not None:
         own.add(first)
-    found = _seen(ast.walk(node), own - shared, given)
+    found = _seen(parts, own - shared, given)
     found.others = found.others or bool(shared)
     return found
 
 
-def _seen(parts: Iterable[ast.AST], own: set[str], given: set[str] | None) -> _Function:
+def _seen(parts: Iterable[ast.AST], own: set[str], given: set[str] | None) -> Function:
     """What these nodes do; at module level, where `given` is None, an attribute of a name is the name's own affair."""
-    found = _Function()
+    found = Function()
     for part in parts:
         if isinstance(part, ast.Attribute | ast.Subscript) and not isinstance(part.ctx, ast.Load):
             _note(found, part.value, own, given)
@@ -144,7 +154,7 @@ def _seen(parts: Iterable[ast.AST], own: set[str], given: set[str] | None) -> _F
     return found
 
 
-def _note(found: _Function, changed: ast.AST, own: set[str], given: set[str] | None) -> None:
+def _note(found: Function, changed: ast.AST, own: set[str], given: set[str] | None) -> None:
     """An attribute or item of that expression is set."""
     base = root(changed)
     text = _dotted(changed)

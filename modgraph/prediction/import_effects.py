@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import textwrap
+import time
 from typing import TYPE_CHECKING
 
 from modgraph.graph.model import SourceLocation
@@ -17,7 +18,7 @@ from modgraph.prediction import changers, classes, handed, module_effects, names
 from modgraph.prediction.frames import Frame, LimitError
 from modgraph.prediction.import_order import Imported, is_installed
 from modgraph.prediction.knowledge.registry import Raised
-from modgraph.prediction.limits import MAX_REPLAYED_STATEMENTS, MAX_REPLAYED_STEPS
+from modgraph.prediction.limits import MAX_IMPORT_SECONDS, MAX_REPLAYED_STATEMENTS, MAX_REPLAYED_STEPS, MAX_SECONDS
 from modgraph.prediction.objects import EnvironmentObject
 from modgraph.prediction.side_effects import Effect
 from modgraph.prediction.values import Address, ClassValue, FunctionValue, Unknown
@@ -42,6 +43,18 @@ def run(machine: Interpreter, source: SourceModule) -> None:
         return
     ordered: list[Effect] = []
     side_effects.in_order(source.name, imported, effects, set(), ordered)
+    machine.deadline = time.monotonic() + MAX_IMPORT_SECONDS
+    try:
+        _follow(machine, source, imported, ordered)
+    except LimitError as limit:
+        late = time.monotonic() > machine.deadline
+        why = f"more than {MAX_IMPORT_SECONDS:g} seconds" if late else str(limit)
+        machine.frames.clear()
+        machine.problem(f"what importing {source.name} changes is not followed to its end: {why}")
+    machine.deadline = time.monotonic() + MAX_SECONDS
+
+
+def _follow(machine: Interpreter, source: SourceModule, imported: Imported, ordered: list[Effect]) -> None:
     reached: dict[str, int] = {}
     for effect in ordered[:MAX_REPLAYED_STATEMENTS]:
         _evaluate_before(machine, effect, reached, imported)
@@ -57,8 +70,9 @@ def run(machine: Interpreter, source: SourceModule) -> None:
 def _changers(modules: list[SourceModule]) -> changers.Changers:
     """Of the modules that may hold any, and of those that mention these."""
     looked = [each for each in modules if changers.may_change(each)]
+    read: dict[str, list[tuple[str, changers.Function]]] = {}
     while True:
-        found = changers.changers_in(looked)
+        found = changers.changers_in(looked, read)
         words = found.others | found.arguments
         further = [each for each in modules if each not in looked and not each.words.isdisjoint(words)] if words else []
         if not further:

@@ -9,11 +9,11 @@ import sys
 import textwrap
 from bisect import bisect_right
 from collections.abc import Container, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
-from modgraph.prediction.limits import MAX_IMPORTED_MODULES
+from modgraph.prediction.limits import MAX_FOLLOWED_TEXT, MAX_IMPORTED_MODULES
 from modgraph.source.modules import ModuleFinder, SourceError, SourceModule
 
 _IMPORT = re.compile(
@@ -39,6 +39,8 @@ class Imported:
     """Functions by name: whether they change what they are given; kept by `side_effects.py`."""
     incomplete: str | None = None
     """Why there may be more than these."""
+    far: dict[str, SourceModule] = field(default_factory=dict)
+    """Modules that are imported and not followed, as a large project has too many."""
 
 
 def imported_by(finder: ModuleFinder, roots: tuple[str, ...], known: Container[str] = ()) -> Imported:
@@ -64,6 +66,29 @@ def imported_by(finder: ModuleFinder, roots: tuple[str, ...], known: Container[s
         found.imports[name] = [*((0, parent) for parent in _parents(name)), *lines]
         pending.extend(reversed([other for _, other in found.imports[name]]))
     return found
+
+
+def nearest(imported: Imported, roots: tuple[str, ...]) -> Imported:
+    """The same with no more modules than are followed: of a large project those that the roots import first, or that
+    these import, and so on."""
+    sizes = {name: len(source.text) for name, source in imported.modules.items() if not is_installed(source)}
+    if sum(sizes.values()) <= MAX_FOLLOWED_TEXT:
+        return imported
+    near = dict.fromkeys(name for name in roots if name in imported.modules)
+    room = MAX_FOLLOWED_TEXT - sum(sizes.get(name, 0) for name in near)
+    pending = list(near)
+    for name in pending:  # which grows meanwhile
+        for _, other in imported.imports.get(name, ()):
+            if other in near or other not in imported.modules:
+                continue
+            room -= sizes.get(other, 0)
+            if room < 0:
+                kept = {each: source for each, source in imported.modules.items() if each in near}
+                far = {each: source for each, source in imported.modules.items() if each not in near}
+                return replace(imported, modules=kept, changers={}, far=far)
+            near[other] = None
+            pending.append(other)
+    return imported
 
 
 def _read(finder: ModuleFinder, source: SourceModule) -> tuple[list[tuple[int, str]], str | None]:

@@ -30,6 +30,9 @@ LIBRARY_UNDECIDED_DEPTH = 4
 MAX_IMPORTED_MODULES = 1_000
 """Modules read to see what is registered when they are imported."""
 
+MAX_FOLLOWED_TEXT = 1_000_000
+"""Characters of the modules of a project that are searched for what importing them changes."""
+
 MAX_REPLAYED_STEPS = 300_000
 """Statements and calls that filling the registries of modules may cost, besides those of the prediction."""
 
@@ -38,6 +41,9 @@ MAX_DECORATOR_STEPS = 1_000
 
 MAX_SECONDS = 30.0
 """Wall-clock time of one prediction."""
+
+MAX_IMPORT_SECONDS = 10.0
+"""The same of what importing its module changes, besides."""
 
 MAX_MATCHING_STEPS = 100_000_000
 """Steps that matching one regular expression could take; one that could take more is not begun."""

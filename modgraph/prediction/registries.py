@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from modgraph.prediction import names
 from modgraph.prediction.frames import LimitError
-from modgraph.prediction.import_order import Imported, imported_by, is_installed
-from modgraph.prediction.limits import MAX_REPLAYED_STATEMENTS, MAX_REPLAYED_STEPS, MAX_STEPS
+from modgraph.prediction.import_order import Imported, imported_by, is_installed, nearest
+from modgraph.prediction.limits import MAX_FOLLOWED_TEXT, MAX_REPLAYED_STATEMENTS, MAX_REPLAYED_STEPS, MAX_STEPS
 from modgraph.prediction.objects import DictObject, EnvironmentObject, ListObject, SetObject
-from modgraph.prediction.side_effects import Effect, effects_on
+from modgraph.prediction.side_effects import Effect, FarEffectError, effects_on
 from modgraph.prediction.values import Address, Unknown, Value
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def note_import(machine: Interpreter, module: str) -> None:
     """A running function imports a module, which may be the first to do so: what it registers comes in addition."""
     if module in machine.roots or machine.finder.source(module) is None:
         return
-    if any(module in imported.modules for imported in machine.imported.values()):
+    if any(module in imported.modules or module in imported.far for imported in machine.imported.values()):
         return
     machine.roots.append(module)
     for home, registry in machine.base.registries.items():
@@ -111,7 +111,12 @@ def _effects(machine: Interpreter, home: Home, registry: Registry) -> list[Effec
         if statement.kind == "assign":
             bound.update(statement.names)
     imported = imported_with(machine, module)
-    effects, may_change = effects_on(module, bound, imported)
+    try:
+        effects, may_change = effects_on(module, bound, imported)
+    except FarEffectError as far:
+        more = f"more than {MAX_FOLLOWED_TEXT} characters are imported"
+        registry.lost = Unknown(f"{more}, and {far}, which is not followed, may change {name}")
+        return []
     if len(effects) > MAX_REPLAYED_STATEMENTS:
         registry.lost = Unknown(f"more than {MAX_REPLAYED_STATEMENTS} statements may change {name}")
         return []
@@ -124,7 +129,7 @@ def imported_with(machine: Interpreter, module: str) -> Imported:
     """The modules that are imported when that one is looked into."""
     roots = tuple(dict.fromkeys([*machine.roots, *(frame.module for frame in machine.frames[:1]), module]))
     if roots not in machine.imported:
-        machine.imported[roots] = imported_by(machine.finder, roots)
+        machine.imported[roots] = nearest(imported_by(machine.finder, roots), roots)
     return machine.imported[roots]
 
 

@@ -8,6 +8,7 @@ statements that use these when a module is imported.
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -26,6 +27,14 @@ _WHEN_DERIVED = frozenset({"__init_subclass__", "__new__", "__init__", "__prepar
 
 
 _CLASS_MAKERS = frozenset({"type", "new_class", "make_dataclass"})
+
+
+_AT_MARGIN = r"^(?:@(?:\w+\.)*|(?:\w+\.)*|class \w+\([^)\n]*\b)(?:{})\b(?!\s*=[^=])"
+"""A decorator, statement or class at the left margin that begins with one of these names, or derives from it."""
+
+
+class FarEffectError(Exception):
+    """A module may change the object, of which that is not followed: the file."""
 
 
 @dataclass(frozen=True)
@@ -58,13 +67,17 @@ class _Words:
 
 def effects_on(home: str, names: Iterable[str], imported: Imported) -> tuple[list[Effect], bool]:
     """The statements that may change what `names` of module `home` lead to, in the order in which they run; and whether
-    something is there with which others might."""
+    something is there with which others might.
+
+    Raises:
+        FarEffectError: a module that is not followed may change it as well.
+    """
     words = _Words(set(names), changers=_changers(imported))
     own = set(words.objects)
     carriers = {home}
+    learned: dict[str, frozenset[str]] = {}
     while True:
         before = words.all(), len(carriers)
-        pattern = _pattern(words)
         modules = []
         for name, source in imported.modules.items():
             near = name in carriers or any(other in carriers for _, other in imported.imports.get(name, ()))
@@ -72,9 +85,16 @@ def effects_on(home: str, names: Iterable[str], imported: Imported) -> tuple[lis
                 modules.append(source)
                 carriers.add(name)
         for source in modules:
-            _learn(source, words, pattern)
+            # What a statement tells is another thing only with a word that it mentions.
+            if fresh := before[0] - learned.get(source.name, frozenset()):
+                learned[source.name] = before[0]
+                _learn(source, words, _pattern(fresh))
         if (words.all(), len(carriers)) == before:
             break
+    at_margin = re.compile(_AT_MARGIN.format("|".join(sorted(map(re.escape, words.all())))), re.M)
+    far = next((source for source in imported.far.values() if at_margin.search(source.text)), None)
+    if far is not None:
+        raise FarEffectError(far.file)
     effects = {source.name: list(_effects(source, words, own if source.name == home else set())) for source in modules}
     ordered: list[Effect] = []
     seen: set[str] = set()
@@ -121,8 +141,9 @@ def in_order(
     ordered.extend(reversed(own))
 
 
-def _pattern(words: _Words) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{'|'.join(sorted(map(re.escape, words.all())))})\b")
+@functools.lru_cache(maxsize=64)
+def _pattern(words: frozenset[str]) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(sorted(map(re.escape, words)))})\b")
 
 
 def _mentions(source: SourceModule, words: frozenset[str]) -> bool:
@@ -305,7 +326,7 @@ def _chain(node: ast.AST) -> set[str]:
 
 def _effects(source: SourceModule, words: _Words, made: set[str]) -> Iterable[Effect]:
     """The statements of a module that may change the object; not those that make it, or stand for it themselves."""
-    mentioned = _pattern(words)
+    mentioned = _pattern(words.all())
     own = {id(statement) for name in made for statement in source.index.statements.get(name, ())}
     kinds: dict[str, Callable[[SourceModule, Statement, _Words], Effect | None]] = {
         "class": _of_class,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
@@ -30,8 +29,15 @@ def children(node: ast.AST) -> list[ast.AST]:
 
 def walk(node: ast.AST) -> Iterator[ast.AST]:
     """The node and all below it, in the order of `ast.walk`."""
-    pending = deque([node])
-    while pending:
-        node = pending.popleft()
-        pending.extend(children(node))
-        yield node
+    found = [node]
+    for each in found:  # which grows meanwhile
+        yield each
+        found += children(each)
+
+
+def nodes(tree: ast.AST) -> list[ast.AST]:
+    """The same at once, for more than one walk."""
+    found = [tree]
+    for each in found:
+        found += children(each)
+    return found

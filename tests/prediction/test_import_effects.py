@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 
 import modgraph
 from modgraph.graph.model import Graph
+from modgraph.prediction import entry
 
 pytestmark = pytest.mark.needs_torch
 
@@ -308,6 +310,7 @@ class Net(nn.Module):
         self.a = getattr(lib, "A")(1, 2) if hasattr(lib, "A") else nn.ReLU()
 #@ lib.py
 import sys
+import textwrap
 from torch import nn
 m = sys.modules[__name__]
 setattr(m, "A", nn.Linear)
@@ -518,3 +521,76 @@ class Net(nn.Module):
 
 def test_what_mock_patches_holds_in_its_block(agrees: Callable[[str], Graph]) -> None:
     agrees(PATCHES)
+
+
+def test_what_takes_too_long_leaves_the_prediction_of_the_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = """
+from torch import nn
+class Config:
+    width = 2
+def setup():
+    for number in range(200):
+        Config.width = number
+setup()
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(1, 3)
+"""
+    (tmp_path / "model.py").write_text(source, "utf-8")
+    monkeypatch.setattr(entry.import_effects, "MAX_IMPORT_SECONDS", 0.0)
+    graph = modgraph.predict(f"{tmp_path / 'model.py'}:Net")
+    assert [node.class_name for node in graph.modules[1:]] == ["torch.nn.modules.linear.Linear"]
+    (problem,) = graph.problems
+    assert "is not followed to its end: more than 0 seconds" in problem.message
+
+
+def test_of_a_large_project_the_nearest_modules_are_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table that a module changes which is not followed is left open, with the reason."""
+    files = {
+        "model.py": """
+            from torch import nn
+            from tables import KINDS
+            import near
+            class Net(nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    for name, kind in KINDS.items():
+                        self.add_module(name, kind())
+            """,
+        "tables.py": """
+            from torch import nn
+            KINDS = {"own": nn.ReLU}
+            """,
+        "near.py": """
+            from torch import nn
+            from tables import KINDS
+            import far
+            KINDS["near"] = nn.GELU
+            """,
+        "far.py": """
+            from torch import nn
+            from tables import KINDS
+            KINDS["far"] = nn.SiLU
+            """,
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(textwrap.dedent(text), "utf-8")
+
+    def predicted() -> Graph:
+        return modgraph.predict(f"{tmp_path / 'model.py'}:Net", path=[str(tmp_path)])
+
+    def children(graph: Graph) -> list[str]:
+        return [node.path for node in graph.modules[1:]]
+
+    assert children(predicted()) == ["own", "far", "near"]
+    room = sum((tmp_path / name).stat().st_size for name in files if name != "far.py")
+    monkeypatch.setattr("modgraph.prediction.import_order.MAX_FOLLOWED_TEXT", room)
+    graph = predicted()
+    assert "?" in children(graph)
+    assert "far.py, which is not followed, may change KINDS" in graph.problems[0].message
+    (tmp_path / "far.py").write_text("from tables import KINDS\n\n# no change of it\nALL = list(KINDS)\n", "utf-8")
+    graph = predicted()
+    assert (children(graph), graph.problems) == (["own", "near"], ())
