@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from string import Formatter
+import inspect
+import shlex
+import textwrap
+from string import Formatter, capwords
 
 from modgraph.prediction.knowledge.bounds import template_size, too_much
 from modgraph.prediction.knowledge.plain import folded, number_unknown, plain
@@ -47,6 +50,10 @@ def _begins(known: str, wanted: str) -> bool | None:
 
 for _name in _METHODS:
     models(f"builtins.str.{_name}")(folded(getattr(str, _name), f"str.{_name}"))
+
+for _function in (textwrap.dedent, textwrap.indent, inspect.cleandoc, shlex.split, shlex.join, shlex.quote, capwords):
+    _name = f"{_function.__module__}.{_function.__name__}"
+    models(_name)(folded(_function, _name))
 
 
 for _name in ("startswith", "endswith"):
