@@ -457,6 +457,22 @@ PREDICTED_AS_BUILT = {
                 if torch.__version__ >= (1, 10) and torch.__version__ > "1.9.1":
                     self.b = nn.Tanh()
         """,
+    "the version of torch, taken apart by a pattern": """
+        import re
+        class Version:
+            _regex = re.compile(r"(?P<major>[0-9]+)[.](?P<minor>[0-9]+)")
+            def __init__(self, text):
+                self.key = tuple(map(int, self._regex.match(text).groups()))
+            def __ge__(self, other):
+                return self.key >= other.key
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                if Version(torch.__version__) >= Version("1.8"):
+                    self.a = nn.ReLU()
+                if int(re.split("[.]", torch.__version__)[0]) >= 2:
+                    self.b = nn.Tanh()
+        """,
     "tensors of places": """
         class Net(nn.Module):
             def __init__(self):
@@ -480,7 +496,11 @@ PREDICTED_AS_BUILT = {
         """,
 }
 
-NOT_IN_THE_BUNDLE = ("the version of torch", "what a module of torch does not have")
+NOT_IN_THE_BUNDLE = (
+    "the version of torch",
+    "the version of torch, taken apart by a pattern",
+    "what a module of torch does not have",
+)
 """What is known of the installed torch alone."""
 
 
