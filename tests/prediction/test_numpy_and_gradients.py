@@ -60,6 +60,9 @@ PREDICTED_AS_BUILT = {
                 self.register_buffer("d", torch.from_numpy(np.concatenate([np.sin(noise), np.cos(noise)])))
                 self.register_buffer("e", torch.from_numpy(np.stack(np.meshgrid(noise, noise[:2]), axis=0)))
                 self.register_buffer("f", torch.from_numpy(np.einsum("m,d->md", noise, noise[:3])))
+                self.register_buffer("g", torch.from_numpy(np.triu(np.ones((12, 12)), 1).T.copy()))
+                self.register_buffer("h", torch.from_numpy(np.eye(3, dtype=np.float32)))
+                self.i = nn.Linear(np.tril(np.identity(4)).shape[0], 1)
         """,
     "what is written into a tensor brings its gradient, but where none is recorded": """
         @torch.no_grad()
@@ -105,6 +108,7 @@ PREDICTED_AS_BUILT = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:divide by zero")
 @pytest.mark.parametrize("construct", list(PREDICTED_AS_BUILT))
 def test_the_construct_is_predicted_as_torch_builds_it(construct: str, agrees: Callable[[str], Graph]) -> None:
     if "numpy" in PREDICTED_AS_BUILT[construct]:

@@ -94,7 +94,7 @@ PREDICTED_AS_BUILT = {
                 self.build(3).forward = types.MethodType(lambda self, x: x, self)
         """,
     "texts that are laid out, and taken apart like a command": """
-        import argparse, inspect, json, shlex, textwrap
+        import argparse, inspect, json, shlex, string, textwrap
         class Net(nn.Module):
             def __init__(self):
                 super().__init__()
@@ -107,6 +107,7 @@ PREDICTED_AS_BUILT = {
                 args = parser.parse_args(shlex.split("--width 7"))
                 self.a = nn.Linear(sizes["a"], args.width)
                 self.b = nn.Linear(args.depth, len(inspect.cleandoc("  xy ")))
+                self.c = nn.ModuleDict({string.ascii_lowercase[at]: nn.ReLU() for at in range(2)})
         """,
     "type(x) is functools.partial": """
         import functools

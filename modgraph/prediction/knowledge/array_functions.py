@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from modgraph.prediction.knowledge.arrays import ARRAY, as_array, new_array
+from modgraph.prediction.knowledge.arrays import ARRAY, as_array, dtype_named, new_array
 from modgraph.prediction.knowledge.elements import Shape, broadcast
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.knowledge.registry import Arguments, Machine, models
-from modgraph.prediction.knowledge.tensor_values import tensor_of
+from modgraph.prediction.knowledge.tensor_values import shape_argument, tensor_of
 from modgraph.prediction.objects import ListObject, TensorObject
 from modgraph.prediction.values import NONE, Constant, KnownClass, KnownFunction, TupleValue, Unknown, Value
 
@@ -119,3 +119,23 @@ def as_torch_does(arguments: Arguments, machine: Machine) -> Value:
         return number_unknown(machine, f"numpy.{name} of something not known")
     kind = tensor.dtype if len(kinds) == 1 else "float64" if kinds <= {"float64", "int64", "float32"} else None
     return as_array(machine, new_array(machine, tensor.shape, kind))
+
+
+@models("numpy.triu", "numpy.tril")
+def triangle(arguments: Arguments, machine: Machine) -> Value:
+    """One half of a matrix, the rest zero."""
+    matrix = tensor_of(machine, arguments.get(0, "m", NONE))
+    if matrix is None or matrix.shape is None or len(matrix.shape) < 2:
+        return number_unknown(machine, f"{arguments.function} of something not known", *arguments.positional)
+    return new_array(machine, matrix.shape, matrix.dtype)
+
+
+@models("numpy.eye", "numpy.identity")
+def unit_matrix(arguments: Arguments, machine: Machine) -> Value:
+    """Ones on a diagonal."""
+    rows = arguments.get(0, "N", arguments.keywords.get("n", NONE))
+    columns = arguments.get(1, "M", NONE) if arguments.function.endswith("eye") else NONE
+    shape = shape_argument(machine, (rows, rows if columns == NONE else columns))
+    dtype = arguments.keywords.get("dtype", NONE)
+    plainly = len(arguments.positional) <= (2 if arguments.function.endswith("eye") else 1)
+    return new_array(machine, shape, None if not plainly else "float64" if dtype == NONE else dtype_named(dtype))

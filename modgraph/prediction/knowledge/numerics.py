@@ -258,8 +258,3 @@ for _name in (
     *("seed", "default_rng", "RandomState"),
 ):
     models(f"numpy.random.{_name}")(_random(_name))
-
-
-@models("numpy.eye")
-def array(arguments: Arguments, machine: Machine) -> Value:
-    return number_unknown(machine, f"{arguments.function} is not interpreted")
