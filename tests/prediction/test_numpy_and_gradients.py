@@ -27,6 +27,18 @@ PREDICTED_AS_BUILT = {
                 self.i = nn.Linear(2, 1) if isinstance(np.exp(0), (float, np.floating)) else None
                 self.j = nn.Parameter(torch.tensor(float(np.exp(0.0))))
         """,
+    "a number out of numpy has its methods": """
+        import numpy as np
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a = nn.Linear(np.sqrt(16.0).astype(int), int(np.sqrt(17.0).round()))
+                self.b = nn.Linear(np.array([3, 4])[0].astype(np.int64), np.prod([2, 3]).item())
+                self.c = nn.ModuleList(nn.Linear(w, 1) for w in np.linspace(4, 8, 3).astype(int))
+                self.d = nn.Parameter(torch.tensor(np.int64(3).astype(float)))
+                self.e = nn.ModuleDict({str(np.arange(3)[1]): nn.ReLU(), f"s{np.sqrt(4.0):.0f}": nn.ReLU()})
+                self.f = nn.Linear(round(np.sqrt(16.0)), 1) if np.sqrt(4.0) == 2 else None
+        """,
     "arrays keep the kind of numbers that numpy gives them": """
         import numpy as np
         class Net(nn.Module):

@@ -127,7 +127,7 @@ def _as_precise(machine: Machine, arguments: Arguments, result: Value) -> Value:
     given = [tensor_of(machine, value) for value in arguments.positional]
     tensor = tensor_of(machine, result)
     if tensor is not None and tensor.dtype == "float32" and all(a is None or a.dtype != "float32" for a in given):
-        return made(machine, tensor.shape, "float64")
+        return made(machine, tensor.shape, None if any(a and a.dtype is None for a in given) else "float64")
     return result
 
 

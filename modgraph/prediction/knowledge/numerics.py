@@ -246,6 +246,25 @@ def number_itself(arguments: Arguments, machine: Machine) -> Value:
     return Constant(single_kind(value.value)) if isinstance(value, Constant) else value
 
 
+@models("builtins.int.astype", "builtins.float.astype")
+def converted(arguments: Arguments, machine: Machine) -> Value:
+    """The same of another kind."""
+    value, wanted = arguments.positional[0], dtype_named(arguments.get(1, "dtype", NONE))
+    for kinds, kind in ((("float64",), float64), (("float32",), _single), (("int64", "int32"), int), (("bool",), bool)):
+        if wanted in kinds and isinstance(value, Constant):
+            return Constant(kind(value.value))
+    return number_unknown(machine, "a number of numpy of another kind is not known", value)
+
+
+@models("builtins.int.round", "builtins.float.round")
+def rounded(arguments: Arguments, machine: Machine) -> Value:
+    """Of a number of numpy, which stays what it is."""
+    value, places = arguments.positional[0], arguments.get(1, "decimals", Constant(0))
+    if not isinstance(value, Constant) or not isinstance(places, Constant):
+        return number_unknown(machine, "a rounded number is not known", value, places)
+    return Constant(double(type(single_kind(value.value))(round(single_kind(value.value), places.value))))
+
+
 def _random(name: str) -> Model:
     def answer(arguments: Arguments, machine: Machine) -> Value:
         return number_unknown(machine, f"depends on numpy.random.{name}")
