@@ -75,7 +75,7 @@ def class_of(machine: Interpreter, value: Value) -> Value:
     if kind is Address:
         return class_of_object(machine.state.read(value))  # type: ignore[arg-type]
     if kind is Constant:
-        return _class_of_constant(type(value.value).__name__)  # type: ignore[attr-defined]
+        return _class_of_constant(type(value.value))  # type: ignore[attr-defined, arg-type]
     if isinstance(value, TupleValue):
         return value.cls or KnownClass("builtins.tuple")
     if isinstance(value, EnumMember):
@@ -92,8 +92,8 @@ def class_of(machine: Interpreter, value: Value) -> Value:
 
 
 @cache
-def _class_of_constant(name: str) -> KnownClass:
-    return KnownClass(f"builtins.{name}")
+def _class_of_constant(kind: type) -> KnownClass:
+    return KnownClass(f"{kind.__module__}.{kind.__name__}")
 
 
 def class_of_object(item: HeapObject) -> Value:
@@ -292,12 +292,23 @@ def is_instance(machine: Interpreter, value: Value, of: Value) -> bool | None:
     if special is not None:
         return special
     if isinstance(of, ClassValue):
-        structural = _is_structural(machine, value, of)
+        own = _by_metaclass(machine, "__instancecheck__", class_of(machine, value), of, value)
+        structural = own if own is not None else _is_structural(machine, value, of)
         if structural is not None:
-            return structural
+            return machine.truth(structural) if isinstance(structural, Value) else structural
     if isinstance(value, KnownFunction) and _as_class(of) == KnownClass("builtins.function"):
         return None  # what is modelled may be written in Python
     return is_subclass(machine, class_of(machine, value), of)
+
+
+def _by_metaclass(machine: Interpreter, method: str, cls: Value, of: ClassValue, asked: Value) -> Value | None:
+    """What the metaclass of `of` answers, where it is written to answer; None where Python's own rule holds, as it does
+    for a class of torch's, which asks only for kinds of objects that no constructor meets."""
+    meta = metaclasses.metaclass_of(machine, of)
+    if not isinstance(meta, ClassValue) or cls == of or meta.name.startswith("torch."):
+        return None
+    found = class_attribute(machine, meta, method)
+    return machine.call(found, (of, asked)) if isinstance(found, FunctionValue) else None
 
 
 def _is_structural(machine: Interpreter, value: Value, of: ClassValue) -> bool | None:
@@ -333,10 +344,15 @@ _BY_CALL = {
 }
 """Classes that are known as what calling them gives."""
 
+_SEEN_AS = {"torch.autograd.variable.Variable": TENSOR}
+"""Classes whose metaclass, written in C or in torch's source, takes the instances of another for theirs."""
+
 
 def _as_class(value: Value) -> Value:
     if isinstance(value, KnownFunction) and value.name in _BY_CALL:
         return KnownClass(_BY_CALL[value.name])
+    if isinstance(value, KnownClass) and value.name in _SEEN_AS:
+        return KnownClass(_SEEN_AS[value.name])
     return value
 
 
@@ -352,6 +368,12 @@ def is_subclass(machine: Interpreter, cls: Value, of: Value) -> bool | None:
         of = KnownClass("builtins.NoneType")
     if not isinstance(of, (ClassValue, KnownClass)) or not isinstance(cls, (ClassValue, KnownClass)):
         return None
+    own = _by_metaclass(machine, "__subclasscheck__", OBJECT, of, cls) if isinstance(of, ClassValue) else None
+    return is_derived(machine, cls, of) if own is None else machine.truth(own)
+
+
+def is_derived(machine: Interpreter, cls: ClassValue | KnownClass, of: ClassValue | KnownClass) -> bool | None:
+    """The same by Python's own rule, whatever the metaclass says."""
     order = mro(machine, cls)
     if of in order or (isinstance(of, ClassValue) and _same_class(order, of)):
         return True

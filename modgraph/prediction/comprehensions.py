@@ -98,7 +98,7 @@ def _inside(machine: Interpreter, frame: Frame) -> Frame:
         machine.allocate(EnvironmentObject(parent=frame.environment)),
         frame.function,
         frame.receiver,
-        frame.class_scope,
+        None,  # the names of a class body are not seen in it
         frame.statement,
         frame.global_names,
         yields=frame.yields,

@@ -12,7 +12,9 @@ from modgraph.prediction import attributes, calls, classes, functions, standard_
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Raised, models
 from modgraph.prediction.objects import ClassObject, DictObject
 from modgraph.prediction.values import (
+    FALSE,
     NONE,
+    TRUE,
     Address,
     ClassMethod,
     ClassValue,
@@ -137,6 +139,17 @@ def type_new(arguments: Arguments, machine: Machine) -> Value:
     if changed:
         machine.state.change(cls.address, ClassObject).namespace.update(changed)
     return cls
+
+
+@models("builtins.type.__instancecheck__", "builtins.type.__subclasscheck__")
+def checked(arguments: Arguments, machine: Machine) -> Value:
+    """Python's own rule, which a metaclass falls back to."""
+    of, asked = arguments.positional[:2]
+    cls = machine.class_of(asked) if arguments.function.endswith("__instancecheck__") else asked
+    verdict = None
+    if isinstance(cls, (ClassValue, KnownClass)) and isinstance(of, (ClassValue, KnownClass)):
+        verdict = classes.is_derived(cast("Interpreter", machine), cls, of)
+    return machine.unknown("its class is not known", asked) if verdict is None else TRUE if verdict else FALSE
 
 
 @models("builtins.type.__init__")

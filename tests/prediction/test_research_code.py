@@ -55,6 +55,60 @@ PREDICTED_AS_BUILT = {
                             break
                         self.first = nn.Tanh()
         """,
+    "a comprehension in the body of a class does not see its names": """
+        size = 3
+        class Net(nn.Module):
+            size = 5
+            sizes = [size for _ in range(2)]
+            first = [each for each in range(size)]
+            def __init__(self):
+                super().__init__()
+                self.a = nn.Linear(self.sizes[0], len(self.first))
+        """,
+    "a metaclass answers isinstance and issubclass": """
+        class Meta(type):
+            def __instancecheck__(cls, value):
+                return hasattr(value, "weight") or super().__instancecheck__(value)
+            def __subclasscheck__(cls, other):
+                return other.__name__.startswith("Lin") or super().__subclasscheck__(other)
+        class Weighted(metaclass=Meta): pass
+        class Other(Weighted): pass
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a = nn.ReLU() if isinstance(nn.Linear(1, 1), Weighted) else None
+                self.b = nn.ReLU() if isinstance(nn.ReLU(), Weighted) else None
+                self.c = nn.ReLU() if isinstance(Other(), Weighted) and issubclass(nn.Linear, Weighted) else None
+                self.d = nn.ReLU() if issubclass(nn.ReLU, Weighted) else None
+        """,
+    "a method that is bound by hand": """
+        import types
+        def build(self, size):
+            self.b = nn.Linear(size, 1)
+            return self
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a = nn.ReLU()
+                self.build = types.MethodType(build, self)
+                self.build(3).forward = types.MethodType(lambda self, x: x, self)
+        """,
+    "texts that are laid out, and taken apart like a command": """
+        import argparse, inspect, json, shlex, string, textwrap
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                sizes = json.loads(textwrap.dedent('''
+                    {"a": 2}'''))
+                base = argparse.ArgumentParser(add_help=False)
+                base.add_argument("--width", type=int, default=1)
+                base.set_defaults(depth=2)
+                parser = argparse.ArgumentParser(parents=[base])
+                args = parser.parse_args(shlex.split("--width 7"))
+                self.a = nn.Linear(sizes["a"], args.width)
+                self.b = nn.Linear(args.depth, len(inspect.cleandoc("  xy ")))
+                self.c = nn.ModuleDict({string.ascii_lowercase[at]: nn.ReLU() for at in range(2)})
+        """,
     "type(x) is functools.partial": """
         import functools
         class Net(nn.Module):
@@ -404,6 +458,22 @@ PREDICTED_AS_BUILT = {
                 if torch.__version__ >= (1, 10) and torch.__version__ > "1.9.1":
                     self.b = nn.Tanh()
         """,
+    "the version of torch, taken apart by a pattern": """
+        import re
+        class Version:
+            _regex = re.compile(r"(?P<major>[0-9]+)[.](?P<minor>[0-9]+)")
+            def __init__(self, text):
+                self.key = tuple(map(int, self._regex.match(text).groups()))
+            def __ge__(self, other):
+                return self.key >= other.key
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                if Version(torch.__version__) >= Version("1.8"):
+                    self.a = nn.ReLU()
+                if int(re.split("[.]", torch.__version__)[0]) >= 2:
+                    self.b = nn.Tanh()
+        """,
     "tensors of places": """
         class Net(nn.Module):
             def __init__(self):
@@ -427,7 +497,11 @@ PREDICTED_AS_BUILT = {
         """,
 }
 
-NOT_IN_THE_BUNDLE = ("the version of torch", "what a module of torch does not have")
+NOT_IN_THE_BUNDLE = (
+    "the version of torch",
+    "the version of torch, taken apart by a pattern",
+    "what a module of torch does not have",
+)
 """What is known of the installed torch alone."""
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from modgraph.prediction.knowledge import tensor_math, tensor_parts, tensor_shapes, tensors  # noqa: F401  the models
+from modgraph.prediction.knowledge.double_numbers import double
 from modgraph.prediction.knowledge.elements import count
 from modgraph.prediction.knowledge.plain import number_unknown, plain
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, known_class, model, models
@@ -52,7 +54,18 @@ _WHOLE = (
 """The same with no argument; an axis is called otherwise."""
 
 
-_FOLDED: dict[str, Callable[[Sequence[Any]], Any]] = {"sum": sum, "prod": math.prod, "max": max, "min": min}
+_FOLDED: dict[str, Callable[[Sequence[Any]], Any]] = {
+    "sum": sum,
+    "prod": math.prod,
+    "max": max,
+    "min": min,
+    "mean": lambda numbers: sum(numbers) / len(numbers),
+    "std": statistics.pstdev,
+    "var": statistics.pvariance,
+}
+
+
+_AVERAGES = ("mean", "std", "var")
 
 
 def as_array(machine: Machine, value: Value) -> Value:
@@ -62,7 +75,8 @@ def as_array(machine: Machine, value: Value) -> Value:
         return value
     if tensor.shape == ():
         if tensor.elements is not None:
-            return Constant(tensor.elements[0])
+            number = tensor.elements[0]
+            return Constant(double(number) if tensor.dtype == "float64" else number)
         return number_unknown(machine, "an element of an array is not known")
     result = made(machine, tensor.shape, tensor.dtype, tensor.elements)
     machine.state.change(result, TensorObject).cls = _CLASS
@@ -85,11 +99,14 @@ def _as_tensor(name: str, *, bare: bool = False) -> Model:
         known = model(inner)
         array = tensor_of(machine, arguments.positional[0]) if bare and len(arguments.positional) == 1 else None
         if name in _FOLDED and array is not None and array.elements and not arguments.keywords:
-            return Constant(_FOLDED[name](array.elements))
+            number = _FOLDED[name](array.elements)
+            return Constant(double(float(number)) if array.dtype == "float64" or name in _AVERAGES else number)
+        if bare and name in _AVERAGES:
+            return number_unknown(machine, f"ndarray.{name} of something not known")
         part = _part(machine, arguments) if name == "__getitem__" else None
         if part is not None:
             row = tensor_of(machine, arguments.positional[0])
-            return _new(machine, (len(part),), row.dtype if row is not None else None, part)
+            return new_array(machine, (len(part),), row.dtype if row is not None else None, part)
         if known is None or (bare and (len(arguments.positional) > 1 or arguments.keywords)):
             return number_unknown(machine, f"ndarray.{name} with these arguments is not interpreted")
         given = Arguments(inner, arguments.positional, arguments.keywords, arguments.where, arguments.open)
@@ -100,9 +117,18 @@ def _as_tensor(name: str, *, bare: bool = False) -> Model:
                 return machine.call(
                     KnownClass("builtins.iter"), (TupleValue(tuple(as_array(machine, i) for i in items)),)
                 )
-        return as_array(machine, result)
+        return as_array(machine, _as_precise(machine, arguments, result))
 
     return answer
+
+
+def _as_precise(machine: Machine, arguments: Arguments, result: Value) -> Value:
+    """What torch computes in single precision because no operand is floating, numpy computes in double."""
+    given = [tensor_of(machine, value) for value in arguments.positional]
+    tensor = tensor_of(machine, result)
+    if tensor is not None and tensor.dtype == "float32" and all(a is None or a.dtype != "float32" for a in given):
+        return made(machine, tensor.shape, None if any(a and a.dtype is None for a in given) else "float64")
+    return result
 
 
 for _name in (*_SAME, *_ARITHMETIC):
@@ -163,10 +189,10 @@ def filled(arguments: Arguments, machine: Machine) -> Value:
     elements = (number,) * wanted if number is not None and wanted is not None and wanted <= 64 else None
     if elements is not None and _python_type(dtype) is int:
         elements = tuple(int(element) for element in elements)
-    return _new(machine, shape, None if name == "full" else dtype, elements)
+    return new_array(machine, shape, None if name == "full" else dtype, elements)
 
 
-def _new(
+def new_array(
     machine: Machine, shape: tuple[int | None, ...] | None, dtype: str | None, elements: tuple[float, ...] | None = None
 ) -> Value:
     result = made(machine, shape, dtype, elements)
@@ -189,4 +215,4 @@ def random_array(arguments: Arguments, machine: Machine) -> Value:
         shape = () if wanted == NONE else shape_argument(machine, (wanted,))
     if shape == ():
         return number_unknown(machine, f"depends on numpy.random.{name}")
-    return _new(machine, shape, "float64")
+    return new_array(machine, shape, "float64")

@@ -52,6 +52,7 @@ def parser(arguments: Arguments, machine: Machine) -> Value:
         assert isinstance(arguments.positional[0], Address)
         made = arguments.positional[0]
     options: list[Value] = []
+    defaults = DictObject()
     parents = arguments.keywords.get("parents", NONE)
     found = machine.iterate(parents) if parents != NONE else []
     why = found if isinstance(found, Unknown) else arguments.open
@@ -59,9 +60,14 @@ def parser(arguments: Arguments, machine: Machine) -> Value:
         held = _options(machine, parent)
         options += held.items if held is not None else []
         why = why or (held.open if held is not None else machine.unknown("a parent parser is not known", parent))
+        stored = _held(machine, parent, "<defaults>")
+        given = machine.state.find(stored, DictObject) if stored is not None else None
+        if given is not None:
+            defaults.entries.update(given.entries)
+            defaults.open = defaults.open or given.open
     attributes = machine.state.change(made, InstanceObject).attributes
     attributes["<options>"] = machine.allocate(ListObject(options, why))
-    attributes["<defaults>"] = machine.allocate(DictObject())
+    attributes["<defaults>"] = machine.allocate(defaults)
     return made if is_new else NONE
 
 

@@ -7,14 +7,17 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from modgraph.prediction.knowledge.array_functions import ELEMENTWISE, one_by_one
 from modgraph.prediction.knowledge.arrays import as_array, dtype_named
+from modgraph.prediction.knowledge.double_numbers import double, float64, single_kind
+from modgraph.prediction.knowledge.elements import single
 from modgraph.prediction.knowledge.plain import lifted, number_unknown, plain
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, constant, known_class, models
 from modgraph.prediction.limits import MAX_VALUE_SIZE
 from modgraph.prediction.objects import TensorObject
 from modgraph.prediction.values import NONE, Constant, Dtype, KnownFunction, TupleValue, Value
 
-for _name in ("float32", "float64", "float16", "int64", "int32", "uint8", "bool_", "generic", "integer"):
+for _name in ("float32", "float16", "int64", "int32", "uint8", "bool_", "integer"):
     known_class(f"numpy.{_name}")
 constant("numpy.newaxis", NONE)
 constant("numpy.pi", Constant(math.pi))
@@ -42,14 +45,23 @@ def _unique(numbers: list[Any], with_counts: bool) -> Any:
 
 
 def _pairwise(function: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
-    """The function of two numbers, of a row and a number, or of two rows item by item."""
-    if isinstance(left, list) and isinstance(right, list):
+    """The function of two numbers, of a row and a number, or of two rows item by item; the flatter is repeated."""
+    depths = _depth(left), _depth(right)
+    if depths[0] == depths[1] > 0:
         return [_pairwise(function, a, b) for a, b in zip(left, right, strict=True)]
-    if isinstance(left, list):
+    if depths[0] > depths[1]:
         return [_pairwise(function, each, right) for each in left]
-    if isinstance(right, list):
+    if depths[0] < depths[1]:
         return [_pairwise(function, left, each) for each in right]
     return function(left, right)
+
+
+def _depth(value: Any) -> int:
+    """How many dimensions an array of these nested sequences has."""
+    depth = 0
+    while isinstance(value, (list, tuple)):
+        depth, value = depth + 1, value[0] if value else None
+    return depth
 
 
 def _flat(value: Any) -> list[Any]:
@@ -80,14 +92,25 @@ def _arange(*bounds: float) -> list[float]:
     return [start + i * step for i in range(count)]
 
 
-def _cumulative(add: Callable[[Any, Any], Any]) -> Callable[[Any], list[Any]]:
-    def apply(value: Any) -> list[Any]:
+def _cumulative(add: Callable[[Any, Any], Any]) -> Callable[..., list[Any]]:
+    def apply(value: Any, axis: int | None = None) -> list[Any]:
+        if axis is not None and (_depth(value) != 1 or axis not in (0, -1)):
+            raise ValueError(axis)
         totals: list[Any] = []
         for number in _flat(value):
             totals.append(add(totals[-1], number) if totals else number)
         return totals
 
     return apply
+
+
+def _sorted(value: Any) -> list[Any]:
+    """Along the last dimension."""
+    return [_sorted(item) for item in value] if _depth(value) > 1 else sorted(value)
+
+
+def _single(number: Any) -> float:
+    return single(float(number))
 
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -104,8 +127,8 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
         value if isinstance(value, list) else _listed(value if isinstance(value, tuple) else [value])
     ),
     "repeat": lambda value, times: [number for number in _flat(value) for _ in range(operator.index(times))],
-    "maximum": max,
-    "minimum": min,
+    "maximum": lambda left, right: _pairwise(max, left, right),
+    "minimum": lambda left, right: _pairwise(min, left, right),
     "argmax": lambda value: _flat(value).index(max(_flat(value))),
     "argmin": lambda value: _flat(value).index(min(_flat(value))),
     "cumsum": _cumulative(lambda left, right: left + right),
@@ -133,13 +156,14 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "subtract": lambda left, right: _pairwise(operator.sub, left, right),
     "multiply": lambda left, right: _pairwise(operator.mul, left, right),
     "divide": lambda left, right: _pairwise(operator.truediv, left, right),
-    "sort": lambda value: sorted(_flat(value)),
+    "sort": _sorted,
     "sin": _each(math.sin),
     "cos": _each(math.cos),
     "tanh": _each(math.tanh),
     "int64": int,
     "int32": int,
-    "float64": float,
+    "float64": float64,
+    "float32": lambda value: _single(value) if isinstance(value, (int, float)) else _each(_single)(value),
     "clip": lambda value, low, high: _each(lambda number: min(max(number, low), high))(value),
 }
 
@@ -160,10 +184,30 @@ def _given(machine: Machine, value: Value) -> tuple[Any] | None:
 
 def _array(machine: Machine, numbers: list[Any], wanted: Value = NONE) -> Value:
     """An array computes, and is taken apart, like a tensor; `wanted` is the `dtype` that was asked for."""
-    exact = all(isinstance(number, int) for number in _flat(numbers))
-    named = ("int64" if exact else "float64") if wanted == NONE else dtype_named(wanted)
+    named = _kind_of(_flat(numbers)) if wanted == NONE else dtype_named(wanted)
     dtype = Dtype(named) if named is not None else number_unknown(machine, "the dtype of an array is not known", wanted)
     return as_array(machine, machine.call(KnownFunction("torch.tensor"), (lifted(machine, numbers), dtype)))
+
+
+def _kind_of(numbers: list[Any]) -> str:
+    """The dtype of an array of Python's numbers."""
+    kinds = {type(number) for number in numbers}
+    return "bool" if kinds == {bool} else "int64" if kinds and kinds <= {int, bool} else "float64"
+
+
+def _kept_kind(machine: Machine, name: str, arguments: Arguments, numbers: list[Any]) -> Value:
+    """The dtype of a result, to which arrays of others than int64 and float64 may give theirs; NONE for none such."""
+    arrays = [machine.state.find(value, TensorObject) for value in arguments.positional]
+    found = {array_.dtype for array_ in arrays if array_ is not None} - {"int64", "float64", "bool"}
+    if not found or _kind_of(numbers) == "bool" or any(a is not None and a.dtype == "float64" for a in arrays):
+        return NONE
+    kind = found.pop()
+    alone = not found and all(a is None or a.dtype == kind for a in arrays)
+    if alone and kind is not None:
+        floats, whole = kind.startswith("float"), name in ELEMENTWISE and "int" in kind
+        if (floats and _kind_of(numbers) == "float64") or (whole and _kind_of(numbers) == "int64"):
+            return Constant(kind)
+    return number_unknown(machine, "the dtype of an array is not known")
 
 
 def _folded(name: str, function: Callable[..., Any]) -> Model:
@@ -173,7 +217,8 @@ def _folded(name: str, function: Callable[..., Any]) -> Model:
         values = [_given(machine, value) for value in arguments.positional]
         keywords = {key: plain(machine, value) for key, value in arguments.keywords.items() if key != "dtype"}
         if arguments.open is not None or any(found is None for found in (*values, *keywords.values())):
-            return number_unknown(machine, f"numpy.{name} of something not known", *arguments.positional)
+            found = one_by_one(machine, name, arguments) if name in ELEMENTWISE else None
+            return found or number_unknown(machine, f"numpy.{name} of something not known", *arguments.positional)
         given = [found[0] for found in values if found is not None]
         try:
             result = function(*given, **{key: found[0] for key, found in keywords.items() if found is not None})
@@ -182,7 +227,10 @@ def _folded(name: str, function: Callable[..., Any]) -> Model:
         if isinstance(result, tuple):
             return TupleValue(tuple(_array(machine, part) for part in result))
         wanted = arguments.keywords.get("dtype", NONE)
-        return _array(machine, result, wanted) if isinstance(result, list) else lifted(machine, result)
+        kept = _kept_kind(machine, name, arguments, _flat(result)) if wanted == NONE else wanted
+        if isinstance(result, list):
+            return _array(machine, result, kept)
+        return lifted(machine, double(result) if kept == NONE and name != "float32" else single_kind(result))
 
     return fold
 
@@ -194,7 +242,27 @@ for _name, _function in _FUNCTIONS.items():
 @models("builtins.int.item", "builtins.float.item", "builtins.int.tolist", "builtins.float.tolist")
 def number_itself(arguments: Arguments, machine: Machine) -> Value:
     """Of a number taken out of an array, which is kept as Python's own."""
-    return arguments.positional[0]
+    value = arguments.positional[0]
+    return Constant(single_kind(value.value)) if isinstance(value, Constant) else value
+
+
+@models("builtins.int.astype", "builtins.float.astype")
+def converted(arguments: Arguments, machine: Machine) -> Value:
+    """The same of another kind."""
+    value, wanted = arguments.positional[0], dtype_named(arguments.get(1, "dtype", NONE))
+    for kinds, kind in ((("float64",), float64), (("float32",), _single), (("int64", "int32"), int), (("bool",), bool)):
+        if wanted in kinds and isinstance(value, Constant):
+            return Constant(kind(value.value))
+    return number_unknown(machine, "a number of numpy of another kind is not known", value)
+
+
+@models("builtins.int.round", "builtins.float.round")
+def rounded(arguments: Arguments, machine: Machine) -> Value:
+    """Of a number of numpy, which stays what it is."""
+    value, places = arguments.positional[0], arguments.get(1, "decimals", Constant(0))
+    if not isinstance(value, Constant) or not isinstance(places, Constant):
+        return number_unknown(machine, "a rounded number is not known", value, places)
+    return Constant(double(type(single_kind(value.value))(round(single_kind(value.value), places.value))))
 
 
 def _random(name: str) -> Model:
@@ -209,8 +277,3 @@ for _name in (
     *("seed", "default_rng", "RandomState"),
 ):
     models(f"numpy.random.{_name}")(_random(_name))
-
-
-@models("numpy.eye", "numpy.meshgrid", "numpy.stack")
-def array(arguments: Arguments, machine: Machine) -> Value:
-    return number_unknown(machine, f"{arguments.function} is not interpreted")

@@ -9,10 +9,12 @@ from typing import Any
 from modgraph.prediction.knowledge.bounds import too_much
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model
 from modgraph.prediction.limits import MAX_VALUE_SIZE
-from modgraph.prediction.objects import DictObject, ListObject, SetObject
+from modgraph.prediction.objects import DictObject, InstanceObject, ListObject, SetObject
 from modgraph.prediction.values import Constant, EnumMember, KnownClass, SliceValue, TupleValue, Unknown, Value
 
 _DEPTH = 20
+TEXT = "<text>"
+"""Under this name an instance of a class derived from str, such as `torch.__version__`, keeps what it says."""
 _PLAIN_BASES = ("builtins.str", "builtins.int", "enum.IntEnum", "enum.StrEnum")
 
 
@@ -53,7 +55,9 @@ def plain(machine: Machine, value: Value, depth: int = 0, budget: _Budget | None
     if members is not None and members.open is None:
         items = _all(machine, members.items, depth, budget)
         return None if items is None else (set(items),)
-    return None
+    instance = machine.state.find(value, InstanceObject)
+    text = instance.attributes.get(TEXT) if instance is not None else None
+    return (text.value,) if isinstance(text, Constant) else None
 
 
 def _all(machine: Machine, values: Any, depth: int, budget: _Budget) -> list[Any] | None:

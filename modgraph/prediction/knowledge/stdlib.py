@@ -46,6 +46,7 @@ from modgraph.prediction.values import (
     FALSE,
     NONE,
     TRUE,
+    BoundMethod,
     Constant,
     FunctionValue,
     KnownClass,
@@ -418,6 +419,14 @@ for _name, _bases in _ABSTRACT.items():
 
 
 constant("types.MethodType", KnownClass("builtins.method"))
+
+
+@models("builtins.method")
+def bound_method(arguments: Arguments, machine: Machine) -> Value:
+    """types.MethodType(function, receiver)."""
+    return BoundMethod(arguments.get(0, "function", NONE), arguments.get(1, "instance", NONE))
+
+
 constant("types.NoneType", KnownClass("builtins.NoneType"))
 constant("types.ModuleType", KnownClass("builtins.module"))
 constant("types.GeneratorType", KnownClass("builtins.generator"))

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from string import Formatter
+import inspect
+import shlex
+import string
+import textwrap
+from string import Formatter, capwords
 
 from modgraph.prediction.knowledge.bounds import template_size, too_much
 from modgraph.prediction.knowledge.plain import folded, number_unknown, plain
-from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, models
+from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, constant, models
 from modgraph.prediction.limits import MAX_VALUE_SIZE
 from modgraph.prediction.text import put_together
 from modgraph.prediction.values import Constant, Unknown, Value
@@ -45,8 +49,16 @@ def _begins(known: str, wanted: str) -> bool | None:
     return None if wanted.startswith(known) else False
 
 
+for _name in dir(string):
+    if not _name.startswith("_") and isinstance(getattr(string, _name), str):
+        constant(f"string.{_name}", Constant(getattr(string, _name)))
+
 for _name in _METHODS:
     models(f"builtins.str.{_name}")(folded(getattr(str, _name), f"str.{_name}"))
+
+for _function in (textwrap.dedent, textwrap.indent, inspect.cleandoc, shlex.split, shlex.join, shlex.quote, capwords):
+    _name = f"{_function.__module__}.{_function.__name__}"
+    models(_name)(folded(_function, _name))
 
 
 for _name in ("startswith", "endswith"):

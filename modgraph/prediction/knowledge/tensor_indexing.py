@@ -185,6 +185,19 @@ def as_other_kind(arguments: Arguments, machine: Machine) -> Value:
     return made(machine, shape, dtype, requires_grad=tensor.requires_grad)
 
 
+@models("torch.real", "torch.imag", f"{TENSOR}.@real", f"{TENSOR}.@imag")
+def one_part(arguments: Arguments, machine: Machine) -> Value:
+    """Of complex numbers, a view of half their width; of real ones, `real` is the tensor itself."""
+    tensor = tensor_of(machine, arguments.positional[0])
+    if tensor is None or tensor.dtype is None:
+        return made(machine, tensor.shape if tensor is not None else None, None, requires_grad=None)
+    if tensor.dtype not in _REAL:
+        if arguments.function.endswith("imag"):
+            raise machine.raises("RuntimeError", "imag is not implemented for tensors with non-complex dtypes.")
+        return arguments.positional[0]
+    return made(machine, tensor.shape, _REAL[tensor.dtype], requires_grad=tensor.requires_grad)
+
+
 @models("torch.linalg.qr")
 def orthogonal_parts(arguments: Arguments, machine: Machine) -> Value:
     tensor = tensor_of(machine, arguments.positional[0])

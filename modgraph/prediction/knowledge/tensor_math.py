@@ -21,6 +21,7 @@ from modgraph.prediction.knowledge.elements import (
     kept,
     promoted,
 )
+from modgraph.prediction.knowledge.gradients import written_to
 from modgraph.prediction.knowledge.parameters import TENSOR
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, models
@@ -301,6 +302,7 @@ _IN_PLACE = (
 @models(*(f"{TENSOR}.{name}" for name in _IN_PLACE))
 def in_place(arguments: Arguments, machine: Machine) -> Value:
     """The tensor itself; what it holds is not followed."""
+    written_to(machine, arguments.positional[0], (*arguments.positional[1:], *arguments.keywords.values()))
     return _with_elements(machine, arguments.positional[0], None)
 
 

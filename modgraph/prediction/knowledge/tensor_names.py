@@ -13,14 +13,14 @@ FUNCTIONS = """
      cumulative_trapezoid det diag_embed diagflat diagonal_scatter digamma dist dropout dsplit dstack
     embedding embedding_bag erfc exp2 feature_alpha_dropout feature_dropout fill fix float_power fmax fmin frac
     frexp frombuffer gcd geqrf gradient greater greater_equal grid_sampler grid_sampler_2d grid_sampler_3d
-    group_norm hardshrink heaviside hinge_embedding_loss histc histogram hsplit i0 igamma igammac imag
+    group_norm hardshrink heaviside hinge_embedding_loss histc histogram hsplit i0 igamma igammac
     index_reduce instance_norm int_repr inverse isclose isin isneginf isposinf isreal istft kl_div kthvalue
     layer_norm lcm ldexp less less_equal lgamma logaddexp logaddexp2 logcumsumexp logdet logical_not logit
     lu_solve lu_unpack margin_ranking_loss masked_scatter matrix_exp matrix_power max_pool1d
     max_pool1d_with_indices max_pool2d max_pool3d mode moveaxis msort multinomial mvlgamma nanmean nanmedian
     nanquantile negative nextafter nonzero_static not_equal orgqr ormqr pairwise_distance pdist pinverse
     pixel_shuffle pixel_unshuffle poisson poisson_nll_loss polygamma positive prelu promote_types put qr
-    quantile real resolve_conj resolve_neg result_type rms_norm row_stack rrelu rsub scatter_add scatter_reduce
+    quantile resolve_conj resolve_neg result_type rms_norm row_stack rrelu rsub scatter_add scatter_reduce
     select_scatter selu sgn signbit sinc slogdet split_with_sizes std_mean svd take_along_dim threshold trace
     trapezoid trapz triangular_solve triplet_margin_loss unsafe_chunk unsafe_split
     unsafe_split_with_sizes vander var_mean vdot vsplit xlogy
@@ -70,8 +70,8 @@ OTHER_METHODS = """
 """Methods that give something else."""
 
 PROPERTIES = """
-    H grad_dtype imag is_cpu is_ipu is_maia is_mkldnn is_mps is_mtia is_nested is_sparse_csr is_vulkan is_xla
-    is_xpu itemsize layout mH name nbytes output_nr real retains_grad volatile
+    H grad_dtype is_cpu is_ipu is_maia is_mkldnn is_mps is_mtia is_nested is_sparse_csr is_vulkan is_xla
+    is_xpu itemsize layout mH name nbytes output_nr retains_grad volatile
 """.split()  # noqa: SIM905 a long table reads better as text
 """Properties of Tensor."""
 

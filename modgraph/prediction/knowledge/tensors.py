@@ -20,7 +20,9 @@ import modgraph.prediction.knowledge.tensor_indexing
 import modgraph.prediction.knowledge.tensor_math
 import modgraph.prediction.knowledge.tensor_parts
 import modgraph.prediction.knowledge.tensor_shapes
-import modgraph.prediction.knowledge.torch_functions  # noqa: F401  registers what it knows
+import modgraph.prediction.knowledge.torch_functions
+import modgraph.prediction.knowledge.variables  # noqa: F401  registers what it knows
+from modgraph.prediction.knowledge.double_numbers import float64
 from modgraph.prediction.knowledge.elements import MAX_ELEMENTS, Number, Shape, count, kept, single
 from modgraph.prediction.knowledge.parameters import PARAMETER, TENSOR, device_of
 from modgraph.prediction.knowledge.plain import number_unknown, plain
@@ -128,7 +130,7 @@ def full(arguments: Arguments, machine: Machine) -> Value:
 def _dtype_of(machine: Machine, number: Any) -> str | None:
     """What torch infers from a Python number."""
     kinds = {bool: "bool", int: "int64", float: default_float(machine), complex: "complex64"}
-    return kinds.get(type(number))
+    return kinds.get(float if isinstance(number, float) else type(number))
 
 
 @models("torch.randint")
@@ -325,6 +327,8 @@ def _common(machine: Machine, numbers: Sequence[Any]) -> str | None:
     if not numbers:
         return default_float(machine)
     order = (bool, int, float, complex)
+    if any(isinstance(number, float64) for number in numbers):
+        return "float64" if not any(isinstance(number, complex) for number in numbers) else "complex128"
     highest = max(order.index(type(number)) for number in numbers)
     return ("bool", "int64", default_float(machine), "complex64")[highest]
 

@@ -14,7 +14,6 @@ from modgraph.prediction.registration import assign, delete
 from modgraph.prediction.values import (
     FALSE,
     NONE,
-    TRUE,
     Address,
     Constant,
     Device,
@@ -141,9 +140,6 @@ inert(
 # ---- contexts and decorators -----------------------------------------------------------------------------------------
 
 _CONTEXTS = (
-    *("torch.no_grad", "torch.enable_grad", "torch.inference_mode", "torch.set_grad_enabled"),
-    *("torch.autograd.no_grad", "torch.autograd.grad_mode.no_grad", "torch.autograd.grad_mode.enable_grad"),
-    *("torch.autograd.grad_mode.inference_mode", "torch.autograd.grad_mode.set_grad_enabled"),
     *("torch.autocast", "torch.amp.autocast", "torch.amp.autocast_mode.autocast", "torch.cuda.amp.autocast"),
     *("torch.autograd.profiler.record_function", "torch.autograd.set_detect_anomaly", "torch.random.fork_rng"),
     *("torch.cuda.amp.custom_fwd", "torch.cuda.amp.custom_bwd"),
@@ -209,11 +205,6 @@ def never(arguments: Arguments, machine: Machine) -> Value:
 def documented(arguments: Arguments, machine: Machine) -> Value:
     """The function that is given a docstring."""
     return arguments.positional[0]
-
-
-@models("torch.is_grad_enabled")
-def always(arguments: Arguments, machine: Machine) -> Value:
-    return TRUE
 
 
 @models(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from modgraph.prediction.knowledge.plain import TEXT
 from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
 from modgraph.prediction.objects import InstanceObject
 from modgraph.prediction.values import NONE, Constant, KnownClass, KnownFunction, TupleValue, Value
@@ -17,12 +18,12 @@ def version(arguments: Arguments, machine: Machine) -> Value:
     text = arguments.get(0, "version", NONE)
     if not isinstance(text, Constant):
         return machine.unknown("the version of torch is not known", text)
-    return machine.allocate(InstanceObject(KnownClass(VERSION), {"<text>": text}))
+    return machine.allocate(InstanceObject(KnownClass(VERSION), {TEXT: text}))
 
 
 def _text(machine: Machine, value: Value) -> str | None:
     item = machine.state.find(value, InstanceObject)
-    text = item.attributes.get("<text>", NONE) if item is not None else value
+    text = item.attributes.get(TEXT, NONE) if item is not None else value
     return text.value if isinstance(text, Constant) and isinstance(text.value, str) else None
 
 
