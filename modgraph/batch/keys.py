@@ -11,7 +11,7 @@ import platform
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from modgraph._version import __version__
 from modgraph.batch.installed import Installed, is_standard
@@ -27,13 +27,30 @@ _OF_FINDINGS = ("select", "extend_select", "ignore", "per_file_ignores", "module
 """What of a configuration says which findings a graph has."""
 
 
+_Import = tuple[str, str | None, int]
+"""Module, name, level."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where the file of a module is, and what stands for it in a key."""
+
+    path: str
+    among: Literal["files", "beside", ""] = ""
+    """Its content, among the files of the tree, or of those beside it; nothing of it, or the version of `owners`."""
+    name: str = ""
+    owners: frozenset[str] = frozenset()
+
+
 class Keys:
     """Hashes for the models below one folder; each file is read once."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = Path(os.path.realpath(folder))
         self._readers: dict[tuple[str, ...], _Reader] = {}
-        self._hashes: dict[Path, str] = {}
+        self._hashes: dict[str, str] = {}
+        self._places: dict[tuple[str, str], _Place] = {}
+        self._imports: dict[str, tuple[_Import, ...]] = {}
         self._installed = Installed()
         self._configs = Configs()
 
@@ -59,39 +76,50 @@ class Keys:
         """Hashes of the files of the tree by their path, of others by the name of their module, and versions of what is
         installed."""
         if target.search_path not in self._readers:
-            self._readers[target.search_path] = _Reader(finder_for(target.search_path))
+            self._readers[target.search_path] = _Reader(finder_for(target.search_path), self._imports)
         reader = self._readers[target.search_path]
         assert target.file is not None
         start = SourceModule(target.module, target.file, target.relative_file, target.file.stem == "__init__")
-        seen: set[Path] = set()
-        files: dict[str, str] = {}
-        beside: dict[str, str] = {}
+        seen: set[str] = set()
+        found: dict[str, dict[str, str]] = {"files": {}, "beside": {}}
         owners: set[str] = set()
         pending: list[_Module] = [start, *reader.parents(target.module)]
         while pending:
             module = pending.pop()
             if module.path is None:
                 continue
-            path = Path(os.path.realpath(module.path))
-            if path in seen:
+            place = self._place(module)
+            if place.path in seen:
                 continue
-            seen.add(path)
-            if path.is_relative_to(self._folder):
-                files[path.relative_to(self._folder).as_posix()] = self._hash(path)
-            elif is_standard(path) or path.is_relative_to(_OURSELVES):
-                continue
-            elif by := self._installed.owners(module.path.parents[_depth(module)], module.path):
-                owners |= by
-                continue
-            else:
-                beside[module.name] = self._hash(path)
-            pending.extend(reader.imported_by(module))
-        return {"files": files, "beside": beside, "installed": self._installed.versions(frozenset(owners))}
+            seen.add(place.path)
+            owners |= place.owners
+            if place.among:
+                found[place.among][place.name] = self._hash(place.path)
+                pending.extend(reader.imported_by(module))
+        return {**found, "installed": self._installed.versions(frozenset(owners))}
 
-    def _hash(self, path: Path) -> str:
+    def _place(self, module: _Module) -> _Place:
+        """Found out once: models of one project import the same modules."""
+        key = str(module.path), module.name
+        if key not in self._places:
+            self._places[key] = self._placed(module)
+        return self._places[key]
+
+    def _placed(self, module: _Module) -> _Place:
+        assert module.path is not None
+        path = Path(os.path.realpath(module.path))
+        if path.is_relative_to(self._folder):
+            return _Place(str(path), "files", path.relative_to(self._folder).as_posix())
+        if is_standard(path) or path.is_relative_to(_OURSELVES):
+            return _Place(str(path))
+        if owners := self._installed.owners(module.path.parents[_depth(module)], module.path):
+            return _Place(str(path), owners=owners)
+        return _Place(str(path), "beside", module.name)
+
+    def _hash(self, path: str) -> str:
         if path not in self._hashes:
             try:
-                self._hashes[path] = hashlib.sha256(path.read_bytes()).hexdigest()
+                self._hashes[path] = hashlib.sha256(Path(path).read_bytes()).hexdigest()
             except OSError as error:
                 self._hashes[path] = f"cannot be read: {error.errno}"
         return self._hashes[path]
@@ -119,6 +147,8 @@ class _Reader:
     """The modules of one search path, and what each imports."""
 
     finder: ModuleFinder
+    imports: dict[str, tuple[_Import, ...]]
+    """What stands in each file, whichever the search path."""
     _imported: dict[str, tuple[_Module, ...]] = field(default_factory=dict)
 
     def imported_by(self, module: _Module) -> tuple[_Module, ...]:
@@ -129,11 +159,17 @@ class _Reader:
         if key not in self._imported:
             names = dict.fromkeys(
                 dotted
-                for name, attribute, level in _imports(_tree(module))
+                for name, attribute, level in self._written(module)
                 for dotted in _with_parents(module.absolute(name, level), attribute)
             )
             self._imported[key] = tuple(self._found(names))
         return self._imported[key]
+
+    def _written(self, module: SourceModule) -> tuple[_Import, ...]:
+        key = str(module.path)
+        if key not in self.imports:
+            self.imports[key] = tuple(dict.fromkeys(_imports(_tree(module))))
+        return self.imports[key]
 
     def parents(self, name: str) -> Iterator[_Module]:
         """The packages that importing a module runs first."""
@@ -153,8 +189,8 @@ def _tree(module: SourceModule) -> ast.AST:
         return ast.Module([], [])
 
 
-def _imports(tree: ast.AST) -> Iterator[tuple[str, str | None, int]]:
-    """(module, name, level) of every import."""
+def _imports(tree: ast.AST) -> Iterator[_Import]:
+    """Every import."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:

@@ -48,16 +48,18 @@ class Manifest:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._path = directory / NAME
-        read = self._read()
+        text = self._text()
+        self._cut_off = not text.endswith("\n") and text != ""
+        # Nothing else is the end of a line here: in a name or a reason stands whatever the user's code says.
+        read = [record for line in text.split("\n") if (record := _parsed(line)) is not None]
         self.records = {record.name: record for record in read}
         self._listed = {file for record in read for file in record.files}
 
-    def _read(self) -> list[Record]:
+    def _text(self) -> str:
         try:
-            lines = self._path.read_text("utf-8").splitlines()
-        except (OSError, UnicodeDecodeError):
-            return []
-        return [record for line in lines if (record := _parsed(line)) is not None]
+            return self._path.read_bytes().decode("utf-8", "replace")  # its last character may be cut off
+        except OSError:
+            return ""
 
     def finished(self, name: str, key: str, *, retry: bool) -> Record | None:
         """The record of a task that need not be done again: nothing has changed, and its files are there.
@@ -76,7 +78,8 @@ class Manifest:
         self._directory.mkdir(parents=True, exist_ok=True)
         # In a name that is no text, what stands for a byte becomes what JSON writes for it.
         with self._path.open("a", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
-            file.write(record.line())
+            file.write("\n" * self._cut_off + record.line())
+        self._cut_off = False
 
     def keep(self, keys: Mapping[str, str]) -> None:
         """Write it anew, sorted, with the tasks of these names and keys alone; remove the files of the others."""

@@ -6,7 +6,7 @@ import itertools
 import os
 import queue
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -264,7 +264,7 @@ def _run(tasks: Sequence[Task], executor: Executor | None, jobs: int) -> Iterato
     try:
         while True:
             for number, task in itertools.islice(todo, most - len(at_work)):
-                at_work[number] = (executor or pool).submit(run_task, task)  # type: ignore[union-attr]
+                at_work[number] = _submitted(pool if executor is None else executor, task)
                 at_work[number].add_done_callback(partial(_tell, finished, number))
             if not at_work:
                 return
@@ -275,6 +275,16 @@ def _run(tasks: Sequence[Task], executor: Executor | None, jobs: int) -> Iterato
             future.cancel()
         while pool is not None and wait(at_work.values(), timeout=_POLL_SECONDS if at_work else 0).not_done:
             stop_running()  # again and again: a thread may have been about to start one
+
+
+def _submitted(executor: Any, task: Task) -> Any:
+    """Its future; one that has failed, where the executor takes no more: all of its workers may be gone."""
+    try:
+        return executor.submit(run_task, task)
+    except Exception as error:
+        refused: Future[Any] = Future()
+        refused.set_exception(error)
+        return refused
 
 
 def _tell(finished: queue.Queue[int], number: int, _: Any) -> None:

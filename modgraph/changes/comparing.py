@@ -15,6 +15,7 @@ from modgraph.changes.model import (
     Changed,
     Changes,
     FindingChange,
+    NotCompared,
     Renamed,
     Rewritten,
     Side,
@@ -53,6 +54,10 @@ def compare(old: Graph, new: Graph, *, methods: tuple[Methods, Methods] | None =
     lone_new, open_new = _lone(matching.new, matching.to_old, facts.old_open, "old")
     lone_old, open_old = _lone(matching.old, matching.to_new, facts.new_open, "new")
     renamed, moved = _renamed(matching)
+    ways = flows(matching) if runs.calls else ()
+    if ways is None:
+        reason = "have too much of it between modules that the other has not"
+        not_compared = (*not_compared, NotCompared(what="dataflow", side="both", reason=reason))
     shares = Shares(matching, changed, (*renamed, *moved))
     return Changes(
         old=_side(old),
@@ -63,7 +68,7 @@ def compare(old: Graph, new: Graph, *, methods: tuple[Methods, Methods] | None =
         renamed=shares.of_renamed(renamed),
         moved=shares.of_renamed(moved),
         changed=sorted_by_path(shares.of_changed(changed)),
-        dataflow=flows(matching) if runs.calls else (),
+        dataflow=ways or (),
         findings=_findings(matching),
         rewritten=_rewritten(matching, *methods) if methods is not None and not runs.calls else (),
         state=state_changes(matching),
@@ -267,12 +272,12 @@ def _findings(matching: Matching) -> tuple[FindingChange, ...]:
     """Findings of one side alone: one and the same has the code, the module and the attribute in common."""
     old, new = matching.old.graph, matching.new.graph
 
-    def key(finding: Finding, to_new: dict[str, str]) -> tuple[str | None, ...]:
-        module = None if finding.module is None else to_new.get(finding.module, finding.module)
-        return (finding.code, module, finding.attribute)
+    def key(finding: Finding, path: str | None) -> tuple[str | None, ...]:
+        return (finding.code, "" if finding.module is None else "in", path, finding.attribute)
 
-    keyed_old = [(key(finding, matching.to_new), finding) for finding in old.findings]
-    keyed_new = [(key(finding, {}), finding) for finding in new.findings]
+    translated = [None if one.module is None else matching.translated(one.module) for one in old.findings]
+    keyed_old = [(key(finding, path), finding) for finding, path in zip(old.findings, translated, strict=True)]
+    keyed_new = [(key(finding, finding.module), finding) for finding in new.findings]
     counts_old, counts_new = Counter(one for one, _ in keyed_old), Counter(one for one, _ in keyed_new)
     found = [_finding(finding, "old") for finding in _beyond(keyed_old, counts_new)]
     found += [_finding(finding, "new") for finding in _beyond(keyed_new, counts_old)]

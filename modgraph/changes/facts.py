@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Literal, get_args
 
 from modgraph.changes.matching import Matching
@@ -60,8 +60,7 @@ class Facts:
             yield Field(kind="class", old=one.class_name, new=other.class_name)
         if one.registered != other.registered:
             yield Field(kind="registered", old=one.registered, new=other.registered)
-        alias = None if one.alias_of is None else self.matching.to_new.get(one.alias_of, one.alias_of)
-        if alias != other.alias_of:
+        if not self._is_one(one.alias_of, other.alias_of, self.matching.translated):
             yield Field(kind="same_as", old=_or_absent(one.alias_of), new=_or_absent(other.alias_of))
         if one.own_state_dict != other.own_state_dict:
             yield Field(kind="state_dict", old=one.own_state_dict, new=other.own_state_dict)
@@ -151,17 +150,20 @@ class Facts:
                 self._undecided(one.path, other.path, what, in_old=before is None, in_new=after is None)
             elif before != after:
                 yield Field(kind=kind, name=name, old=before, new=after)
-        tied = None if old.alias_of is None else self._tensor_path(old.alias_of)
-        if tied != new.alias_of:
+        if not self._is_one(old.alias_of, new.alias_of, self._tensor_path):
             yield Field(kind="tied", name=name, old=_or_absent(old.alias_of), new=_or_absent(new.alias_of))
 
-    def _tensor_path(self, path: str) -> str:
-        """A tensor of the old graph as the new one calls it."""
-        end = len(path)
-        while (end := path.rfind(".", 0, end)) > 0:
-            if path[:end] in self.matching.to_new:
-                return parameter_path(self.matching.to_new[path[:end]], path[end + 1 :])
-        return path
+    @staticmethod
+    def _is_one(old: str | None, new: str | None, translated: Callable[[str], str | None]) -> bool:
+        return old is new if old is None or new is None else translated(old) == new
+
+    def _tensor_path(self, path: str) -> str | None:
+        """A tensor of the old graph as the new one calls it; None where the new model has another one there."""
+        holder, end = "", len(path)
+        while not holder and (end := path.rfind(".", 0, end)) > 0:
+            holder = path[:end] if path[:end] in self.matching.old.nodes else ""
+        there = self.matching.translated(holder)
+        return None if there is None else parameter_path(there, name_below(path, holder))
 
     # --- children and run ------------------------------------------------------------------------------------------
 

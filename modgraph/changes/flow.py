@@ -17,18 +17,22 @@ from modgraph.graph.model import Edge, Graph
 
 Key = tuple[Hashable, ...]
 """What an end of an edge is, in words that are the same on both sides."""
+MOST_STEPS = 1_000_000
+"""Edges that are followed past what is on one side alone. Where all of a long residual stream is, every block of it
+leads to every later one: as many ways as the square of their number, which nobody reads."""
 Ways = dict[tuple[Key, Key], dict[str, str]]
 """Where data goes from and to; at which places it comes in, each with its name in this graph."""
 
 
-def flows(matching: Matching) -> tuple[Flow, ...]:
-    """The ways of data that differ; both graphs were traced."""
-    old = _Side(matching.old.graph, {path: path for path in matching.old.nodes} | matching.to_new)
+def flows(matching: Matching) -> tuple[Flow, ...] | None:
+    """The ways of data that differ; both graphs were traced. None where there are too many to follow."""
+    # What the new model may have at the same path is another module.
+    old = _Side(matching.old.graph, {path: matching.to_new.get(path) for path in matching.old.nodes})
     new = _Side(matching.new.graph, {path: path for path in matching.new.nodes})
-    known_old = {key for key in old.keys.values() if _is_matched(key, set(matching.to_old))}
-    known_new = {key for key in new.keys.values() if _is_matched(key, set(matching.to_old))}
-    both = known_old & known_new
+    both = {key for key in old.keys.values() if _is_matched(key, matching.to_old)} & set(new.keys.values())
     ways_old, ways_new = old.ways(both), new.ways(both)
+    if ways_old is None or ways_new is None:
+        return None
     found = [old.flow("old", way) for way in ways_old if way not in ways_new]
     found += [new.flow("new", way) for way in ways_new if way not in ways_old]
     for way in _at_other_places(ways_old, ways_new):
@@ -53,21 +57,26 @@ def _at_other_places(olds: Ways, news: Ways) -> list[tuple[Key, Key]]:
     ]
 
 
-def _is_matched(key: Key, paths: set[str]) -> bool:
+def _is_matched(key: Key, paths: Mapping[str, str]) -> bool:
     return key[0] in ("input", "output", "const") or key[1] in paths
 
 
 class _Side:
-    """The edges of one graph, their ends named by the paths of the new one."""
+    """The edges of one graph, their ends named by the paths of the new one.
 
-    def __init__(self, graph: Graph, paths: Mapping[str, str]) -> None:
+    Args:
+        paths: the path there of each module; None of one that is here alone.
+    """
+
+    def __init__(self, graph: Graph, paths: Mapping[str, str | None]) -> None:
         self.graph = graph
         self.paths = paths
-        self._own = {new: old for old, new in paths.items()}
+        self._own = {new: old for old, new in paths.items() if new is not None}
         self.keys: dict[str, Key] = {}
         self._number_calls()
         self._number_operations()
         self._outgoing: dict[str, list[Edge]] = {}
+        self._steps = 0
         self._operation_names = {operation.id: operation.name for operation in graph.operations}
         for edge in graph.edges:
             for end in (edge.producer, edge.consumer):
@@ -79,7 +88,7 @@ class _Side:
         counted: Counter[str] = Counter()
         for call in self.graph.calls:
             counted[call.module] += 1
-            self.keys[f"call:{call.index}"] = ("call", self.paths.get(call.module, "?"), counted[call.module])
+            self.keys[f"call:{call.index}"] = ("call", self.paths.get(call.module), counted[call.module])
 
     def _number_operations(self) -> None:
         counted: Counter[Hashable] = Counter()
@@ -99,15 +108,18 @@ class _Side:
             return ("param", "", name)
         return ("const", "") if kind == "const" else (kind, name)
 
-    def ways(self, known: set[Key]) -> Ways:
-        """From each known end to the next known ones, past all others."""
+    def ways(self, known: set[Key]) -> Ways | None:
+        """From each known end to the next known ones, past all others; None where that takes more than `MOST_STEPS`."""
         found: Ways = {}
+        self._steps = 0
         for producer in self._outgoing:
             start = self.keys[producer]
             if start in known:
                 for edge in self._next_known(producer, known):
                     places = found.setdefault((start, self.keys[edge.consumer]), {})
                     places.setdefault(self._place(edge), edge.tensor.name)
+                if self._steps > MOST_STEPS:
+                    return None
         return found
 
     def _next_known(self, end: str, known: set[Key]) -> Iterator[Edge]:
@@ -118,7 +130,9 @@ class _Side:
                 yield edge
             elif edge.consumer not in seen:
                 seen.add(edge.consumer)
-                pending.extend(reversed(self._outgoing.get(edge.consumer, ())))
+                further = self._outgoing.get(edge.consumer, ())
+                self._steps += len(further)
+                pending.extend(reversed(further))
 
     def _place(self, edge: Edge) -> str:
         """Where it comes in; "" where the end of the way says so already."""

@@ -11,7 +11,7 @@ The answer does not depend on which graph is called old: the two are put in an o
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -41,6 +41,11 @@ class Matching:
     to_old: dict[str, str] = field(default_factory=dict)
     turned: bool = False
     """The new graph is the first in the order of their own: what decides between equals starts from it."""
+
+    def translated(self, path: str) -> str | None:
+        """A module of the old graph as the new one calls it: by its own path where neither side knows it on the other;
+        None where the new model has another module there."""
+        return self.to_new.get(path, None if path in self.to_old else path)
 
 
 def match(old: Graph, new: Graph) -> Matching:
@@ -104,9 +109,7 @@ class _Matcher:
             pairs = self._row(olds, news)
         else:
             pairs = self._by_name(olds, news)
-        left_old = [path for path in olds if path not in {one for one, _ in pairs}]
-        left_new = [path for path in news if path not in {other for _, other in pairs}]
-        return pairs + self._renamed(left_old, left_new)
+        return pairs + self._renamed(*_left(olds, news, pairs))
 
     def _are_numbered(self, olds: list[str], news: list[str]) -> bool:
         names = [self.old.name(path) for path in olds] + [self.new.name(path) for path in news]
@@ -141,16 +144,25 @@ class _Matcher:
         return self._with_gaps(olds, news, found)
 
     def _laid_side_by_side(self, olds: list[str], news: list[str]) -> list[tuple[str, str]]:
-        """What is most alike in all. Of rows too long for that, what is equal first, then what is of one class."""
-        if len(olds) * len(news) > MOST_CELLS:
-            rows: tuple[tuple[list[Hashable], list[Hashable]], ...] = (
-                ([self.old.prints[path] for path in olds], [self.new.prints[path] for path in news]),
-                ([self.old.class_of(path) for path in olds], [self.new.class_of(path) for path in news]),
-            )
-            for row, other in rows:
-                if found := common(row, other):
-                    return self._with_gaps(olds, news, found)
-        return self._best(olds, news)
+        """What is most alike in all. In rows too long for a table what is equal is paired first, or what is of one
+        class, whichever makes more of it alike: of a row in which every other block was changed, all are there."""
+        if len(olds) * len(news) <= MOST_CELLS:
+            return self._best(olds, news)
+        rows: tuple[tuple[list[Hashable], list[Hashable]], ...] = (
+            ([self.old.prints[path] for path in olds], [self.new.prints[path] for path in news]),
+            ([self.old.class_of(path) for path in olds], [self.new.class_of(path) for path in news]),
+        )
+        ways = [self._with_gaps(olds, news, found) for row, other in rows if (found := common(row, other))]
+        return max(ways, key=self._worth_of_all) if ways else self._best(olds, news)
+
+    def _worth_of_all(self, pairs: list[tuple[str, str]]) -> int:
+        return sum(self._worth(old, new) for old, new in pairs)
+
+    def _worth(self, old: str, new: str) -> int:
+        """What it counts for that two modules of a row are one; 0: they are not."""
+        alike = self.likeness(old, new)
+        weighs = self.old.has_tensors[old] or self.new.has_tensors[new]
+        return 0 if alike < _CLASS else alike * (2 if weighs else 1)
 
     def _with_gaps(self, olds: list[str], news: list[str], found: list[tuple[int, int]]) -> list[tuple[str, str]]:
         """The pairs of these places, and those of what lies between them."""
@@ -171,9 +183,7 @@ class _Matcher:
             kinds = (prints[0][one], prints[1][other])
             worth = known.get(kinds)
             if worth is None:
-                alike = self.likeness(olds[one], news[other])
-                weighs = self.old.has_tensors[olds[one]] or self.new.has_tensors[news[other]]
-                worth = known[kinds] = 0 if alike < _CLASS else alike * (2 if weighs else 1)
+                worth = known[kinds] = self._worth(olds[one], news[other])
             return (worth, int(names[0][one] == names[1][other])) if worth else (0, 0)
 
         return [(olds[one], news[other]) for one, other in align(len(olds), len(news), score)]
@@ -199,8 +209,7 @@ class _Matcher:
     def _renamed(self, olds: list[str], news: list[str]) -> list[tuple[str, str]]:
         """Of what is left over in one parent: what is equal, in order, then what is most alike."""
         pairs = self._equal(olds, news)
-        left_old = [path for path in olds if path not in {one for one, _ in pairs}]
-        left_new = [path for path in news if path not in {other for _, other in pairs}]
+        left_old, left_new = _left(olds, news, pairs)
         if len(left_old) * len(left_new) > _MOST_PAIRS:
             return pairs
         ranked = sorted(
@@ -219,25 +228,29 @@ class _Matcher:
 
     def _equal(self, olds: list[str], news: list[str]) -> list[tuple[str, str]]:
         """Pairs of one fingerprint, those of one name first; the others in order."""
-        waiting: dict[int, list[str]] = {}
+        waiting: dict[int, deque[str]] = {}
+        namesakes: dict[tuple[int, str], deque[str]] = {}
         for path in news:
-            waiting.setdefault(self.new.prints[path], []).append(path)
+            waiting.setdefault(self.new.prints[path], deque()).append(path)
+            namesakes.setdefault((self.new.prints[path], self.new.name(path)), deque()).append(path)
         pairs: list[tuple[str, str]] = []
         later: list[str] = []
+        taken: set[str] = set()
         for path in olds:
             if not self._tells(self.old, path):
                 continue
-            same = waiting.get(self.old.prints[path], [])
-            namesake = next((other for other in same if self.new.name(other) == self.old.name(path)), None)
-            if namesake is None:
-                later.append(path)
-                continue
-            same.remove(namesake)
-            pairs.append((path, namesake))
-        for path in later:
-            same = waiting.get(self.old.prints[path], [])
+            same = namesakes.get((self.old.prints[path], self.old.name(path)))
             if same:
-                pairs.append((path, same.pop(0)))
+                taken.add(same[0])
+                pairs.append((path, same.popleft()))
+            else:
+                later.append(path)
+        for path in later:
+            same = waiting.get(self.old.prints[path], deque())
+            while same and same[0] in taken:
+                same.popleft()
+            if same:
+                pairs.append((path, same.popleft()))
         return pairs
 
     @staticmethod
@@ -316,6 +329,13 @@ class _Matcher:
             inner = _agreement(self.old.inner_prints(old), self.new.inner_prints(new))
             same, among = same + inner[0], among + inner[1]
         return _CLASS + (_SAME - _CLASS - 1) * same // max(among, 1)
+
+
+def _left(olds: list[str], news: list[str], pairs: list[tuple[str, str]]) -> tuple[list[str], list[str]]:
+    """What is in none of the pairs."""
+    found = dict(pairs)
+    taken = set(found.values())
+    return [path for path in olds if path not in found], [path for path in news if path not in taken]
 
 
 def _agreement(one: Mapping[Any, int], other: Mapping[Any, int]) -> tuple[int, int]:

@@ -36,7 +36,8 @@ def field_text(field: Field) -> str:
         return "says itself what its state dict is" if field.new else "has an ordinary state dict now"
     if kind in ("same_as", "tied"):
         what = "same as" if kind == "same_as" else f"{name} tied to"
-        return f"{what} {old} → {new}"
+        gone, come = field.new is ABSENT, field.old is ABSENT
+        return f"{what} {old} no longer" if gone else f"{what} {new} now" if come else f"{what} {old} → {new}"
     words = {"argument": name, "shape": name, "output_dtypes": "dtype of outputs"}.get(
         kind, f"{kind} of {name}" if name else kind
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+from collections.abc import Iterator
 from dataclasses import replace
 
 from modgraph.changes.model import Changes, Renamed
@@ -18,6 +19,7 @@ from modgraph.export.parts import Mark
 from modgraph.export.picture import PictureOptions
 from modgraph.export.states import NOTE_LENGTH
 from modgraph.graph.build import GraphBuilder
+from modgraph.graph.index import GraphIndex
 from modgraph.graph.model import Graph, ModuleNode
 
 
@@ -89,50 +91,63 @@ class _Union:
         self.new = new
         self.old = Tree(old, Numbers(), {})
         self.pairs = dict(changes.pairs)
-        self.modules = list(new.modules)
-        self.taken = {node.path for node in new.modules}
+        index = GraphIndex(new)
+        self.children = {path: [node.path for node in inside] for path, inside in index.children.items()}
+        self.nodes = dict(index.modules)
+        self.inside: dict[str, list[ModuleNode]] = {}
+        """The modules below each of those that were removed."""
         self.removed_marks: dict[str, tuple[Mark, ...]] = {}
-        for one in changes.removed:
-            self._put(one.path)
+        removed = {one.path for one in changes.removed}
+        for home in dict.fromkeys(self.old.parents[one.path] for one in changes.removed):
+            self._put_back(home, removed)
 
     def graph(self) -> Graph:
         """The two as one; its title says that it is a diff."""
         builder = GraphBuilder.of(self.new)
-        builder.modules[:] = self.modules
+        builder.modules[:] = self._in_order()
         names = dict.fromkeys([class_title(self.changes.old.name), class_title(self.changes.new.name)])
         targets = dict.fromkeys(filter(None, [self.changes.old.target, self.changes.new.target]))
         target = f"what changed in {' → '.join(targets)}" if targets else "what changed"
         builder.model = replace(self.new.model, name=" → ".join(names), target=target)
         return builder.build()
 
-    def _put(self, path: str) -> None:
-        parent = self.pairs[self.old.parents[path]]
+    def _in_order(self) -> Iterator[ModuleNode]:
+        pending = [self.new.modules[0].path]
+        while pending:
+            path = pending.pop()
+            yield self.nodes[path]
+            yield from self.inside.get(path, ())
+            pending.extend(reversed(self.children.get(path, ())))
+
+    def _put_back(self, home: str, removed: set[str]) -> None:
+        """What was removed from one module, each behind what its nearest older sibling that stayed became."""
+        parent = self.pairs[home]
+        stayed = set(self.children[parent])
+        behind: dict[str, list[str]] = {}
+        beside = ""
+        for child in self.old.children[home]:
+            if child in removed:
+                behind.setdefault(beside, []).append(self._put(child, parent))
+            elif self.pairs.get(child) in stayed:
+                beside = self.pairs[child]
+        groups = [(one, *behind.get(one, ())) for one in self.children[parent]]
+        self.children[parent] = [*behind.get("", ()), *(each for group in groups for each in group)]
+
+    def _put(self, path: str, parent: str) -> str:
         name = self._free(parent, self.old.name(path))
-        place = self._place(path, parent)
-        inside = [path, *(inner for inner in self.old.below(path) if inner not in self.pairs)]
-        nodes = [self._node(inner, name + inner[len(path) :]) for inner in inside]
-        self.modules[place:place] = nodes
-        self.taken.update(node.path for node in nodes)
+        self.nodes[name] = self._node(path, name)
+        below = (inner for inner in self.old.below(path) if inner not in self.pairs)
+        self.inside[name] = [self._node(inner, name + inner[len(path) :]) for inner in below]
         self.removed_marks[name] = (Mark(state="removed"),)
+        return name
 
     def _free(self, parent: str, name: str) -> str:
         path = f"{parent}.{name}" if parent else name
-        if path in self.taken:
+        if path in self.nodes:
             path += " (old)"
-        while path in self.taken:
+        while path in self.nodes:
             path += "'"
         return path
-
-    def _place(self, path: str, parent: str) -> int:
-        """Behind what its nearest older sibling became, else before all other children."""
-        siblings = self.old.children[self.old.parents[path]]
-        before = [self.pairs[one] for one in siblings[: siblings.index(path)] if one in self.pairs]
-        positions = {node.path: place for place, node in enumerate(self.modules)}
-        beside = next((one for one in reversed(before) if one.rpartition(".")[0] == parent), None)
-        if beside is None:
-            return positions[parent] + 1
-        below = [place for one, place in positions.items() if one == beside or one.startswith(f"{beside}.")]
-        return max(below) + 1
 
     def _node(self, path: str, name: str) -> ModuleNode:
         root = self.new.modules[0]

@@ -258,8 +258,8 @@ def _changed_lines(changes: Changes) -> list[Line]:
     holders = {path.rpartition(".")[0] for _, path in changes.pairs}
     items = [_item(one, leaf=one.new not in holders) for one in changes.changed]
     quiet = [item for item in items if {field.kind for field in item.fields} <= set(_OF_OUTPUTS)]
-    items = [item for item in items if item not in quiet]
-    leading, following = _without_followers(items)
+    said = {item.path for item in quiet}
+    leading, following = _without_followers([item for item in items if item.path not in said])
     wide, rest = _widened(leading, following)
     found = wide + _grouped(rest, following)
     if quiet:
@@ -308,6 +308,8 @@ def said_fields(change: Changed) -> tuple[Field, ...]:
         left_out |= set(_OF_OUTPUTS)
     if "dtype" in kinds:
         left_out.add("output_dtypes")
+    if "same_as" in kinds:
+        left_out.add("tied")
     said = tuple(field for field in change.fields if field.kind not in left_out)
     return said or change.fields
 

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 
 def is_open_place(path: str) -> bool:
     """Whether `path` is a place where further children may stand ("heads.?"), not a module."""
     return path == "?" or path.endswith(".?")
+
+
+def is_below(path: str, above: Container[str]) -> bool:
+    """Whether `path` lies below one of `above`, however many these are; the root, path "", is none of them."""
+    end = len(path)
+    while (end := path.rfind(".", 0, end)) > 0:
+        if path[:end] in above:
+            return True
+    return False
 
 
 def parameter_path(module: str, name: str) -> str:

@@ -51,13 +51,13 @@ class Rows(Generic[T]):
     def _insert(self, process: int, fresh: dict[int | None, list[int]]) -> None:
         """Put new slots behind the one that they followed, and behind what only others have there."""
         ordered: list[int] = []
-        waiting = fresh.get(None, [])
+        waiting = list(fresh.get(None, ()))
         for slot in self.order:
             if process in self.slots[slot]:
                 ordered += waiting
                 waiting = []
             ordered.append(slot)
-            waiting = [*waiting, *fresh.get(slot, ())]
+            waiting += fresh.get(slot, ())
         self.order = [*ordered, *waiting]
 
 

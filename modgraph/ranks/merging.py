@@ -26,6 +26,7 @@ from modgraph.graph.model import (
     Shape,
     TensorInfo,
 )
+from modgraph.graph.paths import is_below
 from modgraph.ranks.alignment import Alignment, Members
 from modgraph.ranks.differences import all_differences
 from modgraph.ranks.modules import merged_modules
@@ -106,11 +107,11 @@ def _model(graphs: Sequence[Graph], modules: Sequence[ModuleNode]) -> ModelInfo:
     ranks = tuple(sorted(rank for graph in graphs for rank in graph.model.ranks))
     if all(_holdings(graph) == _holdings(graphs[0]) for graph in graphs):
         return replace(first, ranks=ranks)
-    hidden = tuple(node.path for node in modules if not node.registered)
+    hidden = {node.path for node in modules if not node.registered}
     counted = [
         node
         for node in modules
-        if node.alias_of is None and not any(node.path == path or node.path.startswith(f"{path}.") for path in hidden)
+        if node.alias_of is None and node.path not in hidden and not is_below(node.path, hidden)
     ]
     own = [one for node in counted for one in node.parameters if one.alias_of is None]
     buffers = [one for node in counted for one in node.buffers]

@@ -10,7 +10,7 @@ from typing import TypeVar
 from modgraph.graph.codec import encode
 from modgraph.graph.index import GraphIndex, name_below
 from modgraph.graph.model import BufferInfo, Graph, ModuleNode, ParameterInfo
-from modgraph.graph.paths import parameter_path
+from modgraph.graph.paths import is_below, parameter_path
 from modgraph.ranks.alignment import Alignment, Rows, merged_sharding, shape_text
 from modgraph.ranks.differences import Differences
 from modgraph.ranks.words import on_ranks, spoken
@@ -102,7 +102,7 @@ class _Merging:
         values = self.differences.by_rank(path, "presence", texts)
         ranks = [rank for rank, text in values.items() if text == "there"]
         if len(ranks) < len(self._aligned.world):
-            if not any(path.startswith(f"{above}.") for above in self._absent):
+            if not is_below(path, self._absent):
                 self.differences.tell(path, "presence", values, f"is there {on_ranks(ranks)} alone")
             self._absent.add(path)
         classes = {one: node.class_name or "of an unknown class" for one, node in there.items()}

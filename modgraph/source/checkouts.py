@@ -14,7 +14,7 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO
 
 from modgraph.errors import TargetError
@@ -77,8 +77,9 @@ class Checkout:
         for place in places:
             if os.path.isfile(self.root / place):
                 return place
-            if place in self.left_out:
-                raise TargetError(f"{place} {self.left_out[place]}")
+            for each in (place, *map(str, PurePosixPath(place).parents)):
+                if each in self.left_out:
+                    raise TargetError(f"{each} {self.left_out[each]}")
         return places[0]
 
     def place_in(self, file: str) -> str | None:

@@ -11,7 +11,9 @@ from modgraph.errors import TargetError
 from modgraph.source.git import git, words
 from modgraph.source.targets import file_in, shortened
 
-_REVISION_TARGET = re.compile(r"(?P<revision>[^:]+):(?P<target>.+)\Z", re.DOTALL)
+_IN_BRACES = r"\{[^{}]*\}"
+_REVISION_TARGET = re.compile(rf"(?P<revision>(?:{_IN_BRACES}|[^:{{]|\{{(?![^{{}}]*\}}))+):(?P<target>.+)\Z", re.DOTALL)
+"""A colon in braces is one of a message or of a time: "HEAD^{/fix: it}", "main@{2026-01-31 10:00}"."""
 _FILE = re.compile(r".+\.(?:py(?::.*)?|json|onnx)\Z", re.DOTALL | re.IGNORECASE)
 _SAVED = (".json", ".onnx")
 _COMMIT = re.compile(r"[0-9a-f]{40,}")
@@ -49,8 +51,9 @@ def parse_revision(text: str, *, cwd: Path | None = None) -> Revision | None:
     """The revision that `text` names; None where it is something else: a target of the working tree, or a file.
 
     A file that is there is that file, and what begins with a name in `.py` is a target. Else what stands before the
-    first colon is a revision where git knows it, and a file, or two names with a colon, stand behind it. So `main:Net`
-    is a class of the module `main`, whatever branches there are; the other is written `main:model.py:Net`.
+    first colon outside of braces is a revision where git knows it, and a file, or two names with a colon, stand behind
+    it. So `main:Net` is a class of the module `main`, whatever branches there are; the other is written
+    `main:model.py:Net`.
 
     Raises:
         TargetError: only a revision can be meant, and there is none of that name, or no repository.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.machinery
+import os
 import platform
 import sys
 from collections.abc import Callable
@@ -155,3 +156,18 @@ def test_a_file_that_cannot_be_read_ends_nothing(tmp_path: Path):
     write(tmp_path, net=NET.format("import gone", "Net"))
     (tmp_path / "gone.py").symlink_to("nowhere.py")
     assert changed(tmp_path, lambda: write(tmp_path, nowhere="")) == ["Net"]
+
+
+def test_what_many_models_import_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """30 models of one chain of 30 modules: each model took as many looks at the disk as it has modules."""
+    for number in range(30):
+        write(tmp_path, **{f"lib__m{number}": NET.format(f"import lib.m{number + 1}", f"X{number}")})
+        write(tmp_path, **{f"n{number}": NET.format("import lib.m0", f"N{number}")})
+    write(tmp_path, lib__m30="")
+    targets = find_tree_roots(tmp_path, static=True).targets
+    looked: list[object] = []
+    realpath = os.path.realpath
+    monkeypatch.setattr(os.path, "realpath", lambda path, **more: looked.append(path) or realpath(path, **more))
+    keys = Keys(tmp_path)
+    assert len({keys.of(target, {}) for target in targets}) == len(targets) >= 30
+    assert len(looked) < 200

@@ -6,13 +6,14 @@ import json
 import os
 import sys
 from concurrent.futures import Future
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import modgraph
-from modgraph.batch.manifest import NAME
+from modgraph.batch.manifest import NAME, Manifest
 from modgraph.batch.places import folder_of
 from modgraph.batch.running import Batch
 from modgraph.batch.tasks import Outcome, Task
@@ -208,3 +209,41 @@ def test_nothing_that_a_link_leads_to_is_removed(tmp_path: Path):
     (tree / "gone.py").unlink()
     analyze(tree)
     assert (elsewhere / "Net.json").is_file()
+
+
+def test_a_name_with_a_line_end_of_unicode_is_finished_all_the_same(tmp_path: Path):
+    put(tmp_path / "tree", "a\u2028b.py", "c\x85d.py")
+    first, second = Canned(), Canned()
+    analyze(tmp_path / "tree", first)
+    analyze(tmp_path / "tree", second)
+    assert (len(first.done), second.done) == (2, [])
+
+
+@pytest.mark.parametrize("cut", [b'{"schema":"mod', '{"schema":"modgraph-batch/1","name":"\u00fc'.encode()[:-1]])
+def test_a_line_that_was_cut_off_costs_itself_alone(tmp_path: Path, cut: bytes):
+    """Also that the next one is written behind it."""
+    put(tmp_path / "tree", "a.py", "b.py")
+    analyze(tmp_path / "tree")
+    path = tmp_path / "out" / NAME
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(lines[0] + cut)
+    manifest = Manifest(path.parent)
+    assert list(manifest.records) == ["a.py:Net"]
+    manifest.add(replace(manifest.records["a.py:Net"], name="b.py:Net", file="b.py", files=()))
+    assert list(Manifest(path.parent).records) == ["a.py:Net", "b.py:Net"]
+
+
+def test_an_executor_that_takes_no_more_costs_what_it_did_not_take(tmp_path: Path):
+    class Broken(Canned):
+        def submit(self, function: Any, /, task: Task) -> Future[Any]:
+            if self.done:
+                raise RuntimeError("all workers are gone")
+            return super().submit(function, task)
+
+    put(tmp_path / "tree", "a.py", "b.py", "c.py")
+    batch = analyze(tmp_path / "tree", Broken())
+    assert [one.state for one in batch.records] == ["complete", "failed", "failed"]
+    assert batch.records[1].reason == "the executor lost it: RuntimeError: all workers are gone"
+    again = Canned()
+    analyze(tmp_path / "tree", again, retry=True)
+    assert len(again.done) == 2

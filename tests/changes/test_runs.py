@@ -6,12 +6,23 @@ from dataclasses import replace
 
 import pytest
 
-from modgraph.changes import compare
+from modgraph.changes import compare, flow
 from modgraph.export.diff_words import verdict
 from modgraph.findings import Finding
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.measures import Profile
-from modgraph.graph.model import Call, Edge, Graph, ModelInfo, ModelInput, ModuleNode, Operation, Problem, TensorInfo
+from modgraph.graph.model import (
+    Call,
+    Edge,
+    Graph,
+    ModelInfo,
+    ModelInput,
+    ModuleNode,
+    Operation,
+    ParameterInfo,
+    Problem,
+    TensorInfo,
+)
 
 
 def tensor(*shape: int) -> TensorInfo:
@@ -249,3 +260,50 @@ def test_the_mode_is_told():
     changes = compare(PLAIN, run_of(PLAIN, mode="train"))
     assert [(total.name, total.old, total.new) for total in changes.totals] == [("mode", "eval", "train")]
     assert "ran in different modes" in changes.to_text()
+
+
+def test_what_is_gone_is_not_taken_for_what_stands_at_its_place_now():
+    """Numbered from 0 on both sides: the new `0` is the old `1`, and the old `0` is none of the new ones."""
+    old, new = traced(["0", "1", "2"]), traced(["0", "1"])
+    kinds = {"0": "m.First", "1": "m.Layer", "2": "m.Layer"}
+    weight = (ParameterInfo(name="weight", shape=(4,), dtype="float32"),)
+
+    def as_(graph: Graph, kinds: dict[str, str]) -> Graph:
+        nodes = [
+            replace(node, class_name=kinds[node.path], parameters=weight) if node.path else node
+            for node in graph.modules
+        ]
+        return replace(graph, modules=tuple(nodes))
+
+    old, new = as_(old, kinds), as_(new, {"0": "m.Layer", "1": "m.Layer"})
+    changes = compare(old, new)
+    assert [one.path for one in changes.removed] == ["0"]
+    assert not changes.dataflow
+    assert compare(new, old) == changes.reversed()
+
+
+def test_a_finding_and_an_alias_of_what_is_gone_are_not_those_of_what_stands_at_its_place_now():
+    def model(first: str, kind: str) -> Graph:
+        nodes = [ModuleNode(path="", class_name="m.Net", predicted=True)]
+        for number, name in enumerate([first, "m.Layer"] if first else ["m.Layer"]):
+            weight = ParameterInfo(name="weight", shape=(len(name),), dtype="float32")
+            nodes.append(ModuleNode(path=str(number), class_name=name, predicted=True, parameters=(weight,)))
+        nodes.append(ModuleNode(path="again", class_name=kind, predicted=True, alias_of="0"))
+        finding = Finding(code="MG204", message="x", module="0")
+        info = ModelInfo(name="Net", class_name="m.Net", target=None)
+        return Graph(model=info, modules=tuple(nodes), findings=(finding,))
+
+    old, new = model("m.First", "m.First"), model("", "m.Layer")
+    changes = compare(old, new)
+    assert compare(new, old) == changes.reversed()
+    assert [(one.side, one.module) for one in changes.findings] == [("new", "0"), ("old", "0")]
+
+
+def test_too_many_ways_are_none_and_said(monkeypatch: pytest.MonkeyPatch):
+    old, new = traced(["a", "b", "c", "d"]), traced(["a", "x", "y", "d"])
+    assert not compare(old, new).dataflow
+    monkeypatch.setattr(flow, "MOST_STEPS", 1)
+    for changes in (compare(old, new), compare(new, old)):
+        assert not changes.dataflow
+        assert [(one.what, one.side) for one in changes.not_compared] == [("dataflow", "both")]
+        assert "not compared: dataflow" in verdict(changes)

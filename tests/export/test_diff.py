@@ -12,10 +12,11 @@ import pytest
 
 import modgraph
 from modgraph.changes import Changes, compare
-from modgraph.changes.model import Changed, Field, FindingChange, Side, StateChanges
+from modgraph.changes.model import ABSENT, Changed, Field, FindingChange, Side, StateChanges
 from modgraph.errors import ExportError
 from modgraph.export import diff_markdown, images
 from modgraph.export.diff import render
+from modgraph.export.diff_facts import field_text
 from modgraph.export.diff_markdown import MOST_CHARACTERS
 from modgraph.export.diff_picture import both
 from modgraph.export.diff_text import checkpoint_verdict
@@ -290,3 +291,24 @@ def test_one_is_not_many():
         pairs=(("block", "block"), ("block.fc", "block.fc")),
     )
     assert [line.words for line in lines(follows)] == ["width 1 → 2; 1 inside follows"]
+
+
+def test_what_was_removed_keeps_its_order_in_the_picture(tmp_path: Path):
+    file = tmp_path / "net.py"
+    file.write_text(
+        "from torch import nn\n"
+        "def old(): return nn.Sequential(nn.Linear(2, 2), nn.ReLU(), nn.Tanh(), nn.Sigmoid())\n"
+        "def new(): return nn.Sequential(nn.Linear(2, 2))\n",
+        encoding="utf-8",
+    )
+    graph, _ = both(modgraph.diff(f"{file}:old", f"{file}:new"))
+    assert [node.path for node in graph.modules] == ["", "0", "1", "2", "3"]
+
+
+def test_words_of_what_is_tied():
+    tied = [("a.weight", ABSENT), (ABSENT, "a.weight"), ("a.weight", "b.weight")]
+    assert [field_text(Field(kind="tied", name="weight", old=old, new=new)) for old, new in tied] == [
+        "weight tied to a.weight no longer",
+        "weight tied to a.weight now",
+        "weight tied to a.weight → b.weight",
+    ]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
-from modgraph.graph.paths import is_open_place, parameter_path, relative_path
+from modgraph.graph.paths import is_below, is_open_place, parameter_path, relative_path
 from modgraph.graph.sizes import elements
 
 
@@ -29,3 +31,18 @@ def test_like_blocks_see_their_like_parts_under_the_same_relative_path():
 )
 def test_elements(shape, number):
     assert elements(shape) == number
+
+
+class Asked(set[str]):
+    """Paths that are looked up, and never gone through."""
+
+    def __iter__(self) -> Iterator[str]:
+        raise AssertionError
+
+
+@pytest.mark.parametrize(
+    ("path", "below"),
+    [("a.b", True), ("a.b.c", True), ("a", False), ("ab.c", False), ("h[0].x", True), ("h[0]", False), ("", False)],
+)
+def test_below_one_of_many(path, below):
+    assert is_below(path, Asked(["a", "h[0]", ""])) is below

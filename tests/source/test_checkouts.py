@@ -106,6 +106,8 @@ def test_what_is_left_out_is_not_called_missing(repository: Path, git):
             files.place_of("link.py")
         with pytest.raises(TargetError, match=r"module\.py is a submodule"):
             files.place_of("module.py")
+        with pytest.raises(TargetError, match=r"module\.py is a submodule"):
+            files.place_of("module.py/inside/net.py")
 
 
 def test_a_branch_may_begin_with_a_dash_and_an_option_is_none(repository: Path, git):

@@ -131,3 +131,17 @@ def test_what_is_no_revision_is_said(repository: Path, tmp_path: Path):
         parse_revision("--help:model.py")
     with pytest.raises(TargetError, match="in no repository"):
         parse_revision("HEAD:model.py", cwd=tmp_path)
+
+
+@pytest.mark.parametrize("name", ["HEAD^{/fix: it}", "main@{2026-01-31 10:00:00}", "HEAD^{}"])
+def test_a_colon_in_braces_is_one_of_the_revision(repository: Path, name: str):
+    commit(repository, model_dot_py="a = 1\n")
+    git(repository, "commit", "-q", "--allow-empty", "-m", "fix: it")
+    revision = parse_revision(f"{name}:model.py:Net")
+    assert revision is not None
+    assert (revision.name, revision.target) == (name, "model.py:Net")
+
+
+def test_many_braces_take_no_time(repository: Path):
+    commit(repository, model_dot_py="a = 1\n")
+    assert parse_revision("{}" * 5000) is None
