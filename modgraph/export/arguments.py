@@ -63,6 +63,12 @@ def _dimensions(name: str) -> int:
     return int(name[-2]) if name.endswith("d") and name[-2:-1].isdigit() else 1
 
 
+def _kernel(value: Any, dimensions: int) -> str:
+    """ "7×7"; "k7" of one dimension, where "7 → 64" would read as 7 channels."""
+    sizes = _sizes(value, dimensions)
+    return f"k{sizes}" if dimensions == 1 else sizes
+
+
 def _convolution(layer: _Layer) -> str:
     arguments, dimensions = layer.arguments, _dimensions(layer.name)
     weight = layer.weight(dimensions + 2)
@@ -73,7 +79,7 @@ def _convolution(layer: _Layer) -> str:
         kernel = list(weight[2:]) if kernel is None else kernel
         if channels is None and not transposed:
             channels = weight[0]
-    words = [] if kernel is None else [_sizes(kernel, dimensions)]
+    words = [] if kernel is None else [_kernel(kernel, dimensions)]
     stride = arguments.get("stride", 1)
     if _step(stride) != "1":
         words.append(f"{'↑' if transposed else '/'}{_step(stride)}")
@@ -148,9 +154,9 @@ def _pool(layer: _Layer) -> str:
         return _sizes(layer.arguments["output_size"], dimensions) if "output_size" in layer.arguments else ""
     if "kernel_size" not in layer.arguments:
         return ""
-    kernel = _sizes(layer.arguments["kernel_size"], dimensions)
+    kernel = _kernel(layer.arguments["kernel_size"], dimensions)
     stride = layer.arguments.get("stride")
-    if stride in (None, []) or _sizes(stride, dimensions) == kernel:
+    if stride in (None, []) or _kernel(stride, dimensions) == kernel:
         return kernel
     return f"{kernel} /{_step(stride)}"
 

@@ -282,7 +282,7 @@ def _frame_title(frame: Frame) -> str:
             rows[0] = f'{cell}<td rowspan="2" width="6"></td>{rows[0]}'
     # Where the badge stands first, its column is no wider than the badge.
     columns = 3 if frame.copies > 1 and not frame.gap else 1
-    rows.extend(_mark_cell(mark_in_title(mark), columns) for mark in frame.marks)
+    rows.extend(_mark_cell(mark_in_title(mark), columns, ' cellpadding="2"') for mark in frame.marks)
     return f"<{_TABLE}{''.join(f'<tr>{row}</tr>' for row in rows)}</table>>"
 
 
@@ -348,7 +348,7 @@ def _row(row: Row, width: float, port: str) -> str:
     )
 
 
-def _mark_cell(mark: Mark, span: int) -> str:
+def _mark_cell(mark: Mark, span: int, room: str = "") -> str:
     state = style.STATES[mark.state]
     words = {"shared": "same as", "again": "call", "inside": ""}.get(mark.state, state.words)
     said = " ".join(part for part in (state.sign, words) if part)
@@ -359,7 +359,7 @@ def _mark_cell(mark: Mark, span: int) -> str:
         if mark.note:
             # Room at its end: fonts may be a little wider than the engine takes them for.
             text += f"  {_font(f'{markup(mark.note)}&#160;', style.DETAIL_SIZE, 'white')}"
-    return f'<td colspan="{span}" align="left" bgcolor="{state.strong}">{text}</td>'
+    return f'<td colspan="{span}" align="left" bgcolor="{state.strong}"{room}>{text}</td>'
 
 
 def _join(join: Join) -> dict[str, str]:

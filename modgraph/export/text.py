@@ -16,13 +16,15 @@ from modgraph.export.text_ranks import ranks_text
 from modgraph.export.text_run import cost_text, verification_text
 from modgraph.export.text_table import Cell, Column, Pen, table
 from modgraph.export.text_tree import Count, ModuleTree, Row
-from modgraph.graph.model import Graph, ModelInput, TensorInfo
+from modgraph.graph.model import Finding, Graph, ModelInput, TensorInfo
 from modgraph.graph.paths import is_open_place, parameter_path
 
 MAX_LINES = 40
 """Rows of the tree, so that it can be seen at a glance."""
 MAX_SHARED = 5
 """How many shared modules and tied parameters are named."""
+MOST_PLACES = 4
+"""How many modules are named beside the first, of a finding that holds in several."""
 LABEL_WIDTH = 12
 
 _STYLES: dict[State, str] = {
@@ -235,8 +237,16 @@ def _tensor(tensor: TensorInfo, name: str) -> str:
 
 def _findings(graph: Graph, width: int, pen: Pen) -> list[str]:
     lines = [pen.paint(_plural(len(graph.findings), "finding"), "bold")] if graph.findings else []
-    for finding in graph.findings:
-        lines += _remark([finding.code], finding.file, finding.line, finding.module, finding.message, width, pen)
+    places: dict[tuple[object, ...], list[Finding]] = {}
+    for each in graph.findings:
+        key = (each.code, each.file, each.line, each.column, each.attribute, None if each.file else each.module)
+        places.setdefault(key, []).append(each)
+    for finding, *others in places.values():
+        where = ", ".join(dict.fromkeys(other.module for other in others[:MOST_PLACES] if other.module))
+        more = ", ..." if len(others) > MOST_PLACES else ""
+        also = f"; so in {len(others):,} more" + (f": {where}{more}" if where else "") if others else ""
+        message = f"{finding.message}{also}"
+        lines += _remark([finding.code], finding.file, finding.line, finding.module, message, width, pen)
     return lines
 
 

@@ -90,6 +90,8 @@ def _with_room(item: Item, feeders: dict[str, list[Arrow]], straight: set[str], 
         return item
     entry = _entry(item, feeders)
     aside = bool(straight) and any(isinstance(inner, Card) and inner.id not in straight for inner in item.items)
+    # Where a frame is entered first, the edge passes where that one's first card stands: before the title is safe.
+    aside = aside or isinstance(entry, Frame)
     if item.copies > 1 and (aside or any(_is_wider(inner, entry) for inner in item.items)):
         item = replace(item, gap=0)
     inside = tuple(

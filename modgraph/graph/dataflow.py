@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from modgraph.graph.index import GraphIndex
-from modgraph.graph.model import Edge
+from modgraph.graph.model import Edge, Operation
 
 _VIEW_WORDS = """
     view view_as reshape reshape_as permute transpose t swapaxes swapdims movedim moveaxis adjoint squeeze unsqueeze
@@ -98,9 +98,17 @@ def _left_out(index: GraphIndex, views: bool) -> tuple[set[str], set[str]]:
             and index.graph.calls[operation.call].module
         ):
             hidden.add(operation.id)
-        elif not views and operation_word(operation.name) in VIEWS:
+        elif not views and operation_word(operation.name) in VIEWS and not _looks_up(index, operation):
             passing.add(operation.id)
     return hidden, passing
+
+
+def _looks_up(index: GraphIndex, operation: Operation) -> bool:
+    """Whether an indexing takes its elements from where another tensor says: a choice, not a view."""
+    return operation_word(operation.name) == "getitem" and any(
+        edge.tensor.shape and (edge.tensor.name or "").startswith("args[1]")
+        for edge in index.incoming.get(operation.id, ())
+    )
 
 
 def stands_for_itself(index: GraphIndex, call: int) -> bool:

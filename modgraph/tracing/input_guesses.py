@@ -7,7 +7,8 @@ import re
 import types
 import typing
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, is_dataclass, replace
+from dataclasses import fields as dataclass_fields
 from typing import Any
 
 import torch
@@ -176,7 +177,9 @@ class Guesser:
         known = hint in (None, inspect.Parameter.empty, Any, object) or isinstance(hint, str | typing.TypeVar)
         if known or (isinstance(hint, type) and issubclass(hint, torch.Tensor)) or not isinstance(hint, type):
             return None
-        return GroupSpec("object") if not hint.__module__.startswith("torch") else None
+        if typing.is_typeddict(hint) or issubclass(hint, Mapping):
+            return GroupSpec("dict")
+        return GroupSpec("object", _stated_fields(hint)) if not hint.__module__.startswith("torch") else None
 
     def _group(self, kind: str, names: list[str]) -> GroupSpec:
         return GroupSpec(kind, tuple((index, self.tensor(name)[0]) for index, name in enumerate(names)))
@@ -341,6 +344,25 @@ def layers_of(model: nn.Module) -> Iterator[Layer]:
         wish = wish_of(module, 0)
         if wish is not None and (wish.sizes or wish.integral or isinstance(module, LazyModuleMixin)):
             yield Layer(names.get(id(module), ""), module, wish)
+
+
+def _stated_fields(kind: type) -> tuple[tuple[str, Spec], ...]:
+    """Fields of a data class or named tuple that are numbers, flags or words, at their default where they have one."""
+    fields: dict[str, Any] = {}
+    if is_dataclass(kind):
+        fields = {field.name: (field.type, field.default) for field in dataclass_fields(kind)}
+    elif issubclass(kind, tuple):
+        defaults = getattr(kind, "_field_defaults", {})
+        fields = {name: (hint, defaults.get(name)) for name, hint in getattr(kind, "__annotations__", {}).items()}
+    plain: dict[type, Any] = {bool: False, int: 1, float: 1.0, str: ""}
+    found: list[tuple[str, Spec]] = []
+    for name, (hint, default) in fields.items():
+        stated = next((one for one in plain if hint in (one, one.__name__)), None)
+        if type(default) in plain:
+            found.append((name, LiteralSpec(default)))
+        elif stated is not None:
+            found.append((name, LiteralSpec(plain[stated])))
+    return tuple(found)
 
 
 def _is_sequential(module: nn.Module) -> bool:

@@ -23,6 +23,7 @@ from modgraph.tracing import fake
 from modgraph.tracing.copying import copied
 from modgraph.tracing.failures import is_interruption, said
 from modgraph.tracing.forward_signature import ForwardSignature
+from modgraph.tracing.input_packed import refuse_packed, unpacked
 from modgraph.tracing.input_specs import Candidate, Place, Spec, TensorSpec, make_tensor, make_value
 from modgraph.tracing.input_wishes import Wish, wish_of
 from modgraph.tracing.members import parameters, registered_modules, set_training, tensors
@@ -187,7 +188,7 @@ class Observer(TorchFunctionMode):  # type: ignore[misc]
         if self._failed is not error:
             self._failed = error
             self.outcome.failures.clear()
-        seen = tuple(self._seen_arguments(args, kwargs))
+        seen = tuple(self._seen_arguments(*unpacked(args, kwargs)))
         self.outcome.failures.append(Failure(self.names.get(id(layer), ""), layer, seen, ()))
 
     def _seen_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Seen]:
@@ -239,15 +240,17 @@ class Observer(TorchFunctionMode):  # type: ignore[misc]
             self._note_rebatch(tensors[0], args, result)
 
     def _note_columns(self, name: str, args: Any, origin: Origin) -> None:
-        """`x[:, 2]` of an input itself reads one column; anything else reads all of it."""
+        """`x[:, 2]` and `x[:, 2:3]` of an input itself read one column; anything else reads all of it."""
         if not origin.same or len(origin.places) != 1 or name in _CASTS:
             return
         (place,) = origin.places
         index = args[1] if name == "__getitem__" and len(args) > 1 else None
-        if isinstance(index, tuple) and len(index) == 2 and index[0] == slice(None) and type(index[1]) is int:
-            if index[1] >= 0 and place not in self._read_whole:
-                self.outcome.columns[place] = max(index[1] + 1, self.outcome.columns.get(place, 0))
-            return
+        if isinstance(index, tuple) and len(index) == 2 and index[0] == slice(None):
+            column = _only_column(index[1])
+            if column is not None:
+                if column >= 0 and place not in self._read_whole:
+                    self.outcome.columns[place] = max(column + 1, self.outcome.columns.get(place, 0))
+                return
         self._read_whole.add(place)
         self.outcome.columns.pop(place, None)
 
@@ -282,6 +285,13 @@ class Observer(TorchFunctionMode):  # type: ignore[misc]
             # Steps or positions are rows of their own on purpose; a view across the last dimension is not.
             if after.shape[0] != self.batch and before.shape[-1] != wanted and self.outcome.rebatched is None:
                 self.outcome.rebatched = (wanted, got)
+
+
+def _only_column(index: Any) -> int | None:
+    """The column that is read by a number, or by a slice of one."""
+    if isinstance(index, slice) and type(index.start) is int and index.stop == index.start + 1 and index.step is None:
+        return index.start
+    return index if type(index) is int else None
 
 
 def _keeps_dimensions(name: str, tensors: list[torch.Tensor], made: torch.Tensor) -> bool:
@@ -452,6 +462,7 @@ def _calls_seen_by(observer: Observer) -> Iterator[None]:
             return original(self, *args, **kwargs)
         observer.called(self, args, kwargs)
         try:
+            refuse_packed(self, args, kwargs)
             return original(self, *args, **kwargs)
         except Exception as error:
             observer.failed(error, self, args, kwargs)

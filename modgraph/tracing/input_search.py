@@ -168,6 +168,7 @@ class Search:
 
     def _with_usual(self, attempt: Attempt) -> Iterator[Candidate | _Sides]:
         yield from smaller(attempt)
+        yield from _columns_beyond(attempt)
         yield from grid_repairs(attempt, self.guesser)
         yield from documented(attempt.candidate, self.guesser)
         yield from larger_numbers(attempt, 2)
@@ -330,6 +331,18 @@ def _square(attempt: Attempt) -> Iterator[Candidate]:
         }
         if changes:
             yield attempt.candidate.replaced(changes, "square, as images usually are")
+
+
+def _columns_beyond(attempt: Attempt) -> Iterator[Candidate]:
+    """More columns of an input of which one past the last was read, as none: `x[:, 9:10]` of eight."""
+    tensors = attempt.candidate.tensors()
+    changes: dict[Place, Spec] = {
+        place: replace(tensors[place], shape=(tensors[place].shape[0], 2 * columns))
+        for place, columns in attempt.outcome.columns.items()
+        if place in tensors and len(tensors[place].shape) == 2 and columns > tensors[place].shape[1]
+    }
+    if changes:
+        yield attempt.candidate.replaced(changes, "as many columns as forward reads")
 
 
 def _columns_alone(attempt: Attempt) -> Iterator[Candidate]:

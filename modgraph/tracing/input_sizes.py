@@ -32,7 +32,12 @@ def resized(shape: tuple[int, ...], wanted: int, got: int) -> list[tuple[int, ..
         options += flattened_images(shape, wanted)
         options.append((shape[0], wanted))
     for dim in inner:
-        if shape[dim] > 1 and got % shape[dim] == 0 and got != shape[dim] and wanted % (got // shape[dim]) == 0:
+        if (
+            shape[dim] > 1
+            and got % shape[dim] == 0
+            and got not in (0, shape[dim])
+            and wanted % (got // shape[dim]) == 0
+        ):
             with_size(dim, wanted // (got // shape[dim]))
     for dim in inner[:-1] or inner:
         if shape[dim] != got:

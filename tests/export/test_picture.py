@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import modgraph
 from modgraph.export.arguments import LONGEST_ARGUMENTS, argument_text
 from modgraph.export.kinds import class_kind, operation_kind
 from modgraph.export.labels import clean, count_text, cut, member_range, number_text, shape_text
@@ -102,6 +103,22 @@ def test_views_are_left_out_and_their_data_goes_on(sketch):
     assert [row.title for row in rows(picture_of(net.graph()))] == ["Linear", "LayerNorm"]
     shown = rows(picture_of(net.graph(), PictureOptions(views=True)))
     assert [row.title for row in shown] == ["Linear", "view", "LayerNorm"]
+
+
+def test_an_indexing_by_another_tensor_is_no_view():
+    import torch
+
+    class Gathers(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embed = torch.nn.Linear(3, 5)
+
+        def forward(self, x, index, last):
+            y = self.embed(x)
+            return y[:, 1:][index].relu() * y[last, 1:] + y[0, 1:]
+
+    graph = modgraph.trace(Gathers(), (torch.randn(4, 3), torch.tensor([2, 0]), torch.tensor(3)))
+    assert sorted(row.title for row in rows(picture_of(graph))) == ["Linear", "getitem", "relu"]
 
 
 def test_an_operation_whose_result_is_only_looked_at_is_not_drawn(sketch):
@@ -324,6 +341,20 @@ def test_ids_are_unique_and_every_arrow_ends_at_one(nets, sketch):
         assert {end for arrow in picture.arrows for end in (arrow.tail, arrow.head)} <= set(ids)
 
 
+def test_the_badge_of_a_fold_that_begins_with_a_frame_stands_where_no_edge_enters(sketch):
+    net = sketch()
+    net.modules("stem Linear", "blocks Sequential *", *(f"blocks.{n} my.Block *" for n in range(3)))
+    net.modules(*(f"blocks.{n}.{part}" for n in range(3) for part in ("arm my.Arm *", "arm.a Linear", "arm.b Linear")))
+    net.modules(*(f"blocks.{n}.act ReLU" for n in range(3)))
+    at = net.call("stem", "input:x")
+    for number in range(3):
+        arm = net.op("torch.add", net.chain(f"blocks.{number}.arm.a blocks.{number}.arm.b", at), at)
+        at = net.call(f"blocks.{number}.act", arm)
+    net.output(at)
+    folds = [frame for frame in of_kind(picture_of(net.graph()), Frame) if frame.copies > 1]
+    assert [(fold.copies, fold.gap) for fold in folds if isinstance(fold.items[0], Frame)] == [(3, 0)]
+
+
 def test_a_first_card_leaves_room_for_the_title_and_for_its_remarks(nets):
     picture = picture_of(nets["residual"](3).graph())
     fold = next(frame for frame in of_kind(picture, Frame) if frame.copies > 1)
@@ -338,6 +369,8 @@ def test_a_first_card_leaves_room_for_the_title_and_for_its_remarks(nets):
         ("conv.Conv2d", {"kernel_size": 7, "stride": 2, "out_channels": 64}, "7×7 /2 → 64"),
         ("conv.Conv2d", {"kernel_size": [3, 5], "stride": [1, 1], "out_channels": 8}, "3×5 → 8"),
         ("conv.Conv2d", {"kernel_size": 3, "in_channels": 8, "out_channels": 8, "groups": 8}, "3×3 → 8 · depthwise"),
+        ("conv.Conv1d", {"kernel_size": [7], "stride": [2], "out_channels": 64}, "k7 /2 → 64"),
+        ("pooling.MaxPool1d", {"kernel_size": 3, "stride": 3}, "k3"),
         ("conv.ConvTranspose2d", {"kernel_size": 2, "stride": 2, "out_channels": 4}, "2×2 ↑2 → 4"),
         ("linear.Linear", {"in_features": 512, "out_features": 1000}, "512 → 1000"),
         ("activation.MultiheadAttention", {"embed_dim": 512, "num_heads": 8}, "8 heads · 512"),

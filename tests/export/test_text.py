@@ -286,6 +286,21 @@ def test_inputs_say_where_they_come_from():
     assert "traced (eval, cpu)" in text
 
 
+def test_findings_of_one_line_in_many_modules_are_one():
+    maker = Maker()
+    maker.add("b", "model.B")
+    for number in range(7):
+        maker.add(f"b.{number}", "model.B")
+        kept = Finding(code="MG101", message="kept in a list", file="m.py", line=3, module=f"b.{number}", attribute="a")
+        maker.builder.findings.append(kept)
+    maker.builder.findings.append(dataclasses.replace(kept, module="b.0", attribute="other"))
+    lines = maker.text().partition("8 findings")[2].split("\n  MG101 ")[1:]
+    assert [" ".join(line.split()) for line in lines] == [
+        "m.py:3 b.0: kept in a list; so in 6 more: b.1, b.2, b.3, b.4, ...",
+        "m.py:3 b.0: kept in a list",
+    ]
+
+
 def test_findings_and_problems_stand_below_with_their_place():
     maker = Maker()
     maker.builder.findings.append(Finding(code="MG101", message="kept in a list", file="model.py", line=12, module=""))
