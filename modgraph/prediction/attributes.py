@@ -281,14 +281,19 @@ def _of_object(machine: Interpreter, value: Address, name: str) -> Value | None:
     if isinstance(cls, ClassValue):
         override = classes.class_attribute(machine, cls, "__getattribute__")
         if isinstance(override, FunctionValue):
-            return machine.call(override, (value, Constant(name)))
-    return _with_fallback(machine, value, cls, name)
-
-
-def _with_fallback(machine: Interpreter, value: Address, cls: Value, name: str) -> Value | None:
+            try:
+                return machine.call(override, (value, Constant(name)))
+            except Raised as raised:
+                found = _by_fallback(machine, value, cls, name) if raised.name == "builtins.AttributeError" else None
+                if found is None:
+                    raise
+                return found
     found = raw(machine, value, name)
-    if found is not None:
-        return found
+    return found if found is not None else _by_fallback(machine, value, cls, name)
+
+
+def _by_fallback(machine: Interpreter, value: Address, cls: Value, name: str) -> Value | None:
+    """What the class's own `__getattr__` gives; None where it has none."""
     if name.startswith("__") and name.endswith("__") and name not in ("__dict__",):
         return None
     fallback = classes.class_attribute(machine, cls, "__getattr__")
@@ -296,7 +301,17 @@ def _with_fallback(machine: Interpreter, value: Address, cls: Value, name: str) 
         return None
     if isinstance(fallback, Unknown):
         return fallback
-    return machine.call(fallback, (value, Constant(name)))
+    try:
+        return machine.call(fallback, (value, Constant(name)))
+    except Raised as raised:
+        if raised.name != "builtins.AttributeError" or not machine.module_depth or machine.insistent:
+            raise
+    # At module level a table is taken as it is, not knowing what has run by then; here it must have been filled.
+    machine.insistent = True
+    try:
+        return machine.call(fallback, (value, Constant(name)))
+    finally:
+        machine.insistent = False
 
 
 def raw(machine: Interpreter, value: Address, name: str) -> Value | None:

@@ -200,7 +200,10 @@ def _unpack_mapping(machine: Interpreter, value: Value, keywords: dict[str, Valu
     for key, item in found:
         if isinstance(key, Constant) and isinstance(key.value, str):
             if key.value in keywords:
-                raise machine.raises("TypeError", f"got multiple values for keyword argument '{key.value}'")
+                if type(item) is not Unknown or not item.optional:
+                    raise machine.raises("TypeError", f"got multiple values for keyword argument '{key.value}'")
+                machine.may_refuse("TypeError")
+                continue
             keywords[key.value] = item
         else:
             unknown = machine.unknown("a key of ** is not known", key)

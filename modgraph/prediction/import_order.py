@@ -8,6 +8,7 @@ import re
 import sys
 import textwrap
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Container, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -40,7 +41,7 @@ class Imported:
     incomplete: str | None = None
     """Why there may be more than these."""
     far: dict[str, SourceModule] = field(default_factory=dict)
-    """Modules that are imported and not followed, as a large project has too many."""
+    """Modules that are imported and not followed, as their package is too large."""
 
 
 def imported_by(finder: ModuleFinder, roots: tuple[str, ...], known: Container[str] = ()) -> Imported:
@@ -68,27 +69,18 @@ def imported_by(finder: ModuleFinder, roots: tuple[str, ...], known: Container[s
     return found
 
 
-def nearest(imported: Imported, roots: tuple[str, ...]) -> Imported:
-    """The same with no more modules than are followed: of a large project those that the roots import first, or that
-    these import, and so on."""
-    sizes = {name: len(source.text) for name, source in imported.modules.items() if not is_installed(source)}
-    if sum(sizes.values()) <= MAX_FOLLOWED_TEXT:
+def without_large_packages(imported: Imported, roots: tuple[str, ...]) -> Imported:
+    """The same without the modules of packages of more text than is followed, but for the roots: those are `far`."""
+    sizes: Counter[str] = Counter()
+    for name, source in imported.modules.items():
+        if not is_installed(source):
+            sizes[top_of(name)] += len(source.text)
+    large = {top for top, size in sizes.items() if size > MAX_FOLLOWED_TEXT}
+    far = {name: source for name, source in imported.modules.items() if top_of(name) in large and name not in roots}
+    if not far:
         return imported
-    near = dict.fromkeys(name for name in roots if name in imported.modules)
-    room = MAX_FOLLOWED_TEXT - sum(sizes.get(name, 0) for name in near)
-    pending = list(near)
-    for name in pending:  # which grows meanwhile
-        for _, other in imported.imports.get(name, ()):
-            if other in near or other not in imported.modules:
-                continue
-            room -= sizes.get(other, 0)
-            if room < 0:
-                kept = {each: source for each, source in imported.modules.items() if each in near}
-                far = {each: source for each, source in imported.modules.items() if each not in near}
-                return replace(imported, modules=kept, changers={}, far=far)
-            near[other] = None
-            pending.append(other)
-    return imported
+    near = {name: source for name, source in imported.modules.items() if name not in far}
+    return replace(imported, modules=near, changers={}, far=far)
 
 
 def _read(finder: ModuleFinder, source: SourceModule) -> tuple[list[tuple[int, str]], str | None]:

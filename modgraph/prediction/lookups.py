@@ -37,7 +37,12 @@ def look_again(machine: Interpreter, container: Address, key: Value, certain: bo
     home = base.homes.get(container.index)
     words = tuple(_WORD.findall(_text(key)))
     asked = (container.index, words)
-    if home is None or not words or (machine.module_depth and not certain) or asked in base.looking:
+    if (
+        home is None
+        or not words
+        or (machine.module_depth and not (certain or machine.insistent))
+        or asked in base.looking
+    ):
         return False
     if asked not in base.looked_up:
         base.looking.add(asked)

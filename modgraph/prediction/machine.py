@@ -109,6 +109,8 @@ class Interpreter:
         self.roots: list[str] = []
         """Modules that are imported first: those of the targets."""
         self.imported: dict[tuple[str, ...], Imported] = {}
+        self.large: set[str] = set()
+        """Packages that are too large for what importing them changes to be followed."""
         self.wanted: dict[int, lookups.Wanted] = {}
         """Containers in which a key was missing."""
         self.heads: dict[str, dict[str, list[Statement]]] = {}
@@ -123,6 +125,8 @@ class Interpreter:
         self.base.unassigned = self._unassigned
         self.base.inherited = self._inherited
         self.module_depth = 0
+        self.insistent = False
+        """A key that a container lacks is looked for again at module level too; see `lookups.py`."""
         self.making: list[ClassValue] = []
         """Classes whose metaclasses are running."""
         self.awaited: ClassValue | None = None

@@ -389,9 +389,6 @@ def object_getattribute(arguments: Arguments, machine: Machine) -> Value:
     found = attributes.raw(interpreter, value, name) if isinstance(value, Address) else None
     if found is not None:
         return found
-    fallback = interpreter.class_attribute(interpreter.class_of(value), "__getattr__")
-    if fallback is not None:
-        return interpreter.call(fallback, (value, given))
     owner = classes.short_name(interpreter.class_of(value))
     raise machine.raises("AttributeError", f"'{owner}' object has no attribute '{name}'")
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from modgraph.prediction import names
 from modgraph.prediction.frames import LimitError
-from modgraph.prediction.import_order import Imported, imported_by, is_installed, nearest
+from modgraph.prediction.import_order import Imported, imported_by, is_installed, top_of, without_large_packages
 from modgraph.prediction.limits import MAX_FOLLOWED_TEXT, MAX_REPLAYED_STATEMENTS, MAX_REPLAYED_STEPS, MAX_STEPS
 from modgraph.prediction.objects import DictObject, EnvironmentObject, ListObject, SetObject
 from modgraph.prediction.side_effects import Effect, FarEffectError, effects_on
@@ -49,8 +49,8 @@ def claim(machine: Interpreter, home: Home, since: int, attribute: str = "") -> 
     if made:
         base.homes.update(dict.fromkeys(made, (*home, attribute)))
         source = machine.finder.source(home[0])
-        if source is not None and not is_installed(source):
-            # Large installed packages pass their tables through so many hands that following all of them costs more
+        if source is not None and not is_installed(source) and top_of(home[0]) not in machine.large:
+            # Large packages pass their tables through so many hands that following all of them costs more
             # than it finds: there a container is as its own module leaves it, until a key is missing (`lookups.py`).
             base.registries.setdefault(home, Registry()).containers.extend(made)
             base.unsettled.update(dict.fromkeys(made, home))
@@ -114,8 +114,8 @@ def _effects(machine: Interpreter, home: Home, registry: Registry) -> list[Effec
     try:
         effects, may_change = effects_on(module, bound, imported)
     except FarEffectError as far:
-        more = f"more than {MAX_FOLLOWED_TEXT} characters are imported"
-        registry.lost = Unknown(f"{more}, and {far}, which is not followed, may change {name}")
+        why = f"is of a package of more than {MAX_FOLLOWED_TEXT} characters, which is not followed"
+        registry.lost = Unknown(f"{far} may change {name}, and {why}")
         return []
     if len(effects) > MAX_REPLAYED_STATEMENTS:
         registry.lost = Unknown(f"more than {MAX_REPLAYED_STATEMENTS} statements may change {name}")
@@ -129,7 +129,9 @@ def imported_with(machine: Interpreter, module: str) -> Imported:
     """The modules that are imported when that one is looked into."""
     roots = tuple(dict.fromkeys([*machine.roots, *(frame.module for frame in machine.frames[:1]), module]))
     if roots not in machine.imported:
-        machine.imported[roots] = nearest(imported_by(machine.finder, roots), roots)
+        found = without_large_packages(imported_by(machine.finder, roots), roots)
+        machine.large.update(top_of(name) for name in found.far)
+        machine.imported[roots] = found
     return machine.imported[roots]
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import modgraph
 from modgraph.prediction import joining
 from modgraph.prediction.entry import Prediction, predict_target
 from modgraph.prediction.knowledge.elements import kept, single
@@ -189,3 +190,36 @@ def test_elements_rounded_together_are_those_rounded_one_by_one() -> None:
     numbers = [1e300, -1e300, 3.4028236e38, 0.1, True, 7, float("inf"), -0.0]
     numbers += [chance.uniform(-1e39, 1e39) for _ in range(1_000)]
     assert kept(numbers, "float32") == tuple(single(float(number)) for number in numbers)
+
+
+OPTIONS = """
+import os
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self, n=1):
+        super().__init__()
+        self.a = nn.Linear(1, n)
+
+def refused():
+    options = {"n": 2}
+    if os.environ.get("MODGRAPH_NOT_SET"):
+        options["img_size"] = 3
+    return Net(**options)
+
+def twice():
+    options = {}
+    if os.environ.get("MODGRAPH_NOT_SET"):
+        options["n"] = 3
+    return Net(4, **options)
+"""
+
+
+@pytest.mark.parametrize(("build", "width"), [("refused", 2), ("twice", 4)])
+def test_an_option_that_may_not_be_there_is_refused_on_no_path_that_lacks_it(
+    tmp_path: Path, build: str, width: int
+) -> None:
+    (tmp_path / "model.py").write_text(OPTIONS, "utf-8")
+    graph = modgraph.predict(f"{tmp_path / 'model.py'}:{build}")
+    (layer,) = graph.modules[1:]
+    assert layer.parameters[0].shape == (width, 1)

@@ -18,6 +18,26 @@ from modgraph.source.targets import Target
 pytestmark = pytest.mark.needs_torch
 
 AS_BUILT = {
+    "__getattribute__ does not ask __getattr__, an attribute does": """
+        class Plain:
+            def __getattr__(self, name):
+                try:
+                    return super().__getattribute__(name + "_")
+                except AttributeError:
+                    return 7
+        class Own(Plain):
+            width_ = 3
+            def __getattribute__(self, name):
+                return super().__getattribute__(name)
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a = nn.Linear(Plain().depth, Own().width)
+                try:
+                    self.b = nn.Linear(1, Plain().__getattribute__("height"))
+                except AttributeError:
+                    self.c = nn.ReLU()
+        """,
     "what is done to __dict__ is done to the object": """
         import copy
         class Config:

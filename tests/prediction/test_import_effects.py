@@ -547,50 +547,53 @@ class Net(nn.Module):
     assert "is not followed to its end: more than 0 seconds" in problem.message
 
 
-def test_of_a_large_project_the_nearest_modules_are_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A table that a module changes which is not followed is left open, with the reason."""
-    files = {
-        "model.py": """
-            from torch import nn
-            from tables import KINDS
-            import near
-            class Net(nn.Module):
-                def __init__(self):
-                    super().__init__()
-                    for name, kind in KINDS.items():
-                        self.add_module(name, kind())
-            """,
-        "tables.py": """
-            from torch import nn
-            KINDS = {"own": nn.ReLU}
-            """,
-        "near.py": """
-            from torch import nn
-            from tables import KINDS
-            import far
-            KINDS["near"] = nn.GELU
-            """,
-        "far.py": """
-            from torch import nn
-            from tables import KINDS
-            KINDS["far"] = nn.SiLU
-            """,
-    }
-    for name, text in files.items():
+FILES = {
+    "model.py": """
+        from torch import nn
+        from tables import KINDS
+        from large import SHAPES
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                for name, kind in KINDS.items():
+                    self.add_module(name, kind())
+                self.shapes = nn.Sequential(*(nn.Linear(1, size) for size in SHAPES.values()))
+        """,
+    "tables.py": """
+        from torch import nn
+        KINDS = {"own": nn.ReLU}
+        """,
+    "large/__init__.py": """
+        from large.shapes import SHAPES
+        from large import other
+        """,
+    "large/shapes.py": "SHAPES = {0: 1}\n",
+    "large/other.py": """
+        from torch import nn
+        from tables import KINDS
+        from large.shapes import SHAPES
+        KINDS["large"] = nn.GELU
+        SHAPES[1] = 2
+        """,
+}
+
+
+def test_what_importing_a_large_package_changes_is_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its own tables are as their modules leave them, as of an installed one; what it does to others' leaves them open."""
+    (tmp_path / "large").mkdir()
+    for name, text in FILES.items():
         (tmp_path / name).write_text(textwrap.dedent(text), "utf-8")
 
-    def predicted() -> Graph:
-        return modgraph.predict(f"{tmp_path / 'model.py'}:Net", path=[str(tmp_path)])
+    def predicted() -> tuple[list[str], list[str]]:
+        graph = modgraph.predict(f"{tmp_path / 'model.py'}:Net", path=[str(tmp_path)])
+        return [node.path for node in graph.modules[1:]], [problem.message for problem in graph.problems]
 
-    def children(graph: Graph) -> list[str]:
-        return [node.path for node in graph.modules[1:]]
-
-    assert children(predicted()) == ["own", "far", "near"]
-    room = sum((tmp_path / name).stat().st_size for name in files if name != "far.py")
-    monkeypatch.setattr("modgraph.prediction.import_order.MAX_FOLLOWED_TEXT", room)
-    graph = predicted()
-    assert "?" in children(graph)
-    assert "far.py, which is not followed, may change KINDS" in graph.problems[0].message
-    (tmp_path / "far.py").write_text("from tables import KINDS\n\n# no change of it\nALL = list(KINDS)\n", "utf-8")
-    graph = predicted()
-    assert (children(graph), graph.problems) == (["own", "near"], ())
+    assert predicted() == (["own", "large", "shapes", "shapes.0", "shapes.1"], [])
+    monkeypatch.setattr("modgraph.prediction.import_order.MAX_FOLLOWED_TEXT", 100)
+    paths, problems = predicted()
+    assert paths == ["?", "shapes", "shapes.0"]
+    assert "large/other.py may change KINDS, and is of a package of more than" in problems[0]
+    (tmp_path / "large" / "other.py").write_text("from tables import KINDS\n\nALL = list(KINDS)\n" * 5, "utf-8")
+    assert predicted() == (["own", "shapes", "shapes.0"], [])

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import modgraph
 from modgraph.graph.model import Graph
 from modgraph.prediction import predict_graph
 from modgraph.source.targets import Target
@@ -760,3 +761,50 @@ def test_what_marks_members_of_an_enum(agrees: Callable[[str], Graph]) -> None:
                 self.b = nn.Linear(len(Act), Act.TABLE[1])
         """
     )
+
+
+STORE = """
+from torch import nn
+
+class Store:
+    def __init__(self):
+        self.components = {}
+    def register(self, name):
+        def add(function):
+            self.components[name.upper()] = function
+            return function
+        return add
+    def __getattr__(self, name):
+        if name in self.components:
+            return name
+        return super().__getattribute__(name)
+
+Norm = Store()
+
+@Norm.register("batch")
+def batch():
+    return nn.BatchNorm1d
+"""
+USER = """
+from torch import nn
+from store import Norm
+
+class Net(nn.Module):
+    def __init__(self, norm=Norm.BATCH):
+        super().__init__()
+        self.norm = Norm.components[norm]()(3)
+"""
+
+
+@pytest.mark.parametrize("installed", [False, True])
+def test_a_name_that_a_store_gives_is_found_where_a_default_asks_for_it(tmp_path: Path, installed: bool) -> None:
+    """It is asked for at module level, where a table of an installed package is taken as its own module leaves it."""
+    if installed:
+        (tmp_path / "store-1.0.dist-info").mkdir()
+    (tmp_path / "store.py").write_text(STORE, "utf-8")
+    (tmp_path / "model.py").write_text(USER, "utf-8")
+    graph = modgraph.predict(f"{tmp_path / 'model.py'}:Net", path=[str(tmp_path)])
+    assert [(node.path, node.class_name) for node in graph.modules[1:]] == [
+        ("norm", "torch.nn.modules.batchnorm.BatchNorm1d")
+    ]
+    assert graph.problems == ()
