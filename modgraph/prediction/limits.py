@@ -31,8 +31,8 @@ MAX_IMPORTED_MODULES = 1_000
 """Modules read to see what is registered when they are imported."""
 
 MAX_FOLLOWED_TEXT = 1_000_000
-"""Characters of the modules of one package; of a larger one it is not followed what importing it changes, as of one that
-is installed."""
+"""Characters of the modules of one package; of a larger one it is not followed what importing it changes, as of one
+that is installed."""
 
 MAX_REPLAYED_STEPS = 300_000
 """Statements and calls that filling the registries of modules may cost, besides those of the prediction."""
