@@ -40,8 +40,10 @@ class Imported:
     """Functions by name: whether they change what they are given; kept by `side_effects.py`."""
     incomplete: str | None = None
     """Why there may be more than these."""
+    large: frozenset[str] = frozenset()
+    """Packages that are too large to be followed."""
     far: dict[str, SourceModule] = field(default_factory=dict)
-    """Modules that are imported and not followed, as their package is too large."""
+    """Their modules that are imported."""
 
 
 def imported_by(finder: ModuleFinder, roots: tuple[str, ...], known: Container[str] = ()) -> Imported:
@@ -75,12 +77,12 @@ def without_large_packages(imported: Imported, roots: tuple[str, ...]) -> Import
     for name, source in imported.modules.items():
         if not is_installed(source):
             sizes[top_of(name)] += len(source.text)
-    large = {top for top, size in sizes.items() if size > MAX_FOLLOWED_TEXT}
+    large = frozenset(top for top, size in sizes.items() if size > MAX_FOLLOWED_TEXT)
     far = {name: source for name, source in imported.modules.items() if top_of(name) in large and name not in roots}
     if not far:
         return imported
     near = {name: source for name, source in imported.modules.items() if name not in far}
-    return replace(imported, modules=near, changers={}, far=far)
+    return replace(imported, modules=near, changers={}, large=large, far=far)
 
 
 def _read(finder: ModuleFinder, source: SourceModule) -> tuple[list[tuple[int, str]], str | None]:

@@ -109,8 +109,6 @@ class Interpreter:
         self.roots: list[str] = []
         """Modules that are imported first: those of the targets."""
         self.imported: dict[tuple[str, ...], Imported] = {}
-        self.large: set[str] = set()
-        """Packages that are too large for what importing them changes to be followed."""
         self.wanted: dict[int, lookups.Wanted] = {}
         """Containers in which a key was missing."""
         self.heads: dict[str, dict[str, list[Statement]]] = {}

@@ -49,11 +49,15 @@ def claim(machine: Interpreter, home: Home, since: int, attribute: str = "") -> 
     if made:
         base.homes.update(dict.fromkeys(made, (*home, attribute)))
         source = machine.finder.source(home[0])
-        if source is not None and not is_installed(source) and top_of(home[0]) not in machine.large:
+        if source is not None and not is_installed(source) and not _is_large(machine, top_of(home[0])):
             # Large packages pass their tables through so many hands that following all of them costs more
             # than it finds: there a container is as its own module leaves it, until a key is missing (`lookups.py`).
             base.registries.setdefault(home, Registry()).containers.extend(made)
             base.unsettled.update(dict.fromkeys(made, home))
+
+
+def _is_large(machine: Interpreter, package: str) -> bool:
+    return any(package in imported.large for imported in machine.imported.values())
 
 
 def settle(machine: Interpreter, index: int) -> None:
@@ -130,7 +134,6 @@ def imported_with(machine: Interpreter, module: str) -> Imported:
     roots = tuple(dict.fromkeys([*machine.roots, *(frame.module for frame in machine.frames[:1]), module]))
     if roots not in machine.imported:
         found = without_large_packages(imported_by(machine.finder, roots), roots)
-        machine.large.update(top_of(name) for name in found.far)
         machine.imported[roots] = found
     return machine.imported[roots]
 
