@@ -30,7 +30,7 @@ def bind(machine: Interpreter, function: FunctionValue, arguments: Arguments) ->
             if place < len(positional):
                 bound[name] = positional[place]
                 place += 1
-                if kind == "normal" and name in keywords and not _may_be_absent(machine, keywords.pop(name)):
+                if kind == "normal" and name in keywords and not may_be_absent(machine, keywords.pop(name)):
                     raise machine.raises("TypeError", f"{_called(function)} got multiple values for argument '{name}'")
             elif kind == "normal" and name in keywords:
                 bound[name] = keywords.pop(name)
@@ -52,12 +52,12 @@ def bind(machine: Interpreter, function: FunctionValue, arguments: Arguments) ->
     if place < len(positional) and not variadic:
         raise machine.raises("TypeError", f"{_called(function)} {_too_many(function, len(positional), arguments)}")
     for name, value in keywords.items():
-        if not _may_be_absent(machine, value):
+        if not may_be_absent(machine, value):
             raise machine.raises("TypeError", f"{_called(function)} got an unexpected keyword argument '{name}'")
     return bound
 
 
-def _may_be_absent(machine: Interpreter, value: Value) -> bool:
+def may_be_absent(machine: Interpreter, value: Value) -> bool:
     """An entry of `**options` that is there on some paths only; on the others the call is not refused for it."""
     if type(value) is not Unknown or not value.optional:
         return False

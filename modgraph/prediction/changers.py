@@ -13,8 +13,8 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from modgraph.source import walking
 from modgraph.source.modules import SourceError, SourceModule
+from modgraph.source.walking import walk
 
 _HINTS = re.compile(
     r"\bglobal\s|\b(?:setattr|delattr|exec|next|set_default_\w+)\(|\b(?:globals|vars|locals)\(\)|\bsys\.modules\b|\b__class__\b"
@@ -122,7 +122,7 @@ def _function(node: ast.FunctionDef | ast.AsyncFunctionDef, is_method: bool) -> 
             first = None
     own = set(given)
     shared: set[str] = set()
-    parts = walking.nodes(node)
+    parts = list(walk(node))
     for part in parts:
         if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load):
             own.add(part.id)

@@ -10,6 +10,7 @@ import libcst as cst
 
 from modgraph.prediction import (
     attributes,
+    binding,
     comparison,
     comprehensions,
     functions,
@@ -200,10 +201,9 @@ def _unpack_mapping(machine: Interpreter, value: Value, keywords: dict[str, Valu
     for key, item in found:
         if isinstance(key, Constant) and isinstance(key.value, str):
             if key.value in keywords:
-                if type(item) is not Unknown or not item.optional:
-                    raise machine.raises("TypeError", f"got multiple values for keyword argument '{key.value}'")
-                machine.may_refuse("TypeError")
-                continue
+                if binding.may_be_absent(machine, item):
+                    continue
+                raise machine.raises("TypeError", f"got multiple values for keyword argument '{key.value}'")
             keywords[key.value] = item
         else:
             unknown = machine.unknown("a key of ** is not known", key)

@@ -91,16 +91,21 @@ def effects_on(home: str, names: Iterable[str], imported: Imported) -> tuple[lis
                 _learn(source, words, _pattern(fresh))
         if (words.all(), len(carriers)) == before:
             break
-    at_margin = re.compile(_AT_MARGIN.format("|".join(sorted(map(re.escape, words.all())))), re.M)
-    far = next((source for source in imported.far.values() if at_margin.search(source.text)), None)
-    if far is not None:
-        raise FarEffectError(far.file)
+    _refuse_far(imported, words)
     effects = {source.name: list(_effects(source, words, own if source.name == home else set())) for source in modules}
     ordered: list[Effect] = []
     seen: set[str] = set()
     for name in imported.modules:
         in_order(name, imported, effects, seen, ordered)
     return ordered, bool(ordered or words.callables or words.bases or words.metaclasses)
+
+
+def _refuse_far(imported: Imported, words: _Words) -> None:
+    if imported.far:
+        at_margin = re.compile(_AT_MARGIN.format("|".join(sorted(map(re.escape, words.all())))), re.M)
+        for source in imported.far.values():
+            if at_margin.search(source.text):
+                raise FarEffectError(source.file)
 
 
 def _changers(imported: Imported) -> Callable[[str], bool]:

@@ -33,11 +33,3 @@ def walk(node: ast.AST) -> Iterator[ast.AST]:
     for each in found:  # which grows meanwhile
         yield each
         found += children(each)
-
-
-def nodes(tree: ast.AST) -> list[ast.AST]:
-    """The same at once, for more than one walk."""
-    found = [tree]
-    for each in found:
-        found += children(each)
-    return found
