@@ -172,8 +172,12 @@ class SourceModule:
     def _parse(self, lines: Sequence[str], first_line: int) -> Parsed:
         try:
             return Parsed(lines, first_line, self.file)
-        except (cst.ParserSyntaxError, RecursionError, ValueError) as error:
+        except (cst.ParserSyntaxError, SyntaxError, RecursionError, MemoryError, ValueError) as error:
             raise SourceError(f"libcst cannot parse this: {error}", file=self.file, line=first_line) from error
+        except BaseException as error:  # a panic of its native parser is none of `Exception`
+            if type(error).__name__ != "PanicException":
+                raise
+            raise SourceError("libcst cannot parse this: its parser failed", file=self.file, line=first_line) from error
 
 
 @dataclass(frozen=True)
