@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from modgraph.errors import ExportError, ModgraphError
+from modgraph.errors import RAISED_BY_OTHERS, ExportError, ModgraphError
 from modgraph.graph.model import Graph
 
 THUMBNAIL_DEPTH = 1
@@ -27,7 +27,7 @@ def main(directory: str) -> None:
         outcome = _analyzed(request, place)
     except ModgraphError as error:
         outcome = _failed(error.message if error.hint is None else f"{error.message} ({error.hint})")
-    except Exception as error:  # a defect of ours costs this model, and no other
+    except RAISED_BY_OTHERS as error:  # a defect of ours costs this model, and no other
         outcome = _failed(f"modgraph itself failed: {type(error).__name__}: {error}")
     written = place / "outcome.tmp"
     written.write_text(json.dumps(outcome), "utf-8")

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Literal
 from xml.sax.saxutils import escape
 
+from modgraph.doors.programs import find_program
 from modgraph.errors import ExportError
 from modgraph.export.dot import write_dot
 from modgraph.export.labels import cut_end
@@ -137,7 +138,8 @@ class Engine:
 
 
 def find_engine() -> Engine:
-    """The Graphviz of this machine: `MODGRAPH_DOT`, else `dot` on the PATH, else pygraphviz.
+    """The Graphviz of this machine: `MODGRAPH_DOT`, else `dot` on the PATH (not in the working directory, which may
+    be a stranger's), else pygraphviz.
 
     Raises:
         RendererMissingError: there is none.
@@ -148,7 +150,7 @@ def find_engine() -> Engine:
         if found is None:
             raise RendererMissingError(f"MODGRAPH_DOT names {named!r}, which is no program that can be run")
         return Engine(found)
-    program = shutil.which("dot")
+    program = find_program("dot")
     if program is not None:
         return Engine(program)
     if importlib.util.find_spec("pygraphviz") is not None:

@@ -77,8 +77,8 @@ def lacking(machine: Interpreter, value: Value, real: Any) -> list[str]:
     """The names of a real value that the interpreter says are not there."""
     found = []
     for name in dir(real):
-        if name.startswith("___") or name == "__warningregistry__":
-            continue  # what torch's compiler leaves on classes once it is loaded, and a warning on its module
+        if name.startswith("___") or name in ("__warningregistry__", "__slotnames__"):
+            continue  # what torch's compiler leaves on classes once it is loaded, a warning on its module, and a copy
         try:
             getattr(real, name)
         except Exception:
