@@ -87,8 +87,10 @@ class Answer:
 
     @property
     def words(self) -> str:
-        """Its first line on standard error."""
-        return self.stderr.decode("utf-8", "replace").strip().partition("\n")[0] or f"status {self.status}"
+        """Its error: a line on standard error, by default the first."""
+        lines = self.stderr.decode("utf-8", "replace").strip().splitlines()
+        fatal = (line for line in lines if line.startswith(("fatal:", "error:")))
+        return next(fatal, next(iter(lines), f"status {self.status}"))
 
 
 def environment() -> dict[str, str]:
