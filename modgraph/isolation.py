@@ -17,7 +17,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,6 +25,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import modgraph
+from modgraph.doors import temporary
 from modgraph.errors import GraphError, InputError, Interrupted, ModgraphError, TraceError
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.events import DoneEvent, EnterEvent, ErrorEvent, Event, ExitEvent, StartEvent, replay
@@ -105,11 +105,7 @@ def trace_in_process(
             built, or PyTorch is not installed.
         Interrupted: Ctrl-C; holds what there is until then.
     """
-    with (
-        _ended_by_signals(),
-        tempfile.TemporaryDirectory(prefix="modgraph-", ignore_cleanup_errors=True) as name,
-    ):
-        directory = Path(name)
+    with _ended_by_signals(), temporary.folder() as directory:
         request = {
             "target": encode_fields(target),
             "inputs": [encode_fields(spec) for spec in specs],
@@ -147,13 +143,10 @@ def read_checkpoint_in_process(
         InputError: the files hold more than tensors, are broken, or ended the process that read them; or PyTorch is not
             installed.
     """
-    with (
-        _ended_by_signals(),
-        tempfile.TemporaryDirectory(prefix="modgraph-", ignore_cleanup_errors=True) as name,
-    ):
+    with _ended_by_signals(), temporary.folder() as directory:
         request = {"checkpoint": [str(path) for path in paths], "options": encode_fields(options)}
-        heard, end = _ask_once(request, Path(name), options.timeout, Heard())
-        output = _tail(Path(name) / "output.txt")
+        heard, end = _ask_once(request, directory, options.timeout, Heard())
+        output = _tail(directory / "output.txt")
     if end.interrupted:
         raise Interrupted
     if heard.checkpoint is None:

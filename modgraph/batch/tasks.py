@@ -11,7 +11,6 @@ import json
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,6 +18,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 import modgraph
+from modgraph.doors import temporary
+from modgraph.doors.reading import OWN_BYTES, read
+from modgraph.doors.writing import make_folder, put
 from modgraph.isolation import kill_group
 
 State = Literal["complete", "partial", "failed"]
@@ -85,18 +87,17 @@ class Outcome:
 
 def run_task(task: Task) -> Outcome:
     """Analyze one model, in a process of its own. Never raises for what that process does."""
-    with tempfile.TemporaryDirectory(prefix="modgraph-", ignore_cleanup_errors=True) as name:
-        directory = Path(name)
-        (directory / "files").mkdir()
+    with temporary.folder() as directory:
+        make_folder(directory / "files")
         asked = ("target", "options", "static", "formats", "asked", "picture", "onnx", "stem")
         request = {each: getattr(task, each) for each in asked}
-        (directory / "request.json").write_text(json.dumps(request), "utf-8")
+        put(directory / "request.json", json.dumps(request).encode("ascii"), below=directory)
         reason = _run(directory, task)
         try:
-            told = json.loads((directory / "outcome.json").read_text("utf-8"))
+            told = json.loads(read(directory / "outcome.json", OWN_BYTES))
         except (OSError, ValueError):
             return Outcome("failed", reason or "its process ended without a word")
-        files = {path.name: path.read_bytes() for path in sorted((directory / "files").iterdir())}
+        files = {path.name: read(path, OWN_BYTES) for path in sorted((directory / "files").iterdir())}
         return Outcome(told["state"], told["reason"], told["facts"], files)
 
 

@@ -223,6 +223,7 @@ def rendered(
     findings: Sequence[Finding], files: Sequence[str], form: str, *, color: bool = False, text: str | None = None
 ) -> str:
     """Findings in a format; `text` is what they were found in, where that is no file."""
+    from modgraph.doors.reading import read as read_file
     from modgraph.export.findings import FindingView, render_findings
     from modgraph.source.files import decode, lines_of
 
@@ -230,8 +231,7 @@ def rendered(
         if text is not None:
             return lines_of(text)
         try:
-            with open(file, "rb") as handle:
-                return lines_of(decode(handle.read()))
+            return lines_of(decode(read_file(file)))
         except (OSError, SyntaxError):
             return []
 

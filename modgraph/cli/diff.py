@@ -129,8 +129,13 @@ def _options(arguments: argparse.Namespace) -> TraceOptions:
     return options
 
 
-def write_changes(changes: Changes, file: Path | None, format: str, console: Console) -> None:
+def write_changes(
+    changes: Changes, file: Path | None, format: str, console: Console, *, below: Path | None = None
+) -> None:
     """Write them into a file, or on standard output.
+
+    Args:
+        below: the directory that was named, where the file itself was not.
 
     Raises:
         ExportError: the format cannot be written, or the file.
@@ -148,4 +153,4 @@ def write_changes(changes: Changes, file: Path | None, format: str, console: Con
     if file is None:
         console.result(written)
     else:
-        write_file(file, written)
+        write_file(file, written, below=below)

@@ -80,16 +80,16 @@ class _Telling:
         from modgraph.export.diff import FORMATS
 
         self.console, self.format = console, format
-        self._directory = directory
+        self.directory = directory
         self._suffix = FORMATS[format].extension
         self._n_told = 0
 
     def file(self, stem: str) -> Path | None:
         """The file of the next model; None for standard output."""
-        if self._n_told and self._directory is None:
+        if self._n_told and self.directory is None:
             self.console.result("\n")
         self._n_told += 1
-        return None if self._directory is None else self._directory / f"{stem}.{self._suffix}"
+        return None if self.directory is None else self.directory / f"{stem}.{self._suffix}"
 
     def failed(self, there: str, error: ModgraphError, file: Path | None) -> ExitStatus:
         """What keeps a model from being compared; it keeps no other."""
@@ -118,7 +118,7 @@ class _Telling:
         if file is None:
             self.console.result(text)
         else:
-            write_file(file, text)
+            write_file(file, text, below=self.directory)
 
 
 def _name_in(text: str) -> str:
@@ -208,7 +208,7 @@ class _Comparison:
                 why = f"not at {self.revision.name}: {error.message}"
                 return self.telling.one_side(there, "a new model", why, file)
             changes = compared(old, named_as(new, there))
-            write_changes(changes, file, self.telling.format, console)
+            write_changes(changes, file, self.telling.format, console, below=self.telling.directory)
         except ModgraphError as error:
             return self.telling.failed(there, error, file)
         if file is not None:

@@ -13,7 +13,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -21,6 +20,8 @@ from pathlib import Path
 from typing import Literal
 from xml.sax.saxutils import escape
 
+from modgraph.doors import reading, temporary, writing
+from modgraph.doors.keeping import usable
 from modgraph.doors.programs import find_program
 from modgraph.errors import ExportError
 from modgraph.export.dot import write_dot
@@ -28,6 +29,7 @@ from modgraph.export.labels import cut_end
 from modgraph.export.parts import Frame, Picture
 from modgraph.export.picture import PictureOptions, picture_of
 from modgraph.graph.model import Graph
+from modgraph.source.cache_home import font_home
 
 ImageFormat = Literal["svg", "png", "pdf"]
 
@@ -191,7 +193,7 @@ sys.stdout.buffer.write(image)
 
 
 def _run(engine: Engine, text: str, format: str, options: list[str], seconds: float) -> bytes:
-    with tempfile.TemporaryDirectory(prefix="modgraph-") as folder:
+    with temporary.folder() as folder:
         command = [sys.executable, "-c", _CHILD, format, engine.dot or "", str(MEMORY_LIMIT), *options]
         if engine.dot is not None and os.name == "nt":
             command = [engine.dot, f"-T{format}", *options]
@@ -202,7 +204,7 @@ def _run(engine: Engine, text: str, format: str, options: list[str], seconds: fl
                 capture_output=True,
                 timeout=seconds,
                 cwd=folder,
-                env=_environment(Path(folder)),
+                env=_environment(folder),
                 check=False,
             )
         except subprocess.TimeoutExpired as error:
@@ -228,7 +230,7 @@ def _environment(folder: Path) -> dict[str, str]:
     """The child's: fonts of ours, no time zone or server mode that would change the output."""
     environment = {key: value for key, value in os.environ.items() if key not in ("SERVER_NAME", "GV_FILE_PATH")}
     configuration = folder / "fonts.conf"
-    configuration.write_text(font_configuration(_font_cache(folder)), encoding="utf-8")
+    writing.put(configuration, font_configuration(_font_cache(folder)).encode("utf-8"), below=folder)
     environment["FONTCONFIG_FILE"] = str(configuration)
     environment["TZ"] = "UTC"
     return environment
@@ -250,29 +252,30 @@ def _font_cache(folder: Path) -> Path:
 
     The user's cache, so that the system's fonts are read only once; `folder` where there is none.
     """
-    home = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA") or str(Path.home() / ".cache")
-    return next((cache for cache in (Path(home) / "modgraph", folder) if _holds_fonts(cache)), FONTS.parent)
+    home = font_home()
+    caches = (*(() if home is None or not usable(home) else (Path(home),)), folder)
+    return next((cache for cache in caches if _holds_fonts(cache)), FONTS.parent)
 
 
 def _holds_fonts(cache: Path) -> bool:
     """Puts the faces there; False where that cannot be written."""
     try:
         for face in sorted(FONTS.glob("*.ttf")):
-            _copy_once(face, cache / "fonts" / face.name)
+            _put_once(face, cache)
     except OSError:
         return False
     return True
 
 
-def _copy_once(source: Path, target: Path) -> None:
+def _put_once(source: Path, cache: Path) -> None:
     """Copies a file unless it is there; whole or not at all, as other processes may do the same."""
-    content = source.read_bytes()
-    if target.is_file() and target.read_bytes() == content:
-        return
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as copy:
-        copy.write(content)
-    os.replace(copy.name, target)
+    content, target = source.read_bytes(), cache / "fonts" / source.name
+    try:
+        there = None if target.is_symlink() else reading.read(target, len(content))
+    except OSError:
+        there = None
+    if there != content:
+        writing.put(target, content, below=cache)
 
 
 def font_configuration(cache: Path) -> str:

@@ -15,6 +15,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from modgraph.doors.reading import GRAPH_BYTES, read
 from modgraph.errors import GraphError
 from modgraph.graph.distributed import RankDifference, Sharding
 from modgraph.graph.lfs import refuse_pointer
@@ -70,7 +71,7 @@ def load(path: str | Path) -> Graph:
         GraphError: the file cannot be read, or holds no graph of a schema known here.
     """
     try:
-        text = Path(path).read_text(encoding="utf-8-sig")
+        text = read(path, GRAPH_BYTES).decode("utf-8-sig")
     except OSError as error:
         raise GraphError(f"cannot read the graph: {error.strerror or error}", file=str(path)) from error
     except UnicodeDecodeError as error:

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
+from modgraph.doors.reading import read
 from modgraph.rules import known
 from modgraph.source.files import decode
 from modgraph.source.summaries import Summary, summarize
@@ -93,8 +94,7 @@ class Project:
         if file in self._texts:
             return self._texts[file]
         try:
-            with open(file, "rb") as handle:
-                return decode(handle.read())
+            return decode(read(file))
         except (OSError, SyntaxError, ValueError):
             return None
 
@@ -352,7 +352,6 @@ def _summary(file: str) -> Summary | None:
 
 def _parsed(file: str) -> ast.Module | None:
     try:
-        with open(file, "rb") as handle:
-            return ast.parse(decode(handle.read()))
+        return ast.parse(decode(read(file)))
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return None

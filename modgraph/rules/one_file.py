@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from modgraph.config import Config, Configs
+from modgraph.doors.reading import SOURCE_BYTES, UnreadableError, read
 from modgraph.rules.check import check_text, syntax_error
 from modgraph.rules.names import Costly, Project
 from modgraph.rules.options import CheckOptions
@@ -26,9 +27,7 @@ if TYPE_CHECKING:
     from modgraph.rules.mending import Holdings, Look
     from modgraph.rules.results_cache import ResultsCache
 
-MAX_BYTES = 8_000_000
-"""Larger files are data; parsing one would take gigabytes."""
-
+MAX_BYTES = SOURCE_BYTES
 
 ALWAYS_KEPT_FROM = 8
 """Files from which on all results are kept; of fewer, only where a class had to be interpreted."""
@@ -136,10 +135,10 @@ class Checker:
             return Outcome([], failure=defect(shown, error))
 
     def _check(self, shown: str, path: str, lookup: bool) -> Outcome:
-        if os.path.getsize(path) > MAX_BYTES:
-            return Outcome([], failure=Failure(shown, f"is not checked: it is larger than {MAX_BYTES // 1_000_000} MB"))
-        with open(path, "rb") as handle:
-            data = handle.read()
+        try:
+            data = read(path, MAX_BYTES)
+        except UnreadableError as error:  # too large, or no file that has an end
+            return Outcome([], failure=Failure(shown, f"is not checked: {error.strerror}"))
         try:
             text = decode(data)
         except SyntaxError as error:
@@ -148,7 +147,7 @@ class Checker:
         if outcome is None:
             outcome = self.check_text(text, shown, path)
         if outcome.change is not None and self.options.write:
-            failure = _write(path, outcome.change, encoding_of(data))
+            failure = _write(path, outcome.change, encoding_of(data), data)
             if failure is not None:
                 return Outcome([], failure=failure)
         return outcome
@@ -250,18 +249,16 @@ def defect(shown: str, error: BaseException) -> Failure:
     return Failure(shown, what, "the other files were checked; --debug shows where", trace)
 
 
-def _write(path: str, change: Change, encoding: str) -> Failure | None:
-    """Puts the mended text in the file's place, whole or not at all; a link stays one."""
-    target = os.path.realpath(path)
-    temporary = os.path.join(os.path.dirname(target), f".modgraph-{os.getpid()}.tmp")
+def _write(path: str, change: Change, encoding: str, before: bytes) -> Failure | None:
+    """Puts the mended text in the file's place, whole or not at all; a link stays one. Another name of the same file (a
+    hard link) keeps the text that it had."""
+    from modgraph.doors.writing import put
+
     try:
-        data = change.after.encode(encoding)
-        with open(temporary, "wb") as handle:
-            handle.write(data)
-        os.chmod(temporary, os.stat(target).st_mode & 0o7777)
-        os.replace(temporary, target)
+        after = change.after.encode(encoding)
+        if read(path) != before:
+            return Failure(change.file, "is not mended: it has changed since it was read")
+        put(path, after)
     except (OSError, UnicodeEncodeError) as error:
-        if os.path.exists(temporary):
-            os.unlink(temporary)
         return Failure(change.file, f"cannot be mended: {getattr(error, 'strerror', None) or error}")
     return None

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import libcst as cst
 
+from modgraph.doors.reading import read
 from modgraph.errors import TargetError
 from modgraph.source.files import decode
 from modgraph.source.index import Definition, ModuleIndex, Statement
@@ -67,8 +68,7 @@ class SourceModule:
     def text(self) -> str:
         """Raises SourceError where the file cannot be read or decoded."""
         try:
-            with open(self.path, "rb") as file:
-                return decode_source(file.read())
+            return decode_source(read(self.path))
         except OSError as error:
             raise SourceError(f"cannot be read: {error.strerror}", file=self.file) from error
         except SyntaxError as error:

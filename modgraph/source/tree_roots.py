@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+from modgraph.doors.reading import NOTEBOOK_BYTES, read
 from modgraph.errors import TargetError
 from modgraph.source.bases import BaseResolver
 from modgraph.source.call_arguments import calls_with_values
@@ -26,6 +27,7 @@ from modgraph.source.targets import Target, file_target
 
 _Place = tuple[Path, str]
 """A file, and a top-level name in it."""
+_LINK_REASON = "it is a link that leads out of the folder"
 _NOTEBOOK_REASON = "notebooks are not read; write its models into a file: jupyter nbconvert --to script"
 _MODEL_CLASS = re.compile(rb"\bclass \w+\([^()]*Module\b")
 _MOST_SHOWN = 160
@@ -93,7 +95,8 @@ class _Tree:
         self._search_path = tuple(dict.fromkeys(here))
         self._readers: dict[tuple[str, ...], tuple[ModuleFinder, BaseResolver]] = {}
         self.files: dict[Path, _Read] = {}
-        for name in python_files(str(folder)):
+        leading_out: list[str] = []
+        for name in python_files(str(folder), leading_out):
             path = Path(name)
             if is_excluded(self._shown(path), exclude):
                 continue
@@ -102,6 +105,9 @@ class _Tree:
                 self._read(path)
             elif path.suffix == NOTEBOOK and _has_a_model(path):
                 self.left_out.append(LeftOut(self._shown(path), _NOTEBOOK_REASON))
+        for name in leading_out:
+            if not is_excluded(self._shown(Path(name)), exclude):
+                self.left_out.append(LeftOut(self._shown(Path(name)), _LINK_REASON))
 
     def _shown(self, path: Path) -> str:
         return os.path.relpath(path, self.folder).replace(os.sep, "/")
@@ -113,7 +119,7 @@ class _Tree:
             self.left_out.append(LeftOut(self._shown(path), error.message))
             return
         if target.file is None or not target.file.is_relative_to(self.folder):
-            self.left_out.append(LeftOut(self._shown(path), "it is a link that leads out of the folder"))
+            self.left_out.append(LeftOut(self._shown(path), _LINK_REASON))
             return
         if target.search_path not in self._readers:
             finder = finder_for(target.search_path)
@@ -341,7 +347,7 @@ class _Tree:
 def _has_a_model(notebook: Path) -> bool:
     """Whether the text of a notebook has a class that may be a model."""
     try:
-        return _MODEL_CLASS.search(notebook.read_bytes()) is not None
+        return _MODEL_CLASS.search(read(notebook, NOTEBOOK_BYTES)) is not None
     except OSError:
         return False
 
