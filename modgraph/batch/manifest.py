@@ -16,6 +16,7 @@ from typing import Any
 
 from modgraph.batch.places import folder_of
 from modgraph.batch.tasks import State
+from modgraph.doors.printing import json_text
 from modgraph.export import write_file
 
 NAME = "manifest.jsonl"
@@ -39,7 +40,9 @@ class Record:
 
     def line(self) -> str:
         """As a line of the manifest."""
-        return json.dumps({"schema": SCHEMA, **asdict(self)}, ensure_ascii=False, separators=(",", ":")) + "\n"
+        return (
+            json_text(json.dumps({"schema": SCHEMA, **asdict(self)}, ensure_ascii=False, separators=(",", ":"))) + "\n"
+        )
 
 
 class Manifest:
