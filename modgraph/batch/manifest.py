@@ -15,6 +15,7 @@ from typing import Any
 
 from modgraph.batch.places import folder_of
 from modgraph.batch.tasks import State
+from modgraph.doors.printing import json_text
 from modgraph.doors.reading import GRAPH_BYTES, read
 from modgraph.doors.writing import remove
 from modgraph.export import append_file, write_file
@@ -40,7 +41,9 @@ class Record:
 
     def line(self) -> str:
         """As a line of the manifest."""
-        return json.dumps({"schema": SCHEMA, **asdict(self)}, ensure_ascii=False, separators=(",", ":")) + "\n"
+        return (
+            json_text(json.dumps({"schema": SCHEMA, **asdict(self)}, ensure_ascii=False, separators=(",", ":"))) + "\n"
+        )
 
 
 class Manifest:

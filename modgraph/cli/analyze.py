@@ -300,7 +300,7 @@ def _report(graph: Graph, where: Destination, arguments: argparse.Namespace, con
     if where.stdout:
         if where.formats == ("text",):
             return  # it is the summary
-        console.note(told(color=False).rstrip("\n"))
+        console.notes(told(color=False).rstrip("\n"))
         return
     if not console.quiet:
         console.result(told(color=console.color))

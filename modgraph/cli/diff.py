@@ -91,7 +91,8 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     if file is not None and not console.quiet:
         from modgraph.export.diff_words import verdict
 
-        console.note(f"{verdict(changes)}\nwrote {file}")
+        console.note(verdict(changes))
+        console.note(f"wrote {file}")
     return ExitStatus.PARTIAL if changes else ExitStatus.OK
 
 
@@ -151,6 +152,6 @@ def write_changes(
     with console.stage("draw"):
         written = render(changes, format)
     if file is None:
-        console.result(written)
+        console.document(written)
     else:
         write_file(file, written, below=below)

@@ -15,6 +15,7 @@ from modgraph.cli.configured import configured_targets
 from modgraph.cli.console import Console
 from modgraph.cli.diff import write_changes
 from modgraph.diffing import Found, GraphFinder, compared, named_as, require_own
+from modgraph.doors.printing import printable
 from modgraph.errors import (
     ConfigError,
     ExitStatus,
@@ -108,7 +109,7 @@ class _Telling:
         if self.format == "markdown":
             self._write(one_side(there, verdict, why), file)
         elif self.format == "text" and file is None:
-            self.console.result(f"{verdict}: {there}\n\n{why}\n")
+            self.console.result(f"{verdict}: {printable(there)}\n\n{printable(why)}\n")
         self.console.note(f"{there}: {verdict}: {why}")
         return ExitStatus.PARTIAL
 
@@ -116,7 +117,7 @@ class _Telling:
         from modgraph.export import write_file
 
         if file is None:
-            self.console.result(text)
+            self.console.document(text)
         else:
             write_file(file, text, below=self.directory)
 
@@ -212,7 +213,8 @@ class _Comparison:
         except ModgraphError as error:
             return self.telling.failed(there, error, file)
         if file is not None:
-            console.note(f"{there}: {verdict(changes)}\nwrote {file}")
+            console.note(f"{there}: {verdict(changes)}")
+            console.note(f"wrote {file}")
         return ExitStatus.PARTIAL if changes else ExitStatus.OK
 
     def _old(self, target: Target, there: str) -> Found:

@@ -253,6 +253,8 @@ def _written(
             return (where.file,), (), ()
         if isinstance(content, bytes):
             console.result_bytes(content)
-        else:
+        elif name == "text":
             console.result(content)
+        else:
+            console.document(content)
     return (), (), ()

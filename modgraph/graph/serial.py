@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from modgraph.doors.printing import json_text
 from modgraph.doors.reading import GRAPH_BYTES, read
 from modgraph.errors import GraphError
 from modgraph.graph.distributed import RankDifference, Sharding
@@ -52,7 +52,7 @@ LINE_WIDTH = 120
 def to_json(graph: Graph) -> str:
     """The graph as JSON text; equal graphs give equal text."""
     text = _dump(_graph_record(graph), indent=0, prefix=0) + "\n"
-    return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    return json_text(text)
 
 
 def from_json(text: str) -> Graph:
@@ -89,10 +89,6 @@ def schema() -> Record:
     text = resources.files("modgraph.graph").joinpath("modgraph-1.schema.json").read_text(encoding="utf-8")
     loaded: Record = json.loads(text)
     return loaded
-
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
-"""Half a character, as in a file name that was not UTF-8: no text file can hold it, a JSON escape can."""
 
 
 def _dump(value: Any, *, indent: int, prefix: int) -> str:

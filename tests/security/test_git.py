@@ -14,6 +14,7 @@ import pytest
 from modgraph.cli import main
 from modgraph.doors import git as door
 from modgraph.doors import reading
+from modgraph.doors.programs import find_program
 from modgraph.errors import TargetError
 from modgraph.source import checkouts
 from modgraph.source.revisions import parse_revision, the_revision
@@ -344,7 +345,7 @@ def test_every_call_of_git_carries_the_guards(repository: Path, tmp_path: Path, 
     fake = tmp_path / "fake"
     fake.mkdir()
     told.mkdir()
-    real = door.program()
+    real = find_program("git")
     script = f'#!/bin/sh\nprintf "%s\\n" "$@" > {told}/$$.arguments\nenv > {told}/$$.variables\nexec {real} "$@"\n'
     (fake / "git").write_text(script)
     (fake / "git").chmod(0o755)
