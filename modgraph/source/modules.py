@@ -9,7 +9,7 @@ import importlib.machinery
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +23,12 @@ from modgraph.source.index import Definition, ModuleIndex, Statement
 from modgraph.source.index_cache import indexed
 from modgraph.source.literals import assigned_literal
 from modgraph.source.parsed import Parsed
+
+BYTES_READ, BYTES_SEARCHED, BYTES_INDEXED = 100, 10, 4
+"""How much of a file is read, searched for words, and indexed in a unit of work: about a microsecond. An index counts
+the same where it is kept on disk, so that what is foretold does not depend on what was read before."""
+UNITS_OF_A_TREE, UNITS_PARSED = 10, 2
+"""Units that libcst needs for a piece of source, and for each character of it."""
 
 _WORD = re.compile(r"[^\W\d]\w*")
 _EXTENSIONS = tuple(importlib.machinery.EXTENSION_SUFFIXES)
@@ -47,6 +53,10 @@ def decode_source(data: bytes) -> str:
     return decode(data).replace("\r\n", "\n").replace("\r", "\n")
 
 
+def _for_nothing(units: int) -> None:
+    """Who reads it outside of a prediction has no budget."""
+
+
 def plain(word: str) -> str:
     """A name without what tells its styles apart: "ConvHead" and "conv_head" are the same."""
     return word.replace("_", "").lower()
@@ -62,13 +72,17 @@ class SourceModule:
         self.file = file
         """For a SourceLocation: relative to the directory from which it is importable."""
         self.is_package = is_package
+        self.spend: Callable[[int], None] = _for_nothing
+        """Told what reading it costs, before it is done."""
         self._parsed: dict[tuple[int, int], Parsed] = {}
 
     @cached_property
     def text(self) -> str:
         """Raises SourceError where the file cannot be read or decoded."""
         try:
-            return decode_source(read(self.path))
+            data = read(self.path)
+            self.spend(len(data) // BYTES_READ)
+            return decode_source(data)
         except OSError as error:
             raise SourceError(f"cannot be read: {error.strerror}", file=self.file) from error
         except SyntaxError as error:
@@ -82,6 +96,7 @@ class SourceModule:
     def words(self) -> frozenset[str]:
         """Every name and keyword in the text, also in its strings and comments; none where it cannot be read."""
         try:
+            self.spend(len(self.text) // BYTES_SEARCHED)
             return frozenset(map(sys.intern, set(_WORD.findall(self.text))))
         except SourceError:
             return frozenset()
@@ -105,6 +120,7 @@ class SourceModule:
     def index(self) -> ModuleIndex:
         """Raises SourceError (with file, line, column, text) where the file is no Python."""
         try:
+            self.spend(len(self.text) // BYTES_INDEXED)
             return indexed(self.text, self.file)
         except SyntaxError as error:
             said = error.msg if error.msg.startswith("invalid syntax") else f"invalid syntax: {error.msg}"
@@ -170,6 +186,7 @@ class SourceModule:
         return found
 
     def _parse(self, lines: Sequence[str], first_line: int) -> Parsed:
+        self.spend(UNITS_OF_A_TREE + sum(map(len, lines)) * UNITS_PARSED)
         try:
             return Parsed(lines, first_line, self.file)
         except (cst.ParserSyntaxError, SyntaxError, RecursionError, MemoryError, ValueError) as error:
@@ -209,6 +226,8 @@ class ModuleFinder:
     def __init__(self, search_path: Sequence[str | os.PathLike[str]], fallback: Sequence[str] = ()) -> None:
         self.roots = tuple(dict.fromkeys(os.path.abspath(os.fspath(entry) or ".") for entry in search_path))
         self.fallback = tuple(fallback)
+        self.spend: Callable[[int], None] = _for_nothing
+        """Given to the modules that are found: told what reading them costs."""
         self._found: dict[str, Found | None] = {}
         self._listed: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
         self.imports: dict[str, tuple[list[tuple[int, str]], str | None]] = {}
@@ -216,7 +235,11 @@ class ModuleFinder:
 
     def add(self, module: SourceModule) -> None:
         """Makes a module findable under its name, whatever the path says: the file of a target."""
+        module.spend = self._spend
         self._found[module.name] = module
+
+    def _spend(self, units: int) -> None:
+        self.spend(units)
 
     def find(self, name: str) -> Found | None:
         """The module of that import name; None where nothing on the path has it."""
@@ -285,7 +308,9 @@ class ModuleFinder:
     def _module(self, name: str, path: str, directory: str, is_package: bool) -> SourceModule:
         parent = name.rpartition(".")[0].replace(".", "/")
         file = (f"{parent}/" if parent else "") + os.path.relpath(path, directory).replace(os.sep, "/")
-        return SourceModule(name, Path(path), file, is_package)
+        found = SourceModule(name, Path(path), file, is_package)
+        found.spend = self._spend
+        return found
 
 
 BUNDLED = Path(__file__).parents[1] / "prediction" / "knowledge" / "torch_stubs"

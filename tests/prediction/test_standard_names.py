@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from modgraph.prediction.entry import interpreter, with_deep_stack
+from modgraph.prediction.deep_stack import with_deep_stack
+from modgraph.prediction.entry import interpreter
 from modgraph.prediction.knowledge import registry
 from modgraph.prediction.knowledge.registry import Raised
 from modgraph.prediction.machine import Interpreter
