@@ -70,6 +70,12 @@ class Project:
         self._defined: dict[str, frozenset[str]] = {}
         self.interpreted: dict[tuple[Any, ...], tuple[Any, dict[str, None]]] = {}
         """End states of constructors, with the files that each depends on; only the interpretation looks in."""
+        self.holdings: dict[tuple[Any, ...], Any] = {}
+        """What is asked of these states when fixes are tried."""
+        self.shared: dict[tuple[str, ...], Any] = {}
+        """What the interpretation has read and parsed of other files, by search path."""
+        self.texts: dict[tuple[str, str], Any] = {}
+        """The same of the texts of the file that is checked, by its name and the text."""
         self._answers: dict[tuple[str, str, str], tuple[bool, dict[str, None]]] = {}
 
     def add(self, file: str, summary: Summary, tree: ast.Module | None = None, text: str | None = None) -> None:

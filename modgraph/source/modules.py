@@ -61,6 +61,8 @@ class SourceModule:
         self.file = file
         """For a SourceLocation: relative to the directory from which it is importable."""
         self.is_package = is_package
+        self.told: dict[str, bool] = {}
+        """Answers to questions about its text that take long, and that each of several predictions asks."""
         self._parsed: dict[tuple[int, int], Parsed] = {}
 
     @cached_property
@@ -196,6 +198,16 @@ class CompiledModule:
 Found = SourceModule | NamespacePackage | CompiledModule
 
 
+class Shared:
+    """What several finders on one search path know, while no file changes: modules with what was read and parsed of
+    them. For those who ask for many targets of one file."""
+
+    def __init__(self) -> None:
+        self.modules: dict[tuple[str, str], SourceModule] = {}
+        self.listed: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
+        self.imports: dict[SourceModule, tuple[list[tuple[int, str]], str | None]] = {}
+
+
 class ModuleFinder:
     """Finds modules below a search path, without importing anything; remembers what it found.
 
@@ -207,8 +219,14 @@ class ModuleFinder:
         self.fallback = tuple(fallback)
         self._found: dict[str, Found | None] = {}
         self._listed: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
-        self.imports: dict[str, tuple[list[tuple[int, str]], str | None]] = {}
+        self.imports: dict[SourceModule, tuple[list[tuple[int, str]], str | None]] = {}
         """Of modules that were looked at: line and name of what they import, and why there may be more."""
+        self._modules: dict[tuple[str, str], SourceModule] = {}
+        """By name and path."""
+
+    def share(self, known: Shared) -> None:
+        """Keeps what it finds among what others on the same search path have found."""
+        self._modules, self._listed, self.imports = known.modules, known.listed, known.imports
 
     def add(self, module: SourceModule) -> None:
         """Makes a module findable under its name, whatever the path says: the file of a target."""
@@ -281,7 +299,10 @@ class ModuleFinder:
     def _module(self, name: str, path: str, directory: str, is_package: bool) -> SourceModule:
         parent = name.rpartition(".")[0].replace(".", "/")
         file = (f"{parent}/" if parent else "") + os.path.relpath(path, directory).replace(os.sep, "/")
-        return SourceModule(name, Path(path), file, is_package)
+        found = self._modules.get((name, path))
+        if found is None or found.file != file:
+            found = self._modules[name, path] = SourceModule(name, Path(path), file, is_package)
+        return found
 
 
 BUNDLED = Path(__file__).parents[1] / "prediction" / "knowledge" / "torch_stubs"
