@@ -35,7 +35,7 @@ from modgraph.prediction.values import (
 )
 from modgraph.rules import known
 from modgraph.rules.mending import Holdings
-from modgraph.rules.names import Project, roots
+from modgraph.rules.names import EnoughTried, Project, roots
 from modgraph.source.modules import ModuleFinder, Shared, SourceModule
 from modgraph.source.targets import Target, import_name
 
@@ -43,6 +43,11 @@ MAX_HELD = 2_000
 """Values looked at below one attribute."""
 MAX_KEPT = 12
 """End states kept for further questions."""
+MAX_WORK = 600_000
+"""Steps of all interpretations for one file; when it is reached the classes that follow are not interpreted, and it is
+said. A file of 500 classes, each with mistakes that can be mended, takes a third of it."""
+WORK_OF_A_CLASS = 150
+"""Steps that take as long as the beginning of each interpretation."""
 MAX_HOLDINGS = 10_000
 """What classes hold, kept for the trials of fixes."""
 MAX_MODULES = 200
@@ -214,6 +219,11 @@ def interpret(project: Project, file: str, qualname: str, text: str, unknown: It
         unknown: parameters that are given something of which nothing is known, whatever their defaults.
     """
     key = (file, qualname, text, tuple(unknown), tuple(project.believed))
+    if key not in project.interpreted and project.work > MAX_WORK:
+        if project.trying:
+            raise EnoughTried
+        project.given_up[qualname] = None
+        return None
     if key not in project.interpreted:
         while len(project.interpreted) >= MAX_KEPT:
             del project.interpreted[next(iter(project.interpreted))]
@@ -233,7 +243,7 @@ def holdings(project: Project, file: str, qualname: str, text: str) -> Holdings 
     key = (file, qualname, text, (), tuple(project.believed))
     if key not in project.holdings:
         interpret(project, file, qualname, text)
-    found: Holdings | None = project.holdings[key]
+    found: Holdings | None = project.holdings.get(key)
     return found
 
 
@@ -266,6 +276,9 @@ def _interpret(
         prediction = predict_target(target, _module(project, target, text), prepare)
     except ModgraphError:
         return None, {}
+    finally:
+        project.work += WORK_OF_A_CLASS
+    project.work += prediction.machine.steps
     return _interpreted(prediction), dict.fromkeys(prediction.machine.finder.files_read)
 
 

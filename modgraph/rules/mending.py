@@ -15,6 +15,7 @@ from functools import partial
 from typing import NamedTuple
 
 from modgraph.findings import Edit, Finding
+from modgraph.rules.names import EnoughTried
 from modgraph.rules.registry import UNUSED_IGNORE
 from modgraph.source.files import lines_of
 
@@ -183,6 +184,14 @@ class _Trials:
     def standing(self, wanted: Sequence[Finding]) -> tuple[list[Finding], str | None, Sequence[Finding] | None]:
         """Those that stand, the text with all of them, if these were tried in one, and what is found in it, if all of
         it was looked at."""
+        try:
+            return self._standing(wanted)
+        except EnoughTried:
+            self.budget.spent = self.budget.limit
+            self.untried = list(wanted)
+            return [], None, None
+
+    def _standing(self, wanted: Sequence[Finding]) -> tuple[list[Finding], str | None, Sequence[Finding] | None]:
         chosen, only = self._affordable(wanted)
         if not chosen:
             return [], None, None

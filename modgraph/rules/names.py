@@ -36,6 +36,10 @@ class Costly(Exception):  # noqa: N818 - not a mistake of anybody's
     """A class would have to be interpreted, and whoever asked would rather look for the answer elsewhere first."""
 
 
+class EnoughTried(Exception):  # noqa: N818 - not a mistake of anybody's
+    """What trying the fixes of a file may cost is spent."""
+
+
 class Project:
     """The files in reach of a check, and what their classes derive from."""
 
@@ -52,6 +56,12 @@ class Project:
         """Words in names of attributes that say, beside the usual ones, that modules are hidden on purpose."""
         self.strict = strict
         """What is only possible is reported too."""
+        self.work = 0
+        """What the interpretations for the present file have cost; only the interpretation counts."""
+        self.given_up: dict[str, None] = {}
+        """Classes of the present file that were not interpreted, as it was enough."""
+        self.trying = False
+        """Fixes are tried: `EnoughTried` is raised where it is enough."""
         self.reluctant = False
         """`Costly` is raised where a class would have to be interpreted."""
         self.believed: dict[str, None] = {}

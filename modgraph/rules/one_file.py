@@ -173,11 +173,14 @@ class Checker:
         ignored = settings.ignored(path)
         project = settings.project
         project.read = {}
+        project.work, project.trying = 0, False
+        project.given_up = {}
 
         def check(source: str, only: frozenset[str] | None = None) -> list[Finding]:
             return check_text(source, shown, path, settings.rules, project, ignored, only)
 
         findings = check(text)
+        failure = _too_much(shown, list(project.given_up)) if project.given_up else None
         taken_back = untried = 0
         change: Change | None = None
         after = text
@@ -186,6 +189,7 @@ class Checker:
             from modgraph.rules.mending import mend, offered
 
             look = looking(project, path)
+            project.work, project.trying = 0, True
             if self.options.fix == "no":
                 findings, untried = offered(text, check, findings, look, check)
             else:
@@ -197,8 +201,8 @@ class Checker:
             tree = ast.parse(after)
             project.add(path, summarize(tree), tree, after)
         mends = self.options.fix != "no" and tried
-        depends = None if mends else tuple(each for each in project.read if each != path)
-        return Outcome(findings, change=change, text=after, depends=depends, taken_back=taken_back, untried=untried)
+        depends = None if mends or failure else tuple(each for each in project.read if each != path)
+        return Outcome(findings, failure, change, after, depends, taken_back, untried)
 
     def _unreadable(self, error: SyntaxError, shown: str, path: str) -> Outcome:
         settings = self.settings(path)
@@ -206,6 +210,14 @@ class Checker:
         if not wanted or SYNTAX_ERROR in settings.ignored(path):
             return Outcome([], depends=())
         return Outcome([syntax_error(error, shown)], depends=())
+
+
+def _too_much(shown: str, classes: Sequence[str]) -> Failure:
+    """What is said of a file of which not all was looked at."""
+    number = len(classes)
+    which = f"class {classes[0]!r} was" if number == 1 else f"{number} classes from {classes[0]!r} on were"
+    what = f"is not checked to its end: following its constructors takes too much work, and {which} not interpreted"
+    return Failure(shown, what, "what was found so far is reported; smaller files are checked whole")
 
 
 def looking(project: Project, path: str) -> Look:
