@@ -23,7 +23,7 @@ from modgraph.source.summaries import Summary, summarize
 if TYPE_CHECKING:
     from modgraph.findings import Finding
 
-_CLASS = re.compile(r"(?:^|\r)[ \t\f]*class\s+(\w+)\s*(?:\[[^(]*)?\(\s*([^)]*)", re.MULTILINE)
+_CLASS = re.compile(r"(?:^|\r)[ \t\f]*class\s+(\w+)\s*(?:\[[^(]{0,1000})?\(\s*([^)]*)", re.MULTILINE)
 _TORCH = re.compile(r"\btorch\b|\bnn\b|Module\b|\bdef forward\b")
 _BUILTIN_BASES = frozenset(dir(builtins)) | {"ABC", "Enum", "Flag", "Generic", "IntEnum", "NamedTuple", "Protocol"}
 _BUILTIN_BASES |= {"StrEnum", "TestCase", "Thread", "TypedDict"}

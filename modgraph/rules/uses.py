@@ -17,13 +17,27 @@ from modgraph.source.dotted_names import dotted
 _Parents = dict[ast.AST, ast.AST]
 
 
+class _Place(NamedTuple):
+    """Where an attribute stands."""
+
+    number: int
+    node: ast.Attribute
+    cls: ast.ClassDef | None
+    function: ast.AST | None
+    on_self: bool
+
+
+def _order(place: _Place) -> int:
+    return place.number
+
+
 class _Tree:
     """A tree and what is asked of it for one attribute after the other, from one walk."""
 
     def __init__(self, tree: ast.AST) -> None:
         self.parents: _Parents = {}
-        self.attributes: dict[str, list[ast.Attribute]] = {}
-        """By name, in the order of `ast.walk`."""
+        self._attributes: dict[str, list[ast.Attribute]] = {}
+        self._places: dict[str, tuple[list[_Place], dict[ast.ClassDef, list[_Place]]]] = {}
         self.named_by_text: set[str] = set()
         """Texts that stand as arguments of what looks attributes up."""
         self.classes: list[ast.ClassDef] = []
@@ -31,12 +45,25 @@ class _Tree:
             for below in ast.iter_child_nodes(node):
                 self.parents[below] = node
             if isinstance(node, ast.Attribute):
-                self.attributes.setdefault(node.attr, []).append(node)
+                self._attributes.setdefault(node.attr, []).append(node)
             elif isinstance(node, ast.ClassDef):
                 self.classes.append(node)
             elif isinstance(node, ast.Call) and _called(node) in _BY_TEXT:
                 given = (each for each in ast.iter_child_nodes(node) if isinstance(each, ast.Constant))
                 self.named_by_text.update(each.value for each in given if isinstance(each.value, str))
+
+    def places(self, name: str, family: set[ast.ClassDef]) -> list[_Place]:
+        """Where an attribute of that name is, but for those of `self` in other classes; in the order of `ast.walk`."""
+        if name not in self._places:
+            others, own = self._places[name] = [], {}
+            for number, node in enumerate(self._attributes.get(name, ())):
+                cls, function = _place(node, self.parents)
+                on_self = isinstance(node.value, ast.Name) and node.value.id == _first_parameter(function)
+                place = _Place(number, node, cls, function, cls is not None and on_self)
+                (own.setdefault(cls, []) if cls is not None and on_self else others).append(place)
+        others, own = self._places[name]
+        classes = family if len(family) < len(own) else own
+        return sorted([*others, *(place for cls in classes if cls in family for place in own.get(cls, ()))], key=_order)
 
 
 _BY_TEXT = frozenset(("getattr", "setattr", "delattr", "attrgetter", "__setattr__", "__getattribute__", "__delattr__"))
@@ -82,13 +109,9 @@ def uses_of(subject: Subject, name: str) -> list[Use]:
 
 
 def _within(tree: _Tree, name: str, subject: Subject, family: set[ast.ClassDef], *, here: bool) -> Iterator[Use]:
-    for node in tree.attributes.get(name, ()):
-        cls, function = _place(node, tree.parents)
-        receiver = _first_parameter(function)
-        on_self = cls is not None and isinstance(node.value, ast.Name) and node.value.id == receiver
-        if (on_self and cls not in family) or _is_an_argument(node, cls, function, subject):
-            continue
-        yield Use(node, tree.parents, on_self and cls is subject.facts.node, here)
+    for _, node, cls, function, on_self in tree.places(name, family):
+        if not _is_an_argument(node, cls, function, subject):
+            yield Use(node, tree.parents, on_self and cls is subject.facts.node, here)
 
 
 def _place(node: ast.AST, parents: _Parents) -> tuple[ast.ClassDef | None, ast.AST | None]:
@@ -149,8 +172,11 @@ def comes_before_super(subject: Subject, statement: ast.stmt) -> bool:
     init = subject.facts.methods.get("__init__")
     if init is None or not init.node.lineno <= statement.lineno <= (init.node.end_lineno or 0):
         return False
-    calls = [call for call in init.calls if initialising.may_initialise(call, init)]
-    return not any((call.lineno, call.col_offset) < (statement.lineno, statement.col_offset) for call in calls)
+    if "initialised at" not in subject.notes:
+        calls = [call for call in init.calls if initialising.may_initialise(call, init)]
+        subject.notes["initialised at"] = min(((call.lineno, call.col_offset) for call in calls), default=None)
+    first = subject.notes["initialised at"]
+    return first is None or not first < (statement.lineno, statement.col_offset)
 
 
 def goes_through_children(subject: Subject) -> bool:
