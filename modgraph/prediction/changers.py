@@ -52,7 +52,9 @@ class Function:
 
 def may_change(source: SourceModule) -> bool:
     """The module's text holds something with which others are changed."""
-    return _HINTS.search(source.text) is not None
+    if "may change" not in source.told:
+        source.told["may change"] = _HINTS.search(source.text) is not None
+    return source.told["may change"]
 
 
 def changers_in(sources: Iterable[SourceModule], read: dict[str, list[tuple[str, Function]]]) -> Changers:

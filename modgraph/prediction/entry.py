@@ -61,12 +61,13 @@ def interpreter(search_path: Sequence[str] = ()) -> Interpreter:
 
 
 def predict_target(
-    target: Target, text: str | None = None, prepare: Callable[[ModuleFinder], None] | None = None
+    target: Target, text: str | SourceModule | None = None, prepare: Callable[[ModuleFinder], None] | None = None
 ) -> Prediction:
     """Interprets what the target asks for.
 
     Args:
-        text: what its file is taken to hold, whatever it holds on disk; the file need not be there then.
+        text: what its file is taken to hold, whatever it holds on disk; the file need not be there then. Or the module
+            itself, where its index and trees are to serve several predictions.
         prepare: is given the finder first, and may add modules to it.
 
     Raises:
@@ -80,14 +81,17 @@ def predict_target(
     return with_deep_stack(lambda: _predict(machine, target, text))
 
 
-def load_target(machine: Interpreter, target: Target, text: str | None = None) -> SourceModule:
+def load_target(machine: Interpreter, target: Target, text: str | SourceModule | None = None) -> SourceModule:
     """The module of a target, its index read.
 
     Raises:
         TargetError: it is not there, or is no Python.
     """
     source: SourceModule | None
-    if target.file is not None:
+    if isinstance(text, SourceModule):
+        source = text
+        machine.finder.add(source)
+    elif target.file is not None:
         if text is None and not target.file.is_file():
             raise MissingFileError(f"{target.place} does not exist")
         source = SourceModule(target.module, target.file, target.relative_file, target.file.name == "__init__.py")

@@ -62,9 +62,9 @@ def imported_by(finder: ModuleFinder, roots: tuple[str, ...], known: Container[s
             found.incomplete = f"more than {MAX_IMPORTED_MODULES} modules are imported"
             break
         found.modules[name] = source
-        if name not in finder.imports:
-            finder.imports[name] = _read(finder, source)
-        lines, computed = finder.imports[name]
+        if source not in finder.imports:
+            finder.imports[source] = _read(finder, source)
+        lines, computed = finder.imports[source]
         found.incomplete = computed or found.incomplete
         found.imports[name] = [*((0, parent) for parent in _parents(name)), *lines]
         pending.extend(reversed([other for _, other in found.imports[name]]))

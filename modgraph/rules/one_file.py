@@ -172,12 +172,15 @@ class Checker:
         ignored = settings.ignored(path)
         project = settings.project
         project.read = {}
+        project.work, project.trying = 0, False
+        project.given_up = {}
 
-        def check(source: str) -> list[Finding]:
-            return check_text(source, shown, path, settings.rules, project, ignored)
+        def check(source: str, only: frozenset[str] | None = None) -> list[Finding]:
+            return check_text(source, shown, path, settings.rules, project, ignored, only)
 
         findings = check(text)
-        taken_back = 0
+        failure = _too_much(shown, list(project.given_up)) if project.given_up else None
+        taken_back = untried = 0
         change: Change | None = None
         after = text
         tried = any(finding.fix is not None for finding in findings)
@@ -185,17 +188,20 @@ class Checker:
             from modgraph.rules.mending import mend, offered
 
             look = looking(project, path)
+            project.work, project.trying = 0, True
             if self.options.fix == "no":
-                findings = offered(text, check, findings, look)
+                findings, untried = offered(text, check, findings, look, check)
             else:
-                mended = mend(text, check, unsafe=self.options.fix == "unsafe", found=findings, look=look)
-                findings, after, taken_back = list(mended.left), mended.text, mended.taken_back
+                unsafe = self.options.fix == "unsafe"
+                mended = mend(text, check, unsafe=unsafe, found=findings, look=look, part=check)
+                findings, after = list(mended.left), mended.text
+                taken_back, untried = mended.taken_back, mended.untried
                 change = Change(shown, text, after, mended.fixed) if after != text else None
             tree = ast.parse(after)
             project.add(path, summarize(tree), tree, after)
         mends = self.options.fix != "no" and tried
-        depends = None if mends else tuple(each for each in project.read if each != path)
-        return Outcome(findings, change=change, text=after, depends=depends, taken_back=taken_back)
+        depends = None if mends or failure else tuple(each for each in project.read if each != path)
+        return Outcome(findings, failure, change, after, depends, taken_back, untried)
 
     def _unreadable(self, error: SyntaxError, shown: str, path: str) -> Outcome:
         settings = self.settings(path)
@@ -205,22 +211,23 @@ class Checker:
         return Outcome([syntax_error(error, shown)], depends=())
 
 
+def _too_much(shown: str, classes: Sequence[str]) -> Failure:
+    """What is said of a file of which not all was looked at."""
+    number = len(classes)
+    which = f"class {classes[0]!r} was" if number == 1 else f"{number} classes from {classes[0]!r} on were"
+    what = f"is not checked to its end: following its constructors takes too much work, and {which} not interpreted"
+    return Failure(shown, what, "what was found so far is reported; smaller files are checked whole")
+
+
 def looking(project: Project, path: str) -> Look:
     """What a class of a text holds: it is interpreted, once for each text."""
-    known: dict[tuple[str, str], Holdings | None] = {}
 
     def look(text: str, class_name: str) -> Holdings | None:
-        from modgraph.rules.mending import Holdings
-
         if project.reluctant:
             raise Costly
-        if (text, class_name) not in known:
-            from modgraph.rules.interpretation import interpret
+        from modgraph.rules.interpretation import holdings
 
-            state = interpret(project, path, class_name, text)
-            found = Holdings(state.names, len(state.registered), state.failed) if state is not None else None
-            known[text, class_name] = found
-        return known[text, class_name]
+        return holdings(project, path, class_name, text)
 
     return look
 

@@ -74,6 +74,8 @@ class SourceModule:
         self.is_package = is_package
         self.spend: Callable[[int], None] = _for_nothing
         """Told what reading it costs, before it is done."""
+        self.told: dict[str, bool] = {}
+        """Answers to questions about its text that take long, and that each of several predictions asks."""
         self._parsed: dict[tuple[int, int], Parsed] = {}
 
     @cached_property
@@ -217,6 +219,16 @@ class CompiledModule:
 Found = SourceModule | NamespacePackage | CompiledModule
 
 
+class Shared:
+    """What several finders on one search path know, while no file changes: modules with what was read and parsed of
+    them. For those who ask for many targets of one file."""
+
+    def __init__(self) -> None:
+        self.modules: dict[tuple[str, str], SourceModule] = {}
+        self.listed: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
+        self.imports: dict[SourceModule, tuple[list[tuple[int, str]], str | None]] = {}
+
+
 class ModuleFinder:
     """Finds modules below a search path, without importing anything; remembers what it found.
 
@@ -230,8 +242,14 @@ class ModuleFinder:
         """Given to the modules that are found: told what reading them costs."""
         self._found: dict[str, Found | None] = {}
         self._listed: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
-        self.imports: dict[str, tuple[list[tuple[int, str]], str | None]] = {}
+        self.imports: dict[SourceModule, tuple[list[tuple[int, str]], str | None]] = {}
         """Of modules that were looked at: line and name of what they import, and why there may be more."""
+        self._modules: dict[tuple[str, str], SourceModule] = {}
+        """By name and path."""
+
+    def share(self, known: Shared) -> None:
+        """Keeps what it finds among what others on the same search path have found."""
+        self._modules, self._listed, self.imports = known.modules, known.listed, known.imports
 
     def add(self, module: SourceModule) -> None:
         """Makes a module findable under its name, whatever the path says: the file of a target."""
@@ -308,8 +326,10 @@ class ModuleFinder:
     def _module(self, name: str, path: str, directory: str, is_package: bool) -> SourceModule:
         parent = name.rpartition(".")[0].replace(".", "/")
         file = (f"{parent}/" if parent else "") + os.path.relpath(path, directory).replace(os.sep, "/")
-        found = SourceModule(name, Path(path), file, is_package)
-        found.spend = self._spend
+        found = self._modules.get((name, path))
+        if found is None or found.file != file:
+            found = self._modules[name, path] = SourceModule(name, Path(path), file, is_package)
+        found.spend = self._spend  # of whoever asks now
         return found
 
 
