@@ -20,7 +20,7 @@ from modgraph.prediction.held import HeldModules
 from modgraph.prediction.joining import description
 from modgraph.prediction.knowledge.registry import Raised
 from modgraph.prediction.knowledge.state_dicts import extra_state_of, saves_its_own
-from modgraph.prediction.limits import MAX_NODES
+from modgraph.prediction.limits import MAX_NODES, MAX_PATH_TEXT
 from modgraph.prediction.objects import ModuleObject, TensorObject
 from modgraph.prediction.values import NONE, OPEN, Address, Choice, ClassValue, KnownClass, Unknown, Value
 
@@ -40,7 +40,13 @@ def build_graph(prediction: Prediction, target: Target) -> Graph:
     """
     root = prediction.root
     if prediction.failure is None and not _may_be_module(prediction, root):
-        kind = getattr(prediction.machine.class_of(root), "name", "a plain value")
+        cls = prediction.machine.class_of(root)
+        kind = getattr(cls, "name", "a plain value")
+        unknown = [base for base in prediction.machine.mro(cls) if isinstance(base, Unknown)]
+        if unknown:
+            raise TargetError(
+                f"it is not known whether {kind}, which {target.text} gives, is an nn.Module: {unknown[0].reason}"
+            )
         raise TargetError(
             f"{target.text} gives {kind.removeprefix('builtins.')}, not an nn.Module",
             hint="name a class, an instance, or a function that returns the model",
@@ -100,6 +106,7 @@ class _Tree:
         self.taken: set[str] = set()
         self.unregistered: set[str] = set()
         self.n_aliases = 0
+        self.path_text = 0
         self.has_choices = False
         """Of the registered tree: some modules may stand in it at another place too."""
         self.told: set[Problem] = set()
@@ -124,7 +131,8 @@ class _Tree:
         pending = [top]
         while pending:
             entry = pending.pop()
-            if len(self.nodes) >= MAX_NODES:
+            self.path_text += len(entry.path)
+            if len(self.nodes) >= MAX_NODES or self.path_text > MAX_PATH_TEXT:
                 self._leave_rest([entry, *reversed(pending)])
                 break
             if isinstance(entry.value, Unknown) and (entry.value.optional or entry.path.endswith(OPEN)):
@@ -165,7 +173,8 @@ class _Tree:
 
     def _leave_rest(self, pending: list[_Entry]) -> None:
         """The tree ends here: each module of which a child is still pending may have further ones."""
-        why = Unknown(f"more than {MAX_NODES} modules")
+        much = f"{MAX_PATH_TEXT} characters of paths" if self.path_text > MAX_PATH_TEXT else f"{MAX_NODES} modules"
+        why = Unknown(f"more than {much}")
         for parent in dict.fromkeys(entry.parent for entry in pending if entry.registered):
             self._add_open(_Entry(why, f"{parent}.{OPEN}" if parent else OPEN, True, parent))
 
