@@ -113,7 +113,7 @@ def _leave_untold(machine: Interpreter, source: SourceModule, why: Unknown) -> N
     machine.problem(f"what the statements of {source.name} change is not known: {why.reason}")
 
 
-def _predict(machine: Interpreter, target: Target, text: str | None) -> Prediction:
+def _predict(machine: Interpreter, target: Target, text: str | SourceModule | None) -> Prediction:
     def predict() -> Prediction:
         source = load_target(machine, target, text)
         return _called(machine, source, find_name(machine, source, target.name), target)

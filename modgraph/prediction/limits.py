@@ -165,3 +165,13 @@ MAX_IMPORT_CHAIN = 6
 
 MAX_YIELDED = 2_000
 """Items that a generator is asked for; it runs ahead of what consumes it, and may have no end."""
+
+MAX_INHERITED = 1_000
+"""Classes in the orders of the bases of one class; each name that is looked for may be looked for in all of them."""
+
+MAX_NAME_DEPTH = 1_000
+"""Names of modules that are evaluated one inside the other, as each needs the next; Python's stack holds no more."""
+
+MAX_PATH_TEXT = 10_000_000
+"""Characters of the paths of the modules of one graph: those of modules inside each other are as long as these are
+deep."""

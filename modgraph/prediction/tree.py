@@ -19,7 +19,7 @@ from modgraph.prediction.endings import attempt, is_ending, reason_of
 from modgraph.prediction.held import MAX_VISITED, HeldModules
 from modgraph.prediction.joining import description
 from modgraph.prediction.knowledge.state_dicts import extra_state_of, saves_its_own
-from modgraph.prediction.limits import MAX_NODES, MAX_TREE_WORK
+from modgraph.prediction.limits import MAX_NODES, MAX_PATH_TEXT, MAX_TREE_WORK
 from modgraph.prediction.objects import ModuleObject, TensorObject
 from modgraph.prediction.totals import Totals
 from modgraph.prediction.values import NONE, OPEN, Address, Choice, ClassValue, KnownClass, Unknown, Value
@@ -44,7 +44,13 @@ def build_graph(prediction: Prediction, target: Target) -> Graph:
     """
     root = prediction.root
     if prediction.failure is None and not _may_be_module(prediction, root):
-        kind = getattr(prediction.machine.class_of(root), "name", "a plain value")
+        cls = prediction.machine.class_of(root)
+        kind = getattr(cls, "name", "a plain value")
+        unknown = [base for base in prediction.machine.mro(cls) if isinstance(base, Unknown)]
+        if unknown:
+            raise TargetError(
+                f"it is not known whether {kind}, which {target.text} gives, is an nn.Module: {unknown[0].reason}"
+            )
         raise TargetError(
             f"{target.text} gives {kind.removeprefix('builtins.')}, not an nn.Module",
             hint="name a class, an instance, or a function that returns the model",
@@ -128,6 +134,7 @@ class _Tree:
         self.taken: set[str] = set()
         self.unregistered: set[str] = set()
         self.n_aliases = 0
+        self.path_text = 0
         self.has_choices = False
         """Of the registered tree: some modules may stand in it at another place too."""
         self.told: set[Problem] = set()
@@ -212,6 +219,9 @@ class _Tree:
         """Why the tree ends before this place."""
         if len(self.nodes) >= MAX_NODES:
             return Unknown(f"more than {MAX_NODES} modules")
+        self.path_text += len(entry.path)
+        if self.path_text > MAX_PATH_TEXT:
+            return Unknown(f"more than {MAX_PATH_TEXT} characters of paths")
         machine = self.prediction.machine
         machine.base.work += UNITS_OF_A_NODE + len(entry.path) // CHARACTERS_OF_A_UNIT
         return (

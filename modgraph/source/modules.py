@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 
 import libcst as cst
@@ -31,6 +32,14 @@ UNITS_OF_A_TREE, UNITS_PARSED = 10, 2
 """Units that libcst needs for a piece of source, and for each character of it."""
 
 _WORD = re.compile(r"[^\W\d]\w*")
+_TOKEN = re.compile(r"\"\"\"[\s\S]*?\"\"\"|\w+|[^\w\s]|\n")
+MAX_TOKENS = 500_000
+"""Words, signs and line ends of one file; `ast` takes up to 1 KB for each. Of a file of Python's length a tenth."""
+MAX_PARSED_TOKENS = 300_000
+"""The same of all statements that are parsed for one prediction; libcst takes up to 3 KB for each, and keeps it."""
+_MAX_LATEST = 4
+"""Indexes that are kept in memory: of a file with many models, each prediction asks for the same one."""
+_latest: dict[tuple[str, str], ModuleIndex] = {}
 _EXTENSIONS = tuple(importlib.machinery.EXTENSION_SUFFIXES)
 
 _BINDS_UNWRITTEN = re.compile(
@@ -62,6 +71,28 @@ def plain(word: str) -> str:
     return word.replace("_", "").lower()
 
 
+def n_tokens(text: str, most: int) -> int:
+    """How many words, signs and line ends a text has, counted up to `most` and one more; a text in three quotes is
+    one."""
+    return sum(1 for _ in islice(_TOKEN.finditer(text), most + 1))
+
+
+@dataclass
+class ParsedTokens:
+    """What libcst was given for one prediction."""
+
+    spent: int = 0
+
+
+def _index_of(text: str, file: str) -> ModuleIndex:
+    key = (text, file)
+    known = _latest.pop(key, None)
+    found = _latest[key] = known if known is not None else indexed(text, file)
+    while len(_latest) > _MAX_LATEST:
+        _latest.pop(next(iter(_latest)), None)
+    return found
+
+
 class SourceModule:
     """A module as a file: its index at once, its statements' trees when asked for."""
 
@@ -77,18 +108,23 @@ class SourceModule:
         self.told: dict[str, bool] = {}
         """Answers to questions about its text that take long, and that each of several predictions asks."""
         self._parsed: dict[tuple[int, int], Parsed] = {}
+        self.tokens = ParsedTokens()
+        """Shared by the modules of one finder."""
 
     @cached_property
     def text(self) -> str:
-        """Raises SourceError where the file cannot be read or decoded."""
+        """Raises SourceError where the file cannot be read or decoded, or is longer than what can be parsed."""
         try:
             data = read(self.path)
             self.spend(len(data) // BYTES_READ)
-            return decode_source(data)
+            text = decode_source(data)
         except OSError as error:
             raise SourceError(f"cannot be read: {error.strerror}", file=self.file) from error
         except SyntaxError as error:
             raise SourceError(error.msg, file=self.file, line=error.lineno or 1) from error
+        if len(text) > MAX_TOKENS and n_tokens(text, MAX_TOKENS) > MAX_TOKENS:
+            raise SourceError(f"is too long to be read: more than {MAX_TOKENS:,} words and signs", file=self.file)
+        return text
 
     @cached_property
     def lines(self) -> list[str]:
@@ -123,7 +159,7 @@ class SourceModule:
         """Raises SourceError (with file, line, column, text) where the file is no Python."""
         try:
             self.spend(len(self.text) // BYTES_INDEXED)
-            return indexed(self.text, self.file)
+            return _index_of(self.text, self.file)
         except SyntaxError as error:
             said = error.msg if error.msg.startswith("invalid syntax") else f"invalid syntax: {error.msg}"
             raise SourceError(said, file=self.file, line=error.lineno, column=error.offset, text=error.text) from error
@@ -189,6 +225,12 @@ class SourceModule:
 
     def _parse(self, lines: Sequence[str], first_line: int) -> Parsed:
         self.spend(UNITS_OF_A_TREE + sum(map(len, lines)) * UNITS_PARSED)
+        left = MAX_PARSED_TOKENS - self.tokens.spent
+        spent = sum(n_tokens(line, left) + 1 for line in lines) if sum(map(len, lines)) > 200 else len(lines)
+        if spent > left:
+            why = f"more than {MAX_PARSED_TOKENS:,} words and signs of source are needed"
+            raise SourceError(why, file=self.file, line=first_line)
+        self.tokens.spent += spent
         try:
             return Parsed(lines, first_line, self.file)
         except (cst.ParserSyntaxError, SyntaxError, RecursionError, MemoryError, ValueError) as error:
@@ -240,6 +282,7 @@ class ModuleFinder:
         self.fallback = tuple(fallback)
         self.spend: Callable[[int], None] = _for_nothing
         """Given to the modules that are found: told what reading them costs."""
+        self._tokens = ParsedTokens()
         self._found: dict[str, Found | None] = {}
         self._listed: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
         self.imports: dict[SourceModule, tuple[list[tuple[int, str]], str | None]] = {}
@@ -254,6 +297,7 @@ class ModuleFinder:
     def add(self, module: SourceModule) -> None:
         """Makes a module findable under its name, whatever the path says: the file of a target."""
         module.spend = self._spend
+        module.tokens = self._tokens
         self._found[module.name] = module
 
     def _spend(self, units: int) -> None:
@@ -329,7 +373,7 @@ class ModuleFinder:
         found = self._modules.get((name, path))
         if found is None or found.file != file:
             found = self._modules[name, path] = SourceModule(name, Path(path), file, is_package)
-        found.spend = self._spend  # of whoever asks now
+        found.spend, found.tokens = self._spend, self._tokens  # of whoever asks now
         return found
 
 
