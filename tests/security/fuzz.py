@@ -90,8 +90,9 @@ class _Watch:
         if isinstance(path, int) or path is None:
             return True
         name = os.fsdecode(path) if isinstance(path, (str, bytes, os.PathLike)) else ""
-        folder = os.path.realpath(os.path.dirname(os.path.abspath(name)))
-        return name == os.devnull or (folder + os.sep).startswith(self._allowed)
+        path = os.path.abspath(name)
+        place = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
+        return name == os.devnull or (place + os.sep).startswith(self._allowed)
 
     def taken(self) -> list[str]:
         seen, self.seen = self.seen, []
@@ -108,10 +109,12 @@ def serve(seed: int, corpus: Sequence[str]) -> None:
 
     files = corpus_files(corpus)
     with tempfile.TemporaryDirectory(prefix="modgraph-fuzz-") as name:
-        folder = Path(os.path.realpath(name))
+        top = Path(os.path.realpath(name))
+        folder = top / "run"
+        folder.mkdir()
         os.chdir(folder)
-        os.environ["MODGRAPH_CACHE"] = str(folder / "cache")
-        watch = _Watch([str(folder)])
+        os.environ["MODGRAPH_CACHE"] = str(top / "cache")  # one within the working directory might be the project's
+        watch = _Watch([str(top)])
         for line in sys.stdin:
             number = int(line)
             faults, statuses = _run(main, source_of(seed, number, files), folder, watch)
