@@ -502,7 +502,7 @@ def test_a_tree_with_one_name_twice_is_no_traceback(repository: Path, git):
 
 def test_nothing_is_written_into_the_repository(repository: Path):
     def state() -> list[tuple[str, int, int]]:
-        found = [path for path in sorted((repository / ".git").rglob("*"))]
+        found = sorted((repository / ".git").rglob("*"))
         return [
             (str(path), path.lstat().st_size, path.lstat().st_mtime_ns)
             for path in found
