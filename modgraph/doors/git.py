@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO
 
 from modgraph.doors import temporary
+from modgraph.doors.programs import find
 from modgraph.errors import TargetError
 
 SECONDS = 120.0
@@ -113,16 +114,8 @@ def environment() -> dict[str, str]:
 
 
 def program() -> str | None:
-    """git's absolute path, found on the PATH without the working directory; None where it is not installed."""
-    here = os.path.realpath(os.curdir)
-    name = "git.exe" if os.name == "nt" else "git"
-    for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
-        if not os.path.isabs(folder) or os.path.realpath(folder) == here:
-            continue
-        path = os.path.join(folder, name)
-        if os.path.isfile(path) and os.access(path, os.X_OK):
-            return path
-    return None
+    """git's absolute path; None where it is not installed."""
+    return find("git")
 
 
 def git(arguments: Sequence[str], cwd: str | Path, *, seconds: float | None = None, most: int | None = None) -> Answer:

@@ -37,7 +37,7 @@ ALLOWED: dict[str, tuple[str, str]] = {
     "export/html.py": (".read_text", OWN + ": the viewer"),
     "export/onnx_file.py": (".unlink", OWN + ": what a failed export leaves in one"),
     "graph/serial.py": (".read_text", OWN + ": the schema"),
-    "prediction/joining.py": (".open .rename", "no files: methods of its own classes"),
+    "prediction/joining.py": (".open", "no files: methods of its own classes"),
     "cli/console.py": ("os.open", "the null device, in the place of an output that was closed"),
 }
 
