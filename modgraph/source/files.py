@@ -122,7 +122,7 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 def _ignored_by_git(folder: str) -> frozenset[str]:
     """Paths below a folder that git ignores, whole directories as one; empty where there is no git repository."""
-    if not _in_repository(os.path.abspath(folder)):
+    if repository_of(os.path.abspath(folder)) is None:
         return frozenset()
     from modgraph.doors.git import git
     from modgraph.errors import ModgraphError
@@ -136,13 +136,14 @@ def _ignored_by_git(folder: str) -> frozenset[str]:
     return frozenset(os.path.normpath(os.path.join(folder, name)) for name in names if name)
 
 
-def _in_repository(folder: str) -> bool:
+def repository_of(folder: str) -> str | None:
+    """The folder, or the nearest above it, that has a `.git`; of an absolute path."""
     while True:
         if os.path.exists(os.path.join(folder, ".git")):
-            return True
+            return folder
         above = os.path.dirname(folder)
         if above == folder:
-            return False
+            return None
         folder = above
 
 

@@ -17,9 +17,9 @@ from pathlib import Path
 
 import libcst as cst
 
-from modgraph.doors.reading import read
+from modgraph.doors.reading import leads_out, lies_in, read
 from modgraph.errors import TargetError
-from modgraph.source.files import decode
+from modgraph.source.files import decode, repository_of
 from modgraph.source.index import Definition, ModuleIndex, Statement
 from modgraph.source.index_cache import indexed
 from modgraph.source.literals import assigned_literal
@@ -261,6 +261,9 @@ class CompiledModule:
 Found = SourceModule | NamespacePackage | CompiledModule
 
 
+_LIBRARY = os.path.dirname(os.__file__)
+
+
 class Shared:
     """What several finders on one search path know, while no file changes: modules with what was read and parsed of
     them. For those who ask for many targets of one file."""
@@ -361,11 +364,23 @@ class ModuleFinder:
             try:
                 with os.scandir(directory) as entries:
                     for entry in entries:
+                        if entry.is_symlink() and self._leads_out(directory, entry.path):
+                            continue
                         (folders if entry.is_dir() else files).add(entry.name)
             except OSError:
                 pass
             found = self._listed[directory] = frozenset(folders), frozenset(files)
         return found
+
+    def _leads_out(self, directory: str, path: str) -> bool:
+        """Whether a link in a directory leads to what is neither on the search path nor of the same repository: what
+        is read there would be shown. Where packages are installed, links are the user's own."""
+        parts = Path(directory).parts
+        own = any(lies_in(directory, place) for place in (_LIBRARY, *self.fallback))
+        if own or "site-packages" in parts or "dist-packages" in parts:
+            return False
+        top = repository_of(os.path.realpath(directory))
+        return leads_out(path, *self.roots, os.curdir, *(() if top is None else (top,)))
 
     def _module(self, name: str, path: str, directory: str, is_package: bool) -> SourceModule:
         parent = name.rpartition(".")[0].replace(".", "/")

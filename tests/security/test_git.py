@@ -16,6 +16,7 @@ from modgraph.doors import git as door
 from modgraph.doors import reading
 from modgraph.doors.programs import find_program
 from modgraph.errors import TargetError
+from modgraph.export import images
 from modgraph.source import checkouts
 from modgraph.source.revisions import parse_revision, the_revision
 
@@ -338,6 +339,17 @@ def test_git_is_not_taken_from_the_working_directory(repository: Path, trap: Tra
     monkeypatch.setenv("PATH", f"{path.format(here=repository)}{os.pathsep}{os.environ['PATH']}")
     assert run(["diff", "HEAD:net.py:Net", "net.py:Net"]) == 0
     assert trap.ran == ""
+
+
+@pytest.mark.parametrize("path", ["{here}", "", "."])
+def test_graphviz_is_not_taken_from_the_working_directory(repository: Path, trap: Trap, path: str, monkeypatch):
+    shutil.copy(trap.program, repository / "dot")
+    monkeypatch.delenv("MODGRAPH_DOT", raising=False)
+    monkeypatch.setenv("PATH", path.format(here=repository))
+    try:
+        assert images.find_engine().dot is None
+    except images.RendererMissingError:
+        assert find("dot") is None
 
 
 def test_every_call_of_git_carries_the_guards(repository: Path, tmp_path: Path, monkeypatch):
