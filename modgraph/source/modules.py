@@ -37,9 +37,12 @@ MAX_TOKENS = 500_000
 """Words, signs and line ends of one file; `ast` takes up to 1 KB for each. Of a file of Python's length a tenth."""
 MAX_PARSED_TOKENS = 300_000
 """The same of all statements that are parsed for one prediction; libcst takes up to 3 KB for each, and keeps it."""
-_MAX_LATEST = 4
-"""Indexes that are kept in memory: of a file with many models, each prediction asks for the same one."""
-_latest: dict[tuple[str, str], ModuleIndex] = {}
+_MAX_KEPT = 64
+_MAX_KEPT_TEXT = 4_000_000
+"""Texts, and characters of them all, whose facts are kept in memory: of a file with many models, each prediction asks
+for the same."""
+_ASKED_OFTEN = 20
+"""Names looked for in a text one by one; for more, its words are collected."""
 _EXTENSIONS = tuple(importlib.machinery.EXTENSION_SUFFIXES)
 
 _BINDS_UNWRITTEN = re.compile(
@@ -84,12 +87,48 @@ class ParsedTokens:
     spent: int = 0
 
 
-def _index_of(text: str, file: str) -> ModuleIndex:
-    key = (text, file)
-    known = _latest.pop(key, None)
-    found = _latest[key] = known if known is not None else indexed(text, file)
-    while len(_latest) > _MAX_LATEST:
-        _latest.pop(next(iter(_latest)), None)
+class TextFacts:
+    """What a text of Python says by itself, whichever module it is of."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.searches: dict[re.Pattern[str], bool] = {}
+        self._index: ModuleIndex | None = None
+
+    @cached_property
+    def lines(self) -> list[str]:
+        return self.text.split("\n")
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        return frozenset(map(sys.intern, set(_WORD.findall(self.text))))
+
+    @cached_property
+    def plain_words(self) -> frozenset[str]:
+        return frozenset(map(sys.intern, map(plain, self.words)))
+
+    def has(self, pattern: re.Pattern[str]) -> bool:
+        """Whether the pattern matches somewhere in it."""
+        if pattern not in self.searches:
+            self.searches[pattern] = pattern.search(self.text) is not None
+        return self.searches[pattern]
+
+    def index(self, file: str) -> ModuleIndex:
+        """Raises as `index.read_index` does."""
+        if self._index is None:
+            self._index = indexed(self.text, file)
+        return self._index
+
+
+_kept: dict[str, TextFacts] = {}
+
+
+def facts_of(text: str) -> TextFacts:
+    """The facts of a text; of the latest texts always the same object."""
+    found = _kept.pop(text, None) or TextFacts(text)
+    _kept[text] = found
+    while len(_kept) > _MAX_KEPT or (len(_kept) > 1 and sum(map(len, _kept)) > _MAX_KEPT_TEXT):
+        del _kept[next(iter(_kept))]
     return found
 
 
@@ -105,9 +144,8 @@ class SourceModule:
         self.is_package = is_package
         self.spend: Callable[[int], None] = _for_nothing
         """Told what reading it costs, before it is done."""
-        self.told: dict[str, bool] = {}
-        """Answers to questions about its text that take long, and that each of several predictions asks."""
         self._parsed: dict[tuple[int, int], Parsed] = {}
+        self._n_asked = 0
         self.tokens = ParsedTokens()
         """Shared by the modules of one finder."""
 
@@ -123,26 +161,35 @@ class SourceModule:
         except SyntaxError as error:
             raise SourceError(error.msg, file=self.file, line=error.lineno or 1) from error
         if len(text) > MAX_TOKENS and n_tokens(text, MAX_TOKENS) > MAX_TOKENS:
-            raise SourceError(f"is too long to be read: more than {MAX_TOKENS:,} words and signs", file=self.file)
+            raise SourceError(
+                f"{self.file} is too long to be read: more than {MAX_TOKENS:,} words and signs", file=self.file
+            )
         return text
 
     @cached_property
+    def facts(self) -> TextFacts:
+        return facts_of(self.text)
+
+    @property
     def lines(self) -> list[str]:
-        return self.text.split("\n")
+        return self.facts.lines
 
     @cached_property
     def words(self) -> frozenset[str]:
         """Every name and keyword in the text, also in its strings and comments; none where it cannot be read."""
         try:
             self.spend(len(self.text) // BYTES_SEARCHED)
-            return frozenset(map(sys.intern, set(_WORD.findall(self.text))))
+            return self.facts.words
         except SourceError:
             return frozenset()
 
     @cached_property
     def plain_words(self) -> frozenset[str]:
         """The same, however they are written."""
-        return frozenset(map(sys.intern, map(plain, self.words)))
+        try:
+            return self.facts.plain_words
+        except SourceError:
+            return frozenset()
 
     def may_bind(self, name: str) -> bool:
         """Whether importing it could bind that name: no where its text neither has it nor makes names up. Asked before
@@ -150,7 +197,9 @@ class SourceModule:
         if self.is_package or "index" in vars(self) or not name.isascii():
             return True
         try:
-            return name in self.text or _BINDS_UNWRITTEN.search(self.text) is not None
+            self._n_asked += 1
+            stands_there = name in (self.text if self._n_asked < _ASKED_OFTEN else self.words)
+            return stands_there or self.facts.has(_BINDS_UNWRITTEN)
         except SourceError:
             return True
 
@@ -159,7 +208,7 @@ class SourceModule:
         """Raises SourceError (with file, line, column, text) where the file is no Python."""
         try:
             self.spend(len(self.text) // BYTES_INDEXED)
-            return _index_of(self.text, self.file)
+            return self.facts.index(self.file)
         except SyntaxError as error:
             said = error.msg if error.msg.startswith("invalid syntax") else f"invalid syntax: {error.msg}"
             raise SourceError(said, file=self.file, line=error.lineno, column=error.offset, text=error.text) from error

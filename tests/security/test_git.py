@@ -349,7 +349,7 @@ def test_graphviz_is_not_taken_from_the_working_directory(repository: Path, trap
     try:
         assert images.find_engine().dot is None
     except images.RendererMissingError:
-        assert find("dot") is None
+        assert find_program("dot") is None
 
 
 def test_every_call_of_git_carries_the_guards(repository: Path, tmp_path: Path, monkeypatch):
