@@ -40,7 +40,7 @@ from modgraph.graph.model import (
     Statistics,
     TensorInfo,
 )
-from modgraph.graph.parsing import SCHEMA, parse_graph
+from modgraph.graph.parsing import MAX_BYTES, SCHEMA, parse_graph
 
 Record = dict[str, Any]
 
@@ -70,6 +70,8 @@ def load(path: str | Path) -> Graph:
         GraphError: the file cannot be read, or holds no graph of a schema known here.
     """
     try:
+        if Path(path).stat().st_size > MAX_BYTES:
+            raise GraphError(f"the graph is larger than {MAX_BYTES // 2**20} MB, which is not read", file=str(path))
         text = Path(path).read_text(encoding="utf-8-sig")
     except OSError as error:
         raise GraphError(f"cannot read the graph: {error.strerror or error}", file=str(path)) from error
@@ -96,9 +98,11 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 def _dump(value: Any, *, indent: int, prefix: int) -> str:
     """JSON text of `value`, which begins `prefix` characters after its line's `indent`."""
-    compact = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    if not isinstance(value, dict | list) or not value or (indent and indent + prefix + len(compact) < LINE_WIDTH):
-        return compact
+    is_plain = not isinstance(value, dict | list) or not value
+    if is_plain or (indent and len(value) < LINE_WIDTH):  # an entry takes at least one character
+        compact = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        if is_plain or indent + prefix + len(compact) < LINE_WIDTH:
+            return compact
     inner = indent + 2
     if isinstance(value, dict):
         keys = [json.dumps(key, ensure_ascii=False) + ": " for key in value]
