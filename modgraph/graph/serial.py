@@ -93,9 +93,11 @@ def schema() -> Record:
 
 def _dump(value: Any, *, indent: int, prefix: int) -> str:
     """JSON text of `value`, which begins `prefix` characters after its line's `indent`."""
-    compact = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    if not isinstance(value, dict | list) or not value or (indent and indent + prefix + len(compact) < LINE_WIDTH):
-        return compact
+    is_plain = not isinstance(value, dict | list) or not value
+    if is_plain or (indent and len(value) < LINE_WIDTH):  # an entry takes at least one character
+        compact = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        if is_plain or indent + prefix + len(compact) < LINE_WIDTH:
+            return compact
     inner = indent + 2
     if isinstance(value, dict):
         keys = [json.dumps(key, ensure_ascii=False) + ": " for key in value]

@@ -7,6 +7,7 @@ others is the class interpreted.
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
 
@@ -68,6 +69,7 @@ class Method:
     """A function in the body of a class."""
 
     __slots__ = (
+        "__dict__",
         "_parameters",
         "_parents",
         "_values",
@@ -120,6 +122,21 @@ class Method:
                             value = value if plain or isinstance(statement, ast.AnnAssign) else None
                             self._values.setdefault(place.id, []).append(value)
         return self._values
+
+    @cached_property
+    def names(self) -> Counter[str]:
+        """How often each name stands in it."""
+        return Counter(node.id for node in ast.walk(self.node) if isinstance(node, ast.Name))
+
+    @cached_property
+    def called(self) -> Counter[str]:
+        """How often each name is called."""
+        return Counter(call.func.id for call in self.calls if isinstance(call.func, ast.Name))
+
+    @cached_property
+    def is_seeded(self) -> bool:
+        """It calls `torch.manual_seed`, or its like."""
+        return any("manual_seed" in (ast.unparse(c.func)) for c in self.calls if isinstance(c.func, ast.Attribute))
 
     @property
     def parents(self) -> dict[ast.AST, ast.AST]:

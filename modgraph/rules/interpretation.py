@@ -43,9 +43,9 @@ MAX_HELD = 2_000
 """Values looked at below one attribute."""
 MAX_KEPT = 12
 """End states kept for further questions."""
-MAX_WORK = 600_000
+MAX_WORK = 150_000
 """Steps of all interpretations for one file; when it is reached the classes that follow are not interpreted, and it is
-said. A file of 500 classes, each with mistakes that can be mended, takes a third of it."""
+said. A file of 500 classes, each with mistakes that can be mended, takes two thirds of it."""
 WORK_OF_A_CLASS = 150
 """Steps that take as long as the beginning of each interpretation."""
 MAX_HOLDINGS = 10_000

@@ -23,7 +23,7 @@ MAX_ROUNDS = 50
 """Fixes that lie in one another, or of which some have to be refused, are made one after the other; more rounds than
 these are a circle."""
 
-MAX_WORK = 6_000_000
+MAX_WORK = 3_000_000
 """What may be spent on trying the fixes of one file: characters read and checked, and what equals them."""
 WORK_OF_A_CLASS = 4_000
 """Of one with findings: it is interpreted, which takes as long as to read and check so many characters."""
