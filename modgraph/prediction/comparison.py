@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import libcst as cst
 
 from modgraph.prediction import enumerations, inner_stores, lookups, partial_texts, producing, unordered
+from modgraph.prediction.knowledge.bounds import is_long_range
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.knowledge.registry import INSTALLED, LOADED_MODULES
 from modgraph.prediction.limits import MAX_COMPARED_DEPTH
@@ -399,6 +400,8 @@ def _in_constant(machine: Interpreter, container: Constant, item: Value) -> bool
         item = item.value
     if not isinstance(item, Constant):
         return None if isinstance(item, Unknown) else False
+    if is_long_range(container.value) and not isinstance(item.value, int):
+        return None  # Python looks at every number of it
     try:
         return bool(item.value in container.value)
     except TypeError as error:
