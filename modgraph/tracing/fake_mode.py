@@ -61,6 +61,10 @@ class KnowingMode(FakeTensorMode):  # type: ignore[misc]
 
     on_unsupported: Callable[[BaseException], None] | None = None
 
+    def __deepcopy__(self, _: dict[int, Any]) -> KnowingMode:
+        """Itself: the copy of a tensor goes on with what it goes on with."""
+        return self
+
     def may_turn_const(self, t: torch.Tensor) -> bool:
         return super().may_turn_const(t) or bool(
             t.numel() <= MAX_KNOWN

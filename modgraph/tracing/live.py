@@ -56,13 +56,20 @@ def _traced(
             hint="a class or function is analyzed by its target: modgraph.analyze('model.py:Net')",
         )
     check_device(options)
-    mode = None
     if options.device == "fake":
         mode = fake.new_mode()
-        with kept(model), let_through():
-            model = fake.fake_copy(model, mode)
-    elif options.device == "cuda":
+        with kept(model):  # a copy shares what cannot be copied
+            with let_through():
+                copy = fake.fake_copy(model, mode)
+            return _run(copy, args, kwargs, options, then, mode)
+    if options.device == "cuda":
         _require_on_cuda(model)
+    return _run(model, args, kwargs, options, then, None)
+
+
+def _run(
+    model: nn.Module, args: Any, kwargs: Mapping[str, Any] | None, options: TraceOptions, then: Then | None, mode: Any
+) -> Graph:
     given, named = _as_tuple(args), dict(kwargs or {})
     warning = None
     if given or named:

@@ -48,6 +48,11 @@ _getsignal: Callable[[int], Any] = importlib.import_module("_signal").getsignal
 _LISTS_OF_PYTHON = ((sys, "path"), (sys, "argv"), (gc, "callbacks"))
 
 
+def kept_modes() -> list[Callable[[], None]]:
+    """The same for the modes of torch that are entered: before anything else, as under another one nothing works."""
+    return [_Kept(_function_modes, _set_function_modes).restore, _Kept(_dispatch_modes, _leave_dispatch_modes).restore]
+
+
 def kept_settings() -> list[Callable[[], None]]:
     """What puts back each setting that is then not as it is now; to be called in the reverse order, and under the same
     modes of torch."""
@@ -79,8 +84,6 @@ def _differ(now: Any, before: Any) -> bool:
 
 
 def _of_torch() -> Iterator[tuple[Read, Write]]:
-    yield _dispatch_modes, _leave_dispatch_modes
-    yield _function_modes, _set_function_modes
     yield lambda: dict(vars(torch._GLOBAL_DEVICE_CONTEXT)), _set_vars_of(torch._GLOBAL_DEVICE_CONTEXT)
     yield torch.get_default_dtype, torch.set_default_dtype
     yield torch.is_grad_enabled, torch._C._set_grad_enabled

@@ -21,13 +21,14 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch._subclasses.fake_tensor import unset_fake_temporarily
+from torch._subclasses.fake_tensor import FakeTensorMode, unset_fake_temporarily
+from torch.utils._python_dispatch import _get_current_dispatch_mode_stack as dispatch_modes
 
 from modgraph.tracing.kept_names import Names
 from modgraph.tracing.kept_script import ScriptState, put_back_attributes, put_back_slot
 from modgraph.tracing.kept_tensor import KeptTensor, storage_of, unwrapped
 from modgraph.tracing.members import every_module
-from modgraph.tracing.process_settings import kept_settings
+from modgraph.tracing.process_settings import kept_modes, kept_settings
 from modgraph.tracing.tensors import ATOMS, instance_slots, is_fake, quietly
 
 MAX_DEPTH = 8
@@ -54,17 +55,20 @@ _OF_PYTHON = frozenset(
     {"__dict__", "__weakref__", "__annotations__", "__annotate__", "_abc_impl", "__abstractmethods__"}
 )
 """Attributes of a class that Python makes, some of them when they are asked for."""
-_NOT_LOOKED_INTO = frozenset({*sys.stdlib_module_names, "torch", "numpy"})
+_NOT_LOOKED_INTO = frozenset({*sys.stdlib_module_names, "torch", "numpy", "modgraph"})
 """Packages whose objects change with the process, not with the model: loggers, locks, queues, threads."""
 
 
 class Snapshot:
     """The state of some modules and arguments at one moment. `restore` may be called once.
 
+    Args:
+        unwatched: nobody tells of writes, so that also what globals hold is copied.
+
     Tensors are read and written with any fake mode off: under it, what is real would be put back as something fake.
     """
 
-    def __init__(self, modules: Iterable[nn.Module], arguments: Any) -> None:
+    def __init__(self, modules: Iterable[nn.Module], arguments: Any, *, unwatched: bool = False) -> None:
         self._undo: list[tuple[Any, ...]] = []
         self._tensors: dict[int, KeptTensor] = {}
         self._sharing: dict[int, list[KeptTensor]] = {}
@@ -72,8 +76,11 @@ class Snapshot:
         """What was about to be written into, of the tensors kept and of those that share their memory."""
         self._looked_into: dict[int, Any] = {}
         self._scripted: dict[int, Any] = {}
+        self._modes: list[tuple[Any, ...]] = [(put_back,) for put_back in kept_modes()]
         self._settings: list[tuple[Any, ...]] = [(put_back,) for put_back in kept_settings()]
         self._n_foreign = 0
+        self._copies_named = unwatched
+        self._without_values = any(isinstance(mode, FakeTensorMode) for mode in dispatch_modes())
         self._names = Names(self._later, self._keep_named, self._keep_class)
         for put_back in random_states():
             self._later(put_back)
@@ -147,7 +154,7 @@ class Snapshot:
     def _keep_named(self, value: Any) -> None:
         """Keep what a global or a closure holds, but for what is large: forward may never come near it."""
         if not _is_large(value):
-            self._keep_contents(value, copy_tensors=False)
+            self._keep_contents(value, copy_tensors=self._copies_named)
 
     def _keep_contents(self, *values: Any, copy_tensors: bool = True) -> None:
         """Keep what containers and plain objects hold, and the tensors and random generators among it."""
@@ -202,8 +209,8 @@ class Snapshot:
             self._later(_restore_array, item, item[:])
         elif issubclass(own, functools.partial):
             contents += [item.func, *item.args, item.keywords]
-        elif own is types.MethodType:
-            contents += [item.__self__, item.__func__]
+        elif own in (types.MethodType, types.BuiltinMethodType):
+            contents += [item.__self__, getattr(item, "__func__", None)]
         package = own.__module__.partition(".")[0] if isinstance(own.__module__, str) else ""
         if not issubclass(own, type) and (package not in _NOT_LOOKED_INTO or own in _NAMESPACES):
             contents += self._keep_attributes(item)
@@ -239,7 +246,7 @@ class Snapshot:
         contents: list[Any] = []
         if kept is None:
             try:
-                kept = self._tensors[id(tensor)] = KeptTensor(tensor)
+                kept = self._tensors[id(tensor)] = KeptTensor(tensor, trusted=self._without_values)
             except (RuntimeError, NotImplementedError, TypeError):  # a subclass that has no `.data`
                 return []
             self._sharing.setdefault(storage_of(tensor), []).append(kept)
@@ -289,6 +296,7 @@ class Snapshot:
     def restore(self) -> list[Exception]:
         """Put everything back; gives what could not be. Every part is tried, whatever another raises."""
         failures: list[Exception] = []
+        _do_all(self._modes, failures)
         with unset_fake_temporarily(), quietly(), torch.no_grad():
             _do_all(self._undo, failures)
         if torch.is_autocast_enabled("cpu") or torch.is_autocast_enabled("cuda"):
@@ -312,7 +320,7 @@ def _do_all(actions: list[tuple[Any, ...]], failures: list[Exception]) -> None:
 @contextlib.contextmanager
 def kept(model: nn.Module) -> Iterator[Snapshot]:
     """What the model reaches, and the process, are afterwards as they were: also what its copies share with it."""
-    snapshot = Snapshot(every_module(model), ())
+    snapshot = Snapshot(every_module(model), (), unwatched=True)
     try:
         yield snapshot
     finally:
@@ -337,7 +345,8 @@ def _is_large(value: Any) -> bool:
     if issubclass(type(value), list | tuple | dict | set | deque):
         return len(value) > MAX_KEPT
     numpy = sys.modules.get("numpy")
-    return numpy is not None and issubclass(type(value), numpy.ndarray) and value.nbytes > _MAX_NAMED_BYTES
+    is_array = issubclass(type(value), torch.Tensor) or (numpy is not None and issubclass(type(value), numpy.ndarray))
+    return is_array and value.nbytes > _MAX_NAMED_BYTES
 
 
 def _restore_class_attributes(kind: type, before: dict[str, Any]) -> None:
