@@ -21,6 +21,7 @@ from modgraph.source.files import decode
 from modgraph.source.index import Definition, ModuleIndex, Statement
 from modgraph.source.index_cache import indexed
 from modgraph.source.literals import assigned_literal
+from modgraph.source.nesting import MAX_NESTING, depth_of
 from modgraph.source.parsed import Parsed
 
 BYTES_READ, BYTES_SEARCHED, BYTES_INDEXED = 100, 10, 4
@@ -187,9 +188,13 @@ class SourceModule:
 
     def _parse(self, lines: Sequence[str], first_line: int) -> Parsed:
         self.spend(UNITS_OF_A_TREE + sum(map(len, lines)) * UNITS_PARSED)
+        depth = depth_of(lines)
+        if depth > MAX_NESTING:
+            raise SourceError(f"nested more than {MAX_NESTING} levels deep", file=self.file, line=first_line)
+        self.spend(depth * depth // 2)
         try:
             return Parsed(lines, first_line, self.file)
-        except (cst.ParserSyntaxError, RecursionError, ValueError) as error:
+        except (cst.ParserSyntaxError, RecursionError, MemoryError, ValueError) as error:
             raise SourceError(f"libcst cannot parse this: {error}", file=self.file, line=first_line) from error
 
 
