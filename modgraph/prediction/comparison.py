@@ -205,6 +205,7 @@ def _equal_items(machine: Interpreter, left: list[Value], right: list[Value]) ->
     if len(left) != len(right):
         return False
     machine.step()  # what is shared inside is compared at each of its places
+    machine.base.work += len(left) // 2
     if machine.comparing > MAX_COMPARED_DEPTH:
         return None
     machine.comparing += 1

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import array
 import builtins
+import contextlib
 import functools
 import gc
 import hashlib
@@ -46,7 +47,7 @@ class Fingerprint:
         self._places: dict[int, str] = {}
         self._kept: list[Any] = []
         with torch.no_grad(), torch._C.DisableTorchFunction():
-            self._walk([(name, root) for name, root in roots.items()])
+            self._walk(list(roots.items()))
             self.process = _process()
 
     def differences(self, other: Fingerprint) -> list[str]:
@@ -174,10 +175,8 @@ def _of_function(item: types.FunctionType) -> Any:
 
 def _in_function(item: types.FunctionType) -> Iterator[tuple[str, Any]]:
     for number, cell in enumerate(item.__closure__ or ()):
-        try:
+        with contextlib.suppress(ValueError):  # an empty cell
             yield f".closure[{number}]", cell.cell_contents
-        except ValueError:
-            continue
     yield ".__defaults__", item.__defaults__
     yield ".__dict__", vars(item)
     for name in item.__code__.co_names:

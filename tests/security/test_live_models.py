@@ -22,7 +22,7 @@ import threading
 import types
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy
 import pytest
@@ -43,7 +43,7 @@ PENDING: list[Any] = []
 class Hostile(nn.Module):
     """Has some of each: parameters, buffers in train mode, plain state."""
 
-    kept_on_class: list[int] = []
+    kept_on_class: ClassVar[list[int]] = []
     count_on_class = 0
 
     def __init__(self) -> None:
