@@ -340,7 +340,8 @@ class _Growth:
     @staticmethod
     def _after(holder: Occurrence, before: Occurrence | None) -> int:
         if before is not None and before.parent is holder:
-            return holder.children.index(before) + 1
+            places = range(len(holder.children) - 1, -1, -1)  # it was put there last, mostly
+            return next(place for place in places if holder.children[place] is before) + 1
         if before is None:
             return next((i for i, child in enumerate(holder.children) if child.is_module), len(holder.children))
         outputs = [i for i, child in enumerate(holder.children) if child.end and child.end.startswith("output:")]
