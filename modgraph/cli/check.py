@@ -95,6 +95,9 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     report = check_paths(paths, options)
     for notice in report.notices:
         console.note(f"note: {notice}")
+    for file, number in report.untried.items():
+        fixes = "1 fix is" if number == 1 else f"{number} fixes are"
+        console.note(f"note: {file}: {fixes} not offered, as trying them takes too much work")
     for failure in report.failures:
         console.error(ModgraphError(failure.message, file=failure.file, hint=failure.hint))
         if console.debug and failure.trace:
@@ -204,7 +207,8 @@ def _show(
 
         text = statistics(findings, form)
     elif findings or form not in _FOR_PEOPLE:
-        text = rendered(findings, report.files, form, color=console.color and not arguments.output, text=source)
+        color = console.color and not arguments.output
+        text = rendered(findings, report.files, form, color=color, text=source, notes=_notes(report))
     else:
         text = ""
     if arguments.output:
@@ -223,9 +227,16 @@ def _show(
 
 
 def rendered(
-    findings: Sequence[Finding], files: Sequence[str], form: str, *, color: bool = False, text: str | None = None
+    findings: Sequence[Finding],
+    files: Sequence[str],
+    form: str,
+    *,
+    color: bool = False,
+    text: str | None = None,
+    notes: Sequence[tuple[str, str]] = (),
 ) -> str:
-    """Findings in a format; `text` is what they were found in, where that is no file."""
+    """Findings in a format; `text` is what they were found in, where that is no file, and `notes` say of files what
+    was not done."""
     from modgraph.doors.reading import read as read_file
     from modgraph.export.findings import FindingView, render_findings
     from modgraph.source.files import decode, lines_of
@@ -243,7 +254,13 @@ def rendered(
         from modgraph.rules.registry import rules as all_rules
 
         rules = all_rules()
-    return render_findings(FindingView(findings, files=files, rules=rules, read=read, color=color), form)
+    return render_findings(FindingView(findings, files=files, rules=rules, read=read, color=color, notes=notes), form)
+
+
+def _notes(report: Report) -> list[tuple[str, str]]:
+    """(file, what was not done with it), for programs that read the findings."""
+    failures = [(each.file, each.message) for each in report.failures]
+    return failures + [(file, f"{number} fixes not tried") for file, number in report.untried.items()]
 
 
 def _summary(findings: Sequence[Finding], report: Report, known: int) -> str:
@@ -258,6 +275,9 @@ def _summary(findings: Sequence[Finding], report: Report, known: int) -> str:
         parts.append(f"{mended} mended")
     if report.taken_back:
         parts.append(f"{report.taken_back} fix{'' if report.taken_back == 1 else 'es'} taken back")
+    untried = sum(report.untried.values())
+    if untried:
+        parts.append(f"{untried} fix{'' if untried == 1 else 'es'} not tried")
     if known:
         parts.append(f"{known} known from the baseline")
     safe = sum(each.fix is not None and each.fix.safe for each in findings)

@@ -88,6 +88,7 @@ class Composer:
         self.spot_of: dict[Unit, Spot] = {}
         self.contents: dict[Block, list[Spot | Block]] = {}
         self.tags: dict[Block, list[tuple[Spot, Tag]]] = {}
+        self._outermost: dict[tuple[Block, int], Spot | None] = {}
 
     def items_and_arrows(self) -> tuple[tuple[Item, ...], tuple[Arrow, ...]]:
         self.gather()
@@ -313,16 +314,25 @@ class Composer:
         return found
 
     def _edge_spots(self, block: Block) -> list[Spot]:
-        content = self.contents.get(block, [])
-        first, last = (content[0], content[-1]) if content else (None, None)
-        ends = []
-        for end, side in ((first, 0), (last, -1)):
-            while isinstance(end, Block):
-                inner = self.contents.get(end, [])
-                end = inner[side] if inner else None
+        ends: list[Spot] = []
+        for side in (0, -1):
+            end = self._end(block, side)
             if end is not None and end not in ends:
                 ends.append(end)
         return ends
+
+    def _end(self, block: Block, side: int) -> Spot | None:
+        """The first or last spot of a block, in whichever block within it; looked for once, as each block around asks
+        for the same."""
+        way: list[Block] = []
+        end: Spot | Block | None = block
+        while isinstance(end, Block) and (end, side) not in self._outermost:
+            way.append(end)
+            inner = self.contents.get(end, [])
+            end = inner[side] if inner else None
+        found = self._outermost[end, side] if isinstance(end, Block) else end
+        self._outermost.update(dict.fromkeys(((each, side) for each in way), found))
+        return found
 
     # --- items ---------------------------------------------------------------------------------------------------
 

@@ -48,12 +48,15 @@ class FindingView:
         rules: Sequence[Described] = (),
         read: Callable[[str], Sequence[str]] = lambda _file: (),
         color: bool = False,
+        notes: Sequence[tuple[str, str]] = (),
     ) -> None:
         self.findings = findings
         self.files = files
         """All that were checked."""
         self.rules = rules
         self.color = color
+        self.notes = notes
+        """(file, what was not done with it): not checked, or not to its end, or fixes that were not tried."""
         self._read = read
         self._lines: dict[str, Sequence[str]] = {}
 

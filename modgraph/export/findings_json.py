@@ -9,8 +9,12 @@ from modgraph.export.findings import FindingView, record
 
 
 def render(view: FindingView, name: str) -> str:
-    """`{"findings": [...]}`, or with `json-lines` the findings alone."""
+    """`{"findings": [...]}`, with `not_done` where something was not checked or tried; with `json-lines` the findings
+    alone."""
     records = [record(each) for each in view.findings]
     if name == "json-lines":
         return "".join(json_text(json.dumps(each, ensure_ascii=False)) + "\n" for each in records)
-    return json_text(json.dumps({"findings": records}, indent=2, ensure_ascii=False)) + "\n"
+    document: dict[str, object] = {"findings": records}
+    if view.notes:
+        document["not_done"] = [{"file": file, "message": message} for file, message in view.notes]
+    return json_text(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"

@@ -16,6 +16,7 @@ from modgraph.export.text_ranks import ranks_text
 from modgraph.export.text_run import cost_text, verification_text
 from modgraph.export.text_table import Cell, Column, Pen, table
 from modgraph.export.text_tree import Count, ModuleTree, Row
+from modgraph.graph.index import parents_of
 from modgraph.graph.model import Finding, Graph, ModelInput, TensorInfo
 from modgraph.graph.paths import is_open_place, parameter_path
 
@@ -200,8 +201,8 @@ def _parameter_totals(graph: Graph) -> str:
 def _shared(graph: Graph) -> str:
     """What stands under several names, each instance once; "" where there is none."""
     pairs = [(node.path, node.alias_of or "the root") for node in graph.modules if node.alias_of is not None]
-    shared = {path for path, _ in pairs}
-    pairs = [pair for pair in pairs if not any(pair[0].startswith(f"{path}.") for path in shared)]
+    around = parents_of(path for path, _ in pairs)
+    pairs = [pair for pair in pairs if not around[pair[0]]]
     pairs += [
         (parameter_path(node.path, held.name), held.alias_of)
         for node in graph.modules

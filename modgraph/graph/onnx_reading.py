@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 DOMAIN = "modgraph"
 """Of the nodes of a file that shows the structure alone."""
+MAX_NODES = 200_000
+"""Nodes that are gone through, each function as often as it is called: calls inside calls may double with each."""
 _OWN_NODES = {"Input", "Parameter", "Constant", "Result", "Output"}
 """Nodes of that domain that stand for no module and no operation."""
 
@@ -66,7 +68,13 @@ def load_onnx(path: str | Path) -> Graph:
     try:
         return _Reader(onnx, model, Path(path).stem).graph()
     except RecursionError as error:
-        raise GraphError("this is no ONNX that can be read: a function of it calls itself", file=str(path)) from error
+        why = "a function of it calls itself, or is nested too deeply"
+        raise GraphError(f"this is no ONNX that can be read: {why}", file=str(path)) from error
+    except GraphError as error:
+        error.file = str(path)
+        raise
+    except (ValueError, TypeError, KeyError, OverflowError) as error:  # texts that are no UTF-8, numbers too large
+        raise GraphError(f"this is no ONNX that can be read: {str(error)[:200]}", file=str(path)) from error
 
 
 @dataclass(slots=True)
@@ -90,6 +98,11 @@ class _Reader:
         self._ran = "traced" in self._facts.get("modgraph.graph", "traced")
         self._functions = {(entry.domain, entry.name): entry for entry in model.functions}
         self._modules: dict[str, ModuleNode] = {}
+        self._calls: dict[str, list[int]] = {}
+        """By module, in order."""
+        self._parameters: dict[str, list[ParameterInfo]] = {}
+        self._buffers_of: dict[str, list[BufferInfo]] = {}
+        self._visited = 0
         self._class = self._facts.get("modgraph.class")
         name = (self._class or model.graph.name or stem).rpartition(".")[2]
         self._builder = GraphBuilder(
@@ -123,7 +136,7 @@ class _Reader:
         for name, (shape, dtype) in self._held.items():
             self._add_parameter(name, shape, dtype)
         self._add_parents()
-        builder.modules.extend(self._modules.values())
+        builder.modules.extend(self._whole(node) for node in self._modules.values())
         total = self._facts.get("modgraph.parameters", "")
         builder.model = replace(
             builder.model, parameters=int(total) if total.isdecimal() else None, mode=_mode(self._facts)
@@ -147,7 +160,25 @@ class _Reader:
         self._builder.model = replace(self._builder.model, inputs=tuple(given))
         return ends
 
+    def _whole(self, node: ModuleNode) -> ModuleNode:
+        """With what has come together for it."""
+        return replace(
+            node,
+            calls=tuple(self._calls.get(node.path, ())),
+            parameters=(*node.parameters, *self._parameters.get(node.path, ())),
+            buffers=(*node.buffers, *self._buffers_of.get(node.path, ())),
+        )
+
+    def _spend(self, nodes: int) -> None:
+        self._visited += nodes
+        if self._visited > MAX_NODES:
+            raise GraphError(
+                f"the model is too large to be read: it has more than {MAX_NODES:,} nodes, those of each function "
+                "counted as often as it is called"
+            )
+
     def _walk(self, body: _Body) -> None:
+        self._spend(len(body.nodes))
         for node in body.nodes:
             function = self._functions.get((node.domain, node.op_type))
             facts = _facts(node)
@@ -187,6 +218,7 @@ class _Reader:
         call = self._add_call(path, body.call, inputs, outputs, facts) if self._ran else None
         pairs = zip(function.input, node.input, strict=False)
         ends = {formal: body.ends[name] for formal, name in pairs if name in body.ends}
+        self._spend(1 + len(function.value_info) // 4)
         tensors = self._tensors(function.value_info)
         self._walk(_Body(function.node, path, call, ends, tensors))
         for formal, name in zip(function.output, node.output, strict=False):
@@ -218,6 +250,7 @@ class _Reader:
     def _named_call(self, facts: Mapping[str, str], body: _Body) -> int | None:
         """The call that a node of a flat file says it ran in, opened with those around it."""
         places, call = tuple(_list(facts.get("modgraph.calls"))), body.call
+        self._spend(len(places) ** 2 // 1_000)
         for depth, place in enumerate(places, 1):
             known = self._opened.get(places[:depth])
             if known is None:
@@ -285,13 +318,12 @@ class _Reader:
         """A weight stands on the module that its name says."""
         owner, _, own = name.rpartition(".") if self._kind is not None else ("", "", name)
         self._add_module(owner, None)
-        held = self._modules[owner]
         if name in self._buffers:
             buffer = BufferInfo(name=own, shape=shape, dtype=dtype, persistent=None)
-            self._modules[owner] = replace(held, buffers=(*held.buffers, buffer))
+            self._buffers_of.setdefault(owner, []).append(buffer)
         else:
             parameter = ParameterInfo(name=own, shape=shape, dtype=dtype, trainable=None)
-            self._modules[owner] = replace(held, parameters=(*held.parameters, parameter))
+            self._parameters.setdefault(owner, []).append(parameter)
 
     def _add_call(
         self,
@@ -306,7 +338,7 @@ class _Reader:
         self._builder.calls.append(
             Call(index=index, module=path, parent=parent, inputs=inputs, outputs=outputs, source=source)
         )
-        self._modules[path] = replace(self._modules[path], calls=(*self._modules[path].calls, index))
+        self._calls.setdefault(path, []).append(index)
         return index
 
     def _add_parents(self) -> None:
@@ -314,6 +346,7 @@ class _Reader:
         for path in list(self._modules):
             above = path.rpartition(".")[0]
             while above and self._kind is not None:
+                self._spend(1 + len(above) // 100)
                 self._add_module(above, None)
                 above = above.rpartition(".")[0]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from modgraph.prediction.knowledge.bounds import matching_steps, too_long_to_match
+from modgraph.prediction.knowledge.bounds import too_long_to_match
+from modgraph.prediction.knowledge.matching import matching_steps
 from modgraph.prediction.knowledge.plain import folded, lifted, number_unknown, plain
 from modgraph.prediction.knowledge.registry import Arguments, Machine, constant, known_class, models
 from modgraph.prediction.limits import MAX_MATCHING_STEPS
