@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING
 from modgraph.prediction.definitions import FunctionDefinition
 from modgraph.prediction.frames import LimitError
 from modgraph.prediction.import_order import is_installed
-from modgraph.prediction.limits import LIBRARY_UNDECIDED_DEPTH, MAX_LIBRARY_UNDECIDED_STEPS, MAX_NAME_DEPTH, MAX_STEPS
+from modgraph.prediction.limits import (
+    LIBRARY_UNDECIDED_DEPTH,
+    MAX_LIBRARY_UNDECIDED_STEPS,
+    MAX_NAME_DEPTH,
+    MAX_STEPS,
+    MAX_UNDECIDED_DEPTH,
+    UNDECIDED_STEPS,
+)
 from modgraph.prediction.state import State
 from modgraph.prediction.values import Address, Unknown, Value
 
@@ -56,11 +63,14 @@ def evaluated(machine: Interpreter, module: str, name: str, evaluate: Callable[[
 
 
 def count_undecided(machine: Interpreter) -> None:
-    """Counts sixty-four steps where they lie behind many undecided branches.
+    """Counts sixty-four steps where they lie behind many undecided branches, and counts them several times where they
+    lie behind so many that each copies and joins states again and again.
 
     Raises:
         LimitError: an installed package takes too many such.
     """
+    if machine.undecided > MAX_UNDECIDED_DEPTH:
+        machine.steps += 64 * (UNDECIDED_STEPS - 1)
     allowance = machine.allowance
     if machine.undecided < LIBRARY_UNDECIDED_DEPTH or not allowance.of_library:
         return

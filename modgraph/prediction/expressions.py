@@ -189,6 +189,8 @@ def _call(machine: Interpreter, frame: Frame, node: cst.Call) -> Value:
         elif unknown is None:
             positional.append(value)
     where = frame.location(node)
+    if type(function) is Unknown and type(node.func) is cst.Name and node.func.value == "super":
+        machine.expose([frame.receiver] if frame.receiver is not None else [], function)  # it is given unwritten
     return machine.invoke(function, Arguments("", tuple(positional), keywords, where, unknown))
 
 

@@ -178,3 +178,7 @@ MAX_NAME_DEPTH = 1_000
 MAX_PATH_TEXT = 10_000_000
 """Characters of the paths of the modules of one graph: those of modules inside each other are as long as these are
 deep."""
+
+UNDECIDED_STEPS = 4
+"""Steps that one counts as behind more than `MAX_UNDECIDED_DEPTH` undecided branches: it takes several times
+as long."""

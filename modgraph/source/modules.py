@@ -33,7 +33,7 @@ UNITS_OF_A_TREE, UNITS_PARSED = 10, 2
 """Units that libcst needs for a piece of source, and for each character of it."""
 
 _WORD = re.compile(r"[^\W\d]\w*")
-_TOKEN = re.compile(r"\"\"\"[\s\S]*?\"\"\"|\w+|[^\w\s]|\n")
+_TOKEN = re.compile(r"\w+|[^\w\s]|\n")
 MAX_TOKENS = 500_000
 """Words, signs and line ends of one file; `ast` takes up to 1 KB for each. Of a file of Python's length a tenth."""
 MAX_PARSED_TOKENS = 300_000
@@ -76,8 +76,8 @@ def plain(word: str) -> str:
 
 
 def n_tokens(text: str, most: int) -> int:
-    """How many words, signs and line ends a text has, counted up to `most` and one more; a text in three quotes is
-    one."""
+    """How many words, signs and line ends a text has, counted up to `most` and one more. Those of strings and
+    comments count too: what looks like a string to less than a parser may be none."""
     return sum(1 for _ in islice(_TOKEN.finditer(text), most + 1))
 
 

@@ -1,0 +1,292 @@
+"""Predicting a model costs time and memory in proportion to its source, or says that the source is too much.
+
+Work is counted, never timed: calls of functions, of Python and of C, while it is done. What grows with n doubles from 2n
+to 4n what it adds from n to 2n; what grows with the square of n makes four of it.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType, ModuleType
+from typing import Any
+
+import pytest
+
+from modgraph.errors import TargetError
+from modgraph.prediction import predict_graph
+from modgraph.prediction.entry import predict_target  # which imports the parts in their order
+
+from modgraph.prediction import allowances, functions, import_order  # isort: skip
+from modgraph.prediction import tree as graph_tree  # isort: skip
+from modgraph.source import bases, call_arguments, modules, usage
+from modgraph.source.index import read_index
+from modgraph.source.roots import find_roots
+from modgraph.source.targets import parse_target
+from modgraph.source.tree_roots import find_tree_roots
+
+
+def _shapes() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("source_shapes", Path(__file__).parent / "source_shapes.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+SHAPES = _shapes().SHAPES
+
+
+@pytest.fixture(autouse=True)
+def _no_cache(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("MODGRAPH_CACHE", "off")
+    modules._kept.clear()
+    yield
+    modules._kept.clear()
+
+
+def written(folder: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return folder / "model.py"
+
+
+def calls_of(work: Callable[[], object]) -> int:
+    """How many functions are called, in all threads that it starts."""
+    n_calls = 0
+    modules._kept.clear()
+
+    def count(frame: FrameType, event: str, argument: Any) -> None:
+        nonlocal n_calls
+        n_calls += event in ("call", "c_call")
+
+    threading.setprofile(count)
+    sys.setprofile(count)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)  # type: ignore[arg-type]
+    return n_calls
+
+
+def predicted(model: Path) -> None:
+    predict_graph(parse_target(f"{model}:Net"))
+
+
+def rooted(model: Path) -> None:
+    find_roots(parse_target(str(model)))
+
+
+def gathered(model: Path) -> None:
+    find_tree_roots(model.parent, static=True)
+
+
+GROWING: list[tuple[str, Callable[[Path], None], int]] = [
+    ("layers", predicted, 40),
+    ("branches", predicted, 15),
+    ("tries", predicted, 15),
+    ("setattr_loop", predicted, 40),
+    ("built_list", predicted, 40),
+    ("mixins", predicted, 40),
+    ("module_names", predicted, 200),
+    ("dict_entries", predicted, 200),
+    ("conditional_expressions", predicted, 20),
+    ("repeated_list", predicted, 40),
+    ("same_star_imports", predicted, 40),
+    ("classes", rooted, 40),
+    ("inheritance", rooted, 40),
+    ("instances", rooted, 100),
+    ("factories", rooted, 100),
+    ("doubled_diamonds", rooted, 20),
+    ("different_names", rooted, 100),
+    ("one_line_statements", rooted, 200),
+    ("files", gathered, 10),
+]
+
+
+@pytest.mark.parametrize(("name", "work", "n"), GROWING, ids=[f"{name}-{work.__name__}" for name, work, _ in GROWING])
+def test_work_grows_in_proportion(tmp_path: Path, name: str, work: Callable[[Path], None], n: int) -> None:
+    models = [written(tmp_path / str(size), SHAPES[name](size)) for size in (n, 2 * n, 4 * n)]
+    work(models[0])  # what is loaded once is not counted
+    one, two, four = (calls_of(lambda model=model: work(model)) for model in models)
+    assert four - two <= 3 * max(two - one, one // 20)
+
+
+# ---- what would take twice as long with each line ----------------------------------------------------------------------
+
+
+def test_lists_of_lists_are_no_arguments_that_a_text_says(tmp_path: Path) -> None:
+    lists = "a0 = [1]\n" + "".join(f"a{k} = [a{k - 1}, a{k - 1}]\n" for k in range(1, 28))
+    text = f"{lists}\nclass Net:\n    pass\n\nNet(a27)\nNet([2])\n"
+    module = modules.SourceModule("model", written(tmp_path, {"model.py": text}), "model.py", False)
+    calls = call_arguments.written_calls(ast.parse(text), module)
+    found: list[object] = []
+    n_calls = calls_of(lambda: found.extend(call_arguments.calls_with_values(calls["Net"])))
+    assert found == [(([2],), ())]
+    assert n_calls < 20 * call_arguments.MAX_VALUES
+
+
+@pytest.mark.parametrize("value", ["[[0] * 4000] * 4000", "a + a + a + a"])
+def test_long_arguments_are_not_written_out(tmp_path: Path, value: str) -> None:
+    text = f"a = {'x' * 3000!r}\nNet({value})\n"
+    module = modules.SourceModule("model", written(tmp_path, {"model.py": text}), "model.py", False)
+    calls = call_arguments.written_calls(ast.parse(text), module)
+    assert list(call_arguments.calls_with_values(calls["Net"])) == []
+
+
+@pytest.mark.parametrize("kind", ["diamonds", "factories"])
+def test_the_search_for_models_looks_at_each_thing_once(tmp_path: Path, kind: str) -> None:
+    """Without it each of twenty levels doubles the search, or each of eight makes ten of it."""
+    base = "from torch import nn\n\nclass D0(nn.Module):\n    pass\n"
+    if kind == "diamonds":
+        text = base + "".join(
+            f"class L{k}(D{k - 1}):\n    pass\nclass R{k}(D{k - 1}):\n    pass\nclass D{k}(L{k}, R{k}):\n    pass\n"
+            for k in range(1, 12)
+        )
+    else:
+        several = "".join(f"    if flag == {k}:\n        return f@()\n" for k in range(10))
+        text = f"{base}def f0(): return None\n" + "".join(
+            f"def f{k}(flag=0):\n{several.replace('@', str(k - 1))}    return f{k - 1}()\n" for k in range(1, 9)
+        )
+        text += "net = f8()\n"
+    model = written(tmp_path, {"model.py": text})
+    assert calls_of(lambda: rooted(model)) < 200_000
+
+
+def test_brackets_that_are_never_closed_are_looked_for_once() -> None:
+    class Text(str):
+        n_found = 0
+
+        def find(self, *arguments: Any) -> int:  # type: ignore[override]
+            Text.n_found += 1
+            return super().find(*arguments)
+
+    text = Text("'''\n" + "from a import (\n" * 100 + "'''\nimport b\n")
+    assert [part for _, part in import_order._written_imports(text)] == ["import b"]
+    assert Text.n_found == 1
+
+
+def test_imports_in_brackets_are_read_to_the_bracket() -> None:
+    text = "from a import (\n    b,\n    c)\nimport d\nfrom e import f, \\\n    g\n"
+    assert [part for _, part in import_order._written_imports(text)] == [
+        "from a import (\n    b,\n    c)",
+        "import d",
+        "from e import f, \\\n    g",
+    ]
+
+
+def test_statements_of_one_line_are_one_in_order() -> None:
+    index = read_index("a = 1; b = 2; import c\nd = 4\n")
+    assert [(statement.kind, statement.names) for statement in index.body] == [
+        ("other", ("a", "b", "c")),
+        ("assign", ("d",)),
+    ]
+
+
+# ---- limits ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_source_of_too_many_words_is_not_parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(modules, "MAX_TOKENS", 1_000)
+    model = written(tmp_path, SHAPES["line_length"](3_000))
+    with pytest.raises(TargetError, match="too long to be read: more than 1,000 words and signs"):
+        rooted(model)
+
+
+def test_what_looks_like_a_string_counts_too() -> None:
+    assert modules.n_tokens('x = \'"""\'\n' + "1, " * 50 + '\n\'"""\'', 1_000) > 100
+
+
+def test_a_method_of_too_many_words_is_left_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(modules, "MAX_PARSED_TOKENS", 2_000)
+    graph = predict_graph(parse_target(f"{written(tmp_path, SHAPES['line_length'](9_000))}:Net"))
+    assert not graph.complete
+    assert any("more than 2,000 words and signs of source are needed" in each.message for each in graph.problems)
+
+
+def test_a_class_with_too_many_bases_is_not_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(functions, "MAX_INHERITED", 20)
+    model = written(tmp_path, SHAPES["inheritance"](40))
+    with pytest.raises(TargetError, match=r"not known whether .*: more than 20 classes are inherited from"):
+        predict_graph(parse_target(f"{model}:Net39"))
+
+
+def test_names_that_each_need_the_next_are_followed_to_a_depth(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(allowances, "MAX_NAME_DEPTH", 20)
+    graph = predict_graph(parse_target(f"{written(tmp_path, SHAPES['name_chain'](40))}:Net"))
+    assert not graph.complete
+    assert any("more than 20 names of modules" in each.message for each in graph.problems)
+
+
+def test_a_super_that_is_not_known_may_do_what_the_real_one_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(allowances, "MAX_NAME_DEPTH", 20)
+    model = written(tmp_path, SHAPES["files"](40))
+    graph = predict_graph(parse_target(f"{model}:Net", path=[str(tmp_path)]))
+    assert not any("raises" in each.message for each in graph.problems)
+    assert "layer" in [node.path for node in graph.modules]
+    assert not graph.complete
+
+
+def test_paths_of_modules_inside_each_other_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(graph_tree, "MAX_PATH_TEXT", 1_000)
+    graph = predict_graph(parse_target(f"{written(tmp_path, SHAPES['nesting'](100))}:Net"))
+    assert sum(len(node.path) for node in graph.modules) < 1_200
+    assert any("more than 1000 characters of paths" in each.message for each in graph.problems)
+
+
+def test_star_imports_behind_many_names_are_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bases, "MAX_STARS_FOLLOWED", 100)
+    files = {f"f{k}.py": "" for k in range(12)}
+    classes = "".join(f"class N{k}(Absent{k}):\n    pass\n" for k in range(12))
+    model = written(tmp_path, {**files, "model.py": "".join(f"from f{k} import *\n" for k in range(12)) + classes})
+    with pytest.raises(TargetError, match="given up after 100 of them"):
+        find_roots(parse_target(str(model), path=[str(tmp_path)]))
+
+
+def test_tables_of_classes_that_are_gone_through_again_are_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(usage, "MAX_LOOKS", 100)
+    keeper = "class Net(nn.Module):\n    def __init_subclass__(cls):\n        TABLE[cls] = cls\n"
+    classes = "".join(f"class Net{k}(Net):\n    pass\n" for k in range(40))
+    model = written(tmp_path, {"model.py": f"from torch import nn\nTABLE = {{}}\n{keeper}{classes}"})
+    with pytest.raises(TargetError, match="given up after 100 names"):
+        rooted(model)
+
+
+def test_a_file_of_many_models_is_analyzed_as_far_as_a_hundred(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from modgraph.cli import analyze, main
+
+    monkeypatch.setattr(analyze, "MAX_MODELS", 2)
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path, SHAPES["classes"](4))
+    assert main(["analyze", "--static", "model.py", "--format", "json", "-o", "out"]) == 1
+    assert sorted(os.listdir(tmp_path / "out")) == ["Net1.json", "Net2.json"]
+    assert "has 4 models: taking the first 2; name others, as in model.py:Net3" in capsys.readouterr().err
+
+
+def test_parts_are_told_from_circles() -> None:
+    uses = {"a": "b", "b": "cd", "c": "b", "d": "", "e": "x", "x": "f", "f": ""}
+    found = usage.used_by_others(dict.fromkeys("abcdef").keys(), lambda name: uses[name])
+    assert found == {"b", "c", "d", "f"}
+
+
+def test_steps_behind_many_undecided_loops_count_several_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of them copies and joins states: the same number of them takes several times as long."""
+    target = parse_target(f"{written(tmp_path, SHAPES['nested_loops'](12))}:Net")
+    as_many = predict_target(target).machine.steps
+    monkeypatch.setattr(allowances, "UNDECIDED_STEPS", 1)
+    assert as_many > 2 * predict_target(target).machine.steps
