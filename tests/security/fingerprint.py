@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import array
 import builtins
+import contextlib
 import functools
 import gc
 import hashlib
@@ -46,7 +47,7 @@ class Fingerprint:
         self._places: dict[int, str] = {}
         self._kept: list[Any] = []
         with torch.no_grad(), torch._C.DisableTorchFunction():
-            self._walk([(name, root) for name, root in roots.items()])
+            self._walk(list(roots.items()))
             self.process = _process()
 
     def differences(self, other: Fingerprint) -> list[str]:
@@ -115,7 +116,7 @@ def _of_tensor(tensor: torch.Tensor) -> tuple[Any, ...]:
         return (*facts, tuple(tensor.shape))
     storage = tensor.untyped_storage()
     place = (tuple(tensor.shape), tensor.stride(), tensor.storage_offset(), storage._cdata, storage.nbytes())
-    return (*facts, place, storage.data_ptr(), _hash(storage))
+    return (*facts, place, _hash(storage))
 
 
 def _hash(storage: torch.UntypedStorage) -> str:
@@ -135,7 +136,8 @@ def _parts(tensor: torch.Tensor) -> list[torch.Tensor]:
 
 
 def _in_tensor(tensor: torch.Tensor) -> Iterator[tuple[str, Any]]:
-    yield ".__dict__", vars(tensor)
+    if type(tensor) in (torch.Tensor, nn.Parameter):
+        yield ".__dict__", vars(tensor)
     if tensor.is_leaf:
         yield ".grad", tensor.grad
         yield "._backward_hooks", tensor._backward_hooks
@@ -174,10 +176,8 @@ def _of_function(item: types.FunctionType) -> Any:
 
 def _in_function(item: types.FunctionType) -> Iterator[tuple[str, Any]]:
     for number, cell in enumerate(item.__closure__ or ()):
-        try:
+        with contextlib.suppress(ValueError):  # not filled yet
             yield f".closure[{number}]", cell.cell_contents
-        except ValueError:
-            continue
     yield ".__defaults__", item.__defaults__
     yield ".__dict__", vars(item)
     for name in item.__code__.co_names:
