@@ -302,17 +302,13 @@ class Net(nn.Module):
 """
 
 
-def test_without_weights_a_small_model_that_decides_by_values_is_run_with_them(tmp_path: Path) -> None:
-    result = traced(tmp_path, EXPERTS, device="fake")
-    assert result.graph.complete, result.graph.problems
-    assert result.graph.model.device == "cpu"
-
-
-def test_without_weights_a_large_one_stops_there_and_says_so(tmp_path: Path) -> None:
+@pytest.mark.parametrize("width", [4, 100_000])
+def test_without_weights_a_model_that_decides_by_values_stops_there_and_says_so(tmp_path: Path, width: int) -> None:
     (tmp_path / "model.py").write_text(EXPERTS, "utf-8")
-    target = parse_target("model.py:Net(100000)", cwd=tmp_path)
+    target = parse_target(f"model.py:Net({width})", cwd=tmp_path)
     result = trace_in_process(target, [], TraceOptions(device="fake"))
 
+    assert result.graph.model.device == "fake"
     assert called(result) == ["", "gate"]
     (problem,) = result.graph.problems
     assert problem.message == "forward decides by values, which a run without weights does not have; use --device cpu"

@@ -32,11 +32,12 @@ class KeptTensor:
         self._requires_grad = tensor.requires_grad
         self._is_leaf = tensor.is_leaf
         self._version = version_of(tensor)
-        self._n_bytes = _bytes_of(self._data)
+        self._n_bytes: int | None = None
         # That of a view is made anew whenever it is asked for, so that another one says nothing.
         self._history = None if self._is_leaf or tensor._is_view() else tensor.grad_fn
         self._values: torch.Tensor | None = None
-        self._parts = [KeptTensor(part) for part in _parts(self._data)]
+        self._is_plain = self._data.layout is torch.strided and not self._data.is_nested
+        self._parts = [] if self._is_plain else [KeptTensor(part) for part in _parts(self._data)]
         self.gradient = tensor.grad if tensor.is_leaf else None
         """What it had as `grad`: a tensor of which the values are kept by itself."""
 
@@ -50,6 +51,7 @@ class KeptTensor:
         for part in self._parts:
             part.keep_values()
         if self._values is None and not self._lazy and not self._parts:
+            self._n_bytes = _bytes_of(self._data)
             self._values = _copy(self._data)
 
     def set_gradient_aside(self) -> None:
@@ -62,7 +64,8 @@ class KeptTensor:
         tensor = self._tensor
         if type(tensor) is not self._class:
             tensor.__class__ = self._class  # a lazy parameter that the run gave its shape
-        same_memory = not self._lazy and _same_memory(tensor, self._data)
+        same = _same_memory if self._is_plain else _same_parts
+        same_memory = not self._lazy and same(tensor, self._data)
         for part in self._parts:
             part.restore()
         if not same_memory:
@@ -185,14 +188,19 @@ def _each_element_once(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.as_strided((extent,), (1,)) if repeats or tensor.numel() > extent else tensor
 
 
-def _same_memory(tensor: torch.Tensor, data: torch.Tensor) -> bool:
+def _same_parts(tensor: torch.Tensor, data: torch.Tensor) -> bool:
+    """The same of a tensor that is put together of others."""
     if tensor.layout != data.layout or tensor.is_nested != data.is_nested:
         return False
     parts = list(zip(_parts(tensor), _parts(data), strict=False))
     if parts and tensor.layout is torch.sparse_coo and tensor.is_coalesced() != data.is_coalesced():
         return False
-    if parts or tensor.layout != torch.strided or tensor.is_nested:
-        return all(_same_memory(part, other) for part, other in parts)
+    return all(_same_memory(part, other) for part, other in parts)
+
+
+def _same_memory(tensor: torch.Tensor, data: torch.Tensor) -> bool:
+    if tensor.layout != torch.strided or tensor.is_nested:
+        return False
     if tensor.shape != data.shape or tensor.dtype != data.dtype or tensor.device != data.device:
         return False
     try:

@@ -57,8 +57,8 @@ def _traced(
         )
     check_device(options)
     if options.device == "fake":
-        mode = fake.new_mode()
         with kept(model):  # a copy shares what cannot be copied
+            mode = fake.new_mode()
             with let_through():
                 copy = fake.fake_copy(model, mode)
             return _run(copy, args, kwargs, options, then, mode)

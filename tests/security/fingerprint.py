@@ -116,7 +116,7 @@ def _of_tensor(tensor: torch.Tensor) -> tuple[Any, ...]:
         return (*facts, tuple(tensor.shape))
     storage = tensor.untyped_storage()
     place = (tuple(tensor.shape), tensor.stride(), tensor.storage_offset(), storage._cdata, storage.nbytes())
-    return (*facts, place, storage.data_ptr(), _hash(storage))
+    return (*facts, place, _hash(storage))
 
 
 def _hash(storage: torch.UntypedStorage) -> str:
@@ -136,7 +136,8 @@ def _parts(tensor: torch.Tensor) -> list[torch.Tensor]:
 
 
 def _in_tensor(tensor: torch.Tensor) -> Iterator[tuple[str, Any]]:
-    yield ".__dict__", vars(tensor)
+    if type(tensor) in (torch.Tensor, nn.Parameter):
+        yield ".__dict__", vars(tensor)
     if tensor.is_leaf:
         yield ".grad", tensor.grad
         yield "._backward_hooks", tensor._backward_hooks
