@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from modgraph.api import analyze_live, analyze_text
+from modgraph.doors import temporary
 from modgraph.graph.model import Graph
 from modgraph.options import Dedup, Device, Leaf, Mode, OnnxOptions, TraceOptions, Weights
 from modgraph.refusing import refuse_for_a_live_model
@@ -60,8 +60,8 @@ def export_onnx(
 
     trace_options = TraceOptions(device=device, mode=mode, timeout=timeout, memory_limit=memory_limit)
     onnx_options = OnnxOptions(weights=weights, dynamic=tuple(dynamic), dedup=dedup, leaf=leaf, depth=depth)
-    with tempfile.TemporaryDirectory(prefix="modgraph-", ignore_cleanup_errors=True) as directory:
-        exporting = Exporting(onnx_options, Path(file).name, Path(directory))
+    with temporary.folder() as directory:
+        exporting = Exporting(onnx_options, Path(file).name, directory)
         if isinstance(model, str | os.PathLike):
             text = os.fspath(model)
             graph = analyze_text(

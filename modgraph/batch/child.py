@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-import _thread
 import json
 import os
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from modgraph.doors import temporary
+from modgraph.doors.keeper import end_with
 from modgraph.errors import ExportError, ModgraphError
 from modgraph.graph.model import Graph
 
 THUMBNAIL_DEPTH = 1
-_LIFE_SECONDS = 1.0
 _MAX_REASON = 2000
 
 
 def main(directory: str) -> None:
     """Do what `request.json` in `directory` asks for; `outcome.json` says what came of it."""
-    _end_with(os.getppid())
+    end_with(os.getppid())
     place = Path(directory)
+    (place / "folders").mkdir()
+    temporary.make_folders_in(place / "folders")
     request = json.loads((place / "request.json").read_text("utf-8"))
     try:
         outcome = _analyzed(request, place)
@@ -32,18 +33,6 @@ def main(directory: str) -> None:
     written = place / "outcome.tmp"
     written.write_text(json.dumps(outcome), "utf-8")
     written.replace(place / "outcome.json")
-
-
-def _end_with(parent: int) -> None:
-    """End this process once `parent` is gone; nobody else would."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(_LIFE_SECONDS)
-        os._exit(1)
-
-    if os.name == "posix":
-        _thread.start_new_thread(watch, ())
 
 
 def _failed(reason: str) -> dict[str, Any]:

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import signal
-import subprocess
+import stat
 import sys
-import tempfile
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import modgraph
-from modgraph.isolation import kill_group
+from modgraph.doors import temporary
+from modgraph.doors.processes import Process, running
+from modgraph.errors import ResourceError
 
 State = Literal["complete", "partial", "failed"]
 """`partial`: something is left open; `failed`: nothing is known, or the model did not run to its end."""
@@ -32,6 +34,10 @@ del sys.path[0]
 from modgraph.batch.child import main
 main(sys.argv[2])
 """
+_MAX_BYTES = 2**30
+"""Of all files of one model, which are held until they are written."""
+_MAX_TOLD = 64 * 2**20
+"""Bytes of what is told of one model."""
 _MARGIN_SECONDS = 120.0
 """For starting interpreters, importing torch, and drawing."""
 
@@ -85,58 +91,75 @@ class Outcome:
 
 def run_task(task: Task) -> Outcome:
     """Analyze one model, in a process of its own. Never raises for what that process does."""
-    with tempfile.TemporaryDirectory(prefix="modgraph-", ignore_cleanup_errors=True) as name:
-        directory = Path(name)
-        (directory / "files").mkdir()
-        asked = ("target", "options", "static", "formats", "asked", "picture", "onnx", "stem")
-        request = {each: getattr(task, each) for each in asked}
-        (directory / "request.json").write_text(json.dumps(request), "utf-8")
-        reason = _run(directory, task)
-        try:
-            told = json.loads((directory / "outcome.json").read_text("utf-8"))
-        except (OSError, ValueError):
-            return Outcome("failed", reason or "its process ended without a word")
-        files = {path.name: path.read_bytes() for path in sorted((directory / "files").iterdir())}
-        return Outcome(told["state"], told["reason"], told["facts"], files)
+    try:
+        with temporary.folder() as directory:
+            (directory / "files").mkdir()
+            asked = ("target", "options", "static", "formats", "asked", "picture", "onnx", "stem")
+            request = {each: getattr(task, each) for each in asked}
+            (directory / "request.json").write_text(json.dumps(request), "utf-8")
+            reason = _run(directory, task)
+            return _told(directory) or Outcome("failed", reason or "its process ended without a word")
+    except ResourceError as error:
+        return Outcome("failed", error.message)
+    except OSError as error:
+        return Outcome("failed", f"its temporary folder cannot be used: {error.strerror or error}")
 
 
-_running: set[subprocess.Popen[bytes]] = set()
+def _told(directory: Path) -> Outcome | None:
+    """What the process has said, and the files that it wrote; None where that makes no sense: the user's code can write
+    into this folder too."""
+    try:
+        told = json.loads(_content(directory / "outcome.json", _MAX_TOLD))
+        state, reason, facts = told["state"], told["reason"], told["facts"]
+        if state not in get_args(State) or type(facts) is not dict or type(reason) not in (str, type(None)):
+            return None
+        left = _MAX_BYTES
+        files: dict[str, bytes] = {}
+        for name in sorted(os.listdir(directory / "files")):
+            files[name] = _content(directory / "files" / name, left)
+            left -= len(files[name])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return Outcome(state, reason, facts, files)
+
+
+def _content(path: Path, most: int) -> bytes:
+    """The content of a file that is no link, pipe or device; raises ValueError where it is, or holds more than that."""
+    flags = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    with open(os.open(path, os.O_RDONLY | flags), "rb") as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode) or status.st_size > most:
+            raise ValueError("no file, or a file that is too large")
+        return file.read(most)
+
+
+_running: set[Process] = set()
 _lock = threading.Lock()
 
 
 def stop_running() -> None:
     """End the processes of all tasks that run in this one."""
     with _lock:
-        for process in _running:
-            kill_group(process)
+        now = list(_running)
+    for process in now:
+        process.stop()
 
 
 def _run(directory: Path, task: Task) -> str | None:
     """Start the process and wait for its end; why it did not end as it should, else None."""
     root = str(Path(modgraph.__file__).resolve().parent.parent)
-    with (directory / "output.txt").open("wb") as output:
-        try:
-            process = subprocess.Popen(
-                [sys.executable, "-c", _BOOTSTRAP, root, str(directory)],
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-                cwd=task.cwd,
-            )
-        except OSError as error:
-            return f"no process could be started in {task.cwd}: {error.strerror}"
+    with running([sys.executable, "-c", _BOOTSTRAP, root, str(directory)], cwd=task.cwd) as process:
         with _lock:
             _running.add(process)
         try:
-            process.wait(task.seconds)
-        except subprocess.TimeoutExpired:
-            return f"it took longer than {task.seconds:g} s"
+            in_time = process.ended_within(task.seconds)
         finally:
-            kill_group(process)
             with _lock:
                 _running.discard(process)
-    return _in_words(process.returncode)
+    if not in_time:
+        return f"it took longer than {task.seconds:g} s"
+    assert process.status is not None
+    return _in_words(process.status)
 
 
 def _in_words(status: int) -> str | None:

@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from modgraph.cli.ending import ending
 from modgraph.errors import ExitStatus, ModgraphError
 
 COMMANDS = {
@@ -21,6 +22,7 @@ COMMANDS = {
 }
 
 
+@ending
 def main(argv: Sequence[str]) -> int:
     """Run one command.
 
@@ -28,7 +30,7 @@ def main(argv: Sequence[str]) -> int:
         argv: the arguments behind the program's name.
 
     Returns:
-        The exit status: 0, 1 or 2 as the command's help says, 130 after Ctrl-C.
+        The exit status: 0, 1 or 2 as the command's help says, 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP.
     """
     from modgraph.cli.console import Console
 
@@ -45,9 +47,6 @@ def main(argv: Sequence[str]) -> int:
     except ModgraphError as error:
         console.error(error)
         return ExitStatus.FAILED
-    except KeyboardInterrupt:
-        console.note("interrupted")
-        return ExitStatus.INTERRUPTED
     except BrokenPipeError:
         console.reader_has_gone()
         return int(status)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from modgraph.cli.arguments import count_or_none
 from modgraph.cli.output import Destination
+from modgraph.doors import temporary
 from modgraph.errors import ConfigError
 from modgraph.options import Dedup, Leaf, OnnxOptions, Weights
 
@@ -87,5 +86,5 @@ def exporting_to(where: Destination, stem: str, options: OnnxOptions | None) -> 
     from modgraph.exporting import Exporting
 
     name = where.file.name if where.file is not None else f"{stem}.onnx"
-    with tempfile.TemporaryDirectory(prefix="modgraph-", ignore_cleanup_errors=True) as directory:
-        yield Exporting(options, name, Path(directory))
+    with temporary.folder() as directory:
+        yield Exporting(options, name, directory)

@@ -11,12 +11,12 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import IO
 
+from modgraph.doors import temporary
 from modgraph.errors import TargetError
 from modgraph.source.git import environment, git, words
 from modgraph.source.revisions import Revision
@@ -104,7 +104,7 @@ def files_of(revision: Revision, *, everything: bool = False, cwd: Path | None =
     """
     below = _below(cwd, revision.top)
     asked_for = _places(revision.file, below, revision.top) if revision.file is not None else []
-    with tempfile.TemporaryDirectory(prefix="modgraph-", ignore_cleanup_errors=True) as name:
+    with temporary.folder() as name:
         root = Path(os.path.realpath(name))
         listed, left_out = _listed(revision)
         wanted = [each for each in listed if everything or each.path in asked_for or _is_wanted(each)]
@@ -212,7 +212,7 @@ def _is_wanted(blob: _Blob) -> bool:
 def _write(blobs: Sequence[_Blob], root: Path, revision: Revision) -> list[str]:
     """Put files below `root`, one after the other; the paths of those that the clone does not hold."""
     missing: list[str] = []
-    with tempfile.TemporaryFile() as said, subprocess.Popen(
+    with temporary.file() as said, subprocess.Popen(
         ["git", "cat-file", "--batch"], cwd=revision.top, env=environment(),
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said,
     ) as process:  # fmt: skip
