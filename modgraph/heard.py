@@ -103,7 +103,8 @@ class Heard:
         """Take in one line. The user's code can write into the pipe too: what makes no sense is counted, not raised."""
         if self.full:
             return
-        cost = len(text) + _VALUE * sum(map(text.count, "[{,"))
+        # Python keeps a text with one character from outside of the first plane in four bytes for each.
+        cost = len(text) * (1 if text.isascii() else 4) + _VALUE * sum(map(text.count, "[{,"))
         if cost > MAX_RECORD - self._cost:
             self.full = True
             return
@@ -161,16 +162,17 @@ def lines_of(reading: IO[bytes], most: int | None = None) -> Iterator[bytes | No
     held = bytearray()
     too_long = False
     while data := reading.read1(_CHUNK):  # type: ignore[attr-defined]
-        first, *others = data.split(b"\n")
-        for part in others:
-            held += first
-            yield None if too_long or len(held) > most else bytes(held) + b"\n"
+        *ended, rest = data.split(b"\n")
+        for part in ended:
+            too_long = too_long or len(held) + len(part) > most
+            yield None if too_long else bytes(held + part) + b"\n"
             held.clear()
-            too_long, first = False, part
-        held += first
-        if len(held) > most:
+            too_long = False
+        too_long = too_long or len(held) + len(rest) > most
+        if too_long:
             held.clear()
-            too_long = True
+        else:
+            held += rest
     if held:
         yield bytes(held)
 

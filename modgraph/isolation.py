@@ -432,7 +432,7 @@ def _move_files(directory: Path, place: Path) -> None:
 def _files_in(directory: Path) -> dict[str, bytes]:
     left, files = _MAX_CAPTURED, {}
     for path, size in _regular(directory):
-        left -= size
-        if left >= 0:
+        if size <= left:
+            left -= size
             files[path.relative_to(directory).as_posix()] = path.read_bytes()
     return files

@@ -1,7 +1,7 @@
 """The process beside ours that outlives it: it ends what ours has started, and removes what ours has made.
 
-Started by `processes.py` and `folders.py` as `python -I -S keeper.py`, in a session of its own, so that neither a
-terminal nor the death of our process group reaches it. Its standard input is the lifeline: a pipe whose other end our
+Started by `processes.py` as `python -I -S keeper.py`, in a process group of its own, so that neither a terminal nor the
+death of our group reaches it. Its standard input is the lifeline: a pipe whose other end our
 process alone holds, so that the end of the pipe is the end of our process, however it came. It runs none of the user's
 code and no module outside of the standard library, so nothing can hold it up.
 
@@ -112,9 +112,6 @@ def _run(handed_down: Sequence[int], command: Sequence[str]) -> None:
     os.set_blocking(wake, False)
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, _nothing)
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # the user's code may send them to its parent
-        if signal.getsignal(number) != signal.SIG_IGN:
-            signal.signal(number, _nothing)
     child = _started(command)
     for descriptor in handed_down:
         os.close(descriptor)
@@ -133,7 +130,11 @@ def _run(handed_down: Sequence[int], command: Sequence[str]) -> None:
 
 
 def _wake_when_parent_ends() -> None:
-    """A keeper that was stopped would not see the end of its lifeline: the system sends SIGCONT at that moment."""
+    """A keeper that was stopped would not see the end of its lifeline: the system sends SIGCONT at that moment. What
+    else is sent to it, by the user's code or by a terminal, does not end it."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, _nothing)
     prctl(_PR_SET_PDEATHSIG, signal.SIGCONT)
 
 

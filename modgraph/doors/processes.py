@@ -15,6 +15,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from modgraph.doors.signals import deferred
 from modgraph.errors import ResourceError
@@ -25,6 +26,9 @@ MARK = "MODGRAPH_WORKER"
 MAX_OUTPUT = 64 * 1024
 """Bytes kept of what a process printed: the last ones."""
 _CHUNK = 1 << 16
+_OWN_GROUP: dict[str, Any] = {"process_group": 0} if sys.version_info >= (3, 11) else {"start_new_session": True}
+"""So that what a terminal sends reaches no keeper. In the session of its parent: there the system wakes a process that
+was stopped, when its parent ends, also before it could ask for that itself. Source: setpgid(2), "orphaned"."""
 _STOP_SECONDS = 20.0
 """How long the keeper may take to end everything; it gives up before, by itself."""
 _DRAIN_SECONDS = 10.0
@@ -161,7 +165,7 @@ def _started(
             stdin=subprocess.PIPE if watched else subprocess.DEVNULL,
             stdout=subprocess.PIPE if watched else None,
             stderr=subprocess.PIPE,
-            start_new_session=True,
+            **(_OWN_GROUP if watched else {}),
             pass_fds=handed_down,
             env=env,
             cwd=cwd,
