@@ -7,7 +7,7 @@ code and no module outside of the standard library, so nothing can hold it up.
 
 - `run FDS COMMAND...`: starts the command, ends it with everything that came of it, and writes its status to standard
   output. What the command prints goes to our standard error. FDS, separated by commas, are handed down.
-- `keep FOLDER`: removes the folder.
+- `keep FOLDER`: says when it is ready, by one byte, and removes the folder.
 
 On Linux the keeper is the "child subreaper" of what it started: a process whose parent has ended becomes its child,
 also one that left the session and cleared its environment. So nothing is left when it has no children any more. And
@@ -91,6 +91,8 @@ def remove_tree(folder: str) -> None:
 
 def _keep(folder: str) -> None:
     _wake_when_parent_ends()
+    with contextlib.suppress(OSError):
+        os.write(1, b"\n")
     with contextlib.suppress(OSError):
         while os.read(0, 1):
             pass

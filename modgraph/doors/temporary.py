@@ -52,6 +52,7 @@ def folder() -> Iterator[Path]:
         if _inside is None and os.name == "posix":
             _remove_stale(place)
             keeper = start_keeper("keep", [name])
+            _wait_for(keeper)
         lock = _made(name)
         yield Path(name)
     finally:
@@ -124,12 +125,23 @@ def _place() -> str:
     return place
 
 
+def _wait_for(keeper: subprocess.Popen[bytes]) -> None:
+    """Until it is ready: before that it might miss the end of this process."""
+    assert keeper.stdout is not None
+    if not keeper.stdout.read(1):
+        raise ResourceError(
+            f"the process that watches over a temporary folder ended with status {keeper.wait()}",
+            hint="this machine, or a limit of this user (ulimit -a), allows no more",
+        )
+
+
 def _dismiss(keeper: subprocess.Popen[bytes]) -> None:
     """There is nothing left that it could remove."""
     keeper.kill()
     keeper.wait()
-    assert keeper.stdin is not None
-    keeper.stdin.close()
+    for stream in (keeper.stdin, keeper.stdout, keeper.stderr):
+        if stream is not None:
+            stream.close()
 
 
 def _remove_stale(place: str) -> None:

@@ -4,7 +4,8 @@
     python tests/oracle/signal_sweep.py --moments 5 --only diff render --kinds kill stop --seed 7
 
 What may be left is nothing, whatever the signal; what is printed is one line, whatever the moment. The moments before
-Python has begun to run the command (some 20 ms, in which it shows a traceback of its own) are counted apart. Linux only.
+Python has begun to run the command (some 20 ms, in which it shows a traceback of its own) are counted apart. "stop" stops
+what runs the code of models before the command is killed. Linux only.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _END_SECONDS = 60.0
 KINDS = ("kill", "stop", "int", "group", "twice", "term", "hup")
 STATUS = {"int": 130, "group": 130, "twice": 130, "term": 143, "hup": 129}
 
-MODEL = '''\
+MODEL = """\
 import subprocess, sys, time
 import torch
 from torch import nn
@@ -56,7 +57,7 @@ class Net(nn.Module):
         for block in self.blocks:
             x = block(x)
         return x
-'''
+"""
 
 
 @dataclass
@@ -75,7 +76,7 @@ CASES = (
     Case("static", ["analyze", "net0.py:Net", "--static", "--format", "svg,json,html"]),
     Case("trace", ["analyze", "net0.py:Net", "--input", "1x8", "--format", "svg,json"], torch=True),
     Case("all", ["analyze", "--all", "--static", "--jobs", "2", "--format", "json,svg"]),
-    Case("diff", ["diff", "HEAD", "net0.py:Net"]),
+    Case("diff", ["diff", "HEAD:net0.py:Net", "net0.py:Net"]),
     Case("render", ["render", "saved.json", "--format", "svg"]),
 )
 
@@ -130,8 +131,9 @@ def send(kind: str, number: int) -> None:
     """End a command in that way."""
     if kind == "stop":
         for below in (*descendants(number),):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(below, signal.SIGSTOP)
+            with contextlib.suppress(OSError):
+                if b"keeper.py" not in Path(f"/proc/{below}/cmdline").read_bytes():
+                    os.kill(below, signal.SIGSTOP)
     if kind in ("kill", "stop"):
         os.kill(number, signal.SIGKILL)
     elif kind == "group":
@@ -240,7 +242,9 @@ def main() -> int:
                         print(f"{case.name} {kind} at {moment:.3f} s: {fault}", flush=True)
                 worst = max(worst, counts["faults"])
                 told = f"{counts['early']} before Python ran it, {counts['finished']} after its end"
-                print(f"{case.name:10} {kind:6} {given.moments} moments in {lasts:.2f} s: {counts['faults']} faults ({told})")
+                print(
+                    f"{case.name:10} {kind:6} {given.moments} moments in {lasts:.2f} s: {counts['faults']} faults ({told})"
+                )
     return 1 if worst else 0
 
 
