@@ -17,6 +17,8 @@ _SHORT = frozenset(
 )
 """What an operating system says when it has no more places, files, processes or memory."""
 
+_NO_THREAD = "can't start new thread"
+
 
 def ending(main: Callable[[Sequence[str]], int]) -> Callable[[Sequence[str]], int]:
     """`main`, ended by a signal or for want of something with a line on standard error, and never with a traceback."""
@@ -31,6 +33,10 @@ def ending(main: Callable[[Sequence[str]], int]) -> Callable[[Sequence[str]], in
                 return int(status_of(stop))
             except MemoryError:
                 _say("error: out of memory")
+            except RuntimeError as error:
+                if str(error) != _NO_THREAD:
+                    raise
+                _say("error: out of memory or threads, of which the prediction needs one with a deep stack (ulimit -a)")
             except OSError as error:
                 if error.errno not in _SHORT:
                     raise
