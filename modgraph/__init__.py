@@ -1,16 +1,16 @@
 """modgraph: the graph of a PyTorch model, foretold from its source and checked against a real run.
 
 The public names are resolved on first use, so that `import modgraph` costs next to nothing and never imports torch.
+Nor does it import anything else: `python -m modgraph` runs this file while modules are still looked for in the working
+directory, where a stranger's `typing.py` may lie (`__main__.py` ends that).
 """
-
-from __future__ import annotations
-
-import importlib
-from typing import TYPE_CHECKING, Any
 
 from modgraph._version import __version__
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from modgraph.api import analyze, check, load, predict, trace
     from modgraph.api_onnx import export_onnx
     from modgraph.api_ranks import merge_ranks
@@ -71,9 +71,11 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     if name not in _HOMES:
         raise AttributeError(f"module 'modgraph' has no attribute {name!r}")
+    import importlib
+
     value = getattr(importlib.import_module(_HOMES[name]), name)
     globals()[name] = value
     return value

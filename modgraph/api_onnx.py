@@ -70,7 +70,7 @@ def export_onnx(
         else:
             refuse_for_a_live_model(timeout=timeout, memory_limit=memory_limit, inputs=inputs, path=path)
             graph = analyze_live(model, args, kwargs, static=False, options=trace_options, exporting=exporting)
-        put_files(exporting.files, Path(file).parent)
+        put_files(exporting.files, Path(file).parent, named=Path(file))
         if not exporting.files:
             write_file(Path(file), render(graph, "onnx"))
     return graph

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from modgraph.doors.reading import CONFIG_BYTES
+from modgraph.doors.reading import read as read_file
 from modgraph.errors import ConfigError
 
 FILE = "pyproject.toml"
@@ -129,8 +131,7 @@ def read(file: str) -> Config | None:
     """
     own = os.path.basename(file) != FILE
     try:
-        with open(file, "rb") as handle:
-            data = handle.read()
+        data = read_file(file, CONFIG_BYTES)
     except OSError:
         return None
     if not own and b"modgraph" not in data:

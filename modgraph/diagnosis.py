@@ -6,9 +6,11 @@ at the module whose class it is about.
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 
 from modgraph.errors import CheckWarning, ModgraphError
 from modgraph.findings import Finding
@@ -16,6 +18,7 @@ from modgraph.graph.build import GraphBuilder
 from modgraph.graph.model import Graph, ModuleNode
 from modgraph.graph.sizes import elements
 from modgraph.rules.options import CheckOptions
+from modgraph.rules.outcomes import Report
 from modgraph.rules.paths import check_paths
 from modgraph.source.targets import Target
 
@@ -46,20 +49,39 @@ def _tell(what: str, target: Target) -> None:
 
 
 def _with_findings(graph: Graph, target: Target, file: str) -> Graph:
-    report = check_paths([file], CheckOptions())
+    report = _report_of(file)
     for failure in report.failures:
         _tell(failure.message, target)
-    placed = [
+    classes = {node.class_name for node in graph.modules}
+    found = (
         one
         for finding in report.findings
-        if finding.class_name is not None
+        if finding.class_name is not None and f"{target.module}.{finding.class_name}" in classes
         for one in _placed(replace(finding, file=target.relative_file, related=(), fix=None), graph, target)
-    ]
+    )
+    placed = list(islice(found, _MAX_FINDINGS))
     if not placed:
         return graph
     builder = GraphBuilder.of(graph)
-    builder.findings.extend(placed[:_MAX_FINDINGS])
+    builder.findings.extend(placed)
     return builder.build()
+
+
+def _report_of(file: str) -> Report:
+    """What the check says of a file; of the latest one it is kept, as each of its models asks for the same."""
+    try:
+        there = os.stat(file)
+    except OSError:
+        return check_paths([file], CheckOptions())
+    key = (file, there.st_mtime_ns, there.st_size, there.st_ino)
+    if key not in _latest:
+        report = check_paths([file], CheckOptions())
+        _latest.clear()
+        _latest[key] = report
+    return _latest[key]
+
+
+_latest: dict[tuple[str, int, int, int], Report] = {}
 
 
 def _placed(finding: Finding, graph: Graph, target: Target) -> Iterator[Finding]:

@@ -27,6 +27,11 @@ class ExitStatus(enum.IntEnum):
     """Another process asked for the end."""
 
 
+RAISED_BY_OTHERS = (Exception, SystemExit, GeneratorExit)
+"""What code that is not ours may raise wherever it is called. A `sys.exit()` there ends the call, not our process; a
+person's Ctrl-C passes."""
+
+
 class ModgraphError(Exception):
     """Base of every error that modgraph raises on purpose.
 

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from modgraph.errors import ModgraphError
+from modgraph.errors import RAISED_BY_OTHERS, ModgraphError
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.model import Graph, Problem
 from modgraph.options import OnnxOptions
@@ -67,7 +67,7 @@ class Exporting:
             self.settle(capture(model, args, kwargs, self.directory, graph, self.settings), None)
         except ModgraphError as error:
             self.settle(None, error.message)
-        except Exception as error:  # an exporter of torch may raise anything; the trace is told already
+        except RAISED_BY_OTHERS as error:  # an exporter of torch may raise anything; the trace is told already
             self.settle(None, f"{type(error).__name__}: {error}"[:_MAX_MESSAGE])
 
     def noted(self, graph: Graph) -> Graph:

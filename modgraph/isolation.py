@@ -200,7 +200,7 @@ def _ask_once(request: dict[str, Any], directory: Path, limits: _Limits, heard: 
     try:
         (directory / "request.json").write_text(json.dumps(request), "utf-8")
     except OSError as error:
-        raise ResourceError(f"the temporary folder {directory} cannot be written: {error.strerror}") from error
+        raise ResourceError(f"there is no place for temporary files: {directory}: {error.strerror}") from error
     return heard, _run_worker(directory, limits, heard, cwd=request.get("cwd"))
 
 

@@ -30,7 +30,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from modgraph.errors import InputError, ModgraphError, TraceError
+from modgraph.errors import RAISED_BY_OTHERS, InputError, ModgraphError, TraceError
 from modgraph.graph.events import ErrorEvent, Event, ExitEvent
 from modgraph.options import TraceOptions
 from modgraph.source.wire import decode_input, decode_options, decode_target
@@ -273,7 +273,7 @@ def _capture(name: str, given: tuple[Any, ...], out: Channel) -> None:
         out.say(captured={"value": capture(*given)})
     except ModgraphError as error:
         out.say(captured={"error": error.message})
-    except Exception as error:  # an exporter of torch may raise anything; the trace is told already
+    except RAISED_BY_OTHERS as error:  # an exporter of torch may raise anything; the trace is told already
         out.say(captured={"error": f"{type(error).__name__}: {_text_of(error)}"})
 
 

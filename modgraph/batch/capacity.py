@@ -7,6 +7,8 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
+from modgraph.doors.reading import kernel_text
+
 _GROUPS = Path("/sys/fs/cgroup")
 _PROC = Path("/proc")
 
@@ -83,6 +85,6 @@ def _numbers(file: Path) -> Iterator[int]:
 
 def _lines(file: Path) -> Iterable[str]:
     try:
-        return file.read_text("ascii", "replace").splitlines()
+        return kernel_text(file).splitlines()
     except OSError:
         return ()

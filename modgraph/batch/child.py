@@ -10,7 +10,9 @@ from typing import Any
 
 from modgraph.doors import temporary
 from modgraph.doors.keeper import end_with
-from modgraph.errors import ExportError, ModgraphError
+from modgraph.doors.reading import OWN_BYTES, read
+from modgraph.doors.writing import make_folder, put
+from modgraph.errors import RAISED_BY_OTHERS, ExportError, ModgraphError
 from modgraph.graph.model import Graph
 
 THUMBNAIL_DEPTH = 1
@@ -21,18 +23,16 @@ def main(directory: str) -> None:
     """Do what `request.json` in `directory` asks for; `outcome.json` says what came of it."""
     end_with(os.getppid())
     place = Path(directory)
-    (place / "folders").mkdir()
+    make_folder(place / "folders")
     temporary.make_folders_in(place / "folders")
-    request = json.loads((place / "request.json").read_text("utf-8"))
+    request = json.loads(read(place / "request.json", OWN_BYTES))
     try:
         outcome = _analyzed(request, place)
     except ModgraphError as error:
         outcome = _failed(error.message if error.hint is None else f"{error.message} ({error.hint})")
-    except Exception as error:  # a defect of ours costs this model, and no other
+    except RAISED_BY_OTHERS as error:  # a defect of ours costs this model, and no other
         outcome = _failed(f"modgraph itself failed: {type(error).__name__}: {error}")
-    written = place / "outcome.tmp"
-    written.write_text(json.dumps(outcome), "utf-8")
-    written.replace(place / "outcome.json")
+    put(place / "outcome.json", json.dumps(outcome).encode("ascii"), below=place)
 
 
 def _failed(reason: str) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def _analyzed(request: dict[str, Any], place: Path) -> dict[str, Any]:
 
     exporting = None
     if "onnx" in request["formats"] and not request["static"]:
-        (place / "onnx").mkdir()
+        make_folder(place / "onnx")
         onnx = {**request["onnx"], "dynamic": tuple(request["onnx"]["dynamic"])}
         exporting = Exporting(OnnxOptions(**onnx), f"{request['stem']}.onnx", place / "onnx")
     graph = analyze_target(
@@ -81,7 +81,8 @@ def _write(
     )
     name = f"{request['stem']}.thumbnail.svg"
     try:
-        write_file(directory / name, render(graph, "svg", replace(picture, depth=THUMBNAIL_DEPTH)))
+        content = render(graph, "svg", replace(picture, depth=THUMBNAIL_DEPTH))
+        write_file(directory / name, content, below=directory)
     except ExportError:  # no Graphviz: the index has no pictures then
         return [error.message for error in written.failures], None
     return [error.message for error in written.failures], name

@@ -16,6 +16,7 @@ from typing import Any, Literal
 from modgraph._version import __version__
 from modgraph.batch.installed import Installed, is_standard
 from modgraph.config import Configs
+from modgraph.doors.reading import read
 from modgraph.errors import ConfigError, TargetError
 from modgraph.source.modules import CompiledModule, ModuleFinder, SourceModule, finder_for
 from modgraph.source.targets import Target
@@ -119,7 +120,7 @@ class Keys:
     def _hash(self, path: str) -> str:
         if path not in self._hashes:
             try:
-                self._hashes[path] = hashlib.sha256(Path(path).read_bytes()).hexdigest()
+                self._hashes[path] = hashlib.sha256(read(path)).hexdigest()
             except OSError as error:
                 self._hashes[path] = f"cannot be read: {error.errno}"
         return self._hashes[path]

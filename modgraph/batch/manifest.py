@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,7 +15,10 @@ from typing import Any
 
 from modgraph.batch.places import folder_of
 from modgraph.batch.tasks import State
-from modgraph.export import write_file
+from modgraph.doors.printing import json_text
+from modgraph.doors.reading import GRAPH_BYTES, read
+from modgraph.doors.writing import remove
+from modgraph.export import append_file, write_file
 
 NAME = "manifest.jsonl"
 SCHEMA = "modgraph-batch/1"
@@ -39,7 +41,9 @@ class Record:
 
     def line(self) -> str:
         """As a line of the manifest."""
-        return json.dumps({"schema": SCHEMA, **asdict(self)}, ensure_ascii=False, separators=(",", ":")) + "\n"
+        return (
+            json_text(json.dumps({"schema": SCHEMA, **asdict(self)}, ensure_ascii=False, separators=(",", ":"))) + "\n"
+        )
 
 
 class Manifest:
@@ -57,7 +61,7 @@ class Manifest:
 
     def _text(self) -> str:
         try:
-            return self._path.read_bytes().decode("utf-8", "replace")  # its last character may be cut off
+            return read(self._path, GRAPH_BYTES).decode("utf-8", "replace")  # its last character may be cut off
         except OSError:
             return ""
 
@@ -75,17 +79,16 @@ class Manifest:
     def add(self, record: Record) -> None:
         """One more task is finished; its files are there."""
         self.records[record.name] = record
-        self._directory.mkdir(parents=True, exist_ok=True)
         # In a name that is no text, what stands for a byte becomes what JSON writes for it.
-        with self._path.open("a", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
-            file.write("\n" * self._cut_off + record.line())
+        append_file(self._path, "\n" * self._cut_off + record.line(), below=self._directory)
         self._cut_off = False
 
     def keep(self, keys: Mapping[str, str]) -> None:
         """Write it anew, sorted, with the tasks of these names and keys alone; remove the files of the others."""
         there = (self.records[name] for name in sorted(keys) if name in self.records)
         self.records = {record.name: record for record in there if record.key == keys[record.name]}
-        write_file(self._path, "".join(record.line() for record in self.records.values()))
+        text = "".join(record.line() for record in self.records.values())
+        write_file(self._path, text, below=self._directory)
         kept = {file.casefold() for record in self.records.values() for file in record.files}
         for file in sorted(self._listed):
             if file.casefold() not in kept:
@@ -93,13 +96,8 @@ class Manifest:
 
     def _remove(self, file: str) -> None:
         """A file, and the folders that it leaves empty; nothing that a link leads to."""
-        path, top = self._directory / file, os.path.realpath(self._directory)
-        if not Path(os.path.realpath(path.parent)).is_relative_to(top):
-            return
         with contextlib.suppress(OSError):
-            path.unlink()
-            for folder in list(path.parents)[: file.count("/")]:
-                folder.rmdir()
+            remove(self._directory / file, below=self._directory)
 
 
 def _is_ours(file: str, record: Record) -> bool:

@@ -310,7 +310,7 @@ def _kept(task: Task, outcome: Outcome, output: Path) -> Record:
     folder = folder_of(task.file)
     files = tuple(f"{folder}/{name}" for name in sorted(outcome.files))
     for name, file in zip(sorted(outcome.files), files, strict=True):
-        write_file(output / file, outcome.files[name])
+        write_file(output / file, outcome.files[name], below=output)
     return Record(task.name, task.file, task.key, outcome.state, outcome.reason, outcome.facts, files)
 
 
@@ -319,5 +319,5 @@ def _write_index(batch: Batch, *, n_open: int) -> None:
     from modgraph.export.overview import html, markdown
 
     overview = batch.overview(n_open)
-    write_file(batch.output / "index.html", html(overview))
-    write_file(batch.output / "index.md", markdown(overview))
+    write_file(batch.output / "index.html", html(overview), below=batch.output)
+    write_file(batch.output / "index.md", markdown(overview), below=batch.output)

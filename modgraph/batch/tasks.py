@@ -10,7 +10,6 @@ import contextlib
 import json
 import os
 import signal
-import stat
 import sys
 import threading
 from collections.abc import Mapping
@@ -21,6 +20,8 @@ from typing import Any, Literal, get_args
 import modgraph
 from modgraph.doors import temporary
 from modgraph.doors.processes import Process, running
+from modgraph.doors.reading import read
+from modgraph.doors.writing import make_folder, put
 from modgraph.errors import ResourceError
 
 State = Literal["complete", "partial", "failed"]
@@ -93,10 +94,10 @@ def run_task(task: Task) -> Outcome:
     """Analyze one model, in a process of its own. Never raises for what that process does."""
     try:
         with temporary.folder() as directory:
-            (directory / "files").mkdir()
+            make_folder(directory / "files")
             asked = ("target", "options", "static", "formats", "asked", "picture", "onnx", "stem")
             request = {each: getattr(task, each) for each in asked}
-            (directory / "request.json").write_text(json.dumps(request), "utf-8")
+            put(directory / "request.json", json.dumps(request).encode("ascii"), below=directory)
             reason = _run(directory, task)
             return _told(directory) or Outcome("failed", reason or "its process ended without a word")
     except ResourceError as error:
@@ -124,13 +125,10 @@ def _told(directory: Path) -> Outcome | None:
 
 
 def _content(path: Path, most: int) -> bytes:
-    """The content of a file that is no link, pipe or device; raises ValueError where it is, or holds more than that."""
-    flags = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    with open(os.open(path, os.O_RDONLY | flags), "rb") as file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode) or status.st_size > most:
-            raise ValueError("no file, or a file that is too large")
-        return file.read(most)
+    """The content of a file; raises OSError where it is a link, a pipe or a device, or holds more than that."""
+    if path.is_symlink():
+        raise OSError(f"{path} is a link")
+    return read(path, most)
 
 
 _running: set[Process] = set()

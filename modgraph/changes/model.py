@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+from modgraph.doors.printing import json_text
 from modgraph.graph.codec import encode
 from modgraph.graph.model import Graph, Shape
 
@@ -306,7 +307,7 @@ class Changes:
             "checkpoint_loads": self.state.loads,
             **{name: _json(getattr(self, name)) for name in _IN_JSON},
         }
-        return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+        return json_text(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"
 
     def to_text(self) -> str:
         """What `modgraph diff` prints."""

@@ -10,8 +10,11 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 from modgraph.cli.ending import ending
+from modgraph.cli.streams import guarded
+from modgraph.doors.printing import printable
 from modgraph.errors import ExitStatus, ModgraphError
 
 COMMANDS = {
@@ -23,6 +26,7 @@ COMMANDS = {
 
 
 @ending
+@guarded
 def main(argv: Sequence[str]) -> int:
     """Run one command.
 
@@ -43,13 +47,10 @@ def main(argv: Sequence[str]) -> int:
     try:
         command = importlib.import_module(f"modgraph.cli.{arguments.command}")
         status = command.run(arguments, console)
-        sys.stdout.flush()
+        console.flush()
     except ModgraphError as error:
         console.error(error)
         return ExitStatus.FAILED
-    except BrokenPipeError:
-        console.reader_has_gone()
-        return int(status)
     finally:
         console.close()
     return int(status)
@@ -57,13 +58,13 @@ def main(argv: Sequence[str]) -> int:
 
 def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     """The parser, with the arguments of the one command that `argv` asks for: the others need not be imported."""
-    shared = argparse.ArgumentParser(add_help=False)
+    shared = _Parser(add_help=False)
     group = shared.add_argument_group("output")
     group.add_argument("-h", "--help", action="help", help="print this")
     group.add_argument("--quiet", "-q", action="store_true", help="print results and errors only")
     group.add_argument("--verbose", "-v", action="store_true", help="print what is done, and how long it took")
     group.add_argument("--debug", action="store_true", help="show the traceback of an error")
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="modgraph",
         description="See, check and document a PyTorch model.",
         epilog="example: modgraph analyze model.py --input 1x3x224x224\n\n`modgraph COMMAND --help` has the rest.",
@@ -96,6 +97,13 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
         if name == asked:
             importlib.import_module(f"modgraph.cli.{name}").add_arguments(command)
     return parser
+
+
+class _Parser(argparse.ArgumentParser):
+    """What it says of arguments repeats them: a script may have taken them from others."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(printable(message))
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):

@@ -51,6 +51,10 @@ exit status:
 """
 
 
+MAX_MODELS = 100
+"""Models of one file that are analyzed when none of them is named; each is a graph, a picture and a summary."""
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     parser.usage, parser.epilog = "%(prog)s [TARGET] [options]", _EPILOG
@@ -131,7 +135,12 @@ def _groups(arguments: argparse.Namespace, console: Console) -> tuple[list[tuple
     if arguments.target is not None:
         from modgraph.api import find_targets
 
-        return [find_targets(arguments.target)], ExitStatus.OK
+        found = find_targets(arguments.target)
+        if len(found) > MAX_MODELS:
+            example = f"name others, as in {found[MAX_MODELS].text}"
+            console.warning(f"{arguments.target} has {len(found):,} models: taking the first {MAX_MODELS}; {example}")
+            return [found[:MAX_MODELS]], ExitStatus.PARTIAL
+        return [found], ExitStatus.OK
     from modgraph.cli.configured import configured_targets, found_targets
 
     folder, texts = configured_targets("modgraph analyze model.py")
@@ -306,7 +315,7 @@ def _report(graph: Graph, where: Destination, arguments: argparse.Namespace, con
     if where.stdout:
         if where.formats == ("text",):
             return  # it is the summary
-        console.note(told(color=False).rstrip("\n"))
+        console.notes(told(color=False).rstrip("\n"))
         return
     if not console.quiet:
         console.result(told(color=console.color))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from modgraph.cli.console import Console
 from modgraph.cli.ending import status_of
 from modgraph.cli.onnx_arguments import onnx_options
 from modgraph.cli.output import check_color, destination, picture_options
+from modgraph.doors.printing import printable
 from modgraph.errors import ConfigError, ExitStatus, TargetError
 from modgraph.options import DEFAULT_DIRECTORY, TraceOptions
 
@@ -59,8 +59,8 @@ def run(arguments: argparse.Namespace, options: TraceOptions, console: Console) 
     def tell(record: Record, n_done: int, n_all: int) -> None:
         if not console.quiet:
             reason = f": {_one_line(record.reason)}" if record.reason else ""
-            console.result(f"[{n_done}/{n_all}] {record.state:8}  {record.name}{reason}")
-            sys.stdout.flush()  # as they come, in a pipe too
+            console.result(f"[{n_done}/{n_all}] {record.state:8}  {printable(record.name)}{reason}")
+            console.flush()
 
     folder = arguments.target or "."
     try:
@@ -105,5 +105,5 @@ def _nothing_found(folder: str, batch: Batch) -> TargetError:
 
 
 def _one_line(text: str) -> str:
-    first = " ".join(text.split())
+    first = printable(" ".join(text.split()))
     return first if len(first) <= 200 else first[:199] + "…"

@@ -78,9 +78,10 @@ def base_targets(files: Checkout, path: Sequence[str] | None) -> list[BaseTarget
 
 def renames(revision: Revision) -> dict[str, str]:
     """Paths of files as they are committed now, and at the revision, where git takes them for the same file."""
-    from modgraph.source.git import git
+    from modgraph.doors.git import git
 
-    arguments = ["diff-tree", "-r", "-z", "--find-renames", "--diff-filter=R", "--name-status", revision.commit, "HEAD"]
+    arguments = ["diff-tree", "-r", "-z", "--no-ext-diff", "--no-textconv", "--find-renames", "--diff-filter=R"]
+    arguments += ["--name-status", "--end-of-options", revision.commit, "HEAD"]
     fields = [os.fsdecode(each) for each in git(arguments, revision.top).stdout.split(b"\0")]
     return dict(zip(fields[2::3], fields[1::3], strict=False))
 

@@ -98,7 +98,7 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     for failure in report.failures:
         console.error(ModgraphError(failure.message, file=failure.file, hint=failure.hint))
         if console.debug and failure.trace:
-            console.note(failure.trace.rstrip())
+            console.notes(failure.trace.rstrip())
     status = ExitStatus.FAILED if report.failures else ExitStatus.OK
     if arguments.diff:
         return max(status, _diff(report, console, unsafe=arguments.unsafe_fixes))
@@ -210,7 +210,10 @@ def _show(
     if arguments.output:
         _write(arguments.output, text)
     elif text:
-        console.result(text)
+        if form in _FOR_PEOPLE:
+            console.result(text)
+        else:
+            console.document(text)
     if form in _FOR_PEOPLE and not console.quiet and (report.files or not report.failures):
         summary = _summary(findings, report, known)
         if arguments.output:
@@ -223,6 +226,7 @@ def rendered(
     findings: Sequence[Finding], files: Sequence[str], form: str, *, color: bool = False, text: str | None = None
 ) -> str:
     """Findings in a format; `text` is what they were found in, where that is no file."""
+    from modgraph.doors.reading import read as read_file
     from modgraph.export.findings import FindingView, render_findings
     from modgraph.source.files import decode, lines_of
 
@@ -230,8 +234,7 @@ def rendered(
         if text is not None:
             return lines_of(text)
         try:
-            with open(file, "rb") as handle:
-                return lines_of(decode(handle.read()))
+            return lines_of(decode(read_file(file)))
         except (OSError, SyntaxError):
             return []
 
@@ -271,7 +274,7 @@ def _summary(findings: Sequence[Finding], report: Report, known: int) -> str:
 def _diff(report: Report, console: Console, *, unsafe: bool) -> ExitStatus:
     """Prints what fixes would change."""
     for change in report.changes:
-        console.result(_unified(change.file, change.before, change.after))
+        _print_patch(_unified(change.file, change.before, change.after), change.file, console)
     number = len(report.changes)
     if not console.quiet:
         files = f"{number} file{'' if number == 1 else 's'}"
@@ -290,6 +293,18 @@ def _unified(file: str, before: str, after: str) -> str:
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 
+def _print_patch(patch: str, file: str, console: Console) -> None:
+    """A patch for people and for `git apply`; not for the latter where a line would act on a terminal or in a log."""
+    from modgraph.doors.printing import block
+
+    lines = patch.replace("\r\n", "\n")
+    if block(lines) == lines:
+        console.document(patch)
+    else:
+        console.result(lines)
+        console.note(f"note: {file} has characters that are not shown: this is no patch to apply; --fix mends the file")
+
+
 def _check_input(arguments: argparse.Namespace, options: CheckOptions, console: Console) -> ExitStatus:
     """Checks standard input; with --fix the mended text is the result, and findings go to standard error."""
     from modgraph.rules.outcomes import Report
@@ -299,6 +314,8 @@ def _check_input(arguments: argparse.Namespace, options: CheckOptions, console: 
     if len(arguments.paths) > 1:
         raise ConfigError("- is standard input, and goes with no other path")
     name = arguments.stdin_filename or "-"
+    if sys.stdin is None:
+        raise ConfigError("- is standard input, which is closed")
     data = sys.stdin.buffer.read()
     report = Report()
     try:
@@ -317,7 +334,7 @@ def _check_input(arguments: argparse.Namespace, options: CheckOptions, console: 
     if arguments.fix:
         console.result_bytes((outcome.text if outcome.text is not None else text).encode(encoding_of(data)))
         if outcome.findings:
-            console.note(rendered(outcome.findings, [name], "concise", text=outcome.text).rstrip("\n"))
+            console.notes(rendered(outcome.findings, [name], "concise", text=outcome.text).rstrip("\n"))
         failed = _fails(outcome.findings, arguments.fail_on) or (arguments.exit_non_zero_on_fix and report.changes)
         return ExitStatus.PARTIAL if failed and not arguments.exit_zero else ExitStatus.OK
     return _report(report, arguments, console, text)
@@ -346,7 +363,7 @@ def _explain(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     if arguments.output:
         _write(arguments.output, text)
     else:
-        console.result(text)
+        console.document(text)
     return ExitStatus.OK
 
 

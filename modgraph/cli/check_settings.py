@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from modgraph.cli.console import Console
+from modgraph.doors.printing import printable
 from modgraph.errors import ExitStatus, ModgraphError
 from modgraph.findings import Finding
 from modgraph.rules.one_file import Checker
@@ -22,7 +23,7 @@ def show(paths: Sequence[str], options: CheckOptions, console: Console, *, files
     for failure in report.failures:
         console.error(ModgraphError(failure.message, file=failure.file))
     if files:
-        console.result("".join(f"{name}\n" for name, _ in found))
+        console.result("".join(f"{printable(name)}\n" for name, _ in found))
     elif found:
         console.result(_settings(found[0][1], checker))
     return ExitStatus.FAILED if report.failures else ExitStatus.OK
@@ -45,7 +46,7 @@ def _settings(path: str, checker: Checker) -> str:
         "strict": str(checker.options.strict).lower(),
         "cache": checker.options.cache or "off",
     }
-    return "".join(f"{name} = {value}".rstrip() + "\n" for name, value in lines.items())
+    return "".join(f"{name} = {printable(value)}".rstrip() + "\n" for name, value in lines.items())
 
 
 def statistics(findings: Sequence[Finding], form: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ from modgraph.cli.console import Console
 from modgraph.errors import ConfigError, TargetError
 
 if TYPE_CHECKING:
+    from modgraph.config import Config
     from modgraph.source.targets import Target
 
 
@@ -30,7 +32,25 @@ def configured_targets(command: str) -> tuple[Path, tuple[str, ...]]:
             file=config.file,
             hint=f'name one ({command}), or list the project\'s models there: targets = ["model.py:Net"]',
         )
+    for text in config.targets:
+        _require_inside(text, config)
     return Path(config.folder), tuple(dict.fromkeys(config.targets))
+
+
+def _require_inside(text: str, config: Config) -> None:
+    """Raises ConfigError where a target lies outside of the project: nobody but its configuration has named that file,
+    and what is wrong in it would be shown."""
+    from modgraph.doors.reading import leads_out
+    from modgraph.source.files import repository_of
+    from modgraph.source.targets import file_in
+
+    file, top = file_in(text), repository_of(config.folder)
+    if file is not None and leads_out(os.path.join(config.folder, file), config.folder, *([top] if top else ())):
+        raise ConfigError(
+            f"the target {text!r} lies outside of the project",
+            file=config.file,
+            hint="name it on the command line, if it is meant",
+        )
 
 
 def found_targets(folder: Path, text: str, console: Console) -> tuple[Target, ...]:

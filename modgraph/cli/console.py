@@ -7,13 +7,14 @@ import sys
 from typing import Literal, TextIO
 
 from modgraph.cli.progress import Progress, Stage
+from modgraph.cli.streams import discard, put, tell
+from modgraph.doors import printing
+from modgraph.doors.printing import excerpt, painted, printable
 from modgraph.errors import ModgraphError
-
-_RED, _YELLOW, _CYAN, _BOLD, _DIM, _RESET = "\033[31m", "\033[33m", "\033[36m", "\033[1m", "\033[2m", "\033[0m"
 
 
 class Console:
-    """Where a command prints.
+    """Where a command prints. Names and messages of others are in what it prints: nothing in that acts.
 
     Args:
         color: "always" and "never" beat the environment (`NO_COLOR`, `FORCE_COLOR`, `TERM=dumb`) and the terminal.
@@ -33,8 +34,6 @@ class Console:
         self.quiet = quiet
         self.verbose = verbose
         self.debug = debug
-        for stream in (sys.stdout, sys.stderr):
-            _speak_utf8(stream)
         self.color = _colored(color, sys.stdout)
         self._color_errors = _colored(color, sys.stderr)
         self.unicode = _can_show(sys.stdout)
@@ -50,54 +49,67 @@ class Console:
         return shutil.get_terminal_size((100, 24)).columns
 
     def result(self, text: str) -> None:
-        """Print a result on standard output."""
-        self._progress.clear()
-        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        """Print lines for people on standard output. A name in them is on one line already."""
+        text = printing.block(text, styled=self.color)
+        self._put(text if text.endswith("\n") else text + "\n")
+
+    def document(self, text: str) -> None:
+        """Print a result for programs on standard output, as it is: its format has escapes of its own."""
+        self._put(text if text.endswith("\n") else text + "\n")
 
     def result_bytes(self, content: bytes) -> None:
         """Print a binary result on standard output."""
         self._progress.clear()
-        sys.stdout.flush()
-        sys.stdout.buffer.write(content)
-        sys.stdout.buffer.flush()
+        put(sys.stdout.flush)
+        put(lambda: sys.stdout.buffer.write(content))
+        put(lambda: sys.stdout.buffer.flush())
+
+    def flush(self) -> None:
+        """Print what was said so far, in a pipe too."""
+        put(sys.stdout.flush)
 
     def reader_has_gone(self) -> None:
         """Nobody reads standard output any more (`modgraph ... | head`): leave quietly, and keep the interpreter from
         failing again as it flushes on its way out."""
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        discard(sys.stdout)
 
     def note(self, text: str) -> None:
         """Say something useful on standard error."""
         if not self.quiet:
-            self._say(text)
+            self._say("", text)
+
+    def notes(self, text: str) -> None:
+        """Lines for people, as a result, on standard error."""
+        if not self.quiet:
+            self._write(printing.block(text))
 
     def warning(self, text: str, file: str | None = None, line: int | None = None) -> None:
         """Say what is amiss, with its place, on standard error."""
         if self.quiet:
             return
-        self._say(f"{self._paint(_BOLD + _YELLOW, 'warning:')} {text}")
+        self._say(f"{self._paint('bold yellow', 'warning:')} ", text)
         if file is not None:
-            self._say(f"  {self._paint(_CYAN, '-->')} {file}" + (f":{line}" if line else ""))
+            self._say(f"  {self._paint('cyan', '-->')} ", printing.place(file, line or None))
 
     def error(self, error: ModgraphError) -> None:
         """What was wrong, where, and what to do; the traceback where it was asked for."""
-        self._say(f"{self._paint(_BOLD + _RED, 'error:')} {error.message}")
+        self._say(f"{self._paint('bold red', 'error:')} ", error.message)
         if error.file is not None:
-            place = ":".join(str(part) for part in (error.file, error.line, error.column) if part is not None)
-            self._say(f"  {self._paint(_CYAN, '-->')} {place}")
+            self._say(f"  {self._paint('cyan', '-->')} ", printing.place(error.file, error.line, error.column))
         if error.text is not None:
-            shown = error.text.rstrip()
-            self._say(f"   {self._paint(_DIM, '|')} {shown}")
+            shown = excerpt(error.text.rstrip())
+            bar = self._paint("dim", "|")
+            self._write(f"   {bar} {shown}")
             if error.column is not None:
                 # Tabs are kept, so that the caret stands below its character however wide a tab is shown.
                 indent = "".join("\t" if c == "\t" else " " for c in shown[: error.column - 1])
-                self._say(f"   {self._paint(_DIM, '|')} {indent}{self._paint(_RED, '^')}")
+                self._write(f"   {bar} {indent}{self._paint('red', '^')}")
         if error.hint is not None:
-            self._say(f"{self._paint(_BOLD, 'help:')} {error.hint}")
+            self._say(f"{self._paint('bold', 'help:')} ", error.hint)
         if self.debug:
             import traceback
 
-            self._say("".join(traceback.format_exception(error)).rstrip())
+            self._write(printing.block("".join(traceback.format_exception(error)).rstrip()))
 
     def stage(self, name: str) -> Stage:
         """A stage of the work (`predict`, `trace`, ...), shown while it lasts: `with console.stage("trace"): ...`."""
@@ -107,24 +119,21 @@ class Console:
         """Take a progress line that is still shown off the terminal."""
         self._progress.clear()
 
-    def _say(self, text: str) -> None:
+    def _put(self, text: str) -> None:
         self._progress.clear()
-        sys.stderr.write(text + "\n")
-        sys.stderr.flush()
+        put(lambda: sys.stdout.write(text))
 
-    def _paint(self, code: str, text: str) -> str:
-        return f"{code}{text}{_RESET}" if self._color_errors else text
+    def _say(self, head: str, text: str) -> None:
+        """Lines; the first follows a word of ours, the others are set in, so that none looks like one of ours."""
+        lines = head + "\n    ".join(map(printable, text.split("\n")))
+        self._write(printing.block(lines, styled=self._color_errors))
 
+    def _write(self, text: str) -> None:
+        self._progress.clear()
+        tell(text + "\n")
 
-def _speak_utf8(stream: TextIO) -> None:
-    """Results are UTF-8 in pipes and files; a terminal keeps its own encoding, and never fails on a character."""
-    reconfigure = getattr(stream, "reconfigure", None)
-    if reconfigure is None:  # a test or a notebook put another object in its place
-        return
-    if stream.isatty():
-        reconfigure(errors="replace")
-    else:
-        reconfigure(encoding="utf-8", errors="backslashreplace")
+    def _paint(self, style: str, text: str) -> str:
+        return painted(text, style) if self._color_errors else text
 
 
 def _can_show(stream: TextIO) -> bool:

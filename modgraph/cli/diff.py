@@ -91,7 +91,8 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     if file is not None and not console.quiet:
         from modgraph.export.diff_words import verdict
 
-        console.note(f"{verdict(changes)}\nwrote {file}")
+        console.note(verdict(changes))
+        console.note(f"wrote {file}")
     return ExitStatus.PARTIAL if changes else ExitStatus.OK
 
 
@@ -129,8 +130,13 @@ def _options(arguments: argparse.Namespace) -> TraceOptions:
     return options
 
 
-def write_changes(changes: Changes, file: Path | None, format: str, console: Console) -> None:
+def write_changes(
+    changes: Changes, file: Path | None, format: str, console: Console, *, below: Path | None = None
+) -> None:
     """Write them into a file, or on standard output.
+
+    Args:
+        below: the directory that was named, where the file itself was not.
 
     Raises:
         ExportError: the format cannot be written, or the file.
@@ -146,6 +152,6 @@ def write_changes(changes: Changes, file: Path | None, format: str, console: Con
     with console.stage("draw"):
         written = render(changes, format)
     if file is None:
-        console.result(written)
+        console.document(written)
     else:
-        write_file(file, written)
+        write_file(file, written, below=below)

@@ -15,6 +15,7 @@ from modgraph.cli.configured import configured_targets
 from modgraph.cli.console import Console
 from modgraph.cli.diff import write_changes
 from modgraph.diffing import Found, GraphFinder, compared, named_as, require_own
+from modgraph.doors.printing import printable
 from modgraph.errors import (
     ConfigError,
     ExitStatus,
@@ -80,16 +81,16 @@ class _Telling:
         from modgraph.export.diff import FORMATS
 
         self.console, self.format = console, format
-        self._directory = directory
+        self.directory = directory
         self._suffix = FORMATS[format].extension
         self._n_told = 0
 
     def file(self, stem: str) -> Path | None:
         """The file of the next model; None for standard output."""
-        if self._n_told and self._directory is None:
+        if self._n_told and self.directory is None:
             self.console.result("\n")
         self._n_told += 1
-        return None if self._directory is None else self._directory / f"{stem}.{self._suffix}"
+        return None if self.directory is None else self.directory / f"{stem}.{self._suffix}"
 
     def failed(self, there: str, error: ModgraphError, file: Path | None) -> ExitStatus:
         """What keeps a model from being compared; it keeps no other."""
@@ -108,7 +109,7 @@ class _Telling:
         if self.format == "markdown":
             self._write(one_side(there, verdict, why), file)
         elif self.format == "text" and file is None:
-            self.console.result(f"{verdict}: {there}\n\n{why}\n")
+            self.console.result(f"{verdict}: {printable(there)}\n\n{printable(why)}\n")
         self.console.note(f"{there}: {verdict}: {why}")
         return ExitStatus.PARTIAL
 
@@ -116,9 +117,9 @@ class _Telling:
         from modgraph.export import write_file
 
         if file is None:
-            self.console.result(text)
+            self.console.document(text)
         else:
-            write_file(file, text)
+            write_file(file, text, below=self.directory)
 
 
 def _name_in(text: str) -> str:
@@ -208,11 +209,12 @@ class _Comparison:
                 why = f"not at {self.revision.name}: {error.message}"
                 return self.telling.one_side(there, "a new model", why, file)
             changes = compared(old, named_as(new, there))
-            write_changes(changes, file, self.telling.format, console)
+            write_changes(changes, file, self.telling.format, console, below=self.telling.directory)
         except ModgraphError as error:
             return self.telling.failed(there, error, file)
         if file is not None:
-            console.note(f"{there}: {verdict(changes)}\nwrote {file}")
+            console.note(f"{there}: {verdict(changes)}")
+            console.note(f"wrote {file}")
         return ExitStatus.PARTIAL if changes else ExitStatus.OK
 
     def _old(self, target: Target, there: str) -> Found:

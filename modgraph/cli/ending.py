@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import errno
 import functools
-import sys
 from collections.abc import Callable, Sequence
 
+from modgraph.cli.streams import tell
 from modgraph.doors.signals import Terminated, raising
 from modgraph.errors import ExitStatus
 
@@ -29,19 +29,19 @@ def ending(main: Callable[[Sequence[str]], int]) -> Callable[[Sequence[str]], in
             try:
                 return main(argv)
             except KeyboardInterrupt as stop:
-                _say(_words(stop))
+                tell(f"{_words(stop)}\n")
                 return int(status_of(stop))
             except MemoryError:
-                _say("error: out of memory")
+                tell("error: out of memory\n")
             except RuntimeError as error:
                 if str(error) != _NO_THREAD:
                     raise
-                _say("error: out of memory or threads, of which the prediction needs one with a deep stack (ulimit -a)")
+                tell("error: out of memory or threads: the prediction needs one with a deep stack (ulimit -a)\n")
             except OSError as error:
                 if error.errno not in _SHORT:
                     raise
                 place = f" ({error.filename!r})" if isinstance(error.filename, str) else ""
-                _say(f"error: this machine has no more of what modgraph needs: {error.strerror}{place}")
+                tell(f"error: this machine has no more of what modgraph needs: {error.strerror}{place}\n")
             return int(ExitStatus.FAILED)
 
     return run
@@ -54,11 +54,3 @@ def status_of(stop: KeyboardInterrupt) -> ExitStatus:
 
 def _words(stop: KeyboardInterrupt) -> str:
     return f"interrupted by {status_of(stop).name}" if isinstance(stop, Terminated) else "interrupted"
-
-
-def _say(line: str) -> None:
-    try:
-        sys.stderr.write(f"{line}\n")
-        sys.stderr.flush()
-    except (OSError, ValueError, AttributeError):  # standard error is closed, or its reader has gone
-        pass

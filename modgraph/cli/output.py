@@ -63,6 +63,10 @@ class Destination:
             )
         place = self.directory if self.directory is not None else self.file.parent if self.file else None
         if place is not None:
+            from modgraph.export.files import refuse_linked_default
+
+            if self.directory is not None:
+                refuse_linked_default(self.directory)
             _check_writable(place)
 
 
@@ -213,6 +217,7 @@ def _written(
     onnx: Sequence[Path] = (),
 ) -> tuple[Sequence[Path], Sequence[str], Sequence[ModgraphError]]:
     """The files, what is to be said of them, and which formats failed."""
+    from modgraph.doors.reading import OWN_BYTES, read
     from modgraph.export import make_default, put_files, render, write, write_file
     from modgraph.graph.focus import module_at
     from modgraph.graph.index import GraphIndex
@@ -236,18 +241,20 @@ def _written(
         (name,) = where.formats
         made = onnx if name == "onnx" else ()
         if made and where.file is not None and (where.file.is_file() or not where.file.exists()):
-            return put_files(made, where.file.parent), (), ()
+            return put_files(made, where.file.parent, named=where.file), (), ()
         if len(made) > 1:
             raise ExportError(
                 "the weights are too large for one file, and there is no place for a second",
                 hint="name a file with -o",
             )
-        content = made[-1].read_bytes() if made else render(graph, name, options)
+        content = read(made[-1], OWN_BYTES) if made else render(graph, name, options)
         if where.file is not None:
             write_file(where.file, content)
             return (where.file,), (), ()
         if isinstance(content, bytes):
             console.result_bytes(content)
-        else:
+        elif name == "text":
             console.result(content)
+        else:
+            console.document(content)
     return (), (), ()

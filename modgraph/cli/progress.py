@@ -9,6 +9,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, TextIO
 
+from modgraph.doors.printing import printable
+
 if TYPE_CHECKING:
     from modgraph.graph.events import Event
 
@@ -49,8 +51,7 @@ class Progress:
         """A stage has ended."""
         self.clear()
         if self._verbose:
-            self._stream.write(f"{name}: {seconds:.2f} s\n")
-            self._stream.flush()
+            self._write(f"{printable(name)}: {seconds:.2f} s\n")
 
     def clear(self) -> None:
         """Take the line off."""
@@ -63,7 +64,7 @@ class Progress:
         import shutil  # here, so that a check that draws nothing does not pay for it
 
         columns = shutil.get_terminal_size((100, 24)).columns  # a line that wraps could not be taken off
-        self._write(("\r\033[K" if self._open else "") + _cut(line, columns - 1))
+        self._write(("\r\033[K" if self._open else "") + _cut(printable(line), columns - 1))
         self._open = True
         self._last = time.monotonic()
 

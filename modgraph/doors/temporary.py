@@ -26,7 +26,7 @@ _PREFIX = "modgraph-"
 _DIGITS = 16
 """Hexadecimal, in a name. Folders of other names are never looked at."""
 _NAME = re.compile(f"{_PREFIX}[0-9a-f]{{{_DIGITS}}}")
-_HINT = "set TMPDIR to a folder that can be written and has room"
+_HINT = "name a folder with room by the environment variable TMPDIR"
 _TRIES = 5
 _inside: str | None = None
 
@@ -76,10 +76,8 @@ def _made(name: str) -> int | None:
                 if lock is not None:
                     return lock
     except OSError as error:
-        raise ResourceError(
-            f"no temporary folder can be made in {os.path.dirname(name)}: {error.strerror}", hint=_HINT
-        ) from error
-    raise ResourceError(f"something removes temporary folders from {os.path.dirname(name)}", hint=_HINT)
+        raise _none(f"{os.path.dirname(name)}: {error.strerror}") from error
+    raise _none(f"something removes folders from {os.path.dirname(name)}")
 
 
 def _locked(name: str) -> int | None:
@@ -105,7 +103,7 @@ def file() -> Iterator[IO[bytes]]:
     try:
         made = tempfile.TemporaryFile(dir=_place())  # noqa: SIM115
     except OSError as error:
-        raise ResourceError(f"there is no usable temporary folder: {error.strerror}", hint=_HINT) from error
+        raise _none(error.strerror or str(error)) from error
     with made as handle:
         yield handle
 
@@ -116,13 +114,17 @@ def _place() -> str:
     try:
         place = tempfile.gettempdir()
     except OSError as error:
-        raise ResourceError("there is no usable temporary folder", hint=_HINT) from error
+        raise _none("no folder that there is can be written to") from error
     here = os.path.realpath(os.getcwd())
     if os.path.realpath(place) == here:
         named = [os.environ[name] for name in ("TMPDIR", "TEMP", "TMP") if os.environ.get(name)]
         if here not in map(os.path.realpath, (*named, "/tmp", "/var/tmp", "/usr/tmp")):
-            raise ResourceError("there is no usable temporary folder", hint=_HINT)
+            raise _none("no folder but the working directory can be written to")
     return place
+
+
+def _none(why: str) -> ResourceError:
+    return ResourceError(f"there is no place for temporary files: {why}", hint=_HINT)
 
 
 def _wait_for(keeper: subprocess.Popen[bytes]) -> None:

@@ -10,14 +10,35 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from modgraph.export.files import Written, file_stem, file_stems, make_default, put_files, save, write, write_file
+    from modgraph.export.files import (
+        Written,
+        append_file,
+        file_stem,
+        file_stems,
+        make_default,
+        put_files,
+        save,
+        write,
+        write_file,
+    )
     from modgraph.export.formats import FORMATS, Format, check_format, format_of, render
     from modgraph.export.notebook import mime_bundle
     from modgraph.export.picture import PictureOptions
 
 _HOMES = {
     **dict.fromkeys(
-        ("Written", "file_stem", "file_stems", "make_default", "put_files", "save", "write", "write_file"), "files"
+        (
+            "Written",
+            "append_file",
+            "file_stem",
+            "file_stems",
+            "make_default",
+            "put_files",
+            "save",
+            "write",
+            "write_file",
+        ),
+        "files",
     ),
     **dict.fromkeys(("FORMATS", "Format", "check_format", "format_of", "render"), "formats"),
     "mime_bundle": "notebook",
@@ -29,6 +50,7 @@ __all__ = [
     "Format",
     "PictureOptions",
     "Written",
+    "append_file",
     "check_format",
     "file_stem",
     "file_stems",

@@ -5,9 +5,8 @@ The first line is a comment that names the target, by which a job finds its own 
 
 from __future__ import annotations
 
-import re
-
 from modgraph.changes.model import Changes, Side
+from modgraph.doors.printing import comment_marker, in_cell, markdown, markdown_block, markdown_code
 from modgraph.export.diff_text import limited, sections
 from modgraph.export.diff_words import SIGNS, Line, delta_text, lines, verdict
 
@@ -28,14 +27,9 @@ def render(changes: Changes) -> str:
     return text[: MOST_CHARACTERS - 20].rpartition("\n")[0] + "\n\n… cut here\n"
 
 
-def marker(target: str) -> str:
-    """The comment by which a job finds what it wrote before."""
-    return f"<!-- modgraph:{re.sub('--+', '-', target).replace('>', '')} -->"
-
-
 def one_side(target: str, verdict: str, why: str) -> str:
     """What is said of a model that there was none of before, or is none of now."""
-    parts = [marker(target), f"### {_escaped(target.rpartition(':')[2])}", f"**{verdict}**", _escaped(why)]
+    parts = [comment_marker(target), f"### {markdown(target.rpartition(':')[2])}", f"**{verdict}**", markdown(why)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -46,9 +40,9 @@ def not_comparable(target: str, why: str) -> str:
 
 def _text(changes: Changes, most: int, diagram: str) -> str:
     parts = [
-        marker(changes.new.target or changes.new.name),
+        comment_marker(changes.new.target or changes.new.name),
         f"### {_title(changes)}",
-        f"**{_escaped(verdict(changes))}**",
+        f"**{markdown(verdict(changes))}**",
     ]
     found = lines(changes)
     if found:
@@ -57,10 +51,10 @@ def _text(changes: Changes, most: int, diagram: str) -> str:
             rows.append(f"| | | … {len(found) - most:,} more | |")
         parts.append("\n".join(["| | module | change | parameters |", "|---|---|---|--:|", *rows]))
     if diagram:
-        parts.append(_folded("The changed containers", f"```mermaid\n{diagram.rstrip()}\n```"))
+        parts.append(_folded("The changed containers", markdown_block(diagram, "mermaid")))
     for title, rows in sections(changes):
-        listed = "\n".join(f"- {_code(row)}" for row in limited(rows, most))
-        title = _escaped(title[0].upper() + title[1:])
+        listed = "\n".join(f"- {markdown_code(row)}" for row in limited(rows, most))
+        title = markdown(title[0].upper() + title[1:])
         parts.append(_folded(title, listed) if rows else f"{title}.")
     parts.append(f"<sub>old: {_side(changes.old)} · new: {_side(changes.new)}</sub>")
     return "\n\n".join(parts) + "\n"
@@ -68,18 +62,17 @@ def _text(changes: Changes, most: int, diagram: str) -> str:
 
 def _title(changes: Changes) -> str:
     names = list(dict.fromkeys([changes.old.name, changes.new.name]))
-    return " → ".join(_escaped(name) for name in names)
+    return " → ".join(markdown(name) for name in names)
 
 
 def _row(line: Line) -> str:
-    # In a cell, and there alone, a bar is written with a backslash inside code too.
-    place = _code(line.place).replace("|", "\\|")
-    return f"| {SIGNS[line.sign]} | {place} | {_escaped(line.words)} | {delta_text(line.delta)} |"
+    place, words = in_cell(markdown_code(line.place)), in_cell(markdown(line.words))
+    return f"| {SIGNS[line.sign]} | {place} | {words} | {delta_text(line.delta)} |"
 
 
 def _side(side: Side) -> str:
     partial = "" if side.complete else ", partial"
-    return f"{_code(side.target or side.name)} ({side.known_by}{partial})"
+    return f"{markdown_code(side.target or side.name)} ({side.known_by}{partial})"
 
 
 def _folded(title: str, content: str) -> str:
@@ -92,24 +85,3 @@ def _diagram(changes: Changes) -> str:
     from modgraph.export.diff_picture import mermaid
 
     return mermaid(changes)
-
-
-def _code(text: str) -> str:
-    """`text` as code: the fence is longer than any in it, and no character of it ends a line."""
-    plain = " ".join(text.split())
-    if not plain:
-        return ""
-    longest = max((len(run) for run in re.findall("`+", plain)), default=0)
-    fence = "`" * (longest + 1)
-    space = " " if longest else ""
-    return f"{fence}{space}{plain}{space}{fence}"
-
-
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&@])")
-
-
-def _escaped(text: str) -> str:
-    """`text` so that nothing in it is Markdown, HTML or the name of a person."""
-    entities = {"<": "&lt;", ">": "&gt;", "&": "&amp;", "@": "&#64;"}
-    plain = " ".join(text.split())
-    return _SPECIAL.sub(lambda found: entities.get(found[1]) or f"\\{found[1]}", plain)

@@ -6,12 +6,12 @@ import contextlib
 import itertools
 import os
 import re
-import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from modgraph.doors import writing
 from modgraph.errors import ExportError
 from modgraph.export.formats import FORMATS, check_format, format_of, render
 from modgraph.graph.model import Graph
@@ -76,7 +76,7 @@ def write(
             notes.append(_replaced(drawn.failure, used, f"{stem}.{FORMATS[name].extension}"))
         for path, content in zip(used, drawn.contents.values(), strict=True):
             if path not in paths:
-                write_file(path, content)
+                write_file(path, content, below=directory)
                 paths.append(path)
     if failures and not paths:
         raise failures[0]
@@ -114,26 +114,47 @@ def save(graph: Graph, path: str | Path, options: PictureOptions | None = None) 
     write_file(path, render(graph, format_of(path), options))
 
 
-def write_file(path: str | Path, content: str | bytes) -> None:
+def write_file(path: str | Path, content: str | bytes, *, below: str | Path | None = None) -> None:
     """Put `content` into the file `path`, making its directory; nothing half-written is left, whatever happens.
 
     Text is UTF-8 with "\\n" line ends on every system.
 
+    Args:
+        below: the directory that was asked for, where that is not `path` itself: no link in it is followed, and a link
+            at `path` is replaced.
+
     Raises:
         ExportError: the file cannot be written.
     """
-    path = Path(path)
-    data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
+    with _told(path):
+        writing.put(path, _data(content), below=below)
+
+
+def append_file(path: str | Path, content: str, *, below: str | Path) -> None:
+    """Put `content` at the end of a file in the directory `below`, which is made where there is none.
+
+    Raises:
+        ExportError: the file cannot be written, or is a link.
+    """
+    with _told(path):
+        writing.append(path, _data(content), below=below)
+
+
+def _data(content: str | bytes) -> bytes:
+    return content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
+
+
+@contextlib.contextmanager
+def _told(path: str | Path) -> Iterator[None]:
+    """An error of the system in words of ours."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        target = path.resolve()  # where it is a link, the file it points to is replaced and the link stays
-        if target.exists() and not target.is_file() and not target.is_dir():
-            target.write_bytes(data)  # a pipe or a device, such as /dev/stdout: nothing can take its place
-        else:
-            _replace(target, data)
+        yield
     except OSError as error:
+        where = error.filename if isinstance(error.filename, str) else path
         reason = error.strerror or str(error)
-        raise ExportError(f"cannot write {path}: {reason}", hint="choose another place with -o") from error
+        raise ExportError(f"cannot write {where}: {reason}", hint="choose another place with -o") from error
+    except ValueError as error:  # a name with a NUL in it
+        raise ExportError(f"cannot write {path}: {error}", hint="choose another place with -o") from error
 
 
 def make_default(directory: Path) -> None:
@@ -144,56 +165,40 @@ def make_default(directory: Path) -> None:
     Raises:
         ExportError: it cannot be made.
     """
-    if directory == Path(DEFAULT_DIRECTORY) and not directory.exists():
-        write_file(directory / ".gitignore", "# What is written here can be written again.\n*\n")
+    if directory != Path(DEFAULT_DIRECTORY):
+        return
+    refuse_linked_default(directory)
+    if not directory.exists():
+        text = "# What is written here can be written again.\n*\n"
+        write_file(directory / ".gitignore", text, below=directory)
 
 
-def put_files(sources: Sequence[Path], directory: Path) -> tuple[Path, ...]:
+def refuse_linked_default(directory: Path) -> None:
+    """Raises ExportError where the folder of results that nobody named a place for leads elsewhere: it may have come
+    with what is analysed."""
+    if directory == Path(DEFAULT_DIRECTORY) and os.path.islink(directory):
+        raise ExportError(
+            f"{directory} is a link, which is not followed",
+            hint=f"remove it, or name what it leads to: -o {os.path.realpath(directory)}",
+        )
+
+
+def put_files(sources: Sequence[Path], directory: Path, *, named: Path | None = None) -> tuple[Path, ...]:
     """Put files that are made already into `directory`, under their names: all of them, or none. They may be larger
     than memory.
+
+    Args:
+        named: of their places, the one that was asked for; a link there is followed.
 
     Raises:
         ExportError: the place of one cannot be written.
     """
     places = tuple(directory / source.name for source in sources)
-    ready: list[tuple[Path, Path]] = []
-    path = directory
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        for source, path in zip(sources, places, strict=True):
-            target = path.resolve()
-            _refuse_directory(target)
-            if target.exists() and not target.is_file():
-                raise OSError(0, "it is a pipe or a device")  # renaming a file to it would put an end to it
-            ready.append((target.with_name(f".modgraph-{os.getpid()}-{len(ready)}.tmp"), target))
-            shutil.copyfile(source, ready[-1][0])
-        for temporary, path in ready:
-            os.replace(temporary, path)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise ExportError(f"cannot write {path}: {reason}", hint="choose another place with -o") from error
-    finally:
-        for temporary, _ in ready:
-            temporary.unlink(missing_ok=True)
+    with _told(directory):
+        writing.copy_all(
+            list(zip(sources, places, strict=True)), below=directory, named=() if named is None else (named,)
+        )
     return places
-
-
-def _refuse_directory(path: Path) -> None:
-    if path.is_dir():
-        raise IsADirectoryError(0, "it is a directory")
-
-
-def _replace(path: Path, data: bytes) -> None:
-    _refuse_directory(path)
-    # Not `tempfile`: its files are readable by their owner alone, and the result would be too.
-    temporary = path.with_name(f".modgraph-{os.getpid()}.tmp")
-    try:
-        temporary.write_bytes(data)
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            temporary.unlink()
-        raise
 
 
 def file_stem(model_name: str) -> str:

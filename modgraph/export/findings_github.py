@@ -1,10 +1,11 @@
 """Findings as workflow commands of GitHub Actions, which it shows beside the changed lines.
 
-Source: docs.github.com, "Workflow commands for GitHub Actions", and the escaping of `@actions/core`.
+Source: docs.github.com, "Workflow commands for GitHub Actions".
 """
 
 from __future__ import annotations
 
+from modgraph.doors.printing import workflow_command
 from modgraph.export.findings import FindingView
 from modgraph.export.findings_text import place
 from modgraph.findings import Finding
@@ -26,13 +27,6 @@ def _command(finding: Finding) -> str:
             # Columns are refused where a finding goes over several lines.
             properties["col"] = finding.column
             properties["endColumn"] = max(finding.end_column or finding.column, finding.column)
-    given = ",".join(f"{key}={_property(str(value))}" for key, value in properties.items())
-    return f"::{_COMMANDS[finding.severity]} {given}::{_data(f'{place(finding)}: {finding.code} {finding.message}')}"
-
-
-def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
+    return workflow_command(
+        _COMMANDS[finding.severity], properties, f"{place(finding)}: {finding.code} {finding.message}"
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from modgraph.doors.printing import json_text
 from modgraph.export.findings import FindingView, fingerprints
 
 _SEVERITIES = {"error": "critical", "warning": "major", "info": "info"}
@@ -24,4 +25,4 @@ def render(view: FindingView, name: str) -> str:  # noqa: ARG001
         }
         for each, fingerprint in zip(view.findings, fingerprints(view.findings), strict=True)
     ]
-    return json.dumps(issues, indent=2, ensure_ascii=False) + "\n"
+    return json_text(json.dumps(issues, indent=2, ensure_ascii=False)) + "\n"

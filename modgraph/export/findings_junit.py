@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from xml.sax.saxutils import escape, quoteattr
 
+from modgraph.doors.printing import xml_text
 from modgraph.export.findings import FindingView
 from modgraph.findings import Finding
-
-_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Source: XML 1.0, 2.2 "Characters"."""
 
 
 def render(view: FindingView, name: str) -> str:  # noqa: ARG001
@@ -46,8 +43,8 @@ def _case(finding: Finding) -> str:
 
 
 def _attribute(text: str) -> str:
-    return quoteattr(_NOT_XML.sub("\ufffd", text))
+    return quoteattr(xml_text(text))
 
 
 def _content(text: str) -> str:
-    return escape(_NOT_XML.sub("\ufffd", text))
+    return escape(xml_text(text), {"\n": "&#10;"})

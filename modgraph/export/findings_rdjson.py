@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from modgraph.doors.printing import json_text
 from modgraph.export.findings import FindingView
 from modgraph.findings import Edit, Finding
 
@@ -19,7 +20,7 @@ def render(view: FindingView, name: str) -> str:  # noqa: ARG001
         "severity": "WARNING",
         "diagnostics": [_diagnostic(each, view) for each in view.findings],
     }
-    return json.dumps(result, indent=2, ensure_ascii=False) + "\n"
+    return json_text(json.dumps(result, indent=2, ensure_ascii=False)) + "\n"
 
 
 def _diagnostic(finding: Finding, view: FindingView) -> dict[str, Any]:

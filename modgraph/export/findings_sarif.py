@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 from modgraph._version import __version__
+from modgraph.doors.printing import json_text
 from modgraph.export.findings import Described, FindingView, fingerprints
 from modgraph.findings import Edit, Finding, Related
 
@@ -29,7 +30,10 @@ def render(view: FindingView, name: str) -> str:  # noqa: ARG001
         "rules": [_rule(rule) for rule in rules],
     }
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
-    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False) + "\n"
+    return (
+        json_text(json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False))
+        + "\n"
+    )
 
 
 def _rule(rule: Described) -> dict[str, Any]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from modgraph.doors import printing
+from modgraph.doors.printing import excerpt, painted, printable
 from modgraph.export.findings import FindingView
 from modgraph.findings import Finding, Related
 
-_STYLES = {"error": "\033[1;31m", "warning": "\033[1;33m", "info": "\033[1;36m"}
-_BOLD, _BLUE, _RESET = "\033[1m", "\033[1;34m", "\033[0m"
+_STYLES = {"error": "bold red", "warning": "bold yellow", "info": "bold cyan"}
+_BOLD, _BLUE = "bold", "bold blue"
 _CONTEXT = 2
 """Lines shown above and below."""
 _MAX_LINE = 200
@@ -23,7 +25,7 @@ def render(view: FindingView, name: str) -> str:
 
 def place(finding: Finding) -> str:
     """ "model.py:12:9"."""
-    return ":".join(str(part) for part in (finding.file, finding.line, finding.column) if part is not None)
+    return printing.place(finding.file, finding.line, finding.column)
 
 
 def _concise(finding: Finding, view: FindingView) -> str:
@@ -39,7 +41,7 @@ def _full(finding: Finding, view: FindingView) -> str:
     lines.extend(_excerpt(finding, view))
     if finding.fix is not None:
         how = "--fix" if finding.fix.safe else "--fix --unsafe-fixes"
-        lines.append(f"{_paint(view, _BOLD, 'help:')} {finding.fix.description} ({how})")
+        lines.append(f"{_paint(view, _BOLD, 'help:')} {printable(finding.fix.description)} ({how})")
     return "\n".join(lines)
 
 
@@ -57,12 +59,12 @@ def _excerpt(finding: Finding, view: FindingView) -> list[str]:
     further: list[Related] = []
     for each in finding.related:
         if each.line in range(first, last + 1) and each.line not in marks:
-            marks[each.line] = f"{_indent(view.line(finding.file, each.line), each.column)}- {each.message}"
+            marks[each.line] = f"{_indent(view.line(finding.file, each.line), each.column)}- {printable(each.message)}"
         elif each.line not in marks:
             further.append(each)
     numbers = sorted({*range(first, last + 1), *(each.line for each in further[:_MAX_RELATED])})
     for each in further[:_MAX_RELATED]:
-        marks[each.line] = f"{_indent(view.line(finding.file, each.line), each.column)}- {each.message}"
+        marks[each.line] = f"{_indent(view.line(finding.file, each.line), each.column)}- {printable(each.message)}"
     width = len(str(numbers[-1]))
     bar = _paint(view, _BLUE, f"{'':{width}} |")
     shown = [bar]
@@ -71,7 +73,7 @@ def _excerpt(finding: Finding, view: FindingView) -> list[str]:
         if number > previous + 1:
             shown.append(_paint(view, _BLUE, "..."))
         previous = number
-        text = printable(view.line(finding.file, number)[:_MAX_LINE].rstrip())
+        text = excerpt(view.line(finding.file, number)[:_MAX_LINE].rstrip())
         shown.append(f"{_paint(view, _BLUE, f'{number:{width}} |')} {text}".rstrip())
         if number in marks:
             style = _STYLES[finding.severity] if number == line else _BLUE
@@ -94,12 +96,5 @@ def _indent(text: str, column: int) -> str:
     return "".join("\t" if character == "\t" else " " for character in text[: column - 1])
 
 
-def printable(text: str) -> str:
-    """Without characters that would move the cursor or colour the terminal; each is one character still."""
-    if text.isprintable():
-        return text
-    return "".join(each if each == "\t" or each.isprintable() else "\ufffd" for each in text)
-
-
 def _paint(view: FindingView, style: str, text: str) -> str:
-    return f"{style}{text}{_RESET}" if view.color else text
+    return painted(text, style) if view.color else text

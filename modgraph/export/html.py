@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from modgraph.doors.printing import json_text
 from modgraph.errors import ExportError
 from modgraph.export.heading import subtitle_of
 from modgraph.export.kinds import NOTATION, SIGNS
@@ -116,7 +117,7 @@ def page_data(graph: Graph, options: PictureOptions) -> dict[str, Any]:
 
 def data_text(data: dict[str, Any]) -> str:
     """`data` as JSON that can stand in a script element: nothing in it ends the element or begins a comment."""
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    return json_text(json.dumps(data, ensure_ascii=False, separators=(",", ":"))).replace("<", "\\u003c")
 
 
 @cache

@@ -12,7 +12,6 @@ import os
 import re
 import shutil
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -20,14 +19,17 @@ from pathlib import Path
 from typing import Literal
 from xml.sax.saxutils import escape
 
-from modgraph.doors import temporary
+from modgraph.doors import reading, temporary, writing
+from modgraph.doors.keeping import usable
 from modgraph.doors.processes import running
+from modgraph.doors.programs import find_program
 from modgraph.errors import ExportError, ResourceError
 from modgraph.export.dot import write_dot
 from modgraph.export.labels import cut_end
 from modgraph.export.parts import Frame, Picture
 from modgraph.export.picture import PictureOptions, picture_of
 from modgraph.graph.model import Graph
+from modgraph.source.cache_home import font_home
 
 ImageFormat = Literal["svg", "png", "pdf"]
 
@@ -138,7 +140,8 @@ class Engine:
 
 
 def find_engine() -> Engine:
-    """The Graphviz of this machine: `MODGRAPH_DOT`, else `dot` on the PATH, else pygraphviz.
+    """The Graphviz of this machine: `MODGRAPH_DOT`, else `dot` on the PATH (not in the working directory, which may
+    be a stranger's), else pygraphviz.
 
     Raises:
         RendererMissingError: there is none.
@@ -149,7 +152,7 @@ def find_engine() -> Engine:
         if found is None:
             raise RendererMissingError(f"MODGRAPH_DOT names {named!r}, which is no program that can be run")
         return Engine(found)
-    program = shutil.which("dot")
+    program = find_program("dot")
     if program is not None:
         return Engine(program)
     if importlib.util.find_spec("pygraphviz") is not None:
@@ -198,13 +201,12 @@ def _run(engine: Engine, text: str, format: str, options: list[str], seconds: fl
     command = [sys.executable, "-c", _CHILD, format, engine.dot or "", str(MEMORY_LIMIT), *options]
     try:
         with temporary.folder() as folder:
-            (folder / "graph.dot").write_bytes(text.encode("utf-8"))
+            writing.put(folder / "graph.dot", text.encode("utf-8"), below=folder)
             with running(command, env=_environment(folder), cwd=folder) as process:
                 in_time = process.ended_within(seconds)
             if not in_time:
                 raise LayoutLimitError(f"Graphviz did not finish the {format.upper()} in {seconds:.3g} s")
-            image = folder / "image"
-            drawn = image.read_bytes() if image.is_file() else b""
+            drawn = _drawn(folder / "image")
     except ResourceError as error:
         raise ExportError(f"Graphviz could not be started: {error.message}", hint=error.hint) from error
     except OSError as error:
@@ -215,6 +217,13 @@ def _run(engine: Engine, text: str, format: str, options: list[str], seconds: fl
     if (process.status or 0) < 0 or "memory" in said.lower() or "MemoryError" in said:
         raise LayoutLimitError(f"Graphviz ran out of memory or crashed while drawing the {format.upper()}")
     raise ExportError(f"Graphviz could not draw the {format.upper()}: {_reason(said)}")
+
+
+def _drawn(image: Path) -> bytes:
+    try:
+        return reading.read(image, reading.OWN_BYTES)
+    except FileNotFoundError:
+        return b""
 
 
 def _reason(said: str) -> str:
@@ -228,7 +237,7 @@ def _environment(folder: Path) -> dict[str, str]:
     """The child's: fonts of ours, no time zone or server mode that would change the output."""
     environment = {key: value for key, value in os.environ.items() if key not in ("SERVER_NAME", "GV_FILE_PATH")}
     configuration = folder / "fonts.conf"
-    configuration.write_text(font_configuration(_font_cache(folder)), encoding="utf-8")
+    writing.put(configuration, font_configuration(_font_cache(folder)).encode("utf-8"), below=folder)
     environment["FONTCONFIG_FILE"] = str(configuration)
     environment["TZ"] = "UTC"
     return environment
@@ -250,29 +259,30 @@ def _font_cache(folder: Path) -> Path:
 
     The user's cache, so that the system's fonts are read only once; `folder` where there is none.
     """
-    home = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA") or str(Path.home() / ".cache")
-    return next((cache for cache in (Path(home) / "modgraph", folder) if _holds_fonts(cache)), FONTS.parent)
+    home = font_home()
+    caches = (*(() if home is None or not usable(home) else (Path(home),)), folder)
+    return next((cache for cache in caches if _holds_fonts(cache)), FONTS.parent)
 
 
 def _holds_fonts(cache: Path) -> bool:
     """Puts the faces there; False where that cannot be written."""
     try:
         for face in sorted(FONTS.glob("*.ttf")):
-            _copy_once(face, cache / "fonts" / face.name)
+            _put_once(face, cache)
     except OSError:
         return False
     return True
 
 
-def _copy_once(source: Path, target: Path) -> None:
+def _put_once(source: Path, cache: Path) -> None:
     """Copies a file unless it is there; whole or not at all, as other processes may do the same."""
-    content = source.read_bytes()
-    if target.is_file() and target.read_bytes() == content:
-        return
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as copy:
-        copy.write(content)
-    os.replace(copy.name, target)
+    content, target = source.read_bytes(), cache / "fonts" / source.name
+    try:
+        there = None if target.is_symlink() else reading.read(target, len(content))
+    except OSError:
+        there = None
+    if there != content:
+        writing.put(target, content, below=cache)
 
 
 def font_configuration(cache: Path) -> str:

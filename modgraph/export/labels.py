@@ -2,30 +2,14 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections import Counter
 
+from modgraph.doors.printing import clean as clean
 from modgraph.graph.model import Graph, ParameterInfo, Shape
 from modgraph.graph.sizes import elements
 
 LONGEST = 28
 """Characters of a name; longer ones are cut in the middle."""
-
-
-def clean(text: str) -> str:
-    """`text` on one line, without control, direction-changing or unpaired characters."""
-    if text.isascii() and text.isprintable():
-        return text
-    kept = []
-    for char in text:
-        category = unicodedata.category(char)
-        if char in "\t\r\n\v\f\u2028\u2029":
-            kept.append(" ")
-        elif category in ("Cs", "Cn") or ord(char) in (0xFFFE, 0xFFFF):
-            kept.append("\ufffd")
-        elif category not in ("Cc", "Cf"):
-            kept.append(char)
-    return "".join(kept)
 
 
 _REACH = 8

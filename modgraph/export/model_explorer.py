@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from modgraph.doors.printing import json_text
 from modgraph.export.arguments import argument_text
 from modgraph.export.kinds import class_kind, operation_kind
 from modgraph.export.labels import class_title, clean, shape_text
@@ -25,7 +26,7 @@ def render(graph: Graph) -> str:
     """`graph` as JSON text; the same graph gives the same text."""
     writer = _Writer(graph)
     collection = {"label": clean(graph.model.name), "graphs": [writer.graph_json()]}
-    return json.dumps(collection, ensure_ascii=False, indent=1) + "\n"
+    return json_text(json.dumps(collection, ensure_ascii=False, indent=1)) + "\n"
 
 
 class _Writer:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils import _pytree
 
-from modgraph.errors import ExportError, InputError
+from modgraph.errors import RAISED_BY_OTHERS, ExportError, InputError
 from modgraph.export.onnx_cut import SCOPE, Place, Scope, scope_text
 from modgraph.export.onnx_regroup import WEIGHT
 from modgraph.export.onnx_translations import translations
@@ -98,7 +98,7 @@ def _attempt(
             return export()
     except InputError:
         raise  # what was asked for cannot be, whatever the rung
-    except Exception as error:  # whatever the exporter raises is the reason for the next rung
+    except RAISED_BY_OTHERS as error:  # whatever the exporter raises is the reason for the next rung
         attempts.append(Attempt(rung, cause_of(error)))
         return None
 

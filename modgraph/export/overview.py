@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
 from urllib.parse import quote
 
+from modgraph.doors.printing import in_cell, markdown_code
+from modgraph.doors.printing import markdown as words
 from modgraph.export import style
 from modgraph.export.labels import clean
 
@@ -195,18 +196,18 @@ def _suffix(file: str) -> str:
 def markdown(overview: Overview) -> str:
     """The same as Markdown; pictures are shown where the files lie in a repository."""
     failed = [(entry.name, entry.reason or "") for entry in overview.entries if entry.state == "failed"]
-    parts = ["# Models", _plain(overview.verdict)]
+    parts = ["# Models", words(overview.verdict)]
     if overview.entries:
         head = ["| | model | | parameters | modules | findings | files |", "|---|---|---|--:|--:|--:|---|"]
         parts.append("\n".join([*head, *map(_row, overview.entries)]))
     for title, rows in (("Failures", failed), ("Left out", overview.left_out)):
         if rows:
             parts.append(f"## {title}")
-            parts.append("\n".join(f"- {_code(name)}: {_plain(_short(reason))}" for name, reason in rows))
+            parts.append("\n".join(f"- {markdown_code(name)}: {words(_short(reason))}" for name, reason in rows))
     found = [(entry, line) for entry in overview.entries for line in entry.findings]
     if found:
         parts.append("## Findings")
-        parts.append("\n".join(f"- {_code(entry.name)}: {_plain(_short(line))}" for entry, line in found))
+        parts.append("\n".join(f"- {markdown_code(entry.name)}: {words(_short(line))}" for entry, line in found))
     return "\n\n".join(parts) + "\n"
 
 
@@ -217,18 +218,6 @@ def _row(entry: Entry) -> str:
     figures = [f"{facts[name]:,}" if facts.get(name) is not None else "" for name in ("parameters", "modules")]
     n_findings = str(len(entry.findings)) if facts else ""
     state = f"{_SIGNS[entry.state]} {entry.state}"
-    return f"| {image} | {_code(entry.name)} | {state} | {' | '.join(figures)} | {n_findings} | {links} |"
-
-
-def _code(text: str) -> str:
-    longest = max((len(run) for run in re.findall("`+", text)), default=0)
-    fence, space = "`" * (longest + 1), " " * bool(longest)
-    return f"{fence}{space}{clean(text)}{space}{fence}".replace("|", "\\|")
-
-
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&@])")
-
-
-def _plain(text: str) -> str:
-    entities = {"<": "&lt;", ">": "&gt;", "&": "&amp;", "@": "&#64;"}
-    return _SPECIAL.sub(lambda found: entities.get(found[1]) or f"\\{found[1]}", text)
+    return (
+        f"| {image} | {in_cell(markdown_code(entry.name))} | {state} | {' | '.join(figures)} | {n_findings} | {links} |"
+    )

@@ -6,6 +6,8 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from modgraph.doors.printing import painted, printable
+
 GAP = "  "
 
 _ASCII = str.maketrans(
@@ -29,7 +31,6 @@ _ASCII = str.maketrans(
         "↺": "=",
     }
 )
-_SGR = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "magenta": "35", "cyan": "36"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +42,7 @@ class Pen:
 
     def plain(self, text: str) -> str:
         """`text` with nothing in it that a terminal would obey, in ASCII where it must be."""
-        if not text.isprintable():
-            text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+        text = printable(text)
         if self.unicode:
             return text
         return text.translate(_ASCII).encode("ascii", "backslashreplace").decode("ascii")
@@ -51,7 +51,7 @@ class Pen:
         """`text` in a style such as "bold red"; as it is without colour."""
         if not (self.color and style and text.strip()):
             return text
-        return f"\033[{';'.join(_SGR[word] for word in style.split())}m{text}\033[0m"
+        return painted(text, style)
 
 
 @dataclass(frozen=True, slots=True)

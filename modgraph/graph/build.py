@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from modgraph.graph.checks import check, require
 from modgraph.graph.distributed import RankDifference
-from modgraph.graph.index import parent_path
+from modgraph.graph.index import parents_of
 from modgraph.graph.measures import Profile, Verification
 from modgraph.graph.model import (
     BackwardRecord,
@@ -118,8 +118,9 @@ def depth_first(nodes: Iterable[ModuleNode]) -> list[ModuleNode]:
         by_path[node.path] = node
     require("" in by_path, 'a graph needs a root, the module with path ""')
     children: dict[str, list[ModuleNode]] = {}
+    parents = parents_of(by_path)
     for node in by_path.values():
-        parent = parent_path(node.path, by_path)
+        parent = parents[node.path]
         if parent is not None:
             children.setdefault(parent, []).append(node)
     ordered: list[ModuleNode] = []

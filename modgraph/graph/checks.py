@@ -5,11 +5,11 @@ Every look-up of the exports relies on these, so that none of them has to ask ag
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import get_args
 
 from modgraph.errors import GraphError
-from modgraph.graph.index import parent_path
+from modgraph.graph.index import parents_of
 from modgraph.graph.model import (
     BackwardRecord,
     BufferInfo,
@@ -39,12 +39,13 @@ def check(graph: Graph) -> None:
         GraphError: the first sentence of `model.py` that does not hold.
     """
     paths = {node.path for node in graph.modules}
+    parents = parents_of(paths)
     tensors = _tensor_paths(graph.modules)
     _check_model(graph.model)
     _check_halves(graph.modules)
     for node in graph.modules:
         _check_module(node, len(graph.calls))
-        _check_repeat(node, paths)
+        _check_repeat(node, parents)
         _check_tensors(node, tensors)
     _check_calls(graph.calls, graph.modules, paths)
     operations = _check_operations(graph.operations, len(graph.calls))
@@ -99,12 +100,12 @@ def _check_module(node: ModuleNode, n_calls: int) -> None:
     require(not node.calls or node.observed is not False, f"module {node.path!r} was called, and does not exist")
 
 
-def _check_repeat(node: ModuleNode, paths: set[str]) -> None:
+def _check_repeat(node: ModuleNode, parents: Mapping[str, str | None]) -> None:
     if node.repeat is None:
         return
     group = node.repeat.group
-    require(group in paths, f"{node.path!r} repeats {group!r}, which does not exist")
-    siblings = parent_path(group, paths) == parent_path(node.path, paths)
+    require(group in parents, f"{node.path!r} repeats {group!r}, which does not exist")
+    siblings = parents[group] == parents[node.path]
     require(siblings, f"{node.path!r} repeats {group!r}, which is no sibling of it")
     require(node.repeat.count > 1, f"{node.path!r} is one of {node.repeat.count} that are alike")
 

@@ -23,6 +23,25 @@ def parent_path(path: str, paths: Container[str]) -> str | None:
     return ""
 
 
+def parents_of(paths: Iterable[str]) -> dict[str, str | None]:
+    """`parent_path` of each of the paths, among these: in time that goes with their lengths, however many dots they
+    have."""
+    parents: dict[str, str | None] = {}
+    around: list[tuple[str, str]] = []
+    for key, path in sorted((_key(path), path) for path in paths):
+        while around and not key.startswith(around[-1][0]):
+            around.pop()
+        parents[path] = None if path == "" else around[-1][1] if around else ""
+        if path:
+            around.append((f"{key}\0", path))
+    return parents
+
+
+def _key(path: str) -> str:
+    """By which what lies below a path comes right behind it: a dot is less than any other character."""
+    return path.replace("\1", "\1\2").replace("\0", "\1\1").replace(".", "\0")
+
+
 def name_below(path: str, parent: str) -> str:
     """`path` as seen from `parent`: name_below("layer1.0.conv", "layer1") == "0.conv"."""
     return path[len(parent) + 1 :] if parent else path
@@ -40,7 +59,8 @@ class GraphIndex:
 
     @cached_property
     def parents(self) -> dict[str, str | None]:
-        return {path: parent_path(path, self.modules) for path in self.modules}
+        found = parents_of(self.modules)
+        return {path: found[path] for path in self.modules}
 
     @cached_property
     def children(self) -> dict[str, tuple[ModuleNode, ...]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from modgraph.doors.reading import beginning
 from modgraph.errors import GraphError
 
 _BEGINNING = b"version https://git-lfs.github.com/spec/"
@@ -12,8 +13,7 @@ _BEGINNING = b"version https://git-lfs.github.com/spec/"
 def is_pointer(file: str | Path) -> bool:
     """Whether a file is what git holds in place of one that Git LFS keeps."""
     try:
-        with open(file, "rb") as handle:
-            return handle.read(len(_BEGINNING)) == _BEGINNING
+        return beginning(file, len(_BEGINNING)) == _BEGINNING
     except OSError:
         return False
 

@@ -21,6 +21,7 @@ from typing import Any, Literal, get_args
 
 import networkx
 
+from modgraph.doors.printing import printable
 from modgraph.errors import ConfigError
 from modgraph.graph.index import GraphIndex
 from modgraph.graph.model import Graph, ModuleNode
@@ -57,15 +58,8 @@ def empty_network(name: str) -> networkx.DiGraph:
 
 def graphml_text(network: networkx.DiGraph) -> str:
     """`network` as GraphML; its attributes must be numbers, texts and truth values. Names are made safe for XML."""
-    named = networkx.relabel_nodes(network, {node: _for_xml(node) for node in network})
+    named = networkx.relabel_nodes(network, {node: printable(node) for node in network})
     return "\n".join(networkx.generate_graphml(named, named_key_ids=True)) + "\n"
-
-
-def _for_xml(name: str) -> str:
-    """`name` with everything that no XML may hold, control characters and lone surrogates, written out."""
-    return "".join(
-        char if char.isprintable() or char == " " else char.encode("unicode_escape").decode("ascii") for char in name
-    )
 
 
 def _add_modules(network: networkx.MultiDiGraph, index: GraphIndex) -> None:

@@ -340,7 +340,8 @@ class _Growth:
     @staticmethod
     def _after(holder: Occurrence, before: Occurrence | None) -> int:
         if before is not None and before.parent is holder:
-            return holder.children.index(before) + 1
+            # Near the end, as a rule: what is added last was added after it.
+            return next(i for i in range(len(holder.children), 0, -1) if holder.children[i - 1] is before)
         if before is None:
             return next((i for i, child in enumerate(holder.children) if child.is_module), len(holder.children))
         outputs = [i for i, child in enumerate(holder.children) if child.end and child.end.startswith("output:")]

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from modgraph.doors.reading import ONNX_BYTES, read
 from modgraph.errors import GraphError
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.lfs import refuse_pointer
@@ -52,7 +53,7 @@ def load_onnx(path: str | Path) -> Graph:
     except ImportError as error:
         raise GraphError('reading ONNX needs the onnx package: pip install "modgraph[onnx]"', file=str(path)) from error
     try:
-        content = Path(path).read_bytes()
+        content = read(path, ONNX_BYTES)
     except OSError as error:
         raise GraphError(f"cannot read the graph: {error.strerror or error}", file=str(path)) from error
     try:

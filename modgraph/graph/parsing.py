@@ -40,6 +40,12 @@ from modgraph.graph.model import (
 
 SCHEMA = "modgraph/1"
 
+MAX_RECORDS = 400_000
+"""Modules, calls, operations and edges of one graph, all together: of more, nobody waits for a picture."""
+MAX_DEPTH = 50
+"""Lists and objects inside each other in the arguments of a module."""
+_MAX_INTEGER = 2**128
+
 T = TypeVar("T")
 _ABSENT: Any = object()
 
@@ -52,6 +58,7 @@ def parse_graph(text: str) -> Graph:
     """
     document = _Fields(_parse_json(text), "")
     _check_schema(document)
+    _check_size(document)
     builder = GraphBuilder(_model(document.record("model")))
     builder.problems.extend(_problem(fields) for fields in document.records("problems"))
     builder.modules.extend(_module(fields) for fields in document.records("modules"))
@@ -113,6 +120,16 @@ def _check_schema(document: _Fields) -> None:
         )
 
 
+def _check_size(document: _Fields) -> None:
+    held = (document.values.get(key) for key in ("modules", "calls", "operations", "edges"))
+    number = sum(len(each) for each in held if isinstance(each, list))
+    if number > MAX_RECORDS:
+        raise GraphError(
+            f"the graph is too large to be read: {number:,} modules, calls, operations and edges, more than "
+            f"{MAX_RECORDS:,}"
+        )
+
+
 class _Fields:
     """The fields of one JSON object; each reader says in its error where the object stands and what was expected."""
 
@@ -132,64 +149,78 @@ class _Fields:
         return value
 
     def text(self, key: str, default: str = _ABSENT) -> str:
-        return cast(str, self.read(key, "a text", _is_text, default))
+        value = self.values.get(key)
+        return value if type(value) is str else cast(str, self.read(key, "a text", _is_text, default))
 
     def text_or_null(self, key: str, default: Any = _ABSENT) -> str | None:
-        return cast("str | None", self.read(key, "a text or null", _or_null(_is_text), default))
+        value = self.values.get(key)
+        if type(value) is str:
+            return value
+        return cast("str | None", self.read(key, "a text or null", _IS_TEXT_OR_NULL, default))
 
     def choice(self, key: str, *choices: str, default: Any = _ABSENT) -> Any:
         expected = "one of " + ", ".join(json.dumps(choice) for choice in choices)
         return self.read(key, expected, lambda value: _is_text(value) and value in choices, default)
 
     def integer(self, key: str) -> int:
-        return cast(int, self.read(key, "an integer", _is_integer))
+        return cast(int, self.read(key, "an integer of 128 bits", _is_integer))
 
     def integer_or_null(self, key: str, default: Any = _ABSENT) -> int | None:
-        return cast("int | None", self.read(key, "an integer or null", _or_null(_is_integer), default))
+        return cast("int | None", self.read(key, "an integer of 128 bits or null", _IS_INTEGER_OR_NULL, default))
 
     def flag(self, key: str, default: bool = _ABSENT) -> bool:
-        return cast(bool, self.read(key, "true or false", _is_flag, default))
+        value = self.values.get(key, default)
+        return value if type(value) is bool else cast(bool, self.read(key, "true or false", _is_flag, default))
 
     def flag_or_null(self, key: str) -> bool | None:
-        return cast("bool | None", self.read(key, "true, false or null", _or_null(_is_flag)))
+        return cast("bool | None", self.read(key, "true, false or null", _IS_FLAG_OR_NULL))
 
     def number_or_null(self, key: str) -> float | None:
         value = self.read(key, 'a number, null, "NaN", "Infinity" or "-Infinity"', _is_statistic)
         return float(value) if isinstance(value, str) else cast("float | None", value)
 
     def shape(self, key: str) -> Shape | None:
-        sizes = self.read(key, "a list of sizes (integer, text or null), or null", _or_null(_is_shape))
+        sizes = self.read(key, "a list of sizes (integer, text or null), or null", _IS_SHAPE_OR_NULL)
         return None if sizes is None else tuple(sizes)
 
     def integers(self, key: str) -> tuple[int, ...]:
-        return tuple(self.read(key, "a list of integers", _is_list_of(_is_integer)))
+        return tuple(self.read(key, "a list of integers", _ARE_INTEGERS))
 
     def ranks(self, key: str = "ranks") -> tuple[int, ...]:
         return self.integers_or_null(key) or ()
 
     def integers_or_null(self, key: str) -> tuple[int, ...] | None:
-        numbers = self.read(key, "a list of integers", _is_list_of(_is_integer), None)
+        if key not in self.values:
+            return None
+        numbers = self.read(key, "a list of integers", _ARE_INTEGERS, None)
         return None if numbers is None else tuple(numbers)
 
     def texts(self, key: str) -> tuple[str, ...]:
-        return tuple(self.read(key, "a list of texts", _is_list_of(_is_text), []))
+        if key not in self.values:
+            return ()
+        return tuple(self.read(key, "a list of texts", _ARE_TEXTS, []))
 
     def mapping(self, key: str) -> dict[str, Any]:
-        return cast("dict[str, Any]", self.read(key, "an object", lambda value: isinstance(value, dict)))
+        found = cast("dict[str, Any]", self.read(key, "an object", _is_object))
+        if found and _is_too_deep(found):
+            raise GraphError(f"{self._at(key)}: nested more than {MAX_DEPTH} deep")
+        return found
 
     def record(self, key: str) -> _Fields:
-        return _Fields(self.read(key, "an object", lambda value: isinstance(value, dict)), self._at(key))
+        return _Fields(self.read(key, "an object", _is_object), self._at(key))
 
     def record_or_null(self, key: str, parse: Callable[[_Fields], T], default: Any = _ABSENT) -> T | None:
-        value = self.read(key, "an object or null", _or_null(lambda value: isinstance(value, dict)), default)
+        value = self.read(key, "an object or null", _IS_OBJECT_OR_NULL, default)
         return None if value is None else parse(_Fields(value, self._at(key)))
 
     def records(self, key: str, *, optional: bool = False) -> Iterator[_Fields]:
-        values = self.read(key, "a list", lambda value: isinstance(value, list), [] if optional else _ABSENT)
+        values = self.read(key, "a list", _is_list, [] if optional else _ABSENT)
         for position, value in enumerate(values):
             yield _Fields(value, f"{self._at(key)}[{position}]")
 
     def tensors(self, key: str, *, optional: bool = False) -> tuple[TensorInfo, ...]:
+        if self.values.get(key) == []:
+            return ()
         return tuple(_tensor(fields) for fields in self.records(key, optional=optional))
 
     def _at(self, key: str) -> str:
@@ -205,7 +236,26 @@ def _is_flag(value: Any) -> bool:
 
 
 def _is_integer(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, int) and not isinstance(value, bool) and -_MAX_INTEGER <= value <= _MAX_INTEGER
+
+
+def _is_object(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list)
+
+
+def _is_too_deep(value: Any) -> bool:
+    """Lists and objects stand in one another more than `MAX_DEPTH` deep."""
+    level: list[Any] = [value]
+    for _ in range(MAX_DEPTH):
+        level = [each for outer in level for each in (outer.values() if isinstance(outer, dict) else outer)]
+        level = [each for each in level if isinstance(each, (dict, list))]
+        if not level:
+            return False
+    return True
 
 
 def _is_statistic(value: Any) -> bool:
@@ -226,6 +276,15 @@ def _is_list_of(accepts: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, list) and all(accepts(entry) for entry in value)
 
 
+_IS_TEXT_OR_NULL = _or_null(_is_text)
+_IS_INTEGER_OR_NULL = _or_null(_is_integer)
+_IS_FLAG_OR_NULL = _or_null(_is_flag)
+_IS_SHAPE_OR_NULL = _or_null(_is_shape)
+_IS_OBJECT_OR_NULL = _or_null(_is_object)
+_ARE_INTEGERS = _is_list_of(_is_integer)
+_ARE_TEXTS = _is_list_of(_is_text)
+
+
 def _named(value: Any) -> str:
     """`value` in a message: what it is, and its text where that is short."""
     if value is None:
@@ -233,8 +292,10 @@ def _named(value: Any) -> str:
     if isinstance(value, dict):
         return "an object"
     if isinstance(value, list):
+        if len(value) > 20 or any(isinstance(each, (dict, list)) for each in value):
+            return "a list"
         return "a list" if len(str(value)) > 40 else f"the list {json.dumps(value, ensure_ascii=False)}"
-    text = json.dumps(value, ensure_ascii=False)
+    text = json.dumps(value[:100] if isinstance(value, str) else value, ensure_ascii=False)
     return text if len(text) <= 60 else text[:57] + "..."
 
 

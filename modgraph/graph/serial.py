@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from modgraph.doors.printing import json_text
+from modgraph.doors.reading import GRAPH_BYTES, read
 from modgraph.errors import GraphError
 from modgraph.graph.distributed import RankDifference, Sharding
 from modgraph.graph.lfs import refuse_pointer
@@ -51,7 +52,7 @@ LINE_WIDTH = 120
 def to_json(graph: Graph) -> str:
     """The graph as JSON text; equal graphs give equal text."""
     text = _dump(_graph_record(graph), indent=0, prefix=0) + "\n"
-    return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    return json_text(text)
 
 
 def from_json(text: str) -> Graph:
@@ -70,7 +71,7 @@ def load(path: str | Path) -> Graph:
         GraphError: the file cannot be read, or holds no graph of a schema known here.
     """
     try:
-        text = Path(path).read_text(encoding="utf-8-sig")
+        text = read(path, GRAPH_BYTES).decode("utf-8-sig")
     except OSError as error:
         raise GraphError(f"cannot read the graph: {error.strerror or error}", file=str(path)) from error
     except UnicodeDecodeError as error:
@@ -90,15 +91,13 @@ def schema() -> Record:
     return loaded
 
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
-"""Half a character, as in a file name that was not UTF-8: no text file can hold it, a JSON escape can."""
-
-
 def _dump(value: Any, *, indent: int, prefix: int) -> str:
     """JSON text of `value`, which begins `prefix` characters after its line's `indent`."""
-    compact = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    if not isinstance(value, dict | list) or not value or (indent and indent + prefix + len(compact) < LINE_WIDTH):
-        return compact
+    is_plain = not isinstance(value, dict | list) or not value
+    if is_plain or (indent and len(value) < LINE_WIDTH):  # an entry takes at least one character
+        compact = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        if is_plain or indent + prefix + len(compact) < LINE_WIDTH:
+            return compact
     inner = indent + 2
     if isinstance(value, dict):
         keys = [json.dumps(key, ensure_ascii=False) + ": " for key in value]

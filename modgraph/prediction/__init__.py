@@ -22,10 +22,11 @@ def predict_graph(target: Target) -> Graph:
     Raises:
         TargetError: the file or name is not there, or the file is no Python; names what is near.
     """
+    from modgraph.prediction.deep_stack import with_deep_stack
     from modgraph.prediction.entry import predict_target
     from modgraph.prediction.tree import build_graph
 
-    return build_graph(predict_target(target), target)
+    return with_deep_stack(lambda: build_graph(predict_target(target), target))
 
 
 def interpret_class(target: Target) -> Prediction:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from modgraph.prediction.definitions import FunctionDefinition
 from modgraph.prediction.frames import LimitError
 from modgraph.prediction.import_order import is_installed
-from modgraph.prediction.limits import LIBRARY_UNDECIDED_DEPTH, MAX_LIBRARY_UNDECIDED_STEPS, MAX_STEPS
+from modgraph.prediction.limits import LIBRARY_UNDECIDED_DEPTH, MAX_LIBRARY_UNDECIDED_STEPS, MAX_NAME_DEPTH, MAX_STEPS
 from modgraph.prediction.state import State
 from modgraph.prediction.values import Address, Unknown, Value
 
@@ -44,6 +44,8 @@ def evaluated(machine: Interpreter, module: str, name: str, evaluate: Callable[[
     Raises:
         LimitError: the whole prediction's budget is used up.
     """
+    if machine.module_depth >= MAX_NAME_DEPTH:
+        return machine.unknown(f"{name}: more than {MAX_NAME_DEPTH} names of modules, each of which needs the next")
     try:
         with machine.at_module_level(_of_library(machine, module)):
             return evaluate()

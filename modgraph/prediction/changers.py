@@ -52,7 +52,7 @@ class Function:
 
 def may_change(source: SourceModule) -> bool:
     """The module's text holds something with which others are changed."""
-    return _HINTS.search(source.text) is not None
+    return source.facts.has(_HINTS)
 
 
 def changers_in(sources: Iterable[SourceModule], read: dict[str, list[tuple[str, Function]]]) -> Changers:

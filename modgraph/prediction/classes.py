@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING
@@ -143,19 +144,28 @@ def _known_mro(cls: KnownClass) -> tuple[Value, ...]:
 
 def linearize(cls: Value, bases: Sequence[tuple[Value, tuple[Value, ...]]]) -> tuple[Value, ...] | None:
     """C3 of a class whose bases have these MROs; None where there is no consistent order."""
-    sequences = [list(order) for _, order in bases] + [[base for base, _ in bases]]
+    orders = [order for _, order in bases]
+    if len(orders) == 1:
+        return (cls, *orders[0])
+    sequences = [*orders, tuple(base for base, _ in bases)]
+    behind = Counter(item for sequence in sequences for item in sequence[1:])
+    heads = [0] * len(sequences)
+    """How far each sequence is used up; `behind` counts what stands after these places."""
     result: list[Value] = [cls]
-    while any(sequences):
-        sequences = [sequence for sequence in sequences if sequence]
-        for sequence in sequences:
-            head = sequence[0]
-            if not any(head in other[1:] for other in sequences):
-                break
-        else:
+    while True:
+        ahead = [(sequence, at) for sequence, at in zip(sequences, heads, strict=True) if at < len(sequence)]
+        if not ahead:
+            return tuple(result)
+        head = next((sequence[at] for sequence, at in ahead if not behind[sequence[at]]), None)
+        if head is None:
             return None
         result.append(head)
-        sequences = [[item for item in sequence if item != head] for sequence in sequences]
-    return tuple(result)
+        for number, sequence in enumerate(sequences):
+            at = heads[number]
+            if at < len(sequence) and sequence[at] == head:
+                heads[number] = at + 1
+                if at + 1 < len(sequence):
+                    behind[sequence[at + 1]] -= 1
 
 
 def is_module_class(machine: Interpreter, cls: Value) -> bool:

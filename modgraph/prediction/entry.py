@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import difflib
-import gc
 import sys
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import FunctionType
-from typing import Any, TypeVar
+from typing import Any
 
 from modgraph.errors import MissingFileError, UnknownNameError
 from modgraph.graph.model import SourceLocation
-from modgraph.prediction import calls, expressions, import_effects, metaclasses, module_effects, namespaces, text
+from modgraph.prediction import (
+    calls,
+    endings,
+    expressions,
+    import_effects,
+    metaclasses,
+    module_effects,
+    namespaces,
+    text,
+)
+from modgraph.prediction.deep_stack import with_deep_stack
+from modgraph.prediction.endings import attempt
 from modgraph.prediction.frames import LimitError
 from modgraph.prediction.knowledge.registry import Arguments, Raised
 from modgraph.prediction.machine import Interpreter
@@ -35,17 +43,6 @@ from modgraph.prediction.values import (
 from modgraph.source.modules import ModuleFinder, SourceModule, finder_for
 from modgraph.source.targets import Ref, Target
 
-_STACK = 512 * 1024 * 1024
-_RECURSION = 60_000
-_FRAMES = 2**18
-"""Python keeps frames in chunks of 16 KiB, fetches one from the system at a call across the end of the last, and gives
-it back when the call returns: a loop at such a place is several times slower. A frame that claims so many words gets a
-chunk of twice that size (4 MiB, touched only as far as it is used), in which there is room for all that follow."""
-_COLLECTIONS = (1_000_000, 20, 50)
-"""Trees and values are many, live long and hold few cycles: looking through them often finds nothing."""
-
-Result = TypeVar("Result")
-
 
 @dataclass(frozen=True)
 class Prediction:
@@ -63,49 +60,14 @@ def interpreter(search_path: Sequence[str] = ()) -> Interpreter:
     return Interpreter(finder_for(search_path or sys.path))
 
 
-def _call(function: Callable[[], None]) -> None:
-    function()
-
-
-_call_in_one_chunk = FunctionType(_call.__code__.replace(co_stacksize=_FRAMES), globals())
-
-
-def with_deep_stack(function: Callable[[], Result]) -> Result:
-    """Runs it where Python's stack is deep enough for any nesting that the limits allow."""
-    results: list[Result] = []
-    errors: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            results.append(function())
-        except BaseException as error:  # handed over to the thread that asked
-            errors.append(error)
-
-    outer_thresholds = gc.get_threshold()
-    outer_limit = sys.getrecursionlimit()
-    outer_size = threading.stack_size(_STACK)
-    try:
-        sys.setrecursionlimit(max(outer_limit, _RECURSION))
-        gc.set_threshold(*_COLLECTIONS)
-        thread = threading.Thread(target=_call_in_one_chunk, args=(run,), name="modgraph-prediction")
-        thread.start()
-    finally:
-        threading.stack_size(outer_size)
-    thread.join()
-    sys.setrecursionlimit(outer_limit)
-    gc.set_threshold(*outer_thresholds)
-    if errors:
-        raise errors[0]
-    return results[0]
-
-
 def predict_target(
-    target: Target, text: str | None = None, prepare: Callable[[ModuleFinder], None] | None = None
+    target: Target, text: str | SourceModule | None = None, prepare: Callable[[ModuleFinder], None] | None = None
 ) -> Prediction:
     """Interprets what the target asks for.
 
     Args:
-        text: what its file is taken to hold, whatever it holds on disk; the file need not be there then.
+        text: what its file is taken to hold, whatever it holds on disk; the file need not be there then. Or the module
+            itself, where its index and trees are to serve several predictions.
         prepare: is given the finder first, and may add modules to it.
 
     Raises:
@@ -113,20 +75,23 @@ def predict_target(
     """
     machine = interpreter(target.search_path)
     if target.root is not None:
-        machine.finder = finder_for([str(target.root), *(target.search_path or sys.path)])
+        machine.use(finder_for([str(target.root), *(target.search_path or sys.path)]))
     if prepare is not None:
         prepare(machine.finder)
-    return with_deep_stack(lambda: _predict(machine, load_target(machine, target, text), target))
+    return with_deep_stack(lambda: _predict(machine, target, text))
 
 
-def load_target(machine: Interpreter, target: Target, text: str | None = None) -> SourceModule:
+def load_target(machine: Interpreter, target: Target, text: str | SourceModule | None = None) -> SourceModule:
     """The module of a target, its index read.
 
     Raises:
         TargetError: it is not there, or is no Python.
     """
     source: SourceModule | None
-    if target.file is not None:
+    if isinstance(text, SourceModule):
+        source = text
+        machine.finder.add(source)
+    elif target.file is not None:
         if text is None and not target.file.is_file():
             raise MissingFileError(f"{target.place} does not exist")
         source = SourceModule(target.module, target.file, target.relative_file, target.file.name == "__init__.py")
@@ -140,27 +105,46 @@ def load_target(machine: Interpreter, target: Target, text: str | None = None) -
     machine.roots.append(source.name)
     assert source.index is not None  # reads the file, and says what is wrong with it
     import_effects.run(machine, source)
-    module_effects.tell(machine, source)
+    attempt(machine, lambda: module_effects.tell(machine, source), lambda why: _leave_untold(machine, source, why))
     return source
 
 
-def _predict(machine: Interpreter, source: SourceModule, target: Target) -> Prediction:
-    try:
-        value = find_name(machine, source, target.name)
-    except (Raised, LimitError) as error:
-        return _not_reached(machine, target, error)
+def _leave_untold(machine: Interpreter, source: SourceModule, why: Unknown) -> None:
+    machine.problem(f"what the statements of {source.name} change is not known: {why.reason}")
+
+
+def _predict(machine: Interpreter, target: Target, text: str | SourceModule | None) -> Prediction:
+    def predict() -> Prediction:
+        source = load_target(machine, target, text)
+        return _called(machine, source, find_name(machine, source, target.name), target)
+
+    return attempt(machine, predict, lambda why: _not_reached(machine, target, why))
+
+
+def _called(machine: Interpreter, source: SourceModule, value: Value, target: Target) -> Prediction:
+    """What the target names, called where that is a class or a function."""
     if target.called:
-        _require_fitting(machine, value, target)
-    if isinstance(value, (ClassValue, FunctionValue)) or target.called:
-        own = _own_call(machine, source, value, target)
-        if own is not None:
-            return predict_value(machine, value, own.positional, own.keywords, own.open)
-        positional = [argument_value(machine, argument) for argument in target.arguments]
-        keywords = {name: argument_value(machine, argument) for name, argument in target.keywords}
-        if not target.called and isinstance(value, (ClassValue, FunctionValue)):
-            keywords.update(not_given(machine, value, len(positional), keywords))
-        return predict_value(machine, value, positional, keywords)
-    return Prediction(machine, value)
+        attempt(machine, lambda: _require_fitting(machine, value, target), lambda _: None)
+    if not isinstance(value, (ClassValue, FunctionValue)) and not target.called:
+        return Prediction(machine, value)
+    own = _own_call(machine, source, value, target)
+    if own is not None:
+        return predict_value(machine, value, own.positional, own.keywords, own.open)
+    positional = [_argument(machine, argument) for argument in target.arguments]
+    keywords = {name: _argument(machine, argument) for name, argument in target.keywords}
+    others: list[Unknown] = []
+    if not target.called and isinstance(value, (ClassValue, FunctionValue)):
+
+        def leave_open(why: Unknown) -> dict[str, Value]:
+            others.append(why)
+            return {}
+
+        keywords.update(attempt(machine, lambda: not_given(machine, value, len(positional), keywords), leave_open))
+    return predict_value(machine, value, positional, keywords, others[0] if others else None)
+
+
+def _argument(machine: Interpreter, argument: Any) -> Value:
+    return attempt(machine, lambda: argument_value(machine, argument), lambda why: why)
 
 
 def _own_call(machine: Interpreter, source: SourceModule, value: Value, target: Target) -> Arguments | None:
@@ -178,13 +162,8 @@ def _require_fitting(machine: Interpreter, value: Value, target: Target) -> None
         require_fitting(init, n_bound, target)
 
 
-def _not_reached(machine: Interpreter, target: Target, error: Raised | LimitError) -> Prediction:
+def _not_reached(machine: Interpreter, target: Target, failure: Unknown) -> Prediction:
     """What is asked for cannot be made: its module does not come to its end."""
-    if isinstance(error, Raised):
-        failure = Unknown(f"raises {error.name.removeprefix('builtins.')}: {error.message}", error.where)
-    else:
-        failure = Unknown(str(error))
-    machine.frames.clear()
     machine.problem(f"{target.name} is not reached: its module {failure.reason}", None, failure.where)
     return Prediction(machine, failure, failure)
 
@@ -298,24 +277,17 @@ def predict_value(
 ) -> Prediction:
     """Calls a class or factory with any values; `others` says why there may be further arguments. Never raises for what
     the interpreted code does."""
-    where = _place(function) if isinstance(function, FunctionValue) else _class_place(machine, function)
-    arguments = Arguments("", tuple(positional), keywords or {}, where, others)
-    root: Value | None = None
-    try:
-        if (
-            isinstance(function, ClassValue)
-            and machine.is_module_class(function)
-            and not _makes_itself(machine, function)
-        ):
-            root = calls.allocate_instance(machine, function, arguments)
-            calls.initialise(machine, root, function, arguments)
-        else:
-            root = machine.invoke(function, arguments)
+    made: list[Value] = []
+    failure = attempt(
+        machine,
+        lambda: _make(machine, function, tuple(positional), keywords or {}, others, made),
+        lambda why: why,
+        _place(function) if isinstance(function, FunctionValue) else None,
+    )
+    root = made[0] if made else None
+    if failure is None:
+        assert root is not None
         return Prediction(machine, root)
-    except Raised as raised:
-        failure = _raised(raised)
-    except LimitError as limit:
-        failure = Unknown(str(limit), where)
     machine.frames.clear()
     machine.problem(failure.reason, root if isinstance(root, Address) else None, failure.where)
     if isinstance(root, Address) and machine.state.find(root, ModuleObject) is not None:
@@ -323,12 +295,32 @@ def predict_value(
     return Prediction(machine, root if root is not None else failure, failure)
 
 
-def _raised(raised: Raised) -> Unknown:
-    """What is raised, at the line of the user's that leads to it."""
-    reason = f"raises {raised.name.removeprefix('builtins.')}: {raised.message}"
-    if raised.asked is not None and raised.where is not None:
-        reason = f"{reason} (in {raised.where.file})"
-    return Unknown(reason, raised.asked or raised.where)
+def _make(
+    machine: Interpreter,
+    function: Value,
+    positional: tuple[Value, ...],
+    keywords: Mapping[str, Value],
+    others: Unknown | None,
+    made: list[Value],
+) -> Unknown | None:
+    """Puts what the call gives into `made`: a module at once, its constructor may not come to its end. Why it did not,
+    where a place is known that it has not itself."""
+    where = _place(function) if isinstance(function, FunctionValue) else _class_place(machine, function)
+    arguments = Arguments("", positional, keywords, where, others)
+    try:
+        if (
+            isinstance(function, ClassValue)
+            and machine.is_module_class(function)
+            and not _makes_itself(machine, function)
+        ):
+            instance = calls.allocate_instance(machine, function, arguments)
+            made.append(instance)
+            calls.initialise(machine, instance, function, arguments)
+        else:
+            made.append(machine.invoke(function, arguments))
+    except (LimitError, RecursionError, MemoryError) as limit:
+        return endings.unknown(limit, where)
+    return None
 
 
 def _makes_itself(machine: Interpreter, cls: ClassValue) -> bool:

@@ -22,7 +22,7 @@ from modgraph.prediction.frames import Frame, LimitError
 from modgraph.prediction.guards import Guard
 from modgraph.prediction.knowledge import registry
 from modgraph.prediction.knowledge.registry import Arguments, Raised
-from modgraph.prediction.limits import MAX_DECORATOR_STEPS, TOO_DEEP
+from modgraph.prediction.limits import MAX_DECORATOR_STEPS, MAX_INHERITED, TOO_DEEP
 from modgraph.prediction.objects import ClassObject, EnvironmentObject, InstanceObject
 from modgraph.prediction.values import (
     Address,
@@ -318,13 +318,18 @@ def make_class(
     Raises:
         Raised: TypeError, where the bases have no consistent order.
     """
+    orders = [machine.mro(base) for base in bases]
+    machine.makes(sum(map(len, orders)))
+    if sum(map(len, orders)) > MAX_INHERITED:
+        bases = (machine.unknown(f"more than {MAX_INHERITED} classes are inherited from"),)
+        orders = [machine.mro(bases[0])]
     item = ClassObject(definition, bases, (), dict(namespace or {}), closure)
     item.metaclass = metaclasses.inherited(machine, bases)
     cls = ClassValue(name, machine.state.allocate(item))
     if bases in ((), (classes.OBJECT,)):
         item.mro = (cls, classes.OBJECT)
         return cls
-    order = classes.linearize(cls, [(base, machine.mro(base)) for base in bases])
+    order = classes.linearize(cls, list(zip(bases, orders, strict=True)))
     if order is None:
         raise machine.raises("TypeError", f"cannot create a consistent method resolution order for {name}")
     item.mro = order if classes.OBJECT in order else (*order, classes.OBJECT)

@@ -54,12 +54,15 @@ class HeldModules:
 
     def __init__(self, machine: Interpreter) -> None:
         self._machine = machine
+        self.is_cut = False
+        """The module that was asked for last holds more than is looked at."""
         self._of_class: dict[Value, list[_Place]] = {}
 
     def of(self, address: Address) -> Iterator[tuple[str, Address]]:
         """Every module found in the plain attributes of a module, with its place: "blocks[0]", "heads['a']"."""
         module = self._machine.state.find(address, ModuleObject)
         assert module is not None
+        self.is_cut = False
         visited: set[Value] = {address}
         pending = deque((place, value, 0, 0) for place, value in self._attributes(module))
         while pending and len(visited) < MAX_VISITED:
@@ -75,6 +78,7 @@ class HeldModules:
                 visited.add(value)
             if objects + is_object <= MAX_OBJECTS:
                 pending.extend((where, held, depth + 1, objects + is_object) for where, held in found)
+        self.is_cut = bool(pending)
 
     def _attributes(self, module: ModuleObject) -> Iterator[_Place]:
         for name, value in module.attributes.items():

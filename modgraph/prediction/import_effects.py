@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ast
 import textwrap
-import time
 from typing import TYPE_CHECKING
 
 from modgraph.graph.model import SourceLocation
@@ -18,7 +17,7 @@ from modgraph.prediction import changers, classes, handed, module_effects, names
 from modgraph.prediction.frames import Frame, LimitError
 from modgraph.prediction.import_order import Imported, is_installed
 from modgraph.prediction.knowledge.registry import Raised
-from modgraph.prediction.limits import MAX_IMPORT_SECONDS, MAX_REPLAYED_STATEMENTS, MAX_REPLAYED_STEPS, MAX_SECONDS
+from modgraph.prediction.limits import MAX_IMPORT_WORK, MAX_REPLAYED_STATEMENTS, MAX_REPLAYED_STEPS
 from modgraph.prediction.objects import EnvironmentObject
 from modgraph.prediction.side_effects import Effect
 from modgraph.prediction.values import Address, ClassValue, FunctionValue, Unknown
@@ -35,6 +34,15 @@ def run(machine: Interpreter, source: SourceModule) -> None:
     """Runs such statements of the module and of those that it imports; a problem for each that cannot be followed."""
     if is_installed(source):
         return
+    try:
+        with machine.at_most(MAX_IMPORT_WORK):
+            _run_all(machine, source)
+    except LimitError as limit:
+        machine.frames.clear()
+        machine.problem(f"what importing {source.name} changes is not followed to its end: {limit}")
+
+
+def _run_all(machine: Interpreter, source: SourceModule) -> None:
     imported = registries.imported_with(machine, source.name)
     modules = [each for each in imported.modules.values() if not is_installed(each)]
     found = _changers(modules)
@@ -43,15 +51,7 @@ def run(machine: Interpreter, source: SourceModule) -> None:
         return
     ordered: list[Effect] = []
     side_effects.in_order(source.name, imported, effects, set(), ordered)
-    machine.deadline = time.monotonic() + MAX_IMPORT_SECONDS
-    try:
-        _follow(machine, source, imported, ordered)
-    except LimitError as limit:
-        late = time.monotonic() > machine.deadline
-        why = f"more than {MAX_IMPORT_SECONDS:g} seconds" if late else str(limit)
-        machine.frames.clear()
-        machine.problem(f"what importing {source.name} changes is not followed to its end: {why}")
-    machine.deadline = time.monotonic() + MAX_SECONDS
+    _follow(machine, source, imported, ordered)
 
 
 def _follow(machine: Interpreter, source: SourceModule, imported: Imported, ordered: list[Effect]) -> None:

@@ -7,7 +7,7 @@ import os
 import re
 import sys
 import textwrap
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Container, Iterator
 from dataclasses import dataclass, field, replace
@@ -18,7 +18,7 @@ from modgraph.prediction.limits import MAX_FOLLOWED_TEXT, MAX_IMPORTED_MODULES
 from modgraph.source.modules import ModuleFinder, SourceError, SourceModule
 
 _IMPORT = re.compile(
-    r"^[ \t]*(?:import[ \t]+[^\n(;]+|from[ \t]+[.\w]+[ \t]+import[ \t]*(?:\([^)]*\)|(?:[^\n(;]*\\\n)*[^\n(;]+))", re.M
+    r"^[ \t]*(?:import[ \t]+[^\n(;]+|from[ \t]+[.\w]+[ \t]+import[ \t]*(?:\(|(?:[^\n(;]*\\\n)*[^\n(;]+))", re.M
 )
 _BY_NAME = re.compile(r"^(?![ \t]*(?:#|def ))[^\n]*\b(?:import_module|__import__)\(\s*[\"']([.\w]+)[\"']", re.M)
 _COMPUTED = re.compile(
@@ -26,6 +26,7 @@ _COMPUTED = re.compile(
 )
 _OUTERMOST = re.compile(r"^[^\s#)\]}][^\n]*", re.M)
 _NOT_RUN = re.compile(r"(?:async\s+)?def\b|if\s+(?:\w+\.)?TYPE_CHECKING\b|if\s+__name__\s*==")
+_LINE_END = re.compile("\n")
 _LAZY = re.compile(r"^def __getattr__\(", re.M)
 
 
@@ -62,9 +63,9 @@ def imported_by(finder: ModuleFinder, roots: tuple[str, ...], known: Container[s
             found.incomplete = f"more than {MAX_IMPORTED_MODULES} modules are imported"
             break
         found.modules[name] = source
-        if name not in finder.imports:
-            finder.imports[name] = _read(finder, source)
-        lines, computed = finder.imports[name]
+        if source not in finder.imports:
+            finder.imports[source] = _read(finder, source)
+        lines, computed = finder.imports[source]
         found.incomplete = computed or found.incomplete
         found.imports[name] = [*((0, parent) for parent in _parents(name)), *lines]
         pending.extend(reversed([other for _, other in found.imports[name]]))
@@ -128,35 +129,65 @@ def _parents(name: str) -> list[str]:
 def _imports(finder: ModuleFinder, source: SourceModule, found: Imported) -> Iterator[tuple[int, str]]:
     """Line and name of each module that the body imports."""
     text = source.text
-    blocks = [match.start() for match in _OUTERMOST.finditer(text)]
-    for match in _IMPORT.finditer(text):
-        if not _runs(text, blocks, match.start()):
+    blocks = _Blocks(text)
+    for start, written in _written_imports(text):
+        if not blocks.run(start):
             continue
-        line = text.count("\n", 0, match.start()) + 1
+        line = blocks.line(start)
         try:
-            (node,) = ast.parse(textwrap.dedent(match.group())).body
+            (node,) = ast.parse(textwrap.dedent(written)).body
         except (SyntaxError, ValueError):
             continue
         for name in _named(finder, source, node):
             yield line, name
     for match in _BY_NAME.finditer(text):
-        if not _runs(text, blocks, match.start()):
+        if not blocks.run(match.start()):
             continue
         name = match.group(1)
         dots = len(name) - len(name.lstrip("."))
-        yield text.count("\n", 0, match.start()) + 1, source.absolute(name[dots:], dots)
+        yield blocks.line(match.start()), source.absolute(name[dots:], dots)
     computed = _COMPUTED.search(text)
-    if computed is not None and (source.is_package or _runs(text, blocks, computed.start())) and not _LAZY.search(text):
+    if computed is not None and (source.is_package or blocks.run(computed.start())) and not _LAZY.search(text):
         found.incomplete = f"{source.file} imports modules by names that it computes"
         if source.is_package:
-            line = text.count("\n", 0, computed.start()) + 1
+            line = blocks.line(computed.start())
             yield from ((line, name) for name in _below(source.name, source.path.parent))
 
 
-def _runs(text: str, blocks: list[int], position: int) -> bool:
-    """What stands at that position is executed when the module is imported."""
-    place = bisect_right(blocks, position) - 1
-    return place < 0 or blocks[place] == position or not _NOT_RUN.match(text, blocks[place])
+def _written_imports(text: str) -> Iterator[tuple[int, str]]:
+    """Where each import statement begins, and its text."""
+    position, is_closed = 0, True
+    while (match := _IMPORT.search(text, position)) is not None:
+        position = match.end()
+        if match.group().endswith("("):
+            end = text.find(")", position) + 1 if is_closed else 0
+            is_closed = end > 0  # where no bracket is closed any more, none is looked for again
+            if not is_closed:
+                continue
+            position = end
+        yield match.start(), text[match.start() : position]
+
+
+class _Blocks:
+    """The statements at the left margin of a text, and its lines."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._starts = [match.start() for match in _OUTERMOST.finditer(text)]
+        self._ends_of_lines = [match.start() for match in _LINE_END.finditer(text)]
+        self._not_run: dict[int, bool] = {}
+
+    def line(self, position: int) -> int:
+        return bisect_left(self._ends_of_lines, position) + 1
+
+    def run(self, position: int) -> bool:
+        """What stands at that position is executed when the module is imported."""
+        place = bisect_right(self._starts, position) - 1
+        if place < 0 or self._starts[place] == position:
+            return True
+        if place not in self._not_run:
+            self._not_run[place] = _NOT_RUN.match(self._text, self._starts[place]) is not None
+        return not self._not_run[place]
 
 
 def _named(finder: ModuleFinder, source: SourceModule, node: ast.stmt) -> Iterator[str]:

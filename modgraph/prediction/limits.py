@@ -40,11 +40,32 @@ MAX_REPLAYED_STEPS = 300_000
 MAX_DECORATOR_STEPS = 1_000
 """Those that a decorator may cost; one that costs more is taken to leave what it decorates as it is."""
 
-MAX_SECONDS = 30.0
-"""Wall-clock time of one prediction."""
+MAX_WORK = 20_000_000
+"""Units of work of one prediction: what it costs, by what was done and not by the clock, so that a busy machine gives
+the same graph as a quiet one. A unit is about a microsecond of a slow machine; the costs below are measured. The
+largest predictions of published models take a third of them."""
 
-MAX_IMPORT_SECONDS = 10.0
-"""The same of what importing its module changes, besides."""
+MAX_IMPORT_WORK = 10_000_000
+"""Those of them that may go into what importing the target's module changes."""
+
+MAX_CALLER_WORK = 5_000_000
+"""Those that may go into finding the call by which a file builds its model itself."""
+
+MAX_TREE_WORK = 2_000_000
+"""Units besides, for making the graph of what is there, however it ended."""
+
+UNITS_OF_A_STEP = 20
+"""Units of work that a statement or call takes."""
+
+ITEMS_OF_A_UNIT = 20
+"""Words of memory (`MAX_MADE_ITEMS`) that are made in one unit."""
+
+COPIES_OF_A_UNIT = 10
+"""Objects in copies of states (`MAX_COPIED_OBJECTS`) that are made in one unit."""
+
+MAX_SECONDS = 600.0
+"""Wall-clock time of one prediction: a last resort, for what is not counted as work. It alone depends on the machine,
+and the problem says so."""
 
 MAX_MATCHING_STEPS = 100_000_000
 """Steps that matching one regular expression could take; one that could take more is not begun."""
@@ -144,3 +165,13 @@ MAX_IMPORT_CHAIN = 6
 
 MAX_YIELDED = 2_000
 """Items that a generator is asked for; it runs ahead of what consumes it, and may have no end."""
+
+MAX_INHERITED = 1_000
+"""Classes in the orders of the bases of one class; each name that is looked for may be looked for in all of them."""
+
+MAX_NAME_DEPTH = 1_000
+"""Names of modules that are evaluated one inside the other, as each needs the next; Python's stack holds no more."""
+
+MAX_PATH_TEXT = 10_000_000
+"""Characters of the paths of the modules of one graph: those of modules inside each other are as long as these are
+deep."""

@@ -11,15 +11,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from modgraph.errors import TargetError
-from modgraph.graph.build import GraphBuilder
-from modgraph.graph.model import Graph, ModelInfo, ModuleNode, Problem
+from modgraph.graph.model import Graph
 from modgraph.prediction import partial_texts
-from modgraph.prediction.entry import Prediction, find_name, interpreter, load_target, predict_value, with_deep_stack
-from modgraph.prediction.frames import LimitError
-from modgraph.prediction.knowledge.registry import Raised
+from modgraph.prediction.deep_stack import with_deep_stack
+from modgraph.prediction.endings import attempt
+from modgraph.prediction.entry import Prediction, find_name, interpreter, load_target, predict_value
 from modgraph.prediction.machine import Interpreter
 from modgraph.prediction.objects import ModuleObject
-from modgraph.prediction.tree import build_graph
+from modgraph.prediction.tree import build_graph, nothing_known
 from modgraph.prediction.values import Address, ClassValue, FunctionValue, Unknown, Value
 from modgraph.source.targets import Target, import_name
 
@@ -37,11 +36,9 @@ def predict_live(module: str, qualname: str, file: Path | None) -> Graph:
     """
     target = _target(module, qualname, file)
     try:
-        graph = build_graph(with_deep_stack(lambda: _predict(target)), target)
+        graph = with_deep_stack(lambda: _graph(target))
     except TargetError as error:
-        graph = _nothing_known(f"{module}.{qualname}", error.message)
-    except (LimitError, Raised) as error:  # before the class itself is reached
-        graph = _nothing_known(f"{module}.{qualname}", f"{qualname} is not reached: {_why(error)}")
+        graph = nothing_known(name := f"{module}.{qualname}", error.message, name)
     return replace(graph, model=replace(graph.model, name=qualname.rpartition(".")[2], target=None))
 
 
@@ -62,10 +59,18 @@ def _target(module: str, qualname: str, file: Path | None) -> Target:
     )
 
 
-def _predict(target: Target) -> Prediction:
+def _graph(target: Target) -> Graph:
     machine = interpreter(target.search_path)
+    prediction = attempt(machine, lambda: _predict(machine, target), lambda why: Prediction(machine, why, why))
+    if isinstance(prediction.root, Unknown) and prediction.root is prediction.failure:  # before the class is reached
+        name = f"{target.module}.{target.name}"
+        return nothing_known(name, f"{target.name} is not reached: {prediction.root.reason}", name)
+    return build_graph(prediction, target)
+
+
+def _predict(machine: Interpreter, target: Target) -> Prediction:
     cls = find_name(machine, load_target(machine, target), target.name)
-    keywords, takes_more = _all_unknown(machine, cls)
+    keywords, takes_more = attempt(machine, lambda: _all_unknown(machine, cls), lambda _: ({}, True))
     prediction = predict_value(machine, cls, (), keywords, Unknown(_REASON) if takes_more else None)
     root = prediction.root
     if takes_more and isinstance(root, Address) and machine.state.find(root, ModuleObject) is not None:
@@ -83,17 +88,3 @@ def _all_unknown(machine: Interpreter, cls: Value) -> tuple[dict[str, Value], bo
     named = [parameter.name for parameter in parameters if parameter.kind in ("normal", "keyword")]
     plain = {parameter.name for parameter in parameters if parameter.is_plain}
     return {name: Unknown(_REASON, inert=name in plain) for name in named}, len(named) < len(parameters)
-
-
-def _why(error: LimitError | Raised) -> str:
-    return str(error) if isinstance(error, LimitError) else f"raises {error.name}: {error.message}"
-
-
-def _nothing_known(class_name: str, reason: str) -> Graph:
-    builder = GraphBuilder(ModelInfo(name=class_name, class_name=class_name, target=None))
-    builder.modules = [
-        ModuleNode(path="", class_name=class_name, predicted=True),
-        ModuleNode(path="?", class_name=None, predicted=True),
-    ]
-    builder.problems = [Problem(stage="predict", message=reason, module="")]
-    return builder.build()

@@ -3,7 +3,6 @@ gives each part's functions under one roof; what they do stands in the file name
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
@@ -33,15 +32,16 @@ from modgraph.prediction import (
     text,
 )
 from modgraph.prediction.allowances import Allowance
+from modgraph.prediction.budget import Budget
 from modgraph.prediction.definitions import FunctionDefinition
 from modgraph.prediction.frames import Frame, LimitError, Outcome, place_outside_torch
 from modgraph.prediction.import_order import Imported
 from modgraph.prediction.joining import choice_of, join_results
 from modgraph.prediction.knowledge import registry
 from modgraph.prediction.knowledge.registry import Arguments, Raised
-from modgraph.prediction.limits import MAX_COPIED_OBJECTS, MAX_MADE_ITEMS, MAX_MODULE_STEPS, MAX_SECONDS, MAX_STEPS
+from modgraph.prediction.limits import MAX_MODULE_STEPS
 from modgraph.prediction.objects import ClassObject, HeapObject, InstanceObject
-from modgraph.prediction.state import Base, State, Trouble
+from modgraph.prediction.state import State, Trouble
 from modgraph.prediction.values import (
     NONE,
     Address,
@@ -57,13 +57,13 @@ from modgraph.source.index import Definition, Statement
 from modgraph.source.modules import ModuleFinder, SourceModule
 
 
-class Interpreter:
+class Interpreter(Budget):
     """Interprets code found by `finder`. Module-level values are kept from one prediction to the next."""
 
     def __init__(self, finder: ModuleFinder) -> None:
         registry.load()
-        self.finder = finder
-        self.base = Base()
+        super().__init__()
+        self.use(finder)
         self.state = State(self.base)
         self.frames: list[Frame] = []
         self.guards: list[list[tuple[Raised, State]]] = []
@@ -122,7 +122,6 @@ class Interpreter:
         self.base.settle = lambda index: registries.settle(self, index)
         self.base.unassigned = self._unassigned
         self.base.inherited = self._inherited
-        self.module_depth = 0
         self.insistent = False
         """A key that a container lacks is looked for again at module level too; see `lookups.py`."""
         self.making: list[ClassValue] = []
@@ -136,84 +135,28 @@ class Interpreter:
         self.depth = 0
         self.comparing = 0
         """Containers whose items are being compared, one inside the other."""
-        self.steps = 0
-        self.elsewhere = 0
-        """Steps that module-level names have taken, which are not those of what happened to ask for them first."""
-        self.limit = MAX_STEPS
-        """`steps` at which what is evaluated is given up: the prediction, a module-level name, or a decorator."""
-        self.undecided = 0
-        """How many undecided branches and loops enclose what is running."""
-        self.allowance = Allowance()
-        """What the module-level name that is being evaluated may cost."""
-        self.costly: set[FunctionDefinition] = set()
-        """Functions of installed packages in which the evaluation of a module-level name was given up."""
         self.installed: dict[str, bool] = {}
         """Of modules by name: whether they are of an installed package."""
-        self.deadline = 0.0
         self.start()
+
+    def use(self, finder: ModuleFinder) -> None:
+        """Finds modules with it from now on, and counts what reading them costs."""
+        self.finder = finder
+        finder.spend = self.spend
 
     def start(self) -> None:
         """A fresh state and budget for the next prediction."""
+        self.start_anew()
+        self.renew()
+
+    def start_anew(self) -> None:
+        """A fresh state; the work that was done remains counted."""
         self.state = State(self.base)
         self.frames = []
         self.copied = {}
         self.guards = []
         self.depth = 0
-        self.steps = self.elsewhere = 0
-        self.base.copied = self.base.made = 0
-        self.undecided = 0
-        self.limit = MAX_STEPS
-        self.deadline = time.monotonic() + MAX_SECONDS
-
-    def step(self) -> None:
-        """Counts one statement or call.
-
-        Raises:
-            LimitError: they, or the time, are used up.
-        """
-        self.steps += 1
-        if self.steps > self.limit or self.steps & 63 == 0:
-            self._spend()
-
-    def _spend(self) -> None:
-        if self.steps > self.limit:
-            if not self.module_depth:
-                raise LimitError(f"more than {MAX_STEPS} steps")
-            if self.limit == self.allowance.limit:  # not that of a decorator, or of a message
-                allowances.note_costly(self)
-            raise LimitError(f"more than {MAX_MODULE_STEPS} steps for a name of a module")
-        if self.undecided:
-            allowances.count_undecided(self)
-        if self.elsewhere > MAX_STEPS:
-            raise LimitError(f"more than {MAX_STEPS} steps for names of modules")
-        if self.base.copied > MAX_COPIED_OBJECTS:
-            raise LimitError(f"more than {MAX_COPIED_OBJECTS} objects copied for undecided branches")
-        if self.base.made > MAX_MADE_ITEMS:
-            raise LimitError(f"more than {MAX_MADE_ITEMS} items of values")
-        if time.monotonic() > self.deadline:
-            raise LimitError(f"more than {MAX_SECONDS:g} seconds")
-
-    def makes(self, count: int) -> None:
-        """Counts items that one operation makes at once, which cost memory and no steps.
-
-        Raises:
-            LimitError: they are used up.
-        """
-        self.base.made += count
-        if self.base.made > MAX_MADE_ITEMS:
-            raise LimitError(f"more than {MAX_MADE_ITEMS} items of values")
-
-    @property
-    def exhausted(self) -> bool:
-        """The whole prediction's budget is used up, not only that of a module-level name."""
-        steps = self.elsewhere > MAX_STEPS or (not self.module_depth and self.steps > MAX_STEPS)
-        room = self.base.made > MAX_MADE_ITEMS or self.base.copied > MAX_COPIED_OBJECTS
-        return steps or room or time.monotonic() > self.deadline
-
-    @property
-    def spent(self) -> int:
-        """Steps of all that was evaluated, to be compared with an earlier answer."""
-        return self.steps + self.elsewhere
+        self.restart()
 
     # ---- module level ----------------------------------------------------------------------------------------------
 
@@ -221,6 +164,7 @@ class Interpreter:
     def at_module_level(self, of_library: bool = False) -> Iterator[None]:
         """What is made inside lies in the base, and outlives the prediction; its steps are its own, with a limit of
         their own: who asks first does not pay for all that others have asked for."""
+        self.require_work()
         outer, frames, guards, depth = self.state, self.frames, self.guards, self.depth
         outer_limit, allowance, steps, undecided = self.limit, self.allowance, self.steps, self.undecided
         self.limit = steps + MAX_MODULE_STEPS

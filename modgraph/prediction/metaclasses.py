@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import abc
-import enum
 from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, cast
 
-from modgraph.prediction import attributes, calls, classes, functions, standard_attributes
+from modgraph.prediction import attributes, calls, classes, functions, standard_names
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Raised, models
 from modgraph.prediction.objects import ClassObject, DictObject
 from modgraph.prediction.values import (
@@ -43,11 +41,10 @@ def metaclass_of(machine: Interpreter, cls: Value) -> ClassValue | KnownClass | 
 
 @cache
 def _of_python(name: str) -> KnownClass | None:
-    real = standard_attributes.python_object(name)
-    for meta in (enum.EnumMeta, abc.ABCMeta):
-        if isinstance(real, meta):
-            return KnownClass(f"{meta.__module__}.{meta.__name__}".replace("EnumType", "EnumMeta"))
-    return None
+    real = standard_names.standard_object(name)
+    if real is None or not real.is_class:
+        return None
+    return KnownClass("enum.EnumMeta") if real.is_enum else KnownClass("abc.ABCMeta") if real.is_abstract else None
 
 
 def inherited(machine: Interpreter, bases: tuple[Value, ...]) -> ClassValue | KnownClass | None:

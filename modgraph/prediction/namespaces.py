@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from modgraph.prediction import class_annotations, classes, items, names, standard_attributes
+from modgraph.prediction import class_annotations, classes, items, names, standard_names
 from modgraph.prediction.import_order import is_installed
 from modgraph.prediction.limits import MAX_NAMESPACE
 from modgraph.prediction.objects import ClassObject, DictObject, ListObject, ViewObject
@@ -39,8 +39,7 @@ def lacks(machine: Interpreter, module: str, name: str) -> bool:
     """A module certainly has no such name: all that binds names in it is known, and none binds this one."""
     source = machine.finder.source(module)
     if source is not None and names.is_of_standard_library(source):
-        real = standard_attributes.python_module(module)
-        return real is not None and not hasattr(real, name)
+        return standard_names.module_lacks(module, name, source.text)
     if source is None or source.path.is_relative_to(BUNDLED) or any(word in source.text for word in _BINDERS):
         return False
     found, why = _names(machine, module)

@@ -10,6 +10,7 @@ import libcst as cst
 from modgraph.prediction import statements
 from modgraph.prediction.frames import ClassCalledError, Frame, LimitError
 from modgraph.prediction.knowledge.registry import Arguments, Raised
+from modgraph.prediction.limits import MAX_CALLER_WORK
 from modgraph.prediction.machine import Interpreter
 from modgraph.prediction.objects import EnvironmentObject
 from modgraph.prediction.values import ClassValue, ModuleReference
@@ -26,20 +27,21 @@ def arguments_of_own_call(machine: Interpreter, source: SourceModule, cls: Class
     """
     machine.awaited = cls
     try:
-        if caller == SCRIPT:
-            _run_script_part(machine, source)
-        else:
-            machine.call(machine.get_attribute(ModuleReference(source.name), caller))
+        with machine.at_most(MAX_CALLER_WORK):
+            if caller == SCRIPT:
+                _run_script_part(machine, source)
+            else:
+                machine.call(machine.get_attribute(ModuleReference(source.name), caller))
     except ClassCalledError as called:
-        machine.start()
+        machine.start_anew()
         machine.state = called.state
         machine.state.problems = []  # of what the caller does besides
         return called.arguments
-    except (Raised, LimitError):
+    except (Raised, LimitError, RecursionError, MemoryError):
         pass  # the caller does not come to the call; what it left is dropped with the state
     finally:
         machine.awaited = None
-    machine.start()
+    machine.start_anew()
     return None
 
 

@@ -1,7 +1,7 @@
 """Names that Python gives every value of a kind: none of them is ever missing, whatever is known of what it holds.
 
-Source: Python itself, asked of a function, class, module, ... of its own; modules of the standard library alone are
-imported for that.
+Source: Python itself, asked of a function, class, module, ... of ours; of what the standard library holds, the table of
+`standard_names.py`. Nothing is imported by a name of the source that is read.
 """
 
 from __future__ import annotations
@@ -10,11 +10,10 @@ import enum
 import functools
 import importlib
 import sys
-import types
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from modgraph.prediction import class_annotations, classes
+from modgraph.prediction import class_annotations, classes, standard_names
 from modgraph.prediction.objects import ClassObject
 from modgraph.prediction.values import (
     MODULE,
@@ -52,6 +51,10 @@ class _Kind(enum.Enum):
     MEMBER = 1
 
 
+_OF_ENUM = frozenset(name for base in _Kind.__mro__ for name in vars(base))
+"""What a member has: Enum's metaclass puts more into its classes than they show themselves."""
+
+
 def _generator() -> Iterator[None]:
     yield
 
@@ -72,21 +75,6 @@ _SAMPLES: dict[type[Value], tuple[Any, ...]] = {
     ModuleReference: (functools, importlib),
 }
 """Values of Python's own by which a value of ours is judged: what all have is there, what only some have may be."""
-
-_NAMELESS: dict[str, type] = {
-    "builtins.function": types.FunctionType,
-    "builtins.method": types.MethodType,
-    "builtins.generator": types.GeneratorType,
-    "builtins.module": types.ModuleType,
-    "builtins.builtin_function_or_method": types.BuiltinFunctionType,
-    "builtins.NoneType": type(None),
-    "builtins.ellipsis": type(...),
-    "builtins.NotImplementedType": type(NotImplemented),
-}
-"""Classes of Python that no module of it holds under the name they have here."""
-
-_NEVER_IMPORTED = ("this", "antigravity", "__main__", "idlelib", "turtledemo", "test", "lib2to3")
-"""Modules of the standard library that do more than define when they are imported."""
 
 
 def given(machine: Interpreter, value: Value, name: str) -> Value | None:
@@ -122,15 +110,16 @@ def _is_given(machine: Interpreter, value: Value, name: str) -> bool | None:
         return _of_instance(machine, value, name)
     has = [hasattr(sample, name) for sample in samples]
     if isinstance(value, (ClassValue, KnownClass)):
-        has = [has[0] or any(hasattr(real, name) for real in _real_bases(machine, value))]
+        bases = _real_bases(machine, value)
+        has = [has[0] or any(each.has(name) or (each.is_enum and hasattr(_Kind, name)) for each in bases)]
         if not has[0] and (name in _ADDED or _may_be_compiled(machine, value, name) or _is_field(machine, value, name)):
             return False
         if name == "__abstractmethods__":
             return False
     elif isinstance(value, KnownFunction):
-        real = python_object(value.name)
+        real = standard_names.standard_object(value.name)
         if real is not None:
-            has = [hasattr(real, name)]
+            has = [real.has(name)]
         elif _is_named_like_class(value.name):
             return False
     elif isinstance(value, ModuleReference) and name == "__path__":
@@ -149,11 +138,11 @@ def _of_instance(machine: Interpreter, value: Value, name: str) -> bool | None:
     lineage = machine.mro(cls)
     if any(isinstance(base, ClassValue) for base in lineage) and hasattr(_Plain(), name):
         return True
-    if any(name in vars(base) for real in _real_bases(machine, cls) for base in real.__mro__):
+    if any(each.holds(name) or (each.is_enum and name in _OF_ENUM) for each in _real_bases(machine, cls)):
         return True
     if isinstance(value, EnumMember) and hasattr(_Kind.MEMBER, name):
         return True
-    if isinstance(cls, KnownClass) and cls.name not in _KNOWN_WHOLE and _keeps_attributes(python_object(cls.name)):
+    if isinstance(cls, KnownClass) and _keeps_attributes(cls.name):
         return False
     own = any(isinstance(base, ClassValue) for base in lineage)
     return False if _may_be_compiled(machine, cls, name) or (own and name in _ADDED) else None
@@ -188,44 +177,20 @@ def _is_field(machine: Interpreter, cls: Value, name: str) -> bool:
     return False
 
 
-def _keeps_attributes(real: Any) -> bool:
-    """A class written in Python, whose instances hold what its methods set."""
-    return isinstance(real, type) and isinstance(vars(real).get("__init__"), types.FunctionType)
+def _keeps_attributes(name: str) -> bool:
+    """A class written in Python, whose instances hold what its methods set; or one of Python's of which nothing is
+    known."""
+    if name in _KNOWN_WHOLE:
+        return False
+    found = standard_names.standard_object(name)
+    return found.is_initialised if found is not None else name.partition(".")[0] in sys.stdlib_module_names
 
 
 _KNOWN_WHOLE = ("argparse.Namespace", "types.SimpleNamespace")
 """Classes of which all that an instance holds is known."""
 
 
-def _real_bases(machine: Interpreter, cls: Value) -> list[type]:
-    """The classes of Python's own that a class is derived from, as they are in this Python."""
-    found = [python_object(base.name) for base in machine.mro(cls) if isinstance(base, KnownClass)]
-    real = [each for each in found if isinstance(each, type)]
-    return [_Kind if issubclass(each, enum.Enum) else each for each in real]
-
-
-@functools.cache
-def python_object(name: str) -> Any:
-    """What a qualified name of the standard library stands for; None where it is not one of its."""
-    if name in _NAMELESS:
-        return _NAMELESS[name]
-    parts = name.split(".")
-    for end in range(len(parts) - 1, 0, -1):
-        found: Any = python_module(".".join(parts[:end]))
-        if found is not None:
-            for part in parts[end:]:
-                found = getattr(found, part, None)
-            return found
-    return None
-
-
-@functools.cache
-def python_module(name: str) -> types.ModuleType | None:
-    """A module of the standard library; None where it is none, or cannot be imported here."""
-    top = name.partition(".")[0]
-    if top not in sys.stdlib_module_names or top in _NEVER_IMPORTED:
-        return None
-    try:
-        return importlib.import_module(name)
-    except Exception:  # whatever a module of another system raises here
-        return None
+def _real_bases(machine: Interpreter, cls: Value) -> list[standard_names.StandardObject]:
+    """The classes of Python's own that a class is derived from."""
+    found = [standard_names.standard_object(base.name) for base in machine.mro(cls) if isinstance(base, KnownClass)]
+    return [each for each in found if each is not None and each.is_class]

@@ -53,6 +53,8 @@ class Base:
     """How many entries of layers were copied for undecided branches, in this prediction."""
     made: int = 0
     """Words of memory that were made, in this prediction."""
+    work: int = 0
+    """Units of work that no steps, copies or items stand for, in this prediction."""
     modules: int = 0
     """How many modules and parameters were made."""
     globals: dict[tuple[str, str], Value] = field(default_factory=dict)

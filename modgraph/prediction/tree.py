@@ -15,13 +15,13 @@ from modgraph.errors import TargetError
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.model import BufferInfo, Graph, ModelInfo, ModuleNode, ParameterInfo, Problem, SourceLocation
 from modgraph.prediction.argument_literals import arguments_of, unknown_arguments
-from modgraph.prediction.frames import LimitError
-from modgraph.prediction.held import HeldModules
+from modgraph.prediction.endings import attempt, is_ending, reason_of
+from modgraph.prediction.held import MAX_VISITED, HeldModules
 from modgraph.prediction.joining import description
-from modgraph.prediction.knowledge.registry import Raised
 from modgraph.prediction.knowledge.state_dicts import extra_state_of, saves_its_own
-from modgraph.prediction.limits import MAX_NODES
+from modgraph.prediction.limits import MAX_NODES, MAX_PATH_TEXT, MAX_TREE_WORK
 from modgraph.prediction.objects import ModuleObject, TensorObject
+from modgraph.prediction.totals import Totals
 from modgraph.prediction.values import NONE, OPEN, Address, Choice, ClassValue, KnownClass, Unknown, Value
 
 if TYPE_CHECKING:
@@ -32,6 +32,10 @@ MAX_ALIASES = 20_000
 """Nodes listed under a second name; a few modules that share each other can have exponentially many."""
 
 
+UNITS_OF_A_NODE, CHARACTERS_OF_A_UNIT = 30, 10
+"""Units of work that a node takes, and how much of its path is written in one."""
+
+
 def build_graph(prediction: Prediction, target: Target) -> Graph:
     """The graph of what a prediction left, `predicted=True` throughout.
 
@@ -40,16 +44,46 @@ def build_graph(prediction: Prediction, target: Target) -> Graph:
     """
     root = prediction.root
     if prediction.failure is None and not _may_be_module(prediction, root):
-        kind = getattr(prediction.machine.class_of(root), "name", "a plain value")
+        cls = prediction.machine.class_of(root)
+        kind = getattr(cls, "name", "a plain value")
+        unknown = [base for base in prediction.machine.mro(cls) if isinstance(base, Unknown)]
+        if unknown:
+            raise TargetError(
+                f"it is not known whether {kind}, which {target.text} gives, is an nn.Module: {unknown[0].reason}"
+            )
         raise TargetError(
             f"{target.text} gives {kind.removeprefix('builtins.')}, not an nn.Module",
             hint="name a class, an instance, or a function that returns the model",
         )
-    tree = _Tree(prediction)
-    tree.grow(root)
-    tree.add_troubles()
     name = target.name.rpartition(".")[2]
-    totals = _Totals.of(tree)
+    machine = prediction.machine
+    machine.work_limit = machine.work + MAX_TREE_WORK
+    try:
+        return _graph(prediction, target, name)
+    except Exception as error:
+        if machine.strict and not is_ending(error):
+            raise
+        return nothing_known(name, reason_of(error), class_name=None)
+
+
+def nothing_known(name: str, reason: str, class_name: str | None) -> Graph:
+    """A root of which nothing but the class may be known."""
+    builder = GraphBuilder(ModelInfo(name=name, class_name=class_name, target=None))
+    builder.modules = [
+        ModuleNode(path="", class_name=class_name, predicted=True),
+        ModuleNode(path="?", class_name=None, predicted=True),
+    ]
+    builder.problems = [Problem(stage="predict", message=reason, module="")]
+    return builder.build()
+
+
+def _graph(prediction: Prediction, target: Target, name: str) -> Graph:
+    tree = _Tree(prediction)
+    tree.grow(prediction.root)
+    tree.add_troubles()
+    totals = Totals.of(tree.state, tree.registered)
+    if tree.has_choices or any(node.class_name is None and node.registered for node in tree.nodes):
+        totals = Totals(None, None, None)
     info = ModelInfo(
         name=name,
         class_name=tree.nodes[0].class_name,
@@ -100,6 +134,7 @@ class _Tree:
         self.taken: set[str] = set()
         self.unregistered: set[str] = set()
         self.n_aliases = 0
+        self.path_text = 0
         self.has_choices = False
         """Of the registered tree: some modules may stand in it at another place too."""
         self.told: set[Problem] = set()
@@ -110,7 +145,7 @@ class _Tree:
         self.registered = list(holders)
         for holder in holders:  # grows while it is read: a hidden module may hide others
             above = self.first_paths[holder]
-            for place, held in list(self.held.of(holder)):
+            for place, held in self._held_by(holder):
                 where = f"{above}.{place}" if above else place
                 known = self.first_paths.get(held)
                 if known is None:
@@ -118,14 +153,31 @@ class _Tree:
                 elif known in self.unregistered and known != where:
                     self._add_subtree(_Entry(held, where, False, above))
 
+    def _held_by(self, holder: Address) -> list[tuple[str, Address]]:
+        """What a module hides, as far as it can be told."""
+        found: list[tuple[str, Address]] = []
+        path = self.first_paths[holder]
+        attempt(
+            self.prediction.machine,
+            lambda: found.extend(self.held.of(holder)),
+            lambda why: self._leave_held(path, why),
+        )
+        if self.held.is_cut:
+            self._leave_held(path, Unknown(f"it holds more than {MAX_VISITED} values"))
+        return found
+
+    def _leave_held(self, path: str, why: Unknown) -> None:
+        self._problem(f"{_shown(path)} may hold further modules in plain attributes: {why.reason}", path, why)
+
     def _add_subtree(self, top: _Entry) -> list[Address]:
         """Add a module and its registered descendants, depth first; those that were not known are returned."""
         added: list[Address] = []
         pending = [top]
         while pending:
             entry = pending.pop()
-            if len(self.nodes) >= MAX_NODES:
-                self._leave_rest([entry, *reversed(pending)])
+            why = self._is_full(entry) if self.nodes else None
+            if why is not None:
+                self._leave_rest([entry, *reversed(pending)], why)
                 break
             if isinstance(entry.value, Unknown) and (entry.value.optional or entry.path.endswith(OPEN)):
                 self._add_open(entry)
@@ -163,11 +215,27 @@ class _Tree:
         for name, child in module.modules.items():
             yield _Entry(child, f"{path}.{name}" if path else name, True, path, above)
 
-    def _leave_rest(self, pending: list[_Entry]) -> None:
+    def _is_full(self, entry: _Entry) -> Unknown | None:
+        """Why the tree ends before this place."""
+        if len(self.nodes) >= MAX_NODES:
+            return Unknown(f"more than {MAX_NODES} modules")
+        self.path_text += len(entry.path)
+        if self.path_text > MAX_PATH_TEXT:
+            return Unknown(f"more than {MAX_PATH_TEXT} characters of paths")
+        machine = self.prediction.machine
+        machine.base.work += UNITS_OF_A_NODE + len(entry.path) // CHARACTERS_OF_A_UNIT
+        return (
+            Unknown(f"more than {MAX_TREE_WORK} units of work for the graph")
+            if machine.work > machine.work_limit
+            else None
+        )
+
+    def _leave_rest(self, pending: list[_Entry], why: Unknown) -> None:
         """The tree ends here: each module of which a child is still pending may have further ones."""
-        why = Unknown(f"more than {MAX_NODES} modules")
         for parent in dict.fromkeys(entry.parent for entry in pending if entry.registered):
             self._add_open(_Entry(why, f"{parent}.{OPEN}" if parent else OPEN, True, parent))
+        for parent in dict.fromkeys(entry.parent for entry in pending if not entry.registered):
+            self._leave_held(parent or "", why)
 
     def _is_one_too_many(self) -> bool:
         self.n_aliases += 1
@@ -182,7 +250,15 @@ class _Tree:
     # ---- nodes -----------------------------------------------------------------------------------------------------
 
     def _add_module(self, entry: _Entry, module: ModuleObject, first: str | None) -> None:
+        machine = self.prediction.machine
         name = module.cls.name if isinstance(module.cls, (ClassValue, KnownClass)) else None
+        arguments, unknown = attempt(
+            machine,
+            lambda: (arguments_of(machine, module), unknown_arguments(machine, module)),
+            lambda _: ({}, tuple(name for name, _ in module.arguments)),
+        )
+        own = attempt(machine, lambda: saves_its_own(machine, module), lambda _: True)  # it may
+        extra = attempt(machine, lambda: extra_state_of(machine, module), lambda _: None)
         node = ModuleNode(
             path=entry.path,
             class_name=name,
@@ -191,11 +267,11 @@ class _Tree:
             alias_of=first,
             parameters=tuple(self._parameters(module, entry.path)),
             buffers=tuple(self._buffers(module, entry.path)),
-            arguments=arguments_of(self.prediction.machine, module),
-            unknown_arguments=unknown_arguments(self.prediction.machine, module),
+            arguments=arguments,
+            unknown_arguments=unknown,
             source=_place_for_all(module.where),
-            own_state_dict=self._saves_its_own(module),
-            extra_state=self._extra_state(module),
+            own_state_dict=own or extra is None,
+            extra_state=extra or (),
         )
         self.nodes.append(node)
         if first is not None:
@@ -214,18 +290,6 @@ class _Tree:
         count = len(entry.value.alternatives)
         what = f"{_shown(entry.path)} is one of {count} {self._alternatives(entry.value)}"
         self._problem(f"{what}: {entry.value.reason}", entry.path, entry.value)
-
-    def _saves_its_own(self, module: ModuleObject) -> bool:
-        try:
-            return saves_its_own(self.prediction.machine, module)
-        except (LimitError, Raised):  # what has used up its steps or time evaluates nothing further: it may
-            return True
-
-    def _extra_state(self, module: ModuleObject) -> tuple[str, ...]:
-        try:
-            return extra_state_of(self.prediction.machine, module)
-        except (LimitError, Raised):  # it is said to save for itself then
-            return ()
 
     def _add_unknown(self, entry: _Entry) -> None:
         """A child that exists, but is None or not known."""
@@ -419,52 +483,3 @@ def _place_for_all(where: SourceLocation | None) -> SourceLocation | None:
 
 def _shown(path: str) -> str:
     return repr(path) if path else "the model"
-
-
-@dataclass
-class _Totals:
-    """Numbers of elements of all registered tensors, each counted once; None where one is not known."""
-
-    parameters: int | None = 0
-    trainable: int | None = 0
-    buffers: int | None = 0
-
-    @classmethod
-    def of(cls, tree: _Tree) -> _Totals:
-        totals = cls()
-        if tree.has_choices or any(node.class_name is None and node.registered for node in tree.nodes):
-            return cls(None, None, None)
-        counted: set[Value] = set()
-        for address in tree.registered:
-            module = tree.state.find(address, ModuleObject)
-            assert module is not None
-            for value in module.parameters.values():
-                if value != NONE and value not in counted:
-                    counted.add(value)
-                    totals._count_parameter(tree.state.find(value, TensorObject))
-            for value in module.buffers.values():
-                buffer = tree.state.find(value, TensorObject)
-                if value != NONE and value not in counted and not (buffer is not None and buffer.lazy):
-                    counted.add(value)
-                    size = _size(buffer)
-                    totals.buffers = None if totals.buffers is None or size is None else totals.buffers + size
-        return totals
-
-    def _count_parameter(self, tensor: TensorObject | None) -> None:
-        size = _size(tensor)
-        self.parameters = None if self.parameters is None or size is None else self.parameters + size
-        if tensor is None or tensor.requires_grad is None or size is None or self.trainable is None:
-            self.trainable = None
-        elif tensor.requires_grad:
-            self.trainable += size
-
-
-def _size(tensor: TensorObject | None) -> int | None:
-    if tensor is None or tensor.shape is None or tensor.lazy:
-        return None
-    total = 1
-    for size in tensor.shape:
-        if size is None:
-            return None
-        total *= size
-    return total

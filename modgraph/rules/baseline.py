@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
+from modgraph.doors.reading import CONFIG_BYTES, read
 from modgraph.errors import ConfigError
 from modgraph.findings import Finding
 
@@ -27,12 +28,11 @@ class Baseline:
     def read(cls, file: str) -> Baseline:
         """Raises ConfigError where the file is not there, or is no baseline."""
         try:
-            with open(file, encoding="utf-8") as handle:
-                data = json.load(handle)
+            data = json.loads(read(file, CONFIG_BYTES).decode("utf-8"))
         except OSError as error:
             hint = "write one with --write-baseline"
             raise ConfigError(f"the baseline cannot be read: {error.strerror}", file=file, hint=hint) from None
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ConfigError(f"the baseline is no JSON: {error}", file=file) from None
         try:
             if data["version"] != VERSION:

@@ -14,7 +14,7 @@ from modgraph.rules.edits import characters
 from modgraph.rules.facts import ClassFacts, classes
 from modgraph.rules.known import NO_MODULES
 from modgraph.rules.names import Project
-from modgraph.rules.registry import SYNTAX_ERROR
+from modgraph.rules.registry import SYNTAX_ERROR, UNUSED_IGNORE
 from modgraph.rules.rule import Found, Rule
 from modgraph.rules.subject import FileSubject, Subject
 from modgraph.source.dotted_names import dotted
@@ -23,7 +23,7 @@ from modgraph.source.summaries import Summary, summarize
 if TYPE_CHECKING:
     from modgraph.findings import Finding
 
-_CLASS = re.compile(r"(?:^|\r)[ \t\f]*class\s+(\w+)\s*(?:\[[^(]*)?\(\s*([^)]*)", re.MULTILINE)
+_CLASS = re.compile(r"(?:^|\r)[ \t\f]*class\s+(\w+)\s*(?:\[[^(]{0,1000})?\(\s*([^)]*)", re.MULTILINE)
 _TORCH = re.compile(r"\btorch\b|\bnn\b|Module\b|\bdef forward\b")
 _BUILTIN_BASES = frozenset(dir(builtins)) | {"ABC", "Enum", "Flag", "Generic", "IntEnum", "NamedTuple", "Protocol"}
 _BUILTIN_BASES |= {"StrEnum", "TestCase", "Thread", "TypedDict"}
@@ -51,14 +51,24 @@ def _may_be_a_module(base: str, own: Collection[str]) -> bool:
 
 
 def check_text(
-    text: str, shown: str, path: str, rules: Sequence[Rule], project: Project, ignored: Collection[str] = ()
+    text: str,
+    shown: str,
+    path: str,
+    rules: Sequence[Rule],
+    project: Project,
+    ignored: Collection[str] = (),
+    only: Collection[str] | None = None,
 ) -> list[Finding]:
     """The findings in a file, in order of place; `ignored` are codes that are not reported for it.
 
     Args:
         shown: the file as findings name it.
         path: absolute; need not exist, imports are looked up from there.
+        only: qualified names of the classes that are looked at; None for all. Of comments that silence nothing it is
+            said nothing then.
     """
+    if only is not None:
+        ignored = {*ignored, UNUSED_IGNORE}
     try:
         tree = ast.parse(text)
         if not may_hold_modules(text):
@@ -66,7 +76,7 @@ def check_text(
         summary = summarize(tree)
         project.add(path, summary, tree, text)
         file = FileSubject(path, shown, text, tree, summary, project)
-        found = list(_findings(file, [rule for rule in rules if rule.code not in ignored]))
+        found = list(_findings(file, [rule for rule in rules if rule.code not in ignored], only))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         if isinstance(error, ValueError) and "null" not in str(error):
             raise
@@ -76,8 +86,10 @@ def check_text(
     return suppressions.apply(text, shown, found, rules, ignored, file.notes.get(UNDECIDED, ()))
 
 
-def _findings(file: FileSubject, rules: Sequence[Rule]) -> Iterator[Finding]:
+def _findings(file: FileSubject, rules: Sequence[Rule], only: Collection[str] | None) -> Iterator[Finding]:
     for node, qualname in classes(file.tree):
+        if only is not None and qualname not in only:
+            continue
         if _is_surely_no_module(node, file.summary, file.project):
             continue
         subject = Subject(file, ClassFacts(node, qualname))

@@ -27,22 +27,36 @@ def may_be_registered(subject: Subject, name: str, *, some: bool) -> bool:
     Args:
         some: the interpreter says that there are such; calls whose arguments do not stand there count in any case.
     """
-    return any(
-        _may_come_from(subject, method, value, name)
-        for method, call in subject.facts.calls_of(*_REGISTERING)
-        if some or _is_open(call)
-        for value in _given(call)
-    )
+    reached = _registered(subject, some=some)
+    return reached is None or f".{name}" in reached
+
+
+def _registered(subject: Subject, *, some: bool) -> set[str] | None:
+    """Attributes, as ".name", of which that may be so; None for all."""
+    key = f"computed names {some}"
+    if key not in subject.notes:
+        found: set[str] | None = set()
+        for method, call in subject.facts.calls_of(*_REGISTERING):
+            for value in _given(call) if some or _is_open(call) else ():
+                names = _come_from(subject, method, value)
+                found = None if found is None or names is None else found | names
+        subject.notes[key] = found
+    registered: set[str] | None = subject.notes[key]
+    return registered
 
 
 def may_be_stored(subject: Subject, name: str) -> bool:
     """What the attribute holds may be put into the stores of `nn.Module` directly."""
-    return any(
-        f".{name}" in group and not group.isdisjoint(_STORES)
-        for method in subject.facts.methods.values()
-        if any(isinstance(each, ast.Attribute) and each.attr in _STORE_NAMES for each in ast.walk(method.node))
-        for group in _connected(subject, method)
-    )
+    if "stored names" not in subject.notes:
+        subject.notes["stored names"] = {
+            each
+            for method in subject.facts.methods.values()
+            if any(isinstance(each, ast.Attribute) and each.attr in _STORE_NAMES for each in ast.walk(method.node))
+            for group in {id(group): group for group in _connected(subject, method).values()}.values()
+            if not group.isdisjoint(_STORES)
+            for each in group
+        }
+    return f".{name}" in subject.notes["stored names"]
 
 
 def _is_open(call: ast.Call) -> bool:
@@ -55,38 +69,56 @@ def _given(call: ast.Call) -> list[ast.expr]:
     return given if _is_open(call) else given[-1:]
 
 
-def _may_come_from(subject: Subject, method: Method, value: ast.expr, name: str) -> bool:
+def _come_from(subject: Subject, method: Method, value: ast.expr) -> set[str] | None:
+    """Names that stand together with what is registered; None where it may be any."""
     if isinstance(value, ast.Constant):
-        return False
+        return set()
     if isinstance(value, ast.Call):
         made = subject.reads.torch_class(value.func)
         if made is not None and made not in known.CONTAINERS:
-            return False
+            return set()
     mentioned = set(_names(value, method.receiver)) - _of_the_file(subject)
     if method.name != "__init__" and mentioned & set(method.parameters):
-        return True
-    return any(mentioned & group and f".{name}" in group for group in _connected(subject, method))
+        return None
+    connected = _connected(subject, method)
+    groups = {id(connected[name]): connected[name] for name in mentioned if name in connected}
+    return set().union(*groups.values())
 
 
 def _of_the_file(subject: Subject) -> set[str]:
     """Names that mean the same in the whole file and hold nothing of this object."""
-    summary = subject.file.summary
-    return {*summary.imports, *summary.functions, *(name for name in summary.classes if "." not in name)}
+    notes = subject.file.notes
+    if "names of the file" not in notes:
+        summary = subject.file.summary
+        plain = (name for name in summary.classes if "." not in name)
+        notes["names of the file"] = {*summary.imports, *summary.functions, *plain}
+    found: set[str] = notes["names of the file"]
+    return found
 
 
-def _connected(subject: Subject, method: Method) -> list[set[str]]:
-    """Names of a method that stand together in a statement, directly or by way of others; attributes as ".name"."""
+def _connected(subject: Subject, method: Method) -> dict[str, set[str]]:
+    """By name, the names of a method that stand together with it in a statement, directly or by way of others;
+    attributes as ".name"."""
     key = f"{_GROUPS} {method.name}"
     if key not in subject.notes:
-        groups: list[set[str]] = []
+        groups: dict[str, set[str]] = {}
         for node in ast.walk(method.node):
             together = set(_together(node, method.receiver)) - _of_the_file(subject)
             if len(together) > 1:
-                apart = [group for group in groups if not group & together]
-                groups = [*apart, together.union(*(group for group in groups if group & together))]
+                _join(groups, together)
         subject.notes[key] = groups
-    found: list[set[str]] = subject.notes[key]
+    found: dict[str, set[str]] = subject.notes[key]
     return found
+
+
+def _join(groups: dict[str, set[str]], together: set[str]) -> None:
+    """The smaller groups go into the largest."""
+    joined = {id(groups[name]): groups[name] for name in together if name in groups}
+    largest = max(joined.values(), key=len, default=set[str]())
+    for group in (together, *joined.values()):
+        if group is not largest:
+            largest |= group
+            groups.update(dict.fromkeys(group, largest))
 
 
 def _together(node: ast.AST, receiver: str) -> Iterator[str]:

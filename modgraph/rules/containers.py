@@ -58,6 +58,9 @@ def possible_modules(subject: Subject) -> Iterator[Store]:
     """Stores of plain containers of which it is not known whether they hold modules: for those who want to be told."""
     facts, reads = subject.facts, subject.reads
     certain = {hidden.name for hidden in hidden_modules(subject)}
+    changed: dict[str, list[Change]] = {}
+    for change in facts.changes:
+        changed.setdefault(change.name, []).append(change)
     undecided = {
         name
         for name, _, _ in _suspicious(subject, reads.may_hold_module)
@@ -68,7 +71,7 @@ def possible_modules(subject: Subject) -> Iterator[Store]:
         if name in certain or not reads.is_plain_container(first.value, first.method) or _is_rebound(subject, stores):
             continue
         values = [(each.value, each.method) for each in stores]
-        values += [(value, each.method) for each in facts.changes if each.name == name for value in each.values]
+        values += [(value, each.method) for each in changed.get(name, ()) for value in each.values]
         doubtful = name in undecided or any(reads.may_be_anything(value, method) for value, method in values)
         if not doubtful or not subject.is_module:
             continue
@@ -219,6 +222,12 @@ def _is_on_a_branch(stores: list[Store], changes: list[Change]) -> bool:
 
 def _handed_on(subject: Subject, name: str) -> bool:
     """It is given whole to something else that is kept on self and may register what is in it."""
+    if "handed on" not in subject.notes:
+        subject.notes["handed on"] = frozenset(_all_handed_on(subject))
+    return name in subject.notes["handed on"]
+
+
+def _all_handed_on(subject: Subject) -> Iterator[str]:
     facts = subject.facts
     built = facts.reached("__init__")
     running = [each for each in facts.reached("forward") if each not in built]
@@ -228,9 +237,9 @@ def _handed_on(subject: Subject, name: str) -> bool:
                 continue
             for each in (*call.args, *(keyword.value for keyword in call.keywords)):
                 inner = each.value if isinstance(each, ast.Starred) else each
-                if attribute_of(inner, method.receiver) == name:
-                    return True
-    return False
+                name = attribute_of(inner, method.receiver)
+                if name is not None:
+                    yield name
 
 
 def _may_register(subject: Subject, call: ast.Call) -> bool:
@@ -289,13 +298,15 @@ _LISTING = (
 
 def is_looked_after(subject: Subject, name: str) -> bool:
     """The class overrides what goes through its modules or parameters, and gives these there."""
-    methods = (subject.facts.methods.get(each) for each in _LISTING)
-    return any(
-        attribute_of(node, method.receiver) == name
-        for method in methods
-        if method is not None
-        for node in ast.walk(method.node)
-    )
+    if "looked after" not in subject.notes:
+        methods = (subject.facts.methods.get(each) for each in _LISTING)
+        subject.notes["looked after"] = {
+            attribute_of(node, method.receiver)
+            for method in methods
+            if method is not None
+            for node in ast.walk(method.node)
+        }
+    return name in subject.notes["looked after"]
 
 
 def _is_deliberate(subject: Subject, name: str, stores: list[Store]) -> bool:

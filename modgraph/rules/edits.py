@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from modgraph.findings import Edit
@@ -15,7 +16,29 @@ if TYPE_CHECKING:
 def characters(lines: Sequence[str], line: int, column: int) -> int:
     """A column of `ast`, which counts bytes of UTF-8, in characters."""
     text = lines[line - 1] if 0 < line <= len(lines) else ""
-    return column if text.isascii() else len(text.encode("utf-8", "replace")[:column].decode("utf-8", "ignore"))
+    if text.isascii():
+        return column
+    data, starts = _in_bytes(text)
+    block = min(max(column, 0) // _BLOCK, len(starts) - 1)
+    begin, before = starts[block]
+    return before + len(data[begin : max(column, begin)].decode("utf-8", "ignore"))
+
+
+_BLOCK = 1_000
+"""Bytes of a line from one place whose column is known to the next: a line may be very long, and much be said of it."""
+
+
+@lru_cache(maxsize=16)
+def _in_bytes(text: str) -> tuple[bytes, list[tuple[int, int]]]:
+    """A line, and of every `_BLOCK` bytes where the first character in them begins: in bytes, in characters."""
+    data = text.encode("utf-8", "replace")
+    starts = [(0, 0)]
+    for place in range(_BLOCK, len(data) + 1, _BLOCK):
+        begin, before = starts[-1]
+        while place > begin and place < len(data) and data[place] & 0xC0 == 0x80:
+            place -= 1
+        starts.append((place, before + len(data[begin:place].decode("utf-8", "ignore"))))
+    return data, starts
 
 
 def span(subject: Subject, node: ast.expr | ast.stmt) -> tuple[int, int, int, int]:

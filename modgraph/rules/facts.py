@@ -7,6 +7,7 @@ others is the class interpreted.
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
 
@@ -68,7 +69,9 @@ class Method:
     """A function in the body of a class."""
 
     __slots__ = (
+        "__dict__",
         "_parameters",
+        "_parents",
         "_values",
         "assigns",
         "calls",
@@ -78,6 +81,7 @@ class Method:
         "name",
         "node",
         "products",
+        "put_into",
         "receiver",
         "returns",
     )
@@ -99,6 +103,9 @@ class Method:
         """`[x for ...]`, of a name alone."""
         self._values: dict[str, list[ast.expr | None]] | None = None
         self._parameters: dict[str, list[ast.expr]] | None = None
+        self._parents: dict[ast.AST, ast.AST] | None = None
+        self.put_into: dict[str, list[ast.expr]] | None = None
+        """By local name, what is stored in it beside `values`, where somebody has asked."""
         self._walk()
 
     @property
@@ -115,6 +122,28 @@ class Method:
                             value = value if plain or isinstance(statement, ast.AnnAssign) else None
                             self._values.setdefault(place.id, []).append(value)
         return self._values
+
+    @cached_property
+    def names(self) -> Counter[str]:
+        """How often each name stands in it."""
+        return Counter(node.id for node in ast.walk(self.node) if isinstance(node, ast.Name))
+
+    @cached_property
+    def called(self) -> Counter[str]:
+        """How often each name is called."""
+        return Counter(call.func.id for call in self.calls if isinstance(call.func, ast.Name))
+
+    @cached_property
+    def is_seeded(self) -> bool:
+        """It calls `torch.manual_seed`, or its like."""
+        return any("manual_seed" in (ast.unparse(c.func)) for c in self.calls if isinstance(c.func, ast.Attribute))
+
+    @property
+    def parents(self) -> dict[ast.AST, ast.AST]:
+        """What each node below the method stands in."""
+        if self._parents is None:
+            self._parents = {below: node for node in ast.walk(self.node) for below in ast.iter_child_nodes(node)}
+        return self._parents
 
     @property
     def parameters(self) -> dict[str, list[ast.expr]]:
@@ -207,6 +236,7 @@ class ClassFacts:
         self.methods: dict[str, Method] = {}
         self.body_assigns: list[ast.Assign | ast.AnnAssign] = []
         """Of the class's own body."""
+        self._reached: dict[str, list[Method]] = {}
         self._read(node.body)
         self.stores: list[Store] = []
         self.changes: list[Change] = []
@@ -238,6 +268,11 @@ class ClassFacts:
 
     def reached(self, name: str) -> list[Method]:
         """A method of this class and those that it calls on itself."""
+        if name not in self._reached:
+            self._reached[name] = self._reached_from(name)
+        return self._reached[name]
+
+    def _reached_from(self, name: str) -> list[Method]:
         found: dict[str, Method] = {}
         pending = [name]
         while pending:
@@ -271,25 +306,12 @@ class ClassFacts:
 def enclosing(method: Method, node: ast.AST) -> list[ast.AST]:
     """The statements and functions around a node, from the outside in; the one it stands in is the last."""
     found: list[ast.AST] = []
-    line = getattr(node, "lineno", 0)
-    column = getattr(node, "col_offset", 0)
-    pending: list[ast.AST] = list(method.node.body)
-    while pending:
-        each = pending.pop()
-        first = getattr(each, "lineno", None)
-        if first is None:
-            pending.extend(ast.iter_child_nodes(each))
-            continue
-        last = (each.end_lineno or first, each.end_col_offset or 0)  # type: ignore[attr-defined]
-        if not (first, each.col_offset) <= (line, column) <= last:  # type: ignore[attr-defined]
-            continue
+    each = node
+    while each in method.parents:
         if isinstance(each, (ast.stmt, ast.Lambda, ast.excepthandler)):
             found.append(each)
-            pending.clear()
-        if each is node:
-            break
-        pending.extend(ast.iter_child_nodes(each))
-    return found
+        each = method.parents[each]
+    return found[::-1] if each is method.node else []
 
 
 _DECIDING = (ast.If, ast.For, ast.While, ast.Try, ast.Match, ast.excepthandler, ast.FunctionDef, ast.Lambda)

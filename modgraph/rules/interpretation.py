@@ -34,14 +34,26 @@ from modgraph.prediction.values import (
     Value,
 )
 from modgraph.rules import known
-from modgraph.rules.names import Project, roots
-from modgraph.source.modules import ModuleFinder, SourceModule
+from modgraph.rules.mending import Holdings
+from modgraph.rules.names import EnoughTried, Project, roots
+from modgraph.source.modules import ModuleFinder, Shared, SourceModule
 from modgraph.source.targets import Target, import_name
 
 MAX_HELD = 2_000
 """Values looked at below one attribute."""
 MAX_KEPT = 12
 """End states kept for further questions."""
+MAX_WORK = 150_000
+"""Steps of all interpretations for one file; when it is reached the classes that follow are not interpreted, and it is
+said. A file of 500 classes, each with mistakes that can be mended, takes two thirds of it."""
+WORK_OF_A_CLASS = 150
+"""Steps that take as long as the beginning of each interpretation."""
+MAX_HOLDINGS = 10_000
+"""What classes hold, kept for the trials of fixes."""
+MAX_MODULES = 200
+"""Modules that are kept with what was parsed of them, between one interpretation and the next."""
+MAX_TEXTS = 4
+"""Texts whose indexes and trees are kept: a fix is tried on one while those before are still asked for."""
 _CONTAINERS = (ListObject, DictObject, SetObject, IteratorObject)
 
 
@@ -207,14 +219,36 @@ def interpret(project: Project, file: str, qualname: str, text: str, unknown: It
         unknown: parameters that are given something of which nothing is known, whatever their defaults.
     """
     key = (file, qualname, text, tuple(unknown), tuple(project.believed))
+    if key not in project.interpreted and project.work > MAX_WORK:
+        if project.trying:
+            raise EnoughTried
+        project.given_up[qualname] = None
+        return None
     if key not in project.interpreted:
         while len(project.interpreted) >= MAX_KEPT:
             del project.interpreted[next(iter(project.interpreted))]
         project.interpreted[key] = _interpret(project, file, qualname, text, key[3])
+        if len(project.holdings) >= MAX_HOLDINGS:
+            project.holdings.clear()
+        project.holdings[key] = _holdings(project.interpreted[key][0])
     state: Interpreted | None
     state, files = project.interpreted[key]
     project.read.update(files)
     return state
+
+
+def holdings(project: Project, file: str, qualname: str, text: str) -> Holdings | None:
+    """What a class holds after its constructor, as far as a fix must leave it; None where that cannot be said. Kept
+    for longer than the end state, which is large."""
+    key = (file, qualname, text, (), tuple(project.believed))
+    if key not in project.holdings:
+        interpret(project, file, qualname, text)
+    found: Holdings | None = project.holdings.get(key)
+    return found
+
+
+def _holdings(state: Interpreted | None) -> Holdings | None:
+    return None if state is None else Holdings(state.names, len(state.registered), state.failed)
 
 
 def _interpret(
@@ -233,11 +267,43 @@ def _interpret(
         root=root,
         search_path=(str(root), *own, *(entry for entry in project.path if entry)),
     )
+
+    def prepare(finder: ModuleFinder) -> None:
+        finder.share(_shared(project, target.search_path))
+        _add_believed(finder, list(project.believed))
+
     try:
-        prediction = predict_target(target, text, prepare=lambda finder: _add_believed(finder, list(project.believed)))
+        prediction = predict_target(target, _module(project, target, text), prepare)
     except ModgraphError:
         return None, {}
+    finally:
+        project.work += WORK_OF_A_CLASS
+    project.work += prediction.machine.steps
     return _interpreted(prediction), dict.fromkeys(prediction.machine.finder.files_read)
+
+
+def _shared(project: Project, path: tuple[str, ...]) -> Shared:
+    """What earlier interpretations on the same search path have read; forgotten where it has become much."""
+    known = project.shared.get(path)
+    if known is None or len(known.modules) > MAX_MODULES:
+        project.shared.clear()
+        known = project.shared[path] = Shared()
+    found: Shared = known
+    return found
+
+
+def _module(project: Project, target: Target, text: str) -> SourceModule:
+    """The module of a text that is checked: indexed once, for all its classes."""
+    assert target.file is not None
+    key = (target.module, text)
+    if key not in project.texts:
+        while len(project.texts) >= MAX_TEXTS:
+            del project.texts[next(iter(project.texts))]
+        source = SourceModule(target.module, target.file, target.relative_file, target.file.name == "__init__.py")
+        source.text = text.replace("\r\n", "\n").replace("\r", "\n")
+        project.texts[key] = source
+    found: SourceModule = project.texts[key]
+    return found
 
 
 _STAND_IN = """\

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from modgraph.rules.facts import ClassFacts
@@ -46,12 +47,28 @@ def _assigned(statement: ast.Assign | ast.AnnAssign) -> list[str]:
 
 def member(node: ast.ClassDef, name: str) -> Member | None:
     found: Member | None = None
-    for statement in node.body:
+    for statement in _statements(node).get(name, ()):
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            found = _function(statement, found) if statement.name == name else found
-        elif isinstance(statement, (ast.Assign, ast.AnnAssign)) and name in _assigned(statement):
+            found = _function(statement, found)
+        else:
             is_none = isinstance(statement.value, ast.Constant) and statement.value.value is None
             found = Member("attribute", statement.lineno, False, is_none)
+    return found
+
+
+_Defining = ast.FunctionDef | ast.AsyncFunctionDef | ast.Assign | ast.AnnAssign
+
+
+@lru_cache(maxsize=64)
+def _statements(node: ast.ClassDef) -> dict[str, list[_Defining]]:
+    """What defines each name of a class's body."""
+    found: dict[str, list[_Defining]] = {}
+    for statement in node.body:
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            found.setdefault(statement.name, []).append(statement)
+        elif isinstance(statement, (ast.Assign, ast.AnnAssign)):
+            for name in dict.fromkeys(_assigned(statement)):
+                found.setdefault(name, []).append(statement)
     return found
 
 

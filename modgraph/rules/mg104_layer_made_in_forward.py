@@ -90,14 +90,13 @@ def _on_device(call: ast.Call) -> ast.Call | None:
 
 def _is_only_called(method: Method, name: str) -> bool:
     """No weights are put into it and nobody else is given it."""
-    uses = [node for node in ast.walk(method.node) if isinstance(node, ast.Name) and node.id == name]
-    called = [call.func for call in method.calls if isinstance(call.func, ast.Name) and call.func.id == name]
-    return bool(called) and len(uses) == len(called) + 1
+    called = method.called.get(name, 0)
+    return bool(called) and method.names.get(name, 0) == called + 1
 
 
 def _is_meant(method: Method, node: ast.AST) -> bool:
     """It is made only in training, only once, or with a seed of its own."""
-    if any("manual_seed" in ast.unparse(call.func) for call in method.calls if isinstance(call.func, ast.Attribute)):
+    if method.is_seeded:
         return True
     return any(
         isinstance(each, (ast.FunctionDef, ast.Lambda))

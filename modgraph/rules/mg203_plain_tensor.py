@@ -57,11 +57,12 @@ def find(subject: Subject) -> Iterator[Found]:
     facts = subject.facts
     if "forward" not in facts.methods:
         return
+    changed = {change.name for change in facts.changes}
     for name, stores in facts.stored.items():
         store = stores[0]
         if len(stores) > 1 or store.method.name != "__init__" or not _makes_a_tensor(subject, store.value):
             continue
-        if any(change.name == name for change in facts.changes) or not _is_computed_with(subject, name):
+        if name in changed or not _is_computed_with(subject, name):
             continue
         if subject.is_module and not _is_registered(subject, name):
             yield Found(
@@ -92,22 +93,26 @@ def _is_scalar(subject: Subject, call: ast.Call) -> bool:
 
 def _is_computed_with(subject: Subject, name: str) -> bool:
     """`forward`, or a method it calls, uses the tensor as it is; nowhere is it moved."""
-    used = False
+    if "computed with" not in subject.notes:
+        subject.notes["computed with"] = _all_computed_with(subject)
+    return name in subject.notes["computed with"]
+
+
+def _all_computed_with(subject: Subject) -> set[str | None]:
+    moved: set[str | None] = set()
     for method in subject.facts.methods.values():
         for node in ast.walk(method.node):
-            if (
-                isinstance(node, ast.Attribute)
-                and node.attr in _READING
-                and attribute_of(node.value, method.receiver) == name
-            ):
-                return False
-            if _turns_into_number(node) and any(attribute_of(a, method.receiver) == name for a in node.args):
-                return False
-    for method in subject.facts.reached("forward"):
-        if method.name != "__init__":
-            nodes = ast.walk(method.node)
-            used = used or any(attribute_of(node, method.receiver) == name for node in nodes)
-    return used
+            if isinstance(node, ast.Attribute) and node.attr in _READING:
+                moved.add(attribute_of(node.value, method.receiver))
+            elif _turns_into_number(node):
+                moved.update(attribute_of(each, method.receiver) for each in node.args)
+    used = {
+        attribute_of(node, method.receiver)
+        for method in subject.facts.reached("forward")
+        if method.name != "__init__"
+        for node in ast.walk(method.node)
+    }
+    return used - moved
 
 
 def _turns_into_number(node: ast.AST) -> TypeGuard[ast.Call]:
@@ -115,12 +120,13 @@ def _turns_into_number(node: ast.AST) -> TypeGuard[ast.Call]:
 
 
 def _is_registered(subject: Subject, name: str) -> bool:
-    calls = subject.facts.calls_of("register_buffer", "register_parameter", "setattr", "_apply")
-    return any(
-        (call.args and isinstance(call.args[0], ast.Constant) and call.args[0].value == name)
-        or any(isinstance(each, ast.Constant) and each.value == name for each in call.args)
-        for _, call in calls
-    )
+    if "registered by name" not in subject.notes:
+        calls = subject.facts.calls_of("register_buffer", "register_parameter", "setattr", "_apply")
+        given = (each for _, call in calls for each in call.args)
+        subject.notes["registered by name"] = {
+            each.value for each in given if isinstance(each, ast.Constant) and isinstance(each.value, str)
+        }
+    return name in subject.notes["registered by name"]
 
 
 def _fix(subject: Subject, store: Store) -> Fix | None:

@@ -11,8 +11,10 @@ import os
 import re
 import sys
 from collections.abc import Callable, Collection, Iterator
+from functools import lru_cache
 from typing import Any
 
+from modgraph.doors.reading import read
 from modgraph.rules import known
 from modgraph.source.files import decode
 from modgraph.source.summaries import Summary, summarize
@@ -25,6 +27,7 @@ MAX_TREES = 8
 
 MAX_BODY = 20_000
 """Characters of a function's text that are looked at."""
+_DEFINED = re.compile(r"^(def|class)[ \t]+(\w+)", re.MULTILINE)
 _NEXT = re.compile(r"^(?:def|class|@)", re.MULTILINE)
 _CONTAINER = re.compile(
     r"(?:return|=|else|or)\s*(?:[\[{(]|(?:list|tuple|dict|set|OrderedDict|collections\.\w+|deque)\()"
@@ -34,6 +37,10 @@ _MEMBER = re.compile(r"def[ \t]+(\w+)|^(?: {2,4}|\t)(\w+)[ \t]*(?::[^=\n]*)?=(?!
 
 class Costly(Exception):  # noqa: N818 - not a mistake of anybody's
     """A class would have to be interpreted, and whoever asked would rather look for the answer elsewhere first."""
+
+
+class EnoughTried(Exception):  # noqa: N818 - not a mistake of anybody's
+    """What trying the fixes of a file may cost is spent."""
 
 
 class Project:
@@ -52,6 +59,12 @@ class Project:
         """Words in names of attributes that say, beside the usual ones, that modules are hidden on purpose."""
         self.strict = strict
         """What is only possible is reported too."""
+        self.work = 0
+        """What the interpretations for the present file have cost; only the interpretation counts."""
+        self.given_up: dict[str, None] = {}
+        """Classes of the present file that were not interpreted, as it was enough."""
+        self.trying = False
+        """Fixes are tried: `EnoughTried` is raised where it is enough."""
         self.reluctant = False
         """`Costly` is raised where a class would have to be interpreted."""
         self.believed: dict[str, None] = {}
@@ -68,14 +81,23 @@ class Project:
         self._texts: dict[str, str] = {}
         """Of the file that is checked now: it may not be on disk as it is."""
         self._defined: dict[str, frozenset[str]] = {}
+        self._makers: dict[str, dict[str, bool]] = {}
+        """By file, what its text defines at the top: whether that may give a list or dict."""
         self.interpreted: dict[tuple[Any, ...], tuple[Any, dict[str, None]]] = {}
         """End states of constructors, with the files that each depends on; only the interpretation looks in."""
+        self.holdings: dict[tuple[Any, ...], Any] = {}
+        """What is asked of these states when fixes are tried."""
+        self.shared: dict[tuple[str, ...], Any] = {}
+        """What the interpretation has read and parsed of other files, by search path."""
+        self.texts: dict[tuple[str, str], Any] = {}
+        """The same of the texts of the file that is checked, by its name and the text."""
         self._answers: dict[tuple[str, str, str], tuple[bool, dict[str, None]]] = {}
 
     def add(self, file: str, summary: Summary, tree: ast.Module | None = None, text: str | None = None) -> None:
         """A file that is checked, so that it need not be read again."""
         self._texts = {os.path.abspath(file): text} if text is not None else {}
         self._defined.pop(os.path.abspath(file), None)
+        self._makers.pop(os.path.abspath(file), None)
         self._summaries[os.path.abspath(file)] = summary
         if tree is not None:
             self._keep(os.path.abspath(file), tree)
@@ -93,33 +115,22 @@ class Project:
         if file in self._texts:
             return self._texts[file]
         try:
-            with open(file, "rb") as handle:
-                return decode(handle.read())
+            return decode(read(file))
         except (OSError, SyntaxError, ValueError):
             return None
 
     def function(self, file: str, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
         """A function at the top of a file, the last of that name."""
         tree = self._tree(file)
-        found = None
-        for node in tree.body if tree is not None else ():
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == name:
-                found = node
-        return found
+        found = _named(tree).get((ast.FunctionDef, name)) if tree is not None else None
+        return found if isinstance(found, (ast.FunctionDef, ast.AsyncFunctionDef)) else None
 
     def class_node(self, file: str, qualname: str) -> ast.ClassDef | None:
         """A class by its qualified name, the last one of that name."""
-        tree = self._tree(file)
-        body: list[ast.stmt] = tree.body if tree is not None else []
-        found: ast.ClassDef | None = None
+        node: ast.AST | None = self._tree(file)
         for name in qualname.split("."):
-            found = next(
-                (each for each in reversed(body) if isinstance(each, ast.ClassDef) and each.name == name), None
-            )
-            if found is None:
-                return None
-            body = found.body
-        return found
+            node = _named(node).get((ast.ClassDef, name)) if isinstance(node, (ast.Module, ast.ClassDef)) else None
+        return node if isinstance(node, ast.ClassDef) else None
 
     def may_make_containers(self, file: str, summary: Summary, name: str) -> bool:
         """Whether a name may be a function that gives a list or dict, by the look of the text of the file it is
@@ -134,13 +145,10 @@ class Project:
         last = (rest or attribute).rpartition(".")[2]
         if home is None or not last or (rest and attribute):
             return home is not None and bool(last) and not (attribute or last)[0].isupper()
-        text = self.text(home) or ""
-        defined = re.search(rf"^(def|class)[ \t]+{re.escape(last)}\b", text, re.MULTILINE)
-        if defined is None:
-            return not last[0].isupper()
-        body = text[defined.start() : defined.start() + MAX_BODY]
-        end = _NEXT.search(body, 1)
-        return defined[1] == "def" and _CONTAINER.search(body, 0, end.start() if end else len(body)) is not None
+        self.read[home] = None
+        if home not in self._makers:
+            self._makers[home] = dict(_makers(self.text(home) or ""))
+        return self._makers[home].get(last, not last[0].isupper())
 
     def members_named(self, file: str) -> frozenset[str]:
         """Names after `def` anywhere in a file, and those that are assigned where the body of a class may stand, by its
@@ -225,27 +233,33 @@ class Project:
         module, attribute, _ = bound
         return ".".join(part for part in (module, attribute, rest) if part)
 
-    def homes(self, file: str, name: str, steps: int = MAX_STEPS) -> Iterator[tuple[str, str]]:
+    def homes(
+        self, file: str, name: str, steps: int = MAX_STEPS, seen: set[tuple[str, str]] | None = None
+    ) -> Iterator[tuple[str, str]]:
         """Where a dotted name of a file is defined: (file, qualified name), or ("", import path) where no file is
-        found for it."""
+        found for it. `seen` are the names that were asked for on the way: star imports lead to one in many ways."""
         summary = self.summary(file)
-        if summary is None or steps <= 0:
+        seen = set() if seen is None else seen
+        if summary is None or steps <= 0 or (file, name) in seen:
             return
+        seen.add((file, name))
         if name in summary.classes or name in summary.functions:
             yield file, name
             return
         first, _, rest = name.partition(".")
         if first in summary.imports:
             module, attribute, level = summary.imports[first]
-            yield from self._imported(file, module, ".".join(p for p in (attribute, rest) if p), level, steps - 1)
+            yield from self._imported(file, module, ".".join(p for p in (attribute, rest) if p), level, steps - 1, seen)
         elif first in summary.aliases:
             alias = summary.aliases[first]
-            yield from self.homes(file, f"{alias}.{rest}" if rest else alias, steps - 1)
+            yield from self.homes(file, f"{alias}.{rest}" if rest else alias, steps - 1, seen)
         else:
             for module, level in summary.stars:
-                yield from self._imported(file, module, name, level, steps - 1)
+                yield from self._imported(file, module, name, level, steps - 1, seen)
 
-    def _imported(self, importer: str, module: str, name: str, level: int, steps: int) -> Iterator[tuple[str, str]]:
+    def _imported(
+        self, importer: str, module: str, name: str, level: int, steps: int, seen: set[tuple[str, str]]
+    ) -> Iterator[tuple[str, str]]:
         """What `from module import name` gives, `name` dotted; a part of it may be a module itself."""
         if not level and known.torch_class(f"{module}.{name}"):
             yield "", f"{module}.{name}"
@@ -255,7 +269,7 @@ class Project:
             path = ".".join(part for part in (module, *parts[:taken]) if part)
             home = self.find_file(importer, path, level)
             if home is not None:
-                yield from self.homes(home, ".".join(parts[taken:]), steps)
+                yield from self.homes(home, ".".join(parts[taken:]), steps, seen)
                 return
         if not level:
             yield "", f"{module}.{name}" if name else module
@@ -326,6 +340,31 @@ class Project:
         return name in self.module_bases or name.rpartition(".")[2] in self.module_bases
 
 
+@lru_cache(maxsize=64)
+def _named(node: ast.Module | ast.ClassDef) -> dict[tuple[type[ast.stmt], str], ast.stmt]:
+    """The functions and classes of a body by their kind and name, the last of each."""
+    found: dict[tuple[type[ast.stmt], str], ast.stmt] = {}
+    for each in node.body:
+        if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            found[ast.FunctionDef, each.name] = each
+        elif isinstance(each, ast.ClassDef):
+            found[ast.ClassDef, each.name] = each
+    return found
+
+
+def _makers(text: str) -> Iterator[tuple[str, bool]]:
+    """What a text defines at the top, by name, the first of each; whether it is a function that may give a list or
+    dict, by its text."""
+    known: set[str] = set()
+    for defined in _DEFINED.finditer(text):
+        if defined[2] not in known:
+            known.add(defined[2])
+            body = text[defined.start() : defined.start() + MAX_BODY]
+            end = _NEXT.search(body, 1)
+            found = defined[1] == "def" and _CONTAINER.search(body, 0, end.start() if end else len(body)) is not None
+            yield defined[2], found
+
+
 def _options(folder: str, module: str) -> tuple[str, str]:
     """The files that a module of a folder may be."""
     base = os.path.join(folder, *module.split(".")) if module else folder
@@ -352,7 +391,6 @@ def _summary(file: str) -> Summary | None:
 
 def _parsed(file: str) -> ast.Module | None:
     try:
-        with open(file, "rb") as handle:
-            return ast.parse(decode(handle.read()))
+        return ast.parse(decode(read(file)))
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return None

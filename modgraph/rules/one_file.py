@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from modgraph.config import Config, Configs
+from modgraph.doors.reading import SOURCE_BYTES, UnreadableError, read
 from modgraph.rules.check import check_text, syntax_error
 from modgraph.rules.names import Costly, Project
 from modgraph.rules.options import CheckOptions
@@ -26,9 +27,7 @@ if TYPE_CHECKING:
     from modgraph.rules.mending import Holdings, Look
     from modgraph.rules.results_cache import ResultsCache
 
-MAX_BYTES = 8_000_000
-"""Larger files are data; parsing one would take gigabytes."""
-
+MAX_BYTES = SOURCE_BYTES
 
 ALWAYS_KEPT_FROM = 8
 """Files from which on all results are kept; of fewer, only where a class had to be interpreted."""
@@ -136,10 +135,10 @@ class Checker:
             return Outcome([], failure=defect(shown, error))
 
     def _check(self, shown: str, path: str, lookup: bool) -> Outcome:
-        if os.path.getsize(path) > MAX_BYTES:
-            return Outcome([], failure=Failure(shown, f"is not checked: it is larger than {MAX_BYTES // 1_000_000} MB"))
-        with open(path, "rb") as handle:
-            data = handle.read()
+        try:
+            data = read(path, MAX_BYTES)
+        except UnreadableError as error:  # too large, or no file that has an end
+            return Outcome([], failure=Failure(shown, f"is not checked: {error.strerror}"))
         try:
             text = decode(data)
         except SyntaxError as error:
@@ -148,7 +147,7 @@ class Checker:
         if outcome is None:
             outcome = self.check_text(text, shown, path)
         if outcome.change is not None and self.options.write:
-            failure = _write(path, outcome.change, encoding_of(data))
+            failure = _write(path, outcome.change, encoding_of(data), data)
             if failure is not None:
                 return Outcome([], failure=failure)
         return outcome
@@ -173,12 +172,15 @@ class Checker:
         ignored = settings.ignored(path)
         project = settings.project
         project.read = {}
+        project.work, project.trying = 0, False
+        project.given_up = {}
 
-        def check(source: str) -> list[Finding]:
-            return check_text(source, shown, path, settings.rules, project, ignored)
+        def check(source: str, only: frozenset[str] | None = None) -> list[Finding]:
+            return check_text(source, shown, path, settings.rules, project, ignored, only)
 
         findings = check(text)
-        taken_back = 0
+        failure = _too_much(shown, list(project.given_up)) if project.given_up else None
+        taken_back = untried = 0
         change: Change | None = None
         after = text
         tried = any(finding.fix is not None for finding in findings)
@@ -186,17 +188,20 @@ class Checker:
             from modgraph.rules.mending import mend, offered
 
             look = looking(project, path)
+            project.work, project.trying = 0, True
             if self.options.fix == "no":
-                findings = offered(text, check, findings, look)
+                findings, untried = offered(text, check, findings, look, check)
             else:
-                mended = mend(text, check, unsafe=self.options.fix == "unsafe", found=findings, look=look)
-                findings, after, taken_back = list(mended.left), mended.text, mended.taken_back
+                unsafe = self.options.fix == "unsafe"
+                mended = mend(text, check, unsafe=unsafe, found=findings, look=look, part=check)
+                findings, after = list(mended.left), mended.text
+                taken_back, untried = mended.taken_back, mended.untried
                 change = Change(shown, text, after, mended.fixed) if after != text else None
             tree = ast.parse(after)
             project.add(path, summarize(tree), tree, after)
         mends = self.options.fix != "no" and tried
-        depends = None if mends else tuple(each for each in project.read if each != path)
-        return Outcome(findings, change=change, text=after, depends=depends, taken_back=taken_back)
+        depends = None if mends or failure else tuple(each for each in project.read if each != path)
+        return Outcome(findings, failure, change, after, depends, taken_back, untried)
 
     def _unreadable(self, error: SyntaxError, shown: str, path: str) -> Outcome:
         settings = self.settings(path)
@@ -206,22 +211,23 @@ class Checker:
         return Outcome([syntax_error(error, shown)], depends=())
 
 
+def _too_much(shown: str, classes: Sequence[str]) -> Failure:
+    """What is said of a file of which not all was looked at."""
+    number = len(classes)
+    which = f"class {classes[0]!r} was" if number == 1 else f"{number} classes from {classes[0]!r} on were"
+    what = f"is not checked to its end: following its constructors takes too much work, and {which} not interpreted"
+    return Failure(shown, what, "what was found so far is reported; smaller files are checked whole")
+
+
 def looking(project: Project, path: str) -> Look:
     """What a class of a text holds: it is interpreted, once for each text."""
-    known: dict[tuple[str, str], Holdings | None] = {}
 
     def look(text: str, class_name: str) -> Holdings | None:
-        from modgraph.rules.mending import Holdings
-
         if project.reluctant:
             raise Costly
-        if (text, class_name) not in known:
-            from modgraph.rules.interpretation import interpret
+        from modgraph.rules.interpretation import holdings
 
-            state = interpret(project, path, class_name, text)
-            found = Holdings(state.names, len(state.registered), state.failed) if state is not None else None
-            known[text, class_name] = found
-        return known[text, class_name]
+        return holdings(project, path, class_name, text)
 
     return look
 
@@ -250,18 +256,16 @@ def defect(shown: str, error: BaseException) -> Failure:
     return Failure(shown, what, "the other files were checked; --debug shows where", trace)
 
 
-def _write(path: str, change: Change, encoding: str) -> Failure | None:
-    """Puts the mended text in the file's place, whole or not at all; a link stays one."""
-    target = os.path.realpath(path)
-    temporary = os.path.join(os.path.dirname(target), f".modgraph-{os.getpid()}.tmp")
+def _write(path: str, change: Change, encoding: str, before: bytes) -> Failure | None:
+    """Puts the mended text in the file's place, whole or not at all; a link stays one. Another name of the same file (a
+    hard link) keeps the text that it had."""
+    from modgraph.doors.writing import put
+
     try:
-        data = change.after.encode(encoding)
-        with open(temporary, "wb") as handle:
-            handle.write(data)
-        os.chmod(temporary, os.stat(target).st_mode & 0o7777)
-        os.replace(temporary, target)
+        after = change.after.encode(encoding)
+        if read(path) != before:
+            return Failure(change.file, "is not mended: it has changed since it was read")
+        put(path, after)
     except (OSError, UnicodeEncodeError) as error:
-        if os.path.exists(temporary):
-            os.unlink(temporary)
         return Failure(change.file, f"cannot be mended: {getattr(error, 'strerror', None) or error}")
     return None

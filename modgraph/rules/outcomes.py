@@ -39,6 +39,8 @@ class Outcome(NamedTuple):
     """Files that the findings depend on, beside the file itself; None where they are not to be kept."""
     taken_back: int = 0
     """Fixes that were tried and did not stand."""
+    untried: int = 0
+    """Fixes that were not tried, and are not offered, as that takes too much work."""
 
 
 class Report:
@@ -52,12 +54,16 @@ class Report:
         self.failures: list[Failure] = []
         self.changes: list[Change] = []
         self.taken_back = 0
+        self.untried: dict[str, int] = {}
+        """By file: fixes that are not offered, as trying them takes too much work."""
 
     def add(self, file: str, outcome: Outcome) -> None:
         """The outcome of one file."""
         self.files.append(file)
         self.findings.extend(outcome.findings)
         self.taken_back += outcome.taken_back
+        if outcome.untried:
+            self.untried[file] = outcome.untried
         if outcome.failure is not None:
             self.failures.append(outcome.failure)
         if outcome.change is not None:

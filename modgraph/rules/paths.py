@@ -61,10 +61,11 @@ def find_files(
     it too. Paths that are not there are failures of the report, notebooks a notice.
     """
     seen: set[str] = set()
+    leading_out: list[str] = []
     notebooks = 0
     for given in paths:
         if os.path.isdir(given):
-            found: Iterable[str] = python_files(os.path.normpath(given))
+            found: Iterable[str] = python_files(os.path.normpath(given), leading_out)
             named = False
         elif os.path.exists(given):
             found, named = (os.path.normpath(given),), True
@@ -82,6 +83,9 @@ def find_files(
                 notebooks += 1
             else:
                 yield shown(each, path), path
+    if leading_out:
+        plural = "s are" if len(leading_out) > 1 else " is"
+        report.notices.append(f"{len(leading_out)} link{plural} skipped: what is outside of the folder is not checked")
     if notebooks:
         plural = "s are" if notebooks > 1 else " is"
         report.notices.append(f"{notebooks} notebook{plural} skipped: only files of Python are checked")

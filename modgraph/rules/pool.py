@@ -25,16 +25,29 @@ _File = tuple[str, str]
 
 def check_in_processes(files: Sequence[_File], options: CheckOptions, jobs: int) -> dict[str, Outcome]:
     """The outcome of each file by its absolute path. A process that dies costs the one file that killed it."""
+    if _FORKS:
+        return _dealt_out(files, options, jobs)
+    if not _KEEPS_OFF:  # what is spawned there looks for `multiprocessing` in the working directory first
+        _begin(options)
+        return _check_all(files)
+    with _safe_path():
+        return _dealt_out(files, options, jobs)
+
+
+_FORKS = sys.platform.startswith("linux")
+
+
+def _dealt_out(files: Sequence[_File], options: CheckOptions, jobs: int) -> dict[str, Outcome]:
     from concurrent.futures import ProcessPoolExecutor, as_completed
     from concurrent.futures.process import BrokenProcessPool
     from multiprocessing import get_context
 
-    context = get_context("fork" if sys.platform == "linux" else "spawn")
+    context = get_context("fork" if _FORKS else "spawn")
     outcomes: dict[str, Outcome] = {}
     chunks = _chunks(files, jobs * _CHUNKS_PER_PROCESS)
 
     def pool_of(processes: int) -> ProcessPoolExecutor:
-        return ProcessPoolExecutor(processes, context, _begin, (options, os.getpid()))
+        return ProcessPoolExecutor(processes, context, _begin_beside, (options, os.getpid()))
 
     with _ended(pool_of(min(jobs, len(chunks)))) as pool:
         for future in as_completed(_submitted(pool, chunks)):
@@ -48,6 +61,25 @@ def check_in_processes(files: Sequence[_File], options: CheckOptions, jobs: int)
             failure = Failure(shown, "the process that checked it died")
             outcomes[path] = Outcome([], failure=failure) if died else alone.result()[path]
     return outcomes
+
+
+@contextlib.contextmanager
+def _safe_path() -> Iterator[None]:
+    """Interpreters that start meanwhile do not look for modules in the working directory, which may be a stranger's."""
+    before = os.environ.get(_SAFE_PATH)
+    os.environ[_SAFE_PATH] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_SAFE_PATH]
+        else:
+            os.environ[_SAFE_PATH] = before
+
+
+_SAFE_PATH = "PYTHONSAFEPATH"
+_KEEPS_OFF = sys.hexversion >= 0x30B0000
+"""From Python 3.11 on an interpreter obeys that."""
 
 
 def _submitted(pool: ProcessPoolExecutor, chunks: Sequence[Sequence[_File]]) -> list[Future[dict[str, Outcome]]]:
@@ -76,14 +108,18 @@ def _ended(pool: ProcessPoolExecutor) -> Iterator[ProcessPoolExecutor]:
             pool.shutdown(cancel_futures=True)
 
 
-def _begin(options: CheckOptions, parent: int) -> None:
-    global _checker
-    if hasattr(signal, "SIGINT"):
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all; the parent ends this one
+def _begin_beside(options: CheckOptions, parent: int) -> None:
+    """In a process of its own, which ends when `parent` does."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all; the parent ends this one
     for name in ("SIGTERM", "SIGHUP"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_DFL)
     end_with(parent)
+    _begin(options)
+
+
+def _begin(options: CheckOptions) -> None:
+    global _checker
     _checker = Checker(options)
 
 

@@ -6,7 +6,8 @@ A question that ends at a function of the project is asked of what that function
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Protocol
 
 from modgraph.rules import known
 from modgraph.rules.facts import Method, attribute_of
@@ -61,10 +62,16 @@ _WRAPPERS = ("torch.nn.utils.", "torch.jit.", "torch.compile", "torch.ao.", "tor
 _IN_PLACE = frozenset(("append", "extend", "insert", "add", "update", "appendleft", "setdefault"))
 
 
+class _Question(Protocol):
+    __name__: str
+
+    def __call__(self, node: ast.expr | None, method: Method, depth: int = 0) -> bool: ...
+
+
 class Reader:
     """Reads expressions that stand in one class, or in one function at the top of a file."""
 
-    __slots__ = ("file", "methods", "project", "qualname", "summary")
+    __slots__ = ("_known", "file", "methods", "project", "qualname", "summary")
 
     def __init__(
         self, project: Project, file: str, summary: Summary, methods: Mapping[str, Method], qualname: str
@@ -74,6 +81,14 @@ class Reader:
         self.summary = summary
         self.methods = methods
         self.qualname = qualname
+        self._known: dict[tuple[str, Method, str, int], bool] = {}
+        """Answers on local names and on what methods return, which lead to one another in many ways."""
+
+    def _once(self, question: str, method: Method, name: str, depth: int, ask: Callable[[], bool]) -> bool:
+        key = (question, method, name, depth)
+        if key not in self._known:
+            self._known[key] = ask()
+        return self._known[key]
 
     # ---- names -------------------------------------------------------------------------------------------------------
 
@@ -158,9 +173,11 @@ class Reader:
         if isinstance(node, ast.Call):
             return self._call_may_give_module(node, method, depth)
         if isinstance(node, ast.Name):
-            if any(self.may_hold_module(value, method, depth + 1) for value in local_values(method, node.id)):
+            if self._some_value(self.may_hold_module, node.id, method, depth):
                 return True
-            return node.id in method.parameters and self._is_given_module(method, depth)
+            return node.id in method.parameters and self._once(
+                "given", method, "", depth, lambda: self._is_given_module(method, depth)
+            )
         return any(self.may_hold_module(part, method, depth + 1) for part in _parts(node))
 
     def _is_given_module(self, method: Method, depth: int) -> bool:
@@ -182,9 +199,7 @@ class Reader:
         own = self._own_method(function, method)
         if own is not None:
             maker = self.methods.get(own)
-            return maker is not None and any(
-                self.may_hold_module(each.value, maker, depth + 1) for each in maker.returns
-            )
+            return maker is not None and self._some_result(self.may_hold_module, maker, depth)
         name = dotted(function)
         if name is None:
             return self._result_may_give_module(function, method, depth)
@@ -245,7 +260,7 @@ class Reader:
         if node is None or depth > _MAX_DEPTH:
             return False
         if isinstance(node, ast.Name):
-            return any(self.may_be_anything(value, method, depth + 1) for value in local_values(method, node.id))
+            return self._some_value(self.may_be_anything, node.id, method, depth)
         if not isinstance(node, ast.Call):
             return any(self.may_be_anything(part, method, depth + 1) for part in _parts(node))
         name = dotted(node.func)
@@ -267,14 +282,14 @@ class Reader:
         if node is None or depth > _MAX_DEPTH:
             return False
         if isinstance(node, ast.Name):
-            return any(self.may_hold_parameter(value, method, depth + 1) for value in local_values(method, node.id))
+            return self._some_value(self.may_hold_parameter, node.id, method, depth)
         if isinstance(node, ast.Call):
             if self.is_parameter(node):
                 return True
             own = self._own_method(node.func, method)
             maker = self.methods.get(own) if own is not None else None
             if maker is not None:
-                return any(self.may_hold_parameter(each.value, maker, depth + 1) for each in maker.returns)
+                return self._some_result(self.may_hold_parameter, maker, depth)
             if (dotted(node.func) or "").rpartition(".")[2] not in (_BUILDERS | _MAPPINGS | _THROUGH):
                 return False
             given = [*node.args, *(keyword.value for keyword in node.keywords)]
@@ -288,8 +303,15 @@ class Reader:
         if isinstance(node, (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.DictComp)):
             return True
         if isinstance(node, ast.Name):
-            return any(
-                self.is_plain_container(value, method, depth + 1) for value in method.values.get(node.id, ()) if value
+            local = node.id
+            return self._once(
+                "plain container",
+                method,
+                local,
+                depth,
+                lambda: any(
+                    self.is_plain_container(value, method, depth + 1) for value in method.values.get(local, ()) if value
+                ),
             )
         if isinstance(node, ast.Call):
             name = dotted(node.func)
@@ -298,7 +320,7 @@ class Reader:
             own = self._own_method(node.func, method)
             maker = self.methods.get(own) if own is not None else None
             if maker is not None:
-                return any(self.is_plain_container(each.value, maker, depth + 1) for each in maker.returns)
+                return self._some_result(self.is_plain_container, maker, depth)
             return name is not None and self._function_gives_container(name, method, depth)
         return any(self.is_plain_container(part, method, depth + 1) for part in _alternatives(node))
 
@@ -314,6 +336,26 @@ class Reader:
             if home and self._is_function(home, qualname):
                 return self._returned(home, qualname, "container", depth)
         return False
+
+    def _some_value(self, ask: _Question, name: str, method: Method, depth: int) -> bool:
+        """Something that the local name is assigned is so."""
+        return self._once(
+            ask.__name__,
+            method,
+            name,
+            depth,
+            lambda: any(ask(value, method, depth + 1) for value in local_values(method, name)),
+        )
+
+    def _some_result(self, ask: _Question, maker: Method, depth: int) -> bool:
+        """Something that the method returns is so."""
+        return self._once(
+            ask.__name__,
+            maker,
+            "return",
+            depth,
+            lambda: any(ask(each.value, maker, depth + 1) for each in maker.returns),
+        )
 
     # ---- functions of the project ------------------------------------------------------------------------------------
 
@@ -338,24 +380,26 @@ class Reader:
 
 def local_values(method: Method, name: str) -> list[ast.expr]:
     """What a local name is assigned in a method, and what is put into it."""
+    if method.put_into is None:
+        method.put_into = _put_into(method)
     found: list[ast.expr] = [value for value in method.values.get(name, ()) if value is not None]
+    return [*found, *method.put_into.get(name, ())]
+
+
+def _put_into(method: Method) -> dict[str, list[ast.expr]]:
+    found: dict[str, list[ast.expr]] = {}
     for statement in method.assigns:
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-        for target in targets:
-            if statement.value is None:
-                continue
-            put = isinstance(target, ast.Subscript) and _is_name(target.value, name)
-            if put or (isinstance(statement, ast.AugAssign) and _is_name(target, name)):
-                found.append(statement.value)
+        for target in targets if statement.value is not None else ():
+            changed = target.value if isinstance(target, ast.Subscript) else target
+            is_put = isinstance(target, ast.Subscript) or isinstance(statement, ast.AugAssign)
+            if is_put and isinstance(changed, ast.Name) and statement.value is not None:
+                found.setdefault(changed.id, []).append(statement.value)
     for call in method.calls:
         function = call.func
-        if isinstance(function, ast.Attribute) and function.attr in _IN_PLACE and _is_name(function.value, name):
-            found.extend(call.args)
+        if isinstance(function, ast.Attribute) and function.attr in _IN_PLACE and isinstance(function.value, ast.Name):
+            found.setdefault(function.value.id, []).extend(call.args)
     return found
-
-
-def _is_name(node: ast.AST, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name
 
 
 def _parts(node: ast.expr) -> list[ast.expr]:

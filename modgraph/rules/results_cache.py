@@ -1,8 +1,8 @@
 """Findings kept on disk: a file is checked again only if it, what it depends on, the rules or the settings changed.
 
 A few files of JSON, each for some of the folders that are checked, so that a commit reads one of them and a whole tree
-reads them all at once. Reading an entry executes nothing; a damaged one counts as absent, and a directory that cannot
-be written is no error.
+reads them all at once. Reading an entry executes nothing; a damaged one, or one that somebody else put there, counts as
+absent, and a directory that cannot be written is no error.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from modgraph._version import __version__
+from modgraph.doors.reading import SOURCE_BYTES, read
 from modgraph.findings import Edit, Finding, Fix, Related
+from modgraph.source.cache_home import kept_in
 
 SHARDS = 64
 MAX_ENTRIES = 4_000
@@ -30,7 +32,8 @@ class ResultsCache:
 
     def __init__(self, home: str) -> None:
         place = _digest(f"{os.getcwd()}\0{sys.prefix}".encode("utf-8", "surrogateescape"))
-        self._folder = os.path.join(home, "check", place)
+        self._folder = f"check/{place}"
+        self._kept = kept_in(home)
         self._salt = _salt()
         self._shards: dict[str, dict[str, Any]] = {}
         self._changed: set[str] = set()
@@ -62,15 +65,11 @@ class ResultsCache:
         for name in sorted(self._changed):
             shard = self._shards[name]
             _prune(shard)
-            path = os.path.join(self._folder, name)
-            temporary = f"{path}.{os.getpid()}.tmp"
             try:
-                os.makedirs(self._folder, exist_ok=True)
-                with open(temporary, "w", encoding="ascii") as handle:
-                    json.dump(shard, handle, separators=(",", ":"))
-                os.replace(temporary, path)
-            except (OSError, ValueError):
-                _remove(temporary)
+                data = json.dumps(shard, separators=(",", ":")).encode("ascii")
+            except ValueError:
+                continue
+            self._kept.write(f"{self._folder}/{name}", data)
         self._changed.clear()
 
     # ---- one shard ---------------------------------------------------------------------------------------------------
@@ -84,8 +83,7 @@ class ResultsCache:
 
     def _read(self, name: str) -> dict[str, Any]:
         try:
-            with open(os.path.join(self._folder, name), "rb") as handle:
-                found = json.loads(handle.read())
+            found = json.loads(self._kept.read(f"{self._folder}/{name}") or b"")
             if found["salt"] == self._salt and isinstance(found["files"], dict) and isinstance(found["stamps"], dict):
                 return dict(found)
         except (OSError, ValueError, TypeError, KeyError, RecursionError):
@@ -122,8 +120,7 @@ class ResultsCache:
     def _hash(self, path: str) -> str | None:
         if path not in self._hashes:
             try:
-                with open(path, "rb") as handle:
-                    self._hashes[path] = _digest(handle.read())
+                self._hashes[path] = _digest(read(path, SOURCE_BYTES))
             except OSError:
                 self._hashes[path] = None
         return self._hashes[path]
@@ -166,13 +163,6 @@ def _prune(shard: dict[str, Any]) -> None:
         files = shard["files"] = there if len(there) <= MAX_ENTRIES else {}
     needed = {each for entry in files.values() for each in entry[1]}
     shard["stamps"] = {path: stamp for path, stamp in shard["stamps"].items() if path in needed}
-
-
-def _remove(path: str) -> None:
-    try:
-        os.unlink(path)
-    except OSError:
-        return
 
 
 def _encoded(finding: Finding) -> list[Any]:

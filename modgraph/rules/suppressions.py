@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -71,9 +72,10 @@ def apply(
     if "modgraph:" not in text and not findings:
         return []
     comments = list(_comments(text))
+    near = _Near(comments)
     kept: list[Finding] = []
     for finding in findings:
-        fitting = [(comment, word) for comment in comments if (word := _fits(comment, finding)) is not None]
+        fitting = [(comment, word) for comment in near.of(finding) if (word := _fits(comment, finding)) is not None]
         for comment, word in fitting:
             comment.used.add(word)
         if not fitting:
@@ -81,8 +83,28 @@ def apply(
     codes = {rule.code for rule in chosen} - set(ignored)
     if UNUSED_IGNORE in codes:
         idle = (each for each in _unused(comments, shown, codes, undecided))
-        kept.extend(each for each in idle if not any(_fits(comment, each) for comment in comments))
+        kept.extend(each for each in idle if not any(_fits(comment, each) for comment in near.of(each)))
     return sorted(kept, key=lambda finding: finding.key)
+
+
+class _Near:
+    """Comments by where they stand and what they are about, so that not each is held against each finding."""
+
+    def __init__(self, comments: Sequence[_Comment]) -> None:
+        self._whole = [each for each in comments if each.whole_file]
+        self._placed = sorted((each for each in comments if not each.whole_file), key=lambda each: each.line)
+        self._lines = [each.line for each in self._placed]
+        self._about: dict[int, list[_Comment]] = {}
+        for each in self._placed:
+            if each.about != each.line:
+                self._about.setdefault(each.about, []).append(each)
+
+    def of(self, finding: Finding) -> Iterator[_Comment]:
+        """Those that may fit a finding."""
+        first, last = finding.line or 0, finding.end_line or finding.line or 0
+        yield from self._whole
+        yield from self._placed[bisect_left(self._lines, first) : bisect_right(self._lines, last)]
+        yield from self._about.get(first, ())
 
 
 def _fits(comment: _Comment, finding: Finding) -> str | None:
@@ -99,6 +121,7 @@ def _unused(
     comments: Iterable[_Comment], shown: str, codes: Collection[str], undecided: Sequence[tuple[int, int]]
 ) -> Iterator[Finding]:
     known = {name: rule.code for rule in rules() for name in (rule.code, rule.name)}
+    doubtful = {line for first, last in set(undecided) for line in range(first, last + 1)} if undecided else ()
     everything = all(rule.code in codes for rule in rules() if rule.default)
     for comment in comments:
         if not comment.own:
@@ -110,7 +133,7 @@ def _unused(
         strange = [word for word, code in meant.items() if code is None]
         idle = [word for word, code in meant.items() if code in codes and word not in comment.used]
         idle = [word for word in idle if meant[word] not in (SYNTAX_ERROR, UNUSED_IGNORE)]
-        in_doubt = any(comment.whole_file or first <= comment.about <= last for first, last in undecided)
+        in_doubt = bool(undecided) and (comment.whole_file or comment.about in doubtful)
         if in_doubt:
             idle = [word for word in idle if meant[word] not in _OF_CONTAINERS]
         if strange:
@@ -138,6 +161,7 @@ def _comments(text: str) -> Iterator[_Comment]:
     if "modgraph:" not in lower and "noqa" not in lower:
         return
     lines = lines_of(text)
+    below = _statements_below(lines)
     for number, column, content in _tokens(text):
         own = _OWN.search(content)
         match = own or _STRANGE.search(content) or _NOQA.search(content)
@@ -155,7 +179,7 @@ def _comments(text: str) -> Iterator[_Comment]:
         elif own and given is None:
             words, fault = _without_brackets(content[own.end() :])
         alone = not lines[number - 1][:column].strip("\ufeff \t\f")
-        about = _next_statement(lines, number) if alone and own else number
+        about = below[number - 1] if alone and own else number
         whole = own is not None and own.group(1) == "ignore-file"
         place = column + match.start()
         yield _Comment(number, place, words, own=own is not None, whole_file=whole, about=about, fault=fault)
@@ -170,12 +194,15 @@ def _without_brackets(rest: str) -> tuple[tuple[str, ...], str | None]:
     return (match[1],), f"write ignore[{match[1]}], with brackets"
 
 
-def _next_statement(lines: Sequence[str], number: int) -> int:
-    """The line of the code below a comment; decorators belong to what they decorate."""
-    for below in range(number, len(lines)):
-        if not lines[below].lstrip().startswith(("#", "@")):
-            return below + 1
-    return number
+def _statements_below(lines: Sequence[str]) -> list[int]:
+    """Of each line that of the code below it, its own where there is none; decorators belong to what they decorate."""
+    found = [0] * len(lines)
+    code = 0
+    for number in range(len(lines), 0, -1):
+        found[number - 1] = code or number
+        if not lines[number - 1].lstrip().startswith(("#", "@")):
+            code = number
+    return found
 
 
 def _tokens(text: str) -> Iterator[tuple[int, int, str]]:

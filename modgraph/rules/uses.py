@@ -15,6 +15,57 @@ from modgraph.rules.subject import Subject
 from modgraph.source.dotted_names import dotted
 
 _Parents = dict[ast.AST, ast.AST]
+
+
+class _Place(NamedTuple):
+    """Where an attribute stands."""
+
+    number: int
+    node: ast.Attribute
+    cls: ast.ClassDef | None
+    function: ast.AST | None
+    on_self: bool
+
+
+def _order(place: _Place) -> int:
+    return place.number
+
+
+class _Tree:
+    """A tree and what is asked of it for one attribute after the other, from one walk."""
+
+    def __init__(self, tree: ast.AST) -> None:
+        self.parents: _Parents = {}
+        self._attributes: dict[str, list[ast.Attribute]] = {}
+        self._places: dict[str, tuple[list[_Place], dict[ast.ClassDef, list[_Place]]]] = {}
+        self.named_by_text: set[str] = set()
+        """Texts that stand as arguments of what looks attributes up."""
+        self.classes: list[ast.ClassDef] = []
+        for node in ast.walk(tree):
+            for below in ast.iter_child_nodes(node):
+                self.parents[below] = node
+            if isinstance(node, ast.Attribute):
+                self._attributes.setdefault(node.attr, []).append(node)
+            elif isinstance(node, ast.ClassDef):
+                self.classes.append(node)
+            elif isinstance(node, ast.Call) and _called(node) in _BY_TEXT:
+                given = (each for each in ast.iter_child_nodes(node) if isinstance(each, ast.Constant))
+                self.named_by_text.update(each.value for each in given if isinstance(each.value, str))
+
+    def places(self, name: str, family: set[ast.ClassDef]) -> list[_Place]:
+        """Where an attribute of that name is, but for those of `self` in other classes; in the order of `ast.walk`."""
+        if name not in self._places:
+            others, own = self._places[name] = [], {}
+            for number, node in enumerate(self._attributes.get(name, ())):
+                cls, function = _place(node, self.parents)
+                on_self = isinstance(node.value, ast.Name) and node.value.id == _first_parameter(function)
+                place = _Place(number, node, cls, function, cls is not None and on_self)
+                (own.setdefault(cls, []) if cls is not None and on_self else others).append(place)
+        others, own = self._places[name]
+        classes = family if len(family) < len(own) else own
+        return sorted([*others, *(place for cls in classes if cls in family for place in own.get(cls, ()))], key=_order)
+
+
 _BY_TEXT = frozenset(("getattr", "setattr", "delattr", "attrgetter", "__setattr__", "__getattribute__", "__delattr__"))
 _OWN_LOOKUP = frozenset(("__getattr__", "__getattribute__", "__setattr__", "__delattr__", "__dir__"))
 
@@ -50,24 +101,17 @@ class Use(NamedTuple):
 def uses_of(subject: Subject, name: str) -> list[Use]:
     """Every `x.name` of the file, and in the bases from other files, that may be this class's attribute."""
     family = _family(subject)
-    found = list(_within(subject.file.tree, _parents(subject), name, subject, family, here=True))
+    found = list(_within(_tree(subject), name, subject, family, here=True))
     for home, node in members.ancestors(subject.file.project, subject.file.path, subject.facts.node):
         if home != subject.file.path:
-            found.extend(_within(node, _parents_of(node), name, subject, {node}, here=False))
+            found.extend(_within(_tree_of(subject, node), name, subject, {node}, here=False))
     return found
 
 
-def _within(
-    tree: ast.AST, parents: _Parents, name: str, subject: Subject, family: set[ast.ClassDef], *, here: bool
-) -> Iterator[Use]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and node.attr == name:
-            cls, function = _place(node, parents)
-            receiver = _first_parameter(function)
-            on_self = cls is not None and isinstance(node.value, ast.Name) and node.value.id == receiver
-            if (on_self and cls not in family) or _is_an_argument(node, cls, function, subject):
-                continue
-            yield Use(node, parents, on_self and cls is subject.facts.node, here)
+def _within(tree: _Tree, name: str, subject: Subject, family: set[ast.ClassDef], *, here: bool) -> Iterator[Use]:
+    for _, node, cls, function, on_self in tree.places(name, family):
+        if not _is_an_argument(node, cls, function, subject):
+            yield Use(node, tree.parents, on_self and cls is subject.facts.node, here)
 
 
 def _place(node: ast.AST, parents: _Parents) -> tuple[ast.ClassDef | None, ast.AST | None]:
@@ -103,21 +147,9 @@ def _is_an_argument(node: ast.Attribute, cls: ast.ClassDef | None, function: ast
 
 def is_reached_otherwise(subject: Subject, name: str) -> bool:
     """The attribute is, or may be, found by its name as text, in `__dict__`, or by a look-up of the class's own."""
-    parents = _parents(subject)
-    for node in ast.walk(subject.file.tree):
-        if isinstance(node, ast.Constant) and node.value == name:
-            parent = parents.get(node)
-            if isinstance(parent, ast.Call) and _called(parent) in _BY_TEXT:
-                return True
-    for cls in _family(subject):
-        for node in ast.walk(cls):
-            if isinstance(node, ast.Attribute) and node.attr == "__dict__":
-                return True
-            if isinstance(node, ast.Call) and _called(node) == "vars":
-                return True
-            if isinstance(node, ast.FunctionDef) and node.name in _OWN_LOOKUP:
-                return True
-    return False
+    if name in _tree(subject).named_by_text:
+        return True
+    return any(_ways(subject, cls).looks_up for cls in _family(subject))
 
 
 def has_the_name(subject: Subject, name: str) -> bool:
@@ -140,17 +172,18 @@ def comes_before_super(subject: Subject, statement: ast.stmt) -> bool:
     init = subject.facts.methods.get("__init__")
     if init is None or not init.node.lineno <= statement.lineno <= (init.node.end_lineno or 0):
         return False
-    calls = [call for call in init.calls if initialising.may_initialise(call, init)]
-    return not any((call.lineno, call.col_offset) < (statement.lineno, statement.col_offset) for call in calls)
+    if "initialised at" not in subject.notes:
+        calls = [call for call in init.calls if initialising.may_initialise(call, init)]
+        subject.notes["initialised at"] = min(((call.lineno, call.col_offset) for call in calls), default=None)
+    first = subject.notes["initialised at"]
+    return first is None or not first < (statement.lineno, statement.col_offset)
 
 
 def goes_through_children(subject: Subject) -> bool:
     """A class of the family does something with each of its children, or is a container of torch: one more would be
     taken for one of these."""
-    for cls in _family(subject):
-        for node in ast.walk(cls):
-            if isinstance(node, ast.Attribute) and node.attr in ("children", "named_children", "_modules"):
-                return True
+    if any(_ways(subject, cls).goes_through for cls in _family(subject)):
+        return True
     project = subject.file.project
     every = [(subject.file.path, subject.facts.node)]
     every += members.ancestors(project, subject.file.path, subject.facts.node)
@@ -170,16 +203,58 @@ def _is_a_container(subject: Subject, home: str, base: ast.expr) -> bool:
 # ---- the file --------------------------------------------------------------------------------------------------------
 
 
-def _parents(subject: Subject) -> _Parents:
+class _Ways(NamedTuple):
+    """How the text of a class gets at attributes without their names."""
+
+    looks_up: bool
+    goes_through: bool
+
+
+def _ways(subject: Subject, cls: ast.ClassDef) -> _Ways:
+    known: dict[ast.ClassDef, _Ways] = subject.file.notes.setdefault("ways of classes", {})
+    if cls not in known:
+        looks_up = goes_through = False
+        for node in ast.walk(cls):
+            if isinstance(node, ast.Attribute):
+                looks_up = looks_up or node.attr == "__dict__"
+                goes_through = goes_through or node.attr in ("children", "named_children", "_modules")
+            elif isinstance(node, ast.Call):
+                looks_up = looks_up or _called(node) == "vars"
+            elif isinstance(node, ast.FunctionDef):
+                looks_up = looks_up or node.name in _OWN_LOOKUP
+        known[cls] = _Ways(looks_up, goes_through)
+    return known[cls]
+
+
+def _tree(subject: Subject) -> _Tree:
+    return _tree_of(subject, subject.file.tree)
+
+
+def _tree_of(subject: Subject, node: ast.AST) -> _Tree:
+    known: dict[ast.AST, _Tree] = subject.file.notes.setdefault("trees", {})
+    if node not in known:
+        known[node] = _Tree(node)
+    return known[node]
+
+
+class _Kin(NamedTuple):
+    """The classes of a file by what they derive from, all by their last names."""
+
+    named: dict[str, list[ast.ClassDef]]
+    deriving: dict[str, list[ast.ClassDef]]
+    """By the name of a base."""
+
+
+def _kin(subject: Subject) -> _Kin:
     notes = subject.file.notes
-    if "parents" not in notes:
-        notes["parents"] = _parents_of(subject.file.tree)
-    found: _Parents = notes["parents"]
+    if "kin" not in notes:
+        notes["kin"] = _Kin({}, {})
+        for each in _tree(subject).classes:
+            notes["kin"].named.setdefault(each.name, []).append(each)
+            for base in _bases(each):
+                notes["kin"].deriving.setdefault(base, []).append(each)
+    found: _Kin = notes["kin"]
     return found
-
-
-def _parents_of(tree: ast.AST) -> _Parents:
-    return {below: node for node in ast.walk(tree) for below in ast.iter_child_nodes(node)}
 
 
 def _family(subject: Subject) -> set[ast.ClassDef]:
@@ -187,14 +262,19 @@ def _family(subject: Subject) -> set[ast.ClassDef]:
     if "family" in subject.notes:
         found: set[ast.ClassDef] = subject.notes["family"]
         return found
-    every = [node for node in ast.walk(subject.file.tree) if isinstance(node, ast.ClassDef)]
+    kin = _kin(subject)
     family = {subject.facts.node}
-    while more := {each for each in every if each not in family and _bases(each) & {cls.name for cls in family}}:
-        family |= more
-    bases = {name for each in family for name in _bases(each)}
-    while more := {each for each in every if each.name in bases and each not in family}:
-        family |= more
-        bases |= {name for each in more for name in _bases(each)}
+    pending = [subject.facts.node]
+    while pending:
+        more = [each for each in kin.deriving.get(pending.pop().name, ()) if each not in family]
+        family.update(more)
+        pending.extend(more)
+    pending = list(family)
+    while pending:
+        named = (each for base in _bases(pending.pop()) for each in kin.named.get(base, ()))
+        more = [each for each in dict.fromkeys(named) if each not in family]
+        family.update(more)
+        pending.extend(more)
     subject.notes["family"] = family
     return family
 

@@ -6,6 +6,7 @@ import ast
 import builtins
 from collections.abc import Iterable, Iterator
 
+from modgraph.errors import TargetError
 from modgraph.source.dotted_names import dotted
 from modgraph.source.index import ImportedName
 from modgraph.source.modules import ModuleFinder, SourceModule
@@ -13,6 +14,10 @@ from modgraph.source.modules import ModuleFinder, SourceModule
 MODULE_CLASS = ("torch.nn.modules.module", "Module")
 _MAX_STEPS = 64
 """Of imports and bases followed for one name; more is a cycle, or nothing a person wrote."""
+
+
+MAX_STARS_FOLLOWED = 1_000_000
+"""Star imports looked through for names, all together; a file of as many names as stars takes their product."""
 
 
 class BaseResolver:
@@ -23,6 +28,8 @@ class BaseResolver:
         self._known: dict[tuple[str, str], bool] = {}
         self._aliases: dict[str, dict[str, list[str]]] = {}
         self._meant: dict[tuple[str, str, str], tuple[tuple[SourceModule, str], ...]] = {}
+        self._stars: dict[str, tuple[SourceModule, ...]] = {}
+        self._n_stars = 0
 
     def is_module_class(self, module: SourceModule, name: str) -> bool:
         """Whether the dotted `name` ("nn.Linear", "Net") in `module` is `nn.Module` or derived from it.
@@ -37,10 +44,14 @@ class BaseResolver:
         """The modules that define what the dotted `name` may mean in `module`, and the name there."""
         return self._meanings(module, name, _MAX_STEPS)
 
-    def unknown_bases(self, module: SourceModule, name: str) -> list[str]:
-        """Bases of a class, or of its own bases in the module, of which nothing can be found; as written."""
+    def unknown_bases(self, module: SourceModule, name: str, seen: set[str] | None = None) -> list[str]:
+        """Bases of a class, or of its own bases in the module, of which nothing can be found; as written.
+
+        Args:
+            seen: classes that are not looked at again; those that are looked at are added.
+        """
         unknown: dict[str, None] = {}
-        seen: set[str] = set()
+        seen = set() if seen is None else seen
         waiting = [name]
         while waiting:
             qualname = waiting.pop()
@@ -102,16 +113,30 @@ class BaseResolver:
         first, _, rest = name.partition(".")
         for value in self._aliases_in(module).get(first, ()):
             yield from self._meanings(module, f"{value}.{rest}" if rest else value, steps - 1)
-        named = [imported for imported in module.index.imports if imported.name == first]
+        named = module.index.imports_of.get(first, ())
         for imported in named:
             if imported.attribute != "*":
                 yield from self._through(module, imported, rest, steps - 1)
         if named or name in module.index.definitions:
             return
-        for imported in module.index.star_imports:
-            source = self._finder.source(module.absolute(imported.module, imported.level))
-            if source is not None:
-                yield from self._meanings(source, name, steps - 1)
+        for source in self._starred(module):
+            yield from self._meanings(source, name, steps - 1)
+
+    def _starred(self, module: SourceModule) -> tuple[SourceModule, ...]:
+        """The modules of which it imports all names; counted each time.
+
+        Raises:
+            TargetError: it is too many times.
+        """
+        if module.name not in self._stars:
+            homes = dict.fromkeys(module.absolute(each.module, each.level) for each in module.index.star_imports)
+            self._stars[module.name] = tuple(filter(None, map(self._finder.source, homes)))
+        found = self._stars[module.name]
+        self._n_stars += len(found)
+        if self._n_stars > MAX_STARS_FOLLOWED:
+            message = f"looking for names behind star imports is given up after {MAX_STARS_FOLLOWED:,} of them"
+            raise TargetError(message, file=module.file, hint="import the names, or fewer modules")
+        return found
 
     def _aliases_in(self, module: SourceModule) -> dict[str, list[str]]:
         """Module-level names that are assigned other names: `Base = nn.Module`, also inside `try` and `if`."""

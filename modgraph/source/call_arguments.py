@@ -21,7 +21,9 @@ _MAX_DEPTH = 40
 _MAX_NUMBER = 2**63
 _MAX_EXPONENT = 64
 _MAX_ITEMS = 4096
-"""Of a repeated or joined list."""
+"""Of a repeated or joined list, or text."""
+MAX_VALUES = 20_000
+"""Expressions looked at for the arguments of one call: in lists of lists, each twice the last, are very many."""
 _CHANGES = frozenset(
     {"append", "extend", "insert", "pop", "popitem", "update", "setdefault", "remove", "clear", "sort", "reverse",
      "add", "discard"}
@@ -39,21 +41,38 @@ class _UnknownError(Exception):
     """The text alone does not say it."""
 
 
-def calls_with_values(tree: ast.Module, module: SourceModule, name: str) -> Iterator[Arguments]:
-    """Positional and keyword arguments of every call of `name` outside classes whose arguments are all known."""
-    top = _Scope(tree.body, None, module, _changed(tree))
-    yield from _in_scope(tree.body, top, name)
+Written = tuple["_Scope", ast.Call]
 
 
-def _in_scope(body: Iterable[ast.AST], scope: _Scope, name: str) -> Iterator[Arguments]:
-    for node in _own_nodes(body):
-        if isinstance(node, _Function):
-            yield from _in_scope(node.body, _Scope(node.body, scope, scope.module, scope.changed, node.args), name)
-        elif isinstance(node, ast.Call) and (node.args or node.keywords) and dotted(node.func) == name:
-            try:
-                yield scope.arguments(node)
-            except _UnknownError:
-                continue
+def written_calls(tree: ast.Module, module: SourceModule) -> dict[str, list[Written]]:
+    """By the dotted name that is called: the calls outside classes that have arguments, in the order of the text."""
+    found: dict[str, list[Written]] = {}
+    pending: list[tuple[Iterable[ast.AST], _Scope]] = [
+        (_own_nodes(tree.body), _Scope(tree.body, None, module, _changed(tree)))
+    ]
+    while pending:
+        nodes, scope = pending.pop()
+        for node in nodes:
+            if isinstance(node, _Function):
+                pending.append((nodes, scope))
+                inner = _Scope(node.body, scope, module, scope.changed, node.args)
+                pending.append((_own_nodes(node.body), inner))
+                break
+            if isinstance(node, ast.Call) and (node.args or node.keywords) and (name := dotted(node.func)) is not None:
+                found.setdefault(name, []).append((scope, node))
+    return found
+
+
+def calls_with_values(calls: Iterable[Written]) -> Iterator[Arguments]:
+    """Positional and keyword arguments of those of the calls whose arguments are all known."""
+    yield from filter(None, (_known(scope, call) for scope, call in calls))
+
+
+def _known(scope: _Scope, call: ast.Call) -> Arguments | None:
+    try:
+        return scope.arguments(call)
+    except _UnknownError:
+        return None
 
 
 class _Scope:
@@ -70,6 +89,9 @@ class _Scope:
         self.outer = outer
         self.module = module
         self.changed = changed
+        self.outermost: _Scope = self if outer is None else outer.outermost
+        self.n_values = 0
+        """Expressions looked at for the call that is read; counted in the outermost scope."""
         self.bound: dict[str, list[ast.expr | None]] = {}
         """Every binding of a name; None for one that is no plain assignment."""
         for name, default in _defaults(parameters) if parameters is not None else ():
@@ -79,6 +101,7 @@ class _Scope:
 
     def arguments(self, call: ast.Call) -> Arguments:
         """The arguments of a call in this scope, `*` and `**` taken apart."""
+        self.outermost.n_values = 0
         keywords: dict[str, Any] = {}
         for keyword in call.keywords:
             value = self.value(keyword.value)
@@ -86,7 +109,10 @@ class _Scope:
             if not isinstance(given, dict) or not all(isinstance(key, str) for key in given):
                 raise _UnknownError
             keywords.update({str(key): item for key, item in given.items()})
-        return tuple(self._items(call.args, 0)), tuple(keywords.items())
+        found = tuple(self._items(call.args, 0)), tuple(keywords.items())
+        if _written_size(found, MAX_VALUES) > MAX_VALUES:
+            raise _UnknownError
+        return found
 
     def value(self, node: ast.expr, depth: int = 0) -> Any:
         """What an expression is worth.
@@ -94,8 +120,7 @@ class _Scope:
         Raises:
             _UnknownError: the text does not say.
         """
-        if depth > _MAX_DEPTH:
-            raise _UnknownError
+        self._count(depth)
         match node:
             case ast.Constant(value=value):
                 return value
@@ -120,12 +145,19 @@ class _Scope:
                 return self._imported(dotted(node))
         raise _UnknownError
 
+    def _count(self, depth: int) -> None:
+        self.outermost.n_values += 1
+        if depth > _MAX_DEPTH or self.outermost.n_values > MAX_VALUES:
+            raise _UnknownError
+
     def _items(self, nodes: list[ast.expr], depth: int) -> list[Any]:
         found: list[Any] = []
         for node in nodes:
             if isinstance(node, ast.Starred):
                 several = self.value(node.value, depth + 1)
                 if not isinstance(several, list | tuple):
+                    raise _UnknownError
+                if len(found) + len(several) > MAX_VALUES:
                     raise _UnknownError
                 found.extend(several)
             else:
@@ -169,8 +201,8 @@ class _Scope:
         definition = self.module.index.definitions.get(name)
         if definition is not None:
             return Ref(f"{self.module.name}.{name}")
-        for imported in self.module.index.imports:
-            if imported.name == first and imported.attribute != "*" and not imported.type_checking:
+        for imported in self.module.index.imports_of.get(first, ()):
+            if imported.attribute != "*" and not imported.type_checking:
                 home = self.module.absolute(imported.module, imported.level)
                 if imported.attribute is None and home.partition(".")[0] == first:
                     return Ref(name)
@@ -180,12 +212,14 @@ class _Scope:
 
 def _own_nodes(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
     """Every node of some statements, in the order of the text, without what stands in functions and classes."""
-    for node in body:
+    pending = list(body)[::-1]
+    while pending:
+        node = pending.pop()
         if isinstance(node, ast.ClassDef):
             continue
         yield node
         if not isinstance(node, _Function):
-            yield from _own_nodes(ast.iter_child_nodes(node))
+            pending.extend([*ast.iter_child_nodes(node)][::-1])
 
 
 def _bindings(body: Iterable[ast.AST]) -> Iterator[tuple[str, ast.expr | None]]:
@@ -241,6 +275,19 @@ def _changed(tree: ast.Module) -> frozenset[str]:
     return frozenset(found)
 
 
+def _written_size(value: Any, most: int) -> int:
+    """How many values there are when it is written out, each at all its places; counted up to `most` and one more."""
+    items = [*value, *value.values()] if isinstance(value, dict) else value
+    if not isinstance(value, dict | list | tuple):
+        return 1
+    size = 1
+    for item in items:
+        size += _written_size(item, most - size)
+        if size > most:
+            break
+    return size
+
+
 def _signed(sign: ast.unaryop, value: Any) -> Any:
     if isinstance(sign, ast.Not) and isinstance(value, bool):
         return not value
@@ -259,7 +306,7 @@ def _reckoned(op: ast.operator, left: Any, right: Any) -> Any:
         raise _UnknownError
     if numbers and isinstance(op, ast.Pow) and not (0 <= right <= _MAX_EXPONENT and abs(left) <= _MAX_EXPONENT):
         raise _UnknownError
-    if repeated and len(left) * right > _MAX_ITEMS:
+    if (repeated and len(left) * right > _MAX_ITEMS) or (joined and len(left) + len(right) > _MAX_ITEMS):
         raise _UnknownError
     try:
         value = function(left, right)

@@ -9,16 +9,14 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import IO
 
-from modgraph.doors import temporary
+from modgraph.doors import reading, temporary, writing
+from modgraph.doors.git import Conversation, conversation, git
 from modgraph.errors import TargetError
-from modgraph.source.git import environment, git, words
 from modgraph.source.revisions import Revision
 from modgraph.source.source_roots import PROJECT_FILES, source_roots
 
@@ -26,6 +24,10 @@ TEXTS = (".py", ".pyi", ".json", ".toml", ".yaml", ".yml", ".cfg", ".ini", ".txt
 """What a prediction may read, beside the file that was asked for."""
 MOST_BYTES = 4 * 1024**2
 """Of a file that is not Python and that only a prediction may read; larger ones are left out."""
+MOST_OF_ALL = 4 * 1024**3
+"""Bytes of the files that are put into the folder, together."""
+MOST_FILES = 200_000
+"""Files that are put into it."""
 
 _CHUNK = 1024**2
 _LINK = "is a link, and those of a revision are left out"
@@ -108,9 +110,11 @@ def files_of(revision: Revision, *, everything: bool = False, cwd: Path | None =
         root = Path(os.path.realpath(name))
         listed, left_out = _listed(revision)
         wanted = [each for each in listed if everything or each.path in asked_for or _is_wanted(each)]
+        wanted = _not_too_large(wanted, left_out, everything=everything)
+        _require_bounded(wanted, revision)
         left_out.update(dict.fromkeys(_write(wanted, root, revision), _NOT_CLONED))
         folder = root / below
-        folder.mkdir(parents=True, exist_ok=True)  # a run needs a working directory, also where the revision has none
+        writing.make_folder(folder)  # a run needs a working directory, also where the revision has none
         projects = _projects(each.path for each in listed)
         yield Checkout(root, folder, Path(os.path.realpath(revision.top)), projects, left_out)
 
@@ -179,8 +183,8 @@ class _Blob:
 def _listed(revision: Revision) -> tuple[list[_Blob], dict[str, str]]:
     """The files of a revision; and by path what is left out, with the reason."""
     tree = git(["ls-tree", "-r", "-z", "-l", "--full-tree", revision.commit], revision.top)
-    if tree.returncode != 0:
-        raise _unreadable(revision, words(tree))
+    if tree.status != 0:
+        raise _unreadable(revision, tree.words)
     blobs: list[_Blob] = []
     left_out: dict[str, str] = {}
     for line in tree.stdout.split(b"\0"):
@@ -209,48 +213,69 @@ def _is_wanted(blob: _Blob) -> bool:
     return name.endswith(TEXTS[:2]) or (name.endswith(TEXTS) and blob.size <= MOST_BYTES)
 
 
+def _not_too_large(blobs: Sequence[_Blob], left_out: dict[str, str], *, everything: bool) -> list[_Blob]:
+    """Those of a size that is read; a run may read what it likes."""
+    kept: list[_Blob] = []
+    for blob in blobs:
+        most = MOST_OF_ALL if everything else _most(blob.path)
+        if blob.size <= most:
+            kept.append(blob)
+        else:
+            left_out[blob.path] = f"is larger than {reading.shown(most)} at that revision, and not read"
+    return kept
+
+
+def _most(path: str) -> int:
+    name = path.lower()
+    if name.endswith(".onnx"):
+        return reading.ONNX_BYTES
+    return reading.GRAPH_BYTES if name.endswith(".json") else reading.SOURCE_BYTES
+
+
+def _require_bounded(blobs: Sequence[_Blob], revision: Revision) -> None:
+    if len(blobs) > MOST_FILES:
+        raise TargetError(f"{revision.name} has {len(blobs):,} files that would be read, more than {MOST_FILES:,}")
+    if sum(blob.size for blob in blobs) > MOST_OF_ALL:
+        raise TargetError(f"the files of {revision.name} together are larger than {reading.shown(MOST_OF_ALL)}")
+
+
 def _write(blobs: Sequence[_Blob], root: Path, revision: Revision) -> list[str]:
     """Put files below `root`, one after the other; the paths of those that the clone does not hold."""
     missing: list[str] = []
-    with temporary.file() as said, subprocess.Popen(
-        ["git", "cat-file", "--batch"], cwd=revision.top, env=environment(),
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said,
-    ) as process:  # fmt: skip
-        assert process.stdin is not None
-        assert process.stdout is not None
+    with conversation(["cat-file", "--batch"], revision.top) as talk:
         for blob in blobs:
-            size = _asked(process.stdin, process.stdout, blob.id)
+            size = _asked(talk, blob.id)
             if size is None:
-                said.seek(0)
-                raise _unreadable(revision, said.readline().decode("utf-8", "replace").strip() or "git ended")
+                raise _unreadable(
+                    revision, talk.said().decode("utf-8", "replace").partition("\n")[0].strip() or "git ended"
+                )
             if size < 0:
                 missing.append(blob.path)
                 continue
-            path = root / blob.path
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with open(path, "wb") as file:
-                _copy(process.stdout, file, size)
-            if not process.stdout.readline():
+            if size != blob.size:
+                raise _unreadable(revision, f"{blob.path} is not of the size that its tree says")
+            try:
+                writing.put_new(root / blob.path, _pieces(talk, size), below=root)
+            except OSError as error:
+                raise _unreadable(revision, f"{blob.path}: {error.strerror}") from error
+            if not talk.line():
                 raise _unreadable(revision, f"git ended within {blob.path}")
     return missing
 
 
-def _asked(to: IO[bytes], out_of: IO[bytes], blob: bytes) -> int | None:
+def _asked(talk: Conversation, blob: bytes) -> int | None:
     """Bytes of a blob that follow: git says "ID blob SIZE"; -1 of "ID missing", None where git has ended."""
-    try:
-        to.write(blob + b"\n")
-        to.flush()
-    except OSError:
+    if not talk.ask(blob):
         return None
-    fields = out_of.readline().split()
+    fields = talk.line().split()
     if len(fields) == 3:
         return int(fields[2])
     return -1 if fields else None
 
 
-def _copy(out_of: IO[bytes], file: IO[bytes], size: int) -> None:
-    while size > 0 and (data := out_of.read(min(size, _CHUNK))):
-        file.write(data)
+def _pieces(talk: Conversation, size: int) -> Iterator[bytes]:
+    while size > 0 and (data := talk.read(min(size, _CHUNK))):
+        yield data
         size -= len(data)
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
+from modgraph.doors import reading
 from modgraph.errors import InputError
 
 MAX_HEADER = 100 * 1024 * 1024
@@ -160,9 +161,7 @@ def _require_regular(path: Path) -> None:
 
 def _read(path: Path, length: int = -1, start: int = 0) -> bytes:
     try:
-        with path.open("rb") as file:
-            file.seek(start)
-            return file.read(length)
+        return reading.beginning(path, length, start) if length >= 0 else reading.read(path, MAX_HEADER)
     except OSError as error:
         raise InputError(f"cannot read the checkpoint {path}: {error.strerror or error}") from error
 

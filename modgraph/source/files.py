@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 
+from modgraph.doors.reading import leads_out
+
 SUFFIXES = (".py", ".pyi")
 NOTEBOOK = ".ipynb"
 NEVER = frozenset(
@@ -36,6 +38,8 @@ NEVER = frozenset(
     ]
 )
 """Directories that hold no code of the project's own; by name."""
+_GIT_SECONDS = 20.0
+"""How long git may look for what it ignores; then nothing is."""
 
 
 def is_excluded(path: str, patterns: Sequence[str]) -> bool:
@@ -63,11 +67,15 @@ def lies_in_none_of_ours(path: str) -> bool:
     return any(part in NEVER for part in path.replace(os.sep, "/").split("/")[:-1])
 
 
-def python_files(folder: str) -> Iterator[str]:
+def python_files(folder: str, leading_out: list[str] | None = None) -> Iterator[str]:
     """Files of Python below a folder, and notebooks, in the order of their paths; what git ignores is left out where
     there is git.
 
-    Links to folders are not followed, so that a loop of them ends; nor are links to files that are not there.
+    Links to folders are not followed, so that a loop of them ends; nor are links to files that are not there, or that
+    lie outside of the folder: somebody else may have put them there, and what is read is shown.
+
+    Args:
+        leading_out: is given the latter.
     """
     wanted = (*SUFFIXES, NOTEBOOK)
     ignored = _ignored_by_git(folder)
@@ -78,8 +86,12 @@ def python_files(folder: str) -> Iterator[str]:
         for entry in _entries(here):
             path = entry.name if here == os.curdir else os.path.join(here, entry.name)
             if entry.name.endswith(wanted) and _is_file(entry):
-                if os.path.normpath(path) not in ignored:
+                if os.path.normpath(path) in ignored:
+                    continue
+                if not (entry.is_symlink() and leads_out(path, folder)):
                     yield path
+                elif leading_out is not None:
+                    leading_out.append(path)
             elif entry.name not in NEVER and _is_folder(entry) and os.path.normpath(path) not in ignored:
                 below.append(path)
         pending.extend(reversed(below))
@@ -110,31 +122,28 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 def _ignored_by_git(folder: str) -> frozenset[str]:
     """Paths below a folder that git ignores, whole directories as one; empty where there is no git repository."""
-    if not _in_repository(os.path.abspath(folder)):
+    if repository_of(os.path.abspath(folder)) is None:
         return frozenset()
-    import subprocess
+    from modgraph.doors.git import git
+    from modgraph.errors import ModgraphError
 
-    # A repository may name a program to be run as its file system monitor: not for reading a list of files.
-    command = ["git", "-c", "core.fsmonitor=false", "ls-files", "--others", "--ignored", "--exclude-standard"]
-    # Inside a hook these say which repository is being committed to, which need not be the one of this folder.
-    outside = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    asked = ["ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z"]
     try:
-        run = subprocess.run(
-            [*command, "--directory", "-z"], cwd=folder, env=outside, capture_output=True, timeout=20, check=False
-        )
-    except (OSError, subprocess.SubprocessError):
+        told = git(asked, folder, seconds=_GIT_SECONDS)
+    except ModgraphError:
         return frozenset()
-    names = os.fsdecode(run.stdout).split("\0") if run.returncode == 0 else []
+    names = os.fsdecode(told.stdout).split("\0") if told.status == 0 else []
     return frozenset(os.path.normpath(os.path.join(folder, name)) for name in names if name)
 
 
-def _in_repository(folder: str) -> bool:
+def repository_of(folder: str) -> str | None:
+    """The folder, or the nearest above it, that has a `.git`; of an absolute path."""
     while True:
         if os.path.exists(os.path.join(folder, ".git")):
-            return True
+            return folder
         above = os.path.dirname(folder)
         if above == folder:
-            return False
+            return None
         folder = above
 
 

@@ -100,6 +100,14 @@ class ModuleIndex:
         return tuple(name for statement in self.body for name in statement.imports)
 
     @cached_property
+    def imports_of(self) -> dict[str, tuple[ImportedName, ...]]:
+        """By the name that they bind: all imports of it, in order."""
+        found: dict[str, list[ImportedName]] = {}
+        for name in self.imports:
+            found.setdefault(name.name, []).append(name)
+        return {name: tuple(imports) for name, imports in found.items()}
+
+    @cached_property
     def imported(self) -> dict[str, ImportedName]:
         """By the name that it binds; of several the first."""
         return {name.name: name for name in reversed(self.imports)}
@@ -138,24 +146,29 @@ def read_index(text: str, filename: str = "<source>") -> ModuleIndex:
 
 def _statements(nodes: Sequence[ast.stmt], prefix: str, definitions: dict[str, Definition]) -> tuple[Statement, ...]:
     """The statements of a body; neighbours that share a line become one."""
-    found: list[Statement] = []
+    found: list[list[Statement]] = []
+    last_line = 0
     for node in nodes:
         statement = _statement(node, prefix, definitions)
-        if found and found[-1].last_line >= statement.first_line:
-            found[-1] = _merged(found[-1], statement)
+        if found and last_line >= statement.first_line:
+            found[-1].append(statement)
+            last_line = max(last_line, statement.last_line)
         else:
-            found.append(statement)
-    return tuple(found)
+            found.append([statement])
+            last_line = statement.last_line
+    return tuple(_merged(neighbours) for neighbours in found)
 
 
-def _merged(first: Statement, second: Statement) -> Statement:
+def _merged(neighbours: Sequence[Statement]) -> Statement:
+    if len(neighbours) == 1:
+        return neighbours[0]
     return Statement(
         "other",
-        tuple(dict.fromkeys(first.names + second.names)),
-        tuple(dict.fromkeys(first.touched + second.touched)),
-        first.first_line,
-        max(first.last_line, second.last_line),
-        first.imports + second.imports,
+        tuple(dict.fromkeys(name for each in neighbours for name in each.names)),
+        tuple(dict.fromkeys(name for each in neighbours for name in each.touched)),
+        neighbours[0].first_line,
+        max(each.last_line for each in neighbours),
+        tuple(imported for each in neighbours for imported in each.imports),
     )
 
 
@@ -319,9 +332,10 @@ def _touched(node: ast.stmt) -> Iterator[str]:
     if isinstance(node, (ast.For, ast.AsyncFor)):
         yield from _iterated(node, inside)
     elif isinstance(node, ast.Expr):
-        for part in walk(node):
-            if isinstance(part, ast.comprehension):
-                yield from _iterated(part, [_root_name(each) or "" for each in _receivers(node)])
+        loops = [part for part in walk(node) if isinstance(part, ast.comprehension)]
+        changed = {_root_name(each) or "" for each in _receivers(node)} if loops else set()
+        for part in loops:
+            yield from _iterated(part, changed)
 
 
 _CHANGING = frozenset({"setattr", "delattr", "exec"})

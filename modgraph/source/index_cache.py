@@ -1,25 +1,27 @@
 """Indexes of files kept on disk, by the content of the file: what was indexed once is not parsed again.
 
 `MODGRAPH_CACHE` names the directory, or is "off"; by default it lies in the cache directory of the user. Entries are
-JSON, so reading one executes nothing; a damaged one counts as absent. A directory that cannot be written is no error.
+JSON, so reading one executes nothing; a damaged one, or one that somebody else put there, counts as absent. A directory
+that cannot be written is no error.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
 import sys
-import tempfile
 from functools import cache
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from modgraph._version import __version__
+from modgraph.doors.reading import read
 from modgraph.source import index as _index
-from modgraph.source.cache_home import cache_home
+from modgraph.source.cache_home import cache_home, kept_in
 from modgraph.source.index import Definition, ImportedName, ModuleIndex, Statement, read_index
+
+if TYPE_CHECKING:
+    from modgraph.doors.keeping import Kept
 
 _MIN_CHARACTERS = 4_000
 """Shorter files are indexed faster than an entry is found."""
@@ -31,56 +33,42 @@ def indexed(text: str, filename: str) -> ModuleIndex:
     Raises:
         SyntaxError, ValueError, RecursionError: as `read_index` does.
     """
-    path = _path(text) if len(text) >= _MIN_CHARACTERS else None
-    if path is None:
+    place = kept() if len(text) >= _MIN_CHARACTERS else None
+    if place is None:
         return read_index(text, filename)
-    found = _load(path)
+    name = _name(text)
+    found = _load(place, name)
     if found is None:
         found = read_index(text, filename)
-        _store(path, found)
+        place.write(name, json.dumps(_encoded(found), separators=(",", ":")).encode("ascii"))
     return found
 
 
-def directory() -> Path | None:
+def kept() -> Kept | None:
     """Where entries are kept; None where they are not."""
     home = cache_home()
-    return None if home is None else Path(home) / "index"
+    place = None if home is None else kept_in(home)
+    return place if place is not None and place.usable else None
 
 
-def _path(text: str) -> Path | None:
-    place = directory()
-    if place is None:
-        return None
+def _name(text: str) -> str:
     digest = hashlib.sha256(_salt() + text.encode("utf-8", "surrogatepass")).hexdigest()
-    return place / digest[:2] / f"{digest[2:]}.json"
+    return f"index/{digest[:2]}/{digest[2:]}.json"
 
 
 @cache
 def _salt() -> bytes:
     """What an index depends on beside the text: the code that makes it, and the Python that parses."""
-    code = Path(_index.__file__).read_bytes() if os.path.isfile(_index.__file__) else b""
+    code = read(_index.__file__) if os.path.isfile(_index.__file__) else b""
     return hashlib.sha256(f"{__version__} {sys.version}".encode() + code).digest()
 
 
-def _load(path: Path) -> ModuleIndex | None:
+def _load(place: Kept, name: str) -> ModuleIndex | None:
+    data = place.read(name)
     try:
-        return _decoded(json.loads(path.read_bytes()))
-    except (OSError, ValueError, TypeError, KeyError, IndexError, RecursionError):
+        return None if data is None else _decoded(json.loads(data))
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
         return None
-
-
-def _store(path: Path, index: ModuleIndex) -> None:
-    """Writes an entry whole or not at all."""
-    with contextlib.suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump(_encoded(index), file, separators=(",", ":"))
-            os.replace(name, path)
-        except OSError:
-            os.unlink(name)
-            raise
 
 
 def _encoded(index: ModuleIndex) -> Any:

@@ -9,21 +9,40 @@ import importlib.machinery
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 
 import libcst as cst
 
+from modgraph.doors.reading import leads_out, lies_in, read
 from modgraph.errors import TargetError
-from modgraph.source.files import decode
+from modgraph.source.files import decode, repository_of
 from modgraph.source.index import Definition, ModuleIndex, Statement
 from modgraph.source.index_cache import indexed
 from modgraph.source.literals import assigned_literal
 from modgraph.source.parsed import Parsed
 
+BYTES_READ, BYTES_SEARCHED, BYTES_INDEXED = 100, 10, 4
+"""How much of a file is read, searched for words, and indexed in a unit of work: about a microsecond. An index counts
+the same where it is kept on disk, so that what is foretold does not depend on what was read before."""
+UNITS_OF_A_TREE, UNITS_PARSED = 10, 2
+"""Units that libcst needs for a piece of source, and for each character of it."""
+
 _WORD = re.compile(r"[^\W\d]\w*")
+_TOKEN = re.compile(r"\"\"\"[\s\S]*?\"\"\"|\w+|[^\w\s]|\n")
+MAX_TOKENS = 500_000
+"""Words, signs and line ends of one file; `ast` takes up to 1 KB for each. Of a file of Python's length a tenth."""
+MAX_PARSED_TOKENS = 300_000
+"""The same of all statements that are parsed for one prediction; libcst takes up to 3 KB for each, and keeps it."""
+_MAX_KEPT = 64
+_MAX_KEPT_TEXT = 4_000_000
+"""Texts, and characters of them all, whose facts are kept in memory: of a file with many models, each prediction asks
+for the same."""
+_ASKED_OFTEN = 20
+"""Names looked for in a text one by one; for more, its words are collected."""
 _EXTENSIONS = tuple(importlib.machinery.EXTENSION_SUFFIXES)
 
 _BINDS_UNWRITTEN = re.compile(
@@ -46,9 +65,71 @@ def decode_source(data: bytes) -> str:
     return decode(data).replace("\r\n", "\n").replace("\r", "\n")
 
 
+def _for_nothing(units: int) -> None:
+    """Who reads it outside of a prediction has no budget."""
+
+
 def plain(word: str) -> str:
     """A name without what tells its styles apart: "ConvHead" and "conv_head" are the same."""
     return word.replace("_", "").lower()
+
+
+def n_tokens(text: str, most: int) -> int:
+    """How many words, signs and line ends a text has, counted up to `most` and one more; a text in three quotes is
+    one."""
+    return sum(1 for _ in islice(_TOKEN.finditer(text), most + 1))
+
+
+@dataclass
+class ParsedTokens:
+    """What libcst was given for one prediction."""
+
+    spent: int = 0
+
+
+class TextFacts:
+    """What a text of Python says by itself, whichever module it is of."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.searches: dict[re.Pattern[str], bool] = {}
+        self._index: ModuleIndex | None = None
+
+    @cached_property
+    def lines(self) -> list[str]:
+        return self.text.split("\n")
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        return frozenset(map(sys.intern, set(_WORD.findall(self.text))))
+
+    @cached_property
+    def plain_words(self) -> frozenset[str]:
+        return frozenset(map(sys.intern, map(plain, self.words)))
+
+    def has(self, pattern: re.Pattern[str]) -> bool:
+        """Whether the pattern matches somewhere in it."""
+        if pattern not in self.searches:
+            self.searches[pattern] = pattern.search(self.text) is not None
+        return self.searches[pattern]
+
+    def index(self, file: str) -> ModuleIndex:
+        """Raises as `index.read_index` does."""
+        if self._index is None:
+            self._index = indexed(self.text, file)
+        return self._index
+
+
+_kept: dict[str, TextFacts] = {}
+
+
+def facts_of(text: str) -> TextFacts:
+    """The facts of a text; of the latest texts always the same object."""
+    found = _kept.pop(text, None) or TextFacts(text)
+    _kept[text] = found
+    while len(_kept) > _MAX_KEPT or (len(_kept) > 1 and sum(map(len, _kept)) > _MAX_KEPT_TEXT):
+        del _kept[next(iter(_kept))]
+    return found
 
 
 class SourceModule:
@@ -61,35 +142,54 @@ class SourceModule:
         self.file = file
         """For a SourceLocation: relative to the directory from which it is importable."""
         self.is_package = is_package
+        self.spend: Callable[[int], None] = _for_nothing
+        """Told what reading it costs, before it is done."""
         self._parsed: dict[tuple[int, int], Parsed] = {}
+        self._n_asked = 0
+        self.tokens = ParsedTokens()
+        """Shared by the modules of one finder."""
 
     @cached_property
     def text(self) -> str:
-        """Raises SourceError where the file cannot be read or decoded."""
+        """Raises SourceError where the file cannot be read or decoded, or is longer than what can be parsed."""
         try:
-            with open(self.path, "rb") as file:
-                return decode_source(file.read())
+            data = read(self.path)
+            self.spend(len(data) // BYTES_READ)
+            text = decode_source(data)
         except OSError as error:
             raise SourceError(f"cannot be read: {error.strerror}", file=self.file) from error
         except SyntaxError as error:
             raise SourceError(error.msg, file=self.file, line=error.lineno or 1) from error
+        if len(text) > MAX_TOKENS and n_tokens(text, MAX_TOKENS) > MAX_TOKENS:
+            raise SourceError(
+                f"{self.file} is too long to be read: more than {MAX_TOKENS:,} words and signs", file=self.file
+            )
+        return text
 
     @cached_property
+    def facts(self) -> TextFacts:
+        return facts_of(self.text)
+
+    @property
     def lines(self) -> list[str]:
-        return self.text.split("\n")
+        return self.facts.lines
 
     @cached_property
     def words(self) -> frozenset[str]:
         """Every name and keyword in the text, also in its strings and comments; none where it cannot be read."""
         try:
-            return frozenset(map(sys.intern, set(_WORD.findall(self.text))))
+            self.spend(len(self.text) // BYTES_SEARCHED)
+            return self.facts.words
         except SourceError:
             return frozenset()
 
     @cached_property
     def plain_words(self) -> frozenset[str]:
         """The same, however they are written."""
-        return frozenset(map(sys.intern, map(plain, self.words)))
+        try:
+            return self.facts.plain_words
+        except SourceError:
+            return frozenset()
 
     def may_bind(self, name: str) -> bool:
         """Whether importing it could bind that name: no where its text neither has it nor makes names up. Asked before
@@ -97,7 +197,9 @@ class SourceModule:
         if self.is_package or "index" in vars(self) or not name.isascii():
             return True
         try:
-            return name in self.text or _BINDS_UNWRITTEN.search(self.text) is not None
+            self._n_asked += 1
+            stands_there = name in (self.text if self._n_asked < _ASKED_OFTEN else self.words)
+            return stands_there or self.facts.has(_BINDS_UNWRITTEN)
         except SourceError:
             return True
 
@@ -105,7 +207,8 @@ class SourceModule:
     def index(self) -> ModuleIndex:
         """Raises SourceError (with file, line, column, text) where the file is no Python."""
         try:
-            return indexed(self.text, self.file)
+            self.spend(len(self.text) // BYTES_INDEXED)
+            return self.facts.index(self.file)
         except SyntaxError as error:
             said = error.msg if error.msg.startswith("invalid syntax") else f"invalid syntax: {error.msg}"
             raise SourceError(said, file=self.file, line=error.lineno, column=error.offset, text=error.text) from error
@@ -170,10 +273,21 @@ class SourceModule:
         return found
 
     def _parse(self, lines: Sequence[str], first_line: int) -> Parsed:
+        self.spend(UNITS_OF_A_TREE + sum(map(len, lines)) * UNITS_PARSED)
+        left = MAX_PARSED_TOKENS - self.tokens.spent
+        spent = sum(n_tokens(line, left) + 1 for line in lines) if sum(map(len, lines)) > 200 else len(lines)
+        if spent > left:
+            why = f"more than {MAX_PARSED_TOKENS:,} words and signs of source are needed"
+            raise SourceError(why, file=self.file, line=first_line)
+        self.tokens.spent += spent
         try:
             return Parsed(lines, first_line, self.file)
-        except (cst.ParserSyntaxError, RecursionError, ValueError) as error:
+        except (cst.ParserSyntaxError, SyntaxError, RecursionError, MemoryError, ValueError) as error:
             raise SourceError(f"libcst cannot parse this: {error}", file=self.file, line=first_line) from error
+        except BaseException as error:  # a panic of its native parser is none of `Exception`
+            if type(error).__name__ != "PanicException":
+                raise
+            raise SourceError("libcst cannot parse this: its parser failed", file=self.file, line=first_line) from error
 
 
 @dataclass(frozen=True)
@@ -196,6 +310,19 @@ class CompiledModule:
 Found = SourceModule | NamespacePackage | CompiledModule
 
 
+_LIBRARY = os.path.dirname(os.__file__)
+
+
+class Shared:
+    """What several finders on one search path know, while no file changes: modules with what was read and parsed of
+    them. For those who ask for many targets of one file."""
+
+    def __init__(self) -> None:
+        self.modules: dict[tuple[str, str], SourceModule] = {}
+        self.listed: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
+        self.imports: dict[SourceModule, tuple[list[tuple[int, str]], str | None]] = {}
+
+
 class ModuleFinder:
     """Finds modules below a search path, without importing anything; remembers what it found.
 
@@ -205,14 +332,28 @@ class ModuleFinder:
     def __init__(self, search_path: Sequence[str | os.PathLike[str]], fallback: Sequence[str] = ()) -> None:
         self.roots = tuple(dict.fromkeys(os.path.abspath(os.fspath(entry) or ".") for entry in search_path))
         self.fallback = tuple(fallback)
+        self.spend: Callable[[int], None] = _for_nothing
+        """Given to the modules that are found: told what reading them costs."""
+        self._tokens = ParsedTokens()
         self._found: dict[str, Found | None] = {}
         self._listed: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
-        self.imports: dict[str, tuple[list[tuple[int, str]], str | None]] = {}
+        self.imports: dict[SourceModule, tuple[list[tuple[int, str]], str | None]] = {}
         """Of modules that were looked at: line and name of what they import, and why there may be more."""
+        self._modules: dict[tuple[str, str], SourceModule] = {}
+        """By name and path."""
+
+    def share(self, known: Shared) -> None:
+        """Keeps what it finds among what others on the same search path have found."""
+        self._modules, self._listed, self.imports = known.modules, known.listed, known.imports
 
     def add(self, module: SourceModule) -> None:
         """Makes a module findable under its name, whatever the path says: the file of a target."""
+        module.spend = self._spend
+        module.tokens = self._tokens
         self._found[module.name] = module
+
+    def _spend(self, units: int) -> None:
+        self.spend(units)
 
     def find(self, name: str) -> Found | None:
         """The module of that import name; None where nothing on the path has it."""
@@ -272,16 +413,32 @@ class ModuleFinder:
             try:
                 with os.scandir(directory) as entries:
                     for entry in entries:
+                        if entry.is_symlink() and self._leads_out(directory, entry.path):
+                            continue
                         (folders if entry.is_dir() else files).add(entry.name)
             except OSError:
                 pass
             found = self._listed[directory] = frozenset(folders), frozenset(files)
         return found
 
+    def _leads_out(self, directory: str, path: str) -> bool:
+        """Whether a link in a directory leads to what is neither on the search path nor of the same repository: what
+        is read there would be shown. Where packages are installed, links are the user's own."""
+        parts = Path(directory).parts
+        own = any(lies_in(directory, place) for place in (_LIBRARY, *self.fallback))
+        if own or "site-packages" in parts or "dist-packages" in parts:
+            return False
+        top = repository_of(os.path.realpath(directory))
+        return leads_out(path, *self.roots, os.curdir, *(() if top is None else (top,)))
+
     def _module(self, name: str, path: str, directory: str, is_package: bool) -> SourceModule:
         parent = name.rpartition(".")[0].replace(".", "/")
         file = (f"{parent}/" if parent else "") + os.path.relpath(path, directory).replace(os.sep, "/")
-        return SourceModule(name, Path(path), file, is_package)
+        found = self._modules.get((name, path))
+        if found is None or found.file != file:
+            found = self._modules[name, path] = SourceModule(name, Path(path), file, is_package)
+        found.spend, found.tokens = self._spend, self._tokens  # of whoever asks now
+        return found
 
 
 BUNDLED = Path(__file__).parents[1] / "prediction" / "knowledge" / "torch_stubs"

@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from modgraph.doors.git import git
 from modgraph.errors import TargetError
-from modgraph.source.git import git, words
 from modgraph.source.targets import file_in, shortened
 
 _IN_BRACES = r"\{[^{}]*\}"
@@ -88,17 +88,29 @@ def the_revision(name: str, cwd: Path | None = None) -> Revision:
 
 def _found(name: str, target: str, cwd: Path) -> Revision:
     top = git(["rev-parse", "--show-toplevel"], cwd)
-    if top.returncode != 0:
+    if top.status != 0:
         raise TargetError(
-            f"{shortened(name)!r} is a revision in no repository: git says {words(top)!r}",
+            f"{shortened(name)!r} is a revision in no repository: git says {top.words!r}",
             hint="run it inside a git repository, or name files: model.py:Net, net.json",
         )
+    folder = Path(os.fsdecode(top.stdout).rstrip("\n"))
+    _require_around(folder, cwd)
     commit = git(["rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"], cwd)
     found = commit.stdout.decode("ascii", "replace").strip()
-    if commit.returncode != 0 or not _COMMIT.fullmatch(found):  # of "^HEAD", git says what is to be left out
+    if commit.status != 0 or not _COMMIT.fullmatch(found):  # of "^HEAD", git says what is to be left out
         raise TargetError(
             f"{shortened(name)!r} is no revision of this repository",
             hint="`git branch --all` and `git log --oneline` list them; a shallow clone holds few",
         )
-    folder = Path(os.fsdecode(top.stdout).rstrip("\n"))
     return Revision(name=name, commit=found, target=target, top=folder)
+
+
+def _require_around(top: Path, cwd: Path) -> None:
+    """Raises TargetError where the configuration of the repository says that its files lie elsewhere (`core.worktree`):
+    they are others' then."""
+    here, real = Path(os.path.realpath(cwd)), Path(os.path.realpath(top))
+    if not here.is_relative_to(real) or not os.path.lexists(real / ".git"):
+        raise TargetError(
+            f"the repository around {cwd} says that its files lie in {top}, where no repository begins",
+            hint="look at core.worktree: git config --show-origin --get core.worktree",
+        )

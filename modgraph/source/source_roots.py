@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from modgraph.doors.reading import CONFIG_BYTES, read
+
 PROJECT_FILES = ("pyproject.toml", "setup.cfg", "setup.py")
 """Their folder is that of a project."""
 
@@ -63,8 +65,8 @@ def _toml(folder: Path) -> dict[str, Any]:
     else:
         import tomli as tomllib
     try:
-        found: dict[str, Any] = tomllib.loads((folder / PROJECT_FILES[0]).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+        found: dict[str, Any] = tomllib.loads(read(folder / PROJECT_FILES[0], CONFIG_BYTES).decode("utf-8"))
+    except (OSError, ValueError, RecursionError):
         return {}
     return found
 

@@ -9,23 +9,26 @@ import ast
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+from modgraph.doors.reading import NOTEBOOK_BYTES, read
 from modgraph.errors import TargetError
 from modgraph.source.bases import BaseResolver
-from modgraph.source.call_arguments import calls_with_values
 from modgraph.source.dotted_names import dotted
 from modgraph.source.files import NOTEBOOK, is_excluded, python_files
+from modgraph.source.model_files import ModelFile
 from modgraph.source.modules import ModuleFinder, SourceError, SourceModule, finder_for
-from modgraph.source.roots import ModelFile, as_file_builds, model_file, roots_in
-from modgraph.source.syntax import FunctionNode, annotation_name, handed_on, required, returned_calls
+from modgraph.source.roots import as_file_builds, model_file, roots_in
+from modgraph.source.syntax import FunctionNode, annotation_name, handed_on, required
 from modgraph.source.targets import Target, file_target
+from modgraph.source.usage import Looks, used_by_others
 
 _Place = tuple[Path, str]
 """A file, and a top-level name in it."""
+_LINK_REASON = "it is a link that leads out of the folder"
 _NOTEBOOK_REASON = "notebooks are not read; write its models into a file: jupyter nbconvert --to script"
 _MODEL_CLASS = re.compile(rb"\bclass \w+\([^()]*Module\b")
 _MOST_SHOWN = 160
@@ -93,7 +96,10 @@ class _Tree:
         self._search_path = tuple(dict.fromkeys(here))
         self._readers: dict[tuple[str, ...], tuple[ModuleFinder, BaseResolver]] = {}
         self.files: dict[Path, _Read] = {}
-        for name in python_files(str(folder)):
+        self._looks = Looks(str(folder))
+        self._taken: dict[tuple[_Place, int, frozenset[str], int], bool | None] = {}
+        leading_out: list[str] = []
+        for name in python_files(str(folder), leading_out):
             path = Path(name)
             if is_excluded(self._shown(path), exclude):
                 continue
@@ -102,6 +108,9 @@ class _Tree:
                 self._read(path)
             elif path.suffix == NOTEBOOK and _has_a_model(path):
                 self.left_out.append(LeftOut(self._shown(path), _NOTEBOOK_REASON))
+        for name in leading_out:
+            if not is_excluded(self._shown(Path(name)), exclude):
+                self.left_out.append(LeftOut(self._shown(Path(name)), _LINK_REASON))
 
     def _shown(self, path: Path) -> str:
         return os.path.relpath(path, self.folder).replace(os.sep, "/")
@@ -113,7 +122,7 @@ class _Tree:
             self.left_out.append(LeftOut(self._shown(path), error.message))
             return
         if target.file is None or not target.file.is_relative_to(self.folder):
-            self.left_out.append(LeftOut(self._shown(path), "it is a link that leads out of the folder"))
+            self.left_out.append(LeftOut(self._shown(path), _LINK_REASON))
             return
         if target.search_path not in self._readers:
             finder = finder_for(target.search_path)
@@ -148,10 +157,11 @@ class _Tree:
                 continue
             built |= made
             found.append(root)
-        handed = {part for target in found if target.file for part in self._reached((target.file, target.name))}
+        handed = self._reached_by_any((target.file, target.name) for target in found if target.file)
+        known = built | handed
         for one, root in candidates:
             place = (one.path, root.name)
-            if root.name in one.file.classes and place not in built | handed:
+            if root.name in one.file.classes and place not in known:
                 self.left_out.append(LeftOut(self._name(one, root), _needed(one.file, root.name)))
         order = {path: number for number, path in enumerate(self.files)}
         found.sort(key=lambda target: order[target.file or Path()])
@@ -189,7 +199,7 @@ class _Tree:
         root = replace(found, discovered=True)
         for other in self.files.values():
             for name in self._names_for(other, (one.path, root.name)):
-                known = next(calls_with_values(other.file.tree, other.file.module, name), None)
+                known = other.file.known_call(name)
                 if known is not None:
                     found = one.target.named(root.name, *known, called=True)
                     note = f"{root.name} needs arguments: taking those of a call in {self._shown(other.path)}"
@@ -201,8 +211,17 @@ class _Tree:
         last = place[1].rpartition(".")[2]
         if last not in other.file.module.words and not other.file.module.index.star_imports:
             return []
-        written = dict.fromkeys(name for node in ast.walk(other.file.tree) if (name := _called(node)))
-        return [name for name in written if place in self._meant(other, name)]
+        return list(self._called_in(other).get(place, ()))
+
+    def _called_in(self, other: _Read) -> Mapping[_Place, list[str]]:
+        """By what is meant: the names by which a file calls it, in the order of a walk through it."""
+        if other.path not in self._calls:
+            found: dict[_Place, list[str]] = {}
+            for name in dict.fromkeys(name for node in ast.walk(other.file.tree) if (name := _called(node))):
+                for place in self._meant(other, name):
+                    found.setdefault(place, []).append(name)
+            self._calls[other.path] = found
+        return self._calls[other.path]
 
     def _stands_for(self, one: _Read, name: str) -> set[_Place]:
         """The model classes that an instance, or what a factory gives, is made of, as far as names say; of a factory
@@ -221,7 +240,8 @@ class _Tree:
             function = one.file.functions.get(pending.pop())
             if function is None:
                 continue
-            written = {dotted(call.func) for call in returned_calls(function)}
+            written = {dotted(call.func) for call in one.file.returned_calls(function.name)}
+            self._looks.spend(1 + len(written))
             written.add(annotation_name(function.returns) if function.returns is not None else None)
             for each in written - {None} - seen:
                 seen.add(str(each))
@@ -241,10 +261,17 @@ class _Tree:
     ) -> bool | None:
         """Whether the constructor of a class, its own or that of a base in any file of the tree, needs more arguments
         than so many and those of these names; None where there is none in the tree."""
+        key = (place, n_given, named, depth)
+        if key not in self._taken:
+            self._taken[key] = self._find_taken(place, n_given, named, depth)
+        return self._taken[key]
+
+    def _find_taken(self, place: _Place, n_given: int, named: frozenset[str], depth: int) -> bool | None:
         one = self.files[place[0]]
         node = one.file.classes.get(place[1])
         if node is None or depth == 0:
             return None
+        self._looks.spend(1 + len(node.bases))
         method = next((each for each in node.body if isinstance(each, FunctionNode) and each.name == "__init__"), None)
         if method is not None:
             if required(method, 1 + n_given) - named:
@@ -269,6 +296,8 @@ class _Tree:
     @cached_property
     def _used(self) -> set[_Place]:
         """Model classes that another model uses as a part; of those that use each other, none."""
+        if not self._any_enters_its_own:
+            return used_by_others(self._classes.keys(), self._uses)
         reached = {place: self._reached(place) for place in self._classes}
         return {
             part
@@ -289,17 +318,37 @@ class _Tree:
 
     def _reached(self, start: _Place) -> set[_Place]:
         """What a top-level name uses, also through other files."""
+        return self._reached_by_any([start]) - {start}
+
+    def _reached_by_any(self, starts: Iterable[_Place]) -> set[_Place]:
+        """What any of some top-level names uses; of these themselves, what another or they themselves use."""
         seen: set[_Place] = set()
-        pending = [start]
+        pending = list(starts)
         while pending:
-            path, name = pending.pop()
-            one = self.files[path]
-            for own in {name, *one.file.reach(name)}:
-                if (path, own) in seen:
-                    continue
-                seen.add((path, own))
-                pending.extend(place for place in self._outside(path).get(own, ()) if place not in seen)
-        return seen - {start}
+            place = pending.pop()
+            if self._any_enters_its_own:
+                path, name = place
+                own = {(path, each) for each in {name, *self.files[path].file.reach(name)}} - seen
+                new = own.union(*(self._outside(path).get(each, ()) for _, each in own)) - seen
+                pending.extend(new - own)
+                seen |= own
+                self._looks.spend(1 + len(new))
+            else:
+                new = self._uses(place) - seen
+                pending.extend(new)
+                seen |= new
+        return seen
+
+    @cached_property
+    def _any_enters_its_own(self) -> bool:
+        return any(one.file.enters_its_own for one in self.files.values())
+
+    def _uses(self, place: _Place) -> set[_Place]:
+        """What a top-level name uses itself, in any file."""
+        path, name = place
+        used = {(path, each) for each in self.files[path].file.uses(name)}.union(self._outside(path).get(name, ()))
+        self._looks.spend(1 + len(used))
+        return used
 
     def _outside(self, path: Path) -> Mapping[str, set[_Place]]:
         """By top-level name of a file: what it uses of other files."""
@@ -334,6 +383,10 @@ class _Tree:
         return self._imports[path]
 
     @cached_property
+    def _calls(self) -> dict[Path, Mapping[_Place, list[str]]]:
+        return {}
+
+    @cached_property
     def _imports(self) -> dict[Path, frozenset[str]]:
         return {}
 
@@ -341,7 +394,7 @@ class _Tree:
 def _has_a_model(notebook: Path) -> bool:
     """Whether the text of a notebook has a class that may be a model."""
     try:
-        return _MODEL_CLASS.search(notebook.read_bytes()) is not None
+        return _MODEL_CLASS.search(read(notebook, NOTEBOOK_BYTES)) is not None
     except OSError:
         return False
 

@@ -10,6 +10,7 @@ import torch
 from torch import nn
 from torch.nn.parameter import UninitializedBuffer
 
+from modgraph.errors import RAISED_BY_OTHERS
 from modgraph.tracing.members import every_module
 
 
@@ -40,7 +41,7 @@ def _attribute(value: Any, memo: dict[int, Any]) -> Any:
     known = len(memo)
     try:
         return copy.deepcopy(value, memo)
-    except Exception:
+    except RAISED_BY_OTHERS:
         # What a half-made copy left behind must not be taken for a whole one.
         for key in list(memo)[known:]:
             del memo[key]

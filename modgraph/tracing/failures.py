@@ -9,7 +9,7 @@ import sys
 import traceback
 from functools import partial
 
-from modgraph.errors import TraceError
+from modgraph.errors import RAISED_BY_OTHERS, TraceError
 from modgraph.tracing.origins import is_installed, is_own
 from modgraph.tracing.sites import relative_file
 
@@ -50,7 +50,7 @@ def said(error: BaseException | None) -> str:
         return ""
     try:
         text = str(error.msg if isinstance(error, SyntaxError) else error).strip()
-    except Exception as another:
+    except RAISED_BY_OTHERS as another:
         return f"(its text raised {type(another).__name__})"
     text = without_places(text)
     return text if len(text) <= MAX_MESSAGE else text[:MAX_MESSAGE] + " ..."

@@ -13,7 +13,7 @@ from torch import nn
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils import _pytree as pytree
 
-from modgraph.errors import TargetError
+from modgraph.errors import RAISED_BY_OTHERS, TargetError
 from modgraph.tracing.copying import copied
 from modgraph.tracing.failures import lacked_memory
 from modgraph.tracing.fake_mode import new_mode as new_mode
@@ -76,12 +76,12 @@ def build(make: Callable[[], nn.Module], mode: Any) -> nn.Module:
             model = make()
     except TargetError:
         raise
-    except Exception as first:
+    except RAISED_BY_OTHERS as first:
         # Constructors that read values (a schedule's .item(), a checkpoint) cannot run on meta.
         try:
             with without_initialisation():
                 model = make()
-        except Exception as second:
+        except RAISED_BY_OTHERS as second:
             if not lacked_memory(second):
                 raise
             # What is wrong with the model, not what the way out of it cost.

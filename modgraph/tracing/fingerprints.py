@@ -9,6 +9,7 @@ from functools import cache
 
 import torch
 
+from modgraph.errors import RAISED_BY_OTHERS
 from modgraph.graph.model import Shape
 from modgraph.tracing.tensors import facts_of, quietly, shape_of
 
@@ -56,7 +57,7 @@ def fingerprint(tensor: torch.Tensor) -> Fingerprint | None:
             stretch = _STRETCH if values.dtype.itemsize >= 4 else _SHORT_STRETCH
             sums, odd, scale = _sums(torch.view_as_real(values).reshape(-1) if values.is_complex() else values, stretch)
             return Fingerprint(shape, tensor.dtype, checksum, sums, odd, scale, stretch)
-        except Exception:  # a subclass of the user's may refuse with whatever it likes
+        except RAISED_BY_OTHERS:  # a subclass of the user's may refuse with whatever it likes
             return None
 
 
@@ -66,7 +67,7 @@ def is_identical(before: Fingerprint, tensor: torch.Tensor) -> bool:
         try:
             same_kind = before.dtype == tensor.dtype and before.shape == shape_of(facts_of(tensor)[0])
             return same_kind and before.checksum == _checksum(_flat(tensor))
-        except Exception:  # a subclass of the user's may refuse with whatever it likes
+        except RAISED_BY_OTHERS:  # a subclass of the user's may refuse with whatever it likes
             return False
 
 

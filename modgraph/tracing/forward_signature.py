@@ -10,7 +10,7 @@ from typing import Any
 
 from torch import nn
 
-from modgraph.errors import InputError
+from modgraph.errors import RAISED_BY_OTHERS, InputError
 from modgraph.tracing.sharding import unwrapped
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -37,7 +37,7 @@ class ForwardSignature:
             return cls({"args": anything}, {}, known=False)
         try:
             hints = typing.get_type_hints(model.forward)
-        except Exception:
+        except RAISED_BY_OTHERS:
             # An annotation may name what only a type checker imports.
             hints = {name: p.annotation for name, p in signature.parameters.items() if p.annotation is not p.empty}
         return cls(dict(signature.parameters), hints, known=True)

@@ -19,6 +19,7 @@ from torch import nn
 from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
 
+from modgraph.errors import RAISED_BY_OTHERS
 from modgraph.tracing import fake
 from modgraph.tracing.copying import copied
 from modgraph.tracing.failures import is_interruption, said
@@ -160,7 +161,7 @@ class Observer(TorchFunctionMode):  # type: ignore[misc]
         self._look(name, tensors)
         try:
             result = func(*args, **(kwargs or {}))
-        except Exception as error:
+        except RAISED_BY_OTHERS as error:
             self._fail(
                 error, name, None, tensors, [v for v in _leaves((args, kwargs)) if not isinstance(v, torch.Tensor)]
             )
@@ -464,7 +465,7 @@ def _calls_seen_by(observer: Observer) -> Iterator[None]:
         try:
             refuse_packed(self, args, kwargs)
             return original(self, *args, **kwargs)
-        except Exception as error:
+        except RAISED_BY_OTHERS as error:
             observer.failed(error, self, args, kwargs)
             raise
 

@@ -8,6 +8,8 @@ from typing import Any
 import torch
 from torch import nn
 
+from modgraph.errors import RAISED_BY_OTHERS
+
 
 def registered_modules(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:
     """Path and module of the registered tree, each module once, under its first path; depth first."""
@@ -60,6 +62,6 @@ def set_training(model: nn.Module, training: bool) -> None:
     """Train or eval by the model's own method, which may keep parts as they are; by the flags, where it fails."""
     try:
         model.train(training)
-    except Exception:  # an own `train` that raises, or modules without a hash
+    except RAISED_BY_OTHERS:  # an own `train` that raises, or modules without a hash
         for _, module in registered_modules(model):
             module.training = training

@@ -18,6 +18,7 @@ from weakref import ref
 import torch
 from torch.nn.parameter import is_lazy
 
+from modgraph.errors import RAISED_BY_OTHERS
 from modgraph.tracing.dataflow import Dataflow
 from modgraph.tracing.fingerprints import Fingerprint, fingerprint
 from modgraph.tracing.kept_tensor import storage_of
@@ -371,7 +372,7 @@ def _copied(tensor: torch.Tensor) -> torch.Tensor | None:
                 copy = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
                 return copy.set_(memory, tensor.storage_offset(), tensor.shape, tensor.stride())
             return tensor.detach().clone()
-    except Exception:  # a subclass of the user's may refuse with whatever it likes
+    except RAISED_BY_OTHERS:  # a subclass of the user's may refuse with whatever it likes
         return None
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from torch import nn
 
+from modgraph.errors import RAISED_BY_OTHERS
 from modgraph.tracing.members import registered_modules
 from modgraph.tracing.patches import Patches
 from modgraph.tracing.recorder import Recorder
@@ -118,7 +119,7 @@ class Gathered:
         kind = getattr(sys.modules.get(_MODULE[0]), _MODULE[1], ())
         self._before = [(module, _is_spread(module)) for module in modules if kind and isinstance(module, kind)]
 
-    def put_back(self, *, failed: bool) -> list[Exception]:
+    def put_back(self, *, failed: bool) -> list[BaseException]:
         """Spread again what the run has gathered; to be called before the attributes are put back. Gives what went
         wrong.
 
@@ -133,7 +134,7 @@ class Gathered:
                     module.reshard()
                 elif not was_spread and _is_spread(module):
                     module.unshard()
-        except Exception as error:
+        except RAISED_BY_OTHERS as error:
             return [error]
         return []
 

@@ -21,6 +21,7 @@ import torch
 from torch import nn
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 
+from modgraph.errors import RAISED_BY_OTHERS
 from modgraph.tracing.kept_script import ScriptState, put_back_attributes, put_back_slot
 from modgraph.tracing.kept_tensor import KeptTensor, storage_of, unwrapped
 from modgraph.tracing.tensors import ATOMS, instance_slots, is_fake, quietly
@@ -246,15 +247,15 @@ class Snapshot:
         for kept in self._tensors.values():
             kept.set_gradient_aside()
 
-    def restore(self) -> list[Exception]:
+    def restore(self) -> list[BaseException]:
         """Put everything back; gives what could not be. Every part is tried, whatever another raises."""
-        failures: list[Exception] = []
+        failures: list[BaseException] = []
         with unset_fake_temporarily(), quietly(), torch.no_grad():
             while self._undo:
                 function, *arguments = self._undo.pop()
                 try:
                     function(*arguments)
-                except Exception as error:
+                except RAISED_BY_OTHERS as error:
                     failures.append(error)
         return failures
 

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from modgraph.errors import ConfigError
+from modgraph.errors import RAISED_BY_OTHERS, ConfigError
 from modgraph.graph.events import DoneEvent, ErrorEvent, Event, ProfiledEvent, StartEvent, VerifiedEvent, replay
 from modgraph.graph.model import Graph, ModelInfo
 from modgraph.options import TraceOptions
@@ -84,7 +84,7 @@ def _traced(
     recorder.before_write = snapshot.before_write
     recorder.before_backward = snapshot.before_backward
     recorder.on_new_module = snapshot.keep
-    lost: list[Exception] = []
+    lost: list[BaseException] = []
     try:
         _run(model, args, kwargs, options, recorder, snapshot, gradients)
     finally:
@@ -203,7 +203,7 @@ def _set_mode(model: nn.Module, options: TraceOptions, registered: list[nn.Modul
         return
     try:
         model.train(training)
-    except Exception:  # an own `train`, or modules without a hash: the flags say the same
+    except RAISED_BY_OTHERS:  # an own `train`, or modules without a hash: the flags say the same
         for module in registered:
             vars(module)["training"] = training
 

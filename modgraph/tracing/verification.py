@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 
 import torch
 
+from modgraph.errors import RAISED_BY_OTHERS
 from modgraph.graph.measures import Difference, NotRepeated, Verification
 from modgraph.graph.model import Graph
 from modgraph.tracing.dataflow import extent, place
@@ -180,7 +181,7 @@ class _Rerun:
             kwargs = given_again(step.kwargs, tensor_of)
             with _circumstances(step):
                 result = step.function(*args, **kwargs)
-        except Exception as error:
+        except RAISED_BY_OTHERS as error:
             self._differ(step.node, "output", f"it raises {describe(error)}")
             self._give_up(step)
             return

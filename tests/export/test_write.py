@@ -141,7 +141,7 @@ def test_an_interrupted_write_leaves_the_old_file_and_no_other(tmp_path: Path, m
     path = tmp_path / "net.json"
     path.write_text("old")
 
-    def interrupted(*_):
+    def interrupted(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(files.os, "replace", interrupted)
@@ -152,13 +152,13 @@ def test_an_interrupted_write_leaves_the_old_file_and_no_other(tmp_path: Path, m
 
 
 def test_a_full_disk_leaves_nothing(tmp_path: Path, monkeypatch):
-    real = Path.write_bytes
+    real = os.write
 
-    def full(self, data):
-        real(self, data[:10])
+    def full(handle, data):
+        real(handle, data[:10])
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_bytes", full)
+    monkeypatch.setattr(os, "write", full)
     with pytest.raises(ExportError, match="No space left on device"):
         graph().save(tmp_path / "net.json")
     assert names(tmp_path) == []

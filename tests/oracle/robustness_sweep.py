@@ -25,7 +25,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from modgraph.errors import TargetError
-from modgraph.prediction import entry
+from modgraph.prediction import deep_stack, entry
 from modgraph.prediction.limits import MAX_SECONDS
 from modgraph.prediction.machine import Interpreter
 from modgraph.prediction.tree import build_graph
@@ -154,7 +154,7 @@ def main() -> None:
     options = parser.parse_args()
     results = []
     for package in options.packages:
-        result = entry.with_deep_stack(functools.partial(sweep, package, options.every, options.part))
+        result = deep_stack.with_deep_stack(functools.partial(sweep, package, options.every, options.part))
         print("\n".join([result.text(), *result.faults]), flush=True)
         results.append(result)
     if options.json:

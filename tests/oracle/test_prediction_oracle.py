@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from modgraph.prediction.entry import interpreter, predict_value, with_deep_stack
+from modgraph.prediction.deep_stack import with_deep_stack
+from modgraph.prediction.entry import interpreter, predict_value
 from modgraph.prediction.objects import ModuleObject, TensorObject
 from modgraph.prediction.values import NONE, ClassValue, KnownClass
 

@@ -14,7 +14,8 @@ import sys
 import time
 from typing import Any
 
-from modgraph.prediction.entry import Prediction, interpreter, predict_value, with_deep_stack
+from modgraph.prediction.deep_stack import with_deep_stack
+from modgraph.prediction.entry import Prediction, interpreter, predict_value
 from modgraph.prediction.frames import LimitError
 from modgraph.prediction.knowledge.registry import Raised
 from modgraph.prediction.machine import Interpreter

@@ -9,7 +9,8 @@ import libcst as cst
 import pytest
 
 from modgraph.prediction import limits
-from modgraph.prediction.entry import interpreter, with_deep_stack
+from modgraph.prediction.deep_stack import with_deep_stack
+from modgraph.prediction.entry import interpreter
 from modgraph.prediction.knowledge.registry import Raised
 from modgraph.prediction.objects import DictObject, ListObject
 from modgraph.prediction.text import to_python

@@ -225,7 +225,7 @@ def test_a_prediction_that_used_up_its_steps_still_gives_a_graph(
     predict_source: Callable[..., Graph], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is looked up for the graph afterwards costs steps as well."""
-    monkeypatch.setattr("modgraph.prediction.machine.MAX_STEPS", 300)
+    monkeypatch.setattr("modgraph.prediction.budget.MAX_STEPS", 300)
     graph = predict_source(
         "def table(): return [nn.ReLU() for _ in range(3)]\n"
         "class Net(nn.Module):\n    kept = table()\n    other = table()\n    def __init__(self):\n"

@@ -12,7 +12,7 @@ import pytest
 
 from modgraph.errors import TargetError
 from modgraph.graph.model import Graph
-from modgraph.prediction.entry import with_deep_stack
+from modgraph.prediction.deep_stack import with_deep_stack
 
 SWEEP = runpy.run_path(str(Path(__file__).parents[1] / "oracle/robustness_sweep.py"))
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from modgraph.prediction.entry import interpreter, with_deep_stack
+from modgraph.prediction.deep_stack import with_deep_stack
+from modgraph.prediction.entry import interpreter
 from modgraph.prediction.knowledge import registry
 from modgraph.prediction.knowledge.registry import Raised
 from modgraph.prediction.machine import Interpreter
@@ -77,8 +78,8 @@ def lacking(machine: Interpreter, value: Value, real: Any) -> list[str]:
     """The names of a real value that the interpreter says are not there."""
     found = []
     for name in dir(real):
-        if name.startswith("___") or name == "__warningregistry__":
-            continue  # what torch's compiler leaves on classes once it is loaded, and a warning on its module
+        if name.startswith("___") or name in ("__warningregistry__", "__slotnames__"):
+            continue  # what torch's compiler leaves on classes once it is loaded, a warning on its module, and a copy
         try:
             getattr(real, name)
         except Exception:

@@ -210,7 +210,7 @@ def test_findings_of_a_class_that_is_given_up_on_are_not_mended():
 
         mended = mend(code, check, unsafe=True, look=look)
         assert (mended.text, mended.taken_back) == (code, 2)
-        assert all(each.fix is None for each in (*mended.left, *offered(code, check, found, look)))
+        assert all(each.fix is None for each in (*mended.left, *offered(code, check, found, look).findings))
 
 
 @pytest.mark.needs_torch

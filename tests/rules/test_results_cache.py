@@ -10,6 +10,7 @@ import pytest
 from modgraph.rules import one_file, results_cache
 from modgraph.rules.options import CheckOptions
 from modgraph.rules.paths import check_paths
+from modgraph.source.cache_home import kept_in
 
 NET = """\
 from torch import nn
@@ -126,9 +127,10 @@ def test_damaged_entries_count_as_absent(project, place):
     assert found() == ["MG101"]
     for damage in (None, 1, [], {}, ["a"], [[], [], []], ["x", ["y"], [["z"]]]):
         for file in Path("kept").rglob("*.json"):
-            data = json.loads(file.read_text())
+            name, kept = file.relative_to("kept").as_posix(), kept_in("kept")
+            data = json.loads(kept.read(name))
             data[place] = dict.fromkeys(data[place], damage)
-            file.write_text(json.dumps(data))
+            kept.write(name, json.dumps(data).encode())
         assert found() == ["MG101"]
 
 

@@ -62,7 +62,7 @@ SHORT = {
         "no process can be started: Cannot allocate memory",
     ),
     "pipes": (os, "pipe", no_files, "Too many open files"),
-    "a place": (temporary.tempfile, "gettempdir", no_place, "there is no usable temporary folder"),
+    "a place": (temporary.tempfile, "gettempdir", no_place, "there is no place for temporary files"),
     "room in that place": (
         os,
         "mkdir",
@@ -100,7 +100,7 @@ def test_without_a_place_to_draw_in_the_picture_alone_is_missing(
     monkeypatch.setattr(temporary.tempfile, "gettempdir", no_place)
     assert main(["analyze", "model.py:Net", "--static", "--format", "svg,json", "-o", "out"]) in (1, 2)
     told = capsys.readouterr().err
-    assert "there is no usable temporary folder" in told
+    assert "there is no place for temporary files" in told
     assert Path("out/Net.json").is_file()
 
 
@@ -108,7 +108,10 @@ def test_a_model_of_many_fails_with_the_reason(model: Path, monkeypatch: pytest.
     task = Task("a", "model.py", "", {}, {}, True, (), True, {}, {}, "a", str(model))
     monkeypatch.setattr(temporary.tempfile, "gettempdir", no_place)
     outcome = run_task(task)
-    assert (outcome.state, outcome.reason) == ("failed", "there is no usable temporary folder")
+    assert (outcome.state, (outcome.reason or "").partition(":")[0]) == (
+        "failed",
+        "there is no place for temporary files",
+    )
     monkeypatch.undo()
     monkeypatch.setattr(subprocess, "Popen", no_processes)
     assert run_task(task).reason == "no process can be started: Resource temporarily unavailable"

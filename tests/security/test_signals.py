@@ -383,7 +383,7 @@ def test_the_working_directory_is_no_place_for_temporary_files(tmp_path: Path, m
     monkeypatch.setattr(temporary.tempfile, "gettempdir", lambda: str(tmp_path))
     for name in ("TMPDIR", "TEMP", "TMP"):
         monkeypatch.delenv(name, raising=False)
-    with pytest.raises(ResourceError, match="no usable temporary folder"), temporary.folder():
+    with pytest.raises(ResourceError, match="no place for temporary files"), temporary.folder():
         pass
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     with temporary.folder() as made:

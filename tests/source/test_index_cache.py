@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from modgraph.source import index_cache
+from modgraph.source.cache_home import kept_in
 from modgraph.source.index import read_index
 
 TEXT = (
@@ -71,14 +72,15 @@ def test_another_text_is_another_entry(place: Path) -> None:
 @pytest.mark.parametrize("damage", ["", "{", "[]", "null", '{"body": 3}', '{"rows": [[1]], "body": []}'])
 def test_damaged_entry_counts_as_absent(place: Path, damage: str) -> None:
     index_cache.indexed(TEXT, "m.py")
-    entries(place)[0].write_text(damage)
+    name, kept = entries(place)[0].relative_to(place).as_posix(), kept_in(str(place))
+    kept.write(name, damage.encode())
     assert index_cache.indexed(TEXT, "m.py") == read_index(TEXT)
-    assert json.loads(entries(place)[0].read_text())["exported"] == ["Net", "make"]
+    assert json.loads(kept.read(name))["exported"] == ["Net", "make"]
 
 
 def test_off_and_unwritable_directories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MODGRAPH_CACHE", "off")
-    assert index_cache.directory() is None
+    assert index_cache.kept() is None
     assert index_cache.indexed(TEXT, "m.py") == read_index(TEXT)
     blocked = tmp_path / "file"
     blocked.write_text("no directory")

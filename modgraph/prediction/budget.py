@@ -1,0 +1,157 @@
+"""What one prediction may cost: counted in what is done, so that the same source gives the same graph on any machine.
+
+*Steps* are statements and calls; names of modules have an allowance of their own (`allowances.py`). *Items* and
+*copies* stand for memory. *Work* is the sum of all, and of what costs time without being any of them: reading and
+parsing files, walking over objects, joining states. The clock is asked only as a last resort.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from modgraph.prediction import allowances, deep_stack
+from modgraph.prediction.allowances import Allowance
+from modgraph.prediction.frames import LimitError
+from modgraph.prediction.limits import (
+    COPIES_OF_A_UNIT,
+    ITEMS_OF_A_UNIT,
+    MAX_COPIED_OBJECTS,
+    MAX_MADE_ITEMS,
+    MAX_MODULE_STEPS,
+    MAX_SECONDS,
+    MAX_STEPS,
+    MAX_WORK,
+    UNITS_OF_A_STEP,
+)
+from modgraph.prediction.state import Base
+
+if TYPE_CHECKING:
+    from modgraph.prediction.definitions import FunctionDefinition
+
+
+class Budget:
+    """The counting half of the machine."""
+
+    def __init__(self) -> None:
+        self.base = Base()
+        self.module_depth = 0
+        self.steps = 0
+        self.elsewhere = 0
+        """Steps that module-level names have taken, which are not those of what happened to ask for them first."""
+        self.limit = MAX_STEPS
+        """`steps` at which what is evaluated is given up: the prediction, a module-level name, or a decorator."""
+        self.undecided = 0
+        """How many undecided branches and loops enclose what is running."""
+        self.allowance = Allowance()
+        """What the module-level name that is being evaluated may cost."""
+        self.costly: set[FunctionDefinition] = set()
+        """Functions of installed packages in which the evaluation of a module-level name was given up."""
+        self.work_limit = MAX_WORK
+        """`work` at which the prediction is given up, or a part of it that has a share of its own."""
+        self.deadline = 0.0
+
+    def renew(self) -> None:
+        """All of it, for the next prediction."""
+        self.restart()
+        self.base.work = 0
+        self.work_limit = MAX_WORK
+        self.deadline = time.monotonic() + MAX_SECONDS
+
+    def restart(self) -> None:
+        """Steps and memory; the work that was done remains counted."""
+        self.base.work = self.work
+        self.steps = self.elsewhere = 0
+        self.base.copied = self.base.made = 0
+        self.undecided = 0
+        self.limit = MAX_STEPS
+
+    def step(self) -> None:
+        """Counts one statement or call.
+
+        Raises:
+            LimitError: they, or the work, are used up.
+        """
+        self.steps += 1
+        if self.steps > self.limit or self.steps & 63 == 0:
+            self._check()
+
+    def _check(self) -> None:
+        if self.steps > self.limit:
+            if not self.module_depth:
+                raise LimitError(f"more than {MAX_STEPS} steps")
+            if self.limit == self.allowance.limit:  # not that of a decorator, or of a message
+                allowances.note_costly(self)  # type: ignore[arg-type]
+            raise LimitError(f"more than {MAX_MODULE_STEPS} steps for a name of a module")
+        if self.undecided:
+            allowances.count_undecided(self)  # type: ignore[arg-type]
+        if self.elsewhere > MAX_STEPS:
+            raise LimitError(f"more than {MAX_STEPS} steps for names of modules")
+        if self.base.copied > MAX_COPIED_OBJECTS:
+            raise LimitError(f"more than {MAX_COPIED_OBJECTS} objects copied for undecided branches")
+        if self.base.made > MAX_MADE_ITEMS:
+            raise LimitError(f"more than {MAX_MADE_ITEMS} items of values")
+        self.require_work()
+
+    def require_work(self) -> None:
+        """Asked before what may take long.
+
+        Raises:
+            LimitError: the work is used up.
+            StoppedError: nobody waits for it any more.
+        """
+        deep_stack.require_wanted()
+        if self.work > self.work_limit:
+            raise LimitError(f"more than {self.work_limit} units of work")
+        if time.monotonic() > self.deadline:
+            raise LimitError(f"more than {MAX_SECONDS:g} seconds, on a machine that is slow or busy")
+
+    def spend(self, units: int) -> None:
+        """Counts work that no steps stand for.
+
+        Raises:
+            LimitError: it is used up.
+        """
+        self.base.work += units
+        self.require_work()
+
+    @contextmanager
+    def at_most(self, units: int) -> Iterator[None]:
+        """What is done inside has a share of the work; what it leaves is there for what comes after."""
+        outer = self.work_limit
+        self.work_limit = min(outer, self.work + units)
+        try:
+            yield
+        finally:
+            self.work_limit = outer
+
+    def makes(self, count: int) -> None:
+        """Counts items that one operation makes at once, which cost memory and no steps.
+
+        Raises:
+            LimitError: they are used up.
+        """
+        self.base.made += count
+        if self.base.made > MAX_MADE_ITEMS:
+            raise LimitError(f"more than {MAX_MADE_ITEMS} items of values")
+
+    @property
+    def work(self) -> int:
+        """Units of work that were done."""
+        base = self.base
+        steps = UNITS_OF_A_STEP * (self.steps + self.elsewhere)
+        return base.work + steps + base.made // ITEMS_OF_A_UNIT + base.copied // COPIES_OF_A_UNIT
+
+    @property
+    def exhausted(self) -> bool:
+        """The whole prediction's budget is used up, not only that of a module-level name."""
+        steps = self.elsewhere > MAX_STEPS or (not self.module_depth and self.steps > MAX_STEPS)
+        room = self.base.made > MAX_MADE_ITEMS or self.base.copied > MAX_COPIED_OBJECTS
+        return steps or room or self.work > self.work_limit or time.monotonic() > self.deadline
+
+    @property
+    def spent(self) -> int:
+        """Steps of all that was evaluated, to be compared with an earlier answer."""
+        return self.steps + self.elsewhere
