@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from modgraph.doors.printing import control_in
 from modgraph.doors.reading import CONFIG_BYTES
 from modgraph.doors.reading import read as read_file
 from modgraph.errors import ConfigError
@@ -183,6 +184,13 @@ def _config(file: str, table: dict[str, Any]) -> Config:
         raise ConfigError("force-exclude must be true or false", file=file)
     if baseline is not None and not isinstance(baseline, str):
         raise ConfigError("baseline must be the path of a file", file=file)
+    for target in lists.get("targets", ()):
+        if (control := control_in(target)) is not None:
+            raise ConfigError(
+                f"a target cannot hold the character {control}, as {target!r} does",
+                file=file,
+                hint='a target is written "model.py:Net", on one line',
+            )
     return Config(
         file=file,
         select=lists.get("select"),

@@ -179,7 +179,6 @@ def _serve(request: dict[str, Any], directory: Path, out: Channel) -> None:
     sys.argv[:] = [str(target.file or target.module)]
 
     from modgraph.tracing import fake, trace_graph
-    from modgraph.tracing.input_probe import MAX_REAL_PARAMETERS, count_parameters
     from modgraph.tracing.inputs import make_inputs
     from modgraph.tracing.loading import load_model
 
@@ -189,11 +188,6 @@ def _serve(request: dict[str, Any], directory: Path, out: Channel) -> None:
     inputs = make_inputs(
         loaded.model, specs, loaded.example, options, fake_mode=loaded.fake_mode, probe=request["probe"]
     )
-    if inputs.by_values and count_parameters(loaded.model) <= MAX_REAL_PARAMETERS:
-        # Only values can tell how the run goes on, and the weights are small.
-        options = replace(options, device="cpu")
-        loaded = load_model(target, options)
-        inputs = make_inputs(loaded.model, specs, loaded.example, options, probe=request["probe"])
     if inputs.warning is not None:
         out.say(warning=inputs.warning)
     out.say(stage="running the model")

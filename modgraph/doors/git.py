@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO
 
 from modgraph.doors import temporary
-from modgraph.doors.programs import find_program
+from modgraph.doors.programs import find
 from modgraph.errors import TargetError
 
 SECONDS = 120.0
@@ -247,7 +247,7 @@ def conversation(arguments: Sequence[str], cwd: str | Path, *, seconds: float | 
     Raises:
         TargetError: git is not installed, or cannot be started there.
     """
-    found = find_program("git")
+    found = find("git")
     if found is None:
         raise TargetError("a revision is read by git, which is not installed")
     with temporary.file() as said:

@@ -43,6 +43,15 @@ def acts(char: str) -> bool:
     return unicodedata.category(char) != "Zs"
 
 
+def control_in(text: str) -> str | None:
+    """The first character of `text` that controls, ends a line, is invisible or turns the direction of writing, written
+    out; None where there is none. Half a character, as in a file name that is not UTF-8, is none of them."""
+    for found in _FOREIGN.finditer(text):
+        if acts(found[0]) and unicodedata.category(found[0]) not in ("Cs", "Co", "Cn"):
+            return _written_out(found)
+    return None
+
+
 def printable(text: str) -> str:
     """`text` on one line of a terminal or a log: nothing in it acts, and it ends no line."""
     return _COMMAND.sub(r"#\\x23", text if _PLAIN.match(text) else _FOREIGN.sub(_written_out, text))

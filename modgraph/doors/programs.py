@@ -1,21 +1,22 @@
-"""Programs of the system that are started by their name alone."""
+"""The one finder of programs: on the PATH, and never in the working directory, which may be what is analysed."""
 
 from __future__ import annotations
 
 import os
-import shutil
 
 
-def find_program(name: str) -> str | None:
-    """The absolute path of a program on the PATH; None where there is none.
+def find(name: str) -> str | None:
+    """A program's absolute path; None where it is not installed.
 
-    Folders of the PATH that are relative are passed over, and so is the working directory, where Windows looks first:
-    it may be a stranger's, and hold a program of that name.
+    An entry of the PATH that is empty or relative means the working directory, as does its own path; Windows looks
+    there first.
     """
     here = os.path.realpath(os.curdir)
+    file = f"{name}.exe" if os.name == "nt" else name
     for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
-        if os.path.isabs(folder) and os.path.realpath(folder) != here:
-            found = shutil.which(name, path=folder)
-            if found is not None and os.path.isabs(found):
-                return found
+        if not os.path.isabs(folder) or os.path.realpath(folder) == here:
+            continue
+        path = os.path.join(folder, file)
+        if os.path.isfile(path) and os.access(path, os.X_OK):
+            return path
     return None

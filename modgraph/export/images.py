@@ -22,7 +22,7 @@ from xml.sax.saxutils import escape
 from modgraph.doors import reading, temporary, writing
 from modgraph.doors.keeping import usable
 from modgraph.doors.processes import running
-from modgraph.doors.programs import find_program
+from modgraph.doors.programs import find
 from modgraph.errors import ExportError, ResourceError
 from modgraph.export.dot import write_dot
 from modgraph.export.labels import cut_end
@@ -140,8 +140,7 @@ class Engine:
 
 
 def find_engine() -> Engine:
-    """The Graphviz of this machine: `MODGRAPH_DOT`, else `dot` on the PATH (not in the working directory, which may
-    be a stranger's), else pygraphviz.
+    """The Graphviz of this machine: `MODGRAPH_DOT`, else `dot` on the PATH, else pygraphviz.
 
     Raises:
         RendererMissingError: there is none.
@@ -152,7 +151,7 @@ def find_engine() -> Engine:
         if found is None:
             raise RendererMissingError(f"MODGRAPH_DOT names {named!r}, which is no program that can be run")
         return Engine(found)
-    program = find_program("dot")
+    program = find("dot")
     if program is not None:
         return Engine(program)
     if importlib.util.find_spec("pygraphviz") is not None:

@@ -15,6 +15,7 @@ from modgraph.prediction import (
     contexts,
     control,
     data_classes,
+    endings,
     expressions,
     generators,
     memo,
@@ -67,6 +68,7 @@ from modgraph.prediction.values import (
     Unknown,
     Value,
 )
+from modgraph.prediction.weights import SHORT, weigh
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
@@ -151,6 +153,8 @@ def _model(machine: Interpreter, name: str, arguments: Arguments) -> Value:
     given = Arguments(
         name.removeprefix("builtins."), arguments.positional, arguments.keywords, arguments.where, arguments.open
     )
+    if name.rpartition(".")[2] not in SHORT:
+        weigh(machine.state, arguments.positional)
     try:
         found = model(given, machine)
         machine.makes(room_of(found))
@@ -173,6 +177,8 @@ def _model(machine: Interpreter, name: str, arguments: Arguments) -> Value:
 
 
 def _fault(machine: Interpreter, name: str, error: Exception) -> Unknown:
+    if endings.is_ending(error):
+        return machine.unknown(f"{name}: {endings.reason_of(error)}")
     return machine.unknown(f"internal error in {name}: {type(error).__name__}: {error}")
 
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from modgraph.source.modules import SourceError, SourceModule
+from modgraph.source.modules import BYTES_SEARCHED, SourceError, SourceModule
 from modgraph.source.walking import walk
 
 _HINTS = re.compile(
@@ -27,6 +27,10 @@ _OF_A_CLASS = frozenset({"__new__", "__init_subclass__", "__class_getitem__", "_
 _MAKING = frozenset({"__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__"})
 _HARMLESS = ("torch.backends", "os.environ", "sys.stdout", "sys.stderr", "warnings", "logging")
 """What is set there changes no model."""
+
+
+UNITS_WALKED = 1
+"""Units of work that each character takes of what is parsed and walked over."""
 
 
 @dataclass
@@ -52,10 +56,11 @@ class Function:
 
 def may_change(source: SourceModule) -> bool:
     """The module's text holds something with which others are changed."""
+    source.spend(len(source.text) // BYTES_SEARCHED)
     return source.facts.has(_HINTS)
 
 
-def changers_in(sources: Iterable[SourceModule], read: dict[str, list[tuple[str, Function]]]) -> Changers:
+def changers_in(sources: Sequence[SourceModule], read: dict[str, list[tuple[str, Function]]]) -> Changers:
     """Those of these modules, with all that call them.
 
     Args:
@@ -71,6 +76,8 @@ def changers_in(sources: Iterable[SourceModule], read: dict[str, list[tuple[str,
     size = -1
     while size != len(changers.others) + len(changers.arguments):
         size = len(changers.others) + len(changers.arguments)
+        for source in sources[:1]:
+            source.spend(sum(map(len, found.values())))
         for name, functions in found.items():
             for each in functions:
                 if each.others or each.calls & changers.others or each.hands_on & changers.arguments:
@@ -90,6 +97,7 @@ def is_effect(nodes: Iterable[ast.AST], changers: Changers) -> bool:
 def _functions(source: SourceModule) -> Iterator[tuple[str, Function]]:
     """The functions of a module by name; a class stands for what makes its instances."""
     try:
+        source.spend(len(source.text) * UNITS_WALKED)
         tree = ast.parse(source.text)
     except (SyntaxError, ValueError, RecursionError, SourceError):
         return

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import libcst as cst
 
 from modgraph.prediction import enumerations, inner_stores, lookups, partial_texts, producing, unordered
+from modgraph.prediction.knowledge.bounds import is_long_range
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.knowledge.registry import INSTALLED, LOADED_MODULES
 from modgraph.prediction.limits import MAX_COMPARED_DEPTH
@@ -204,6 +205,7 @@ def _equal_items(machine: Interpreter, left: list[Value], right: list[Value]) ->
     if len(left) != len(right):
         return False
     machine.step()  # what is shared inside is compared at each of its places
+    machine.base.work += len(left) // 2
     if machine.comparing > MAX_COMPARED_DEPTH:
         return None
     machine.comparing += 1
@@ -399,6 +401,8 @@ def _in_constant(machine: Interpreter, container: Constant, item: Value) -> bool
         item = item.value
     if not isinstance(item, Constant):
         return None if isinstance(item, Unknown) else False
+    if is_long_range(container.value) and not isinstance(item.value, int):
+        return None  # Python looks at every number of it
     try:
         return bool(item.value in container.value)
     except TypeError as error:

@@ -138,6 +138,10 @@ def _own_copy(machine: Interpreter, address: Address, method: Value | None, memo
 _THAT_CAN_BE_OPEN = (ListObject, DictObject, SetObject, IteratorObject, InstanceObject, ModuleObject)
 
 
+_UNITS_OF_A_COPY = 5
+"""Units of work that an object takes besides what it holds."""
+
+
 class Relocation:
     """Copies of given objects at fresh addresses; values that point to others of them are redirected."""
 
@@ -148,6 +152,7 @@ class Relocation:
 
     def take(self, address: Address, item: HeapObject) -> Address:
         """Makes a copy of `item`, known so far under `address`."""
+        self.state.base.work += _UNITS_OF_A_COPY
         copied = item.copy()
         fresh = self.copies[address] = self.state.allocate(copied)
         self.pending.append(copied)

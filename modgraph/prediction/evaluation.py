@@ -10,7 +10,7 @@ import libcst as cst
 from modgraph.prediction import expressions, items, statements
 from modgraph.prediction.frames import Frame
 from modgraph.prediction.knowledge.registry import Arguments, Machine, models
-from modgraph.prediction.limits import MAX_EVALUATED_DEPTH, MAX_EVALUATED_TEXT
+from modgraph.prediction.limits import MAX_EVALUATED_CHAIN, MAX_EVALUATED_DEPTH, MAX_EVALUATED_TEXT
 from modgraph.prediction.objects import DictObject, EnvironmentObject
 from modgraph.prediction.values import NONE, OPEN, Constant, Unknown, Value
 from modgraph.source.parsed import Parsed
@@ -72,6 +72,14 @@ def _depth(text: str) -> int:
     return deepest + max((len(re.findall(r"[-+~]|not|lambda", chain)) for chain in chains), default=0)
 
 
+def _longest_chain(text: str) -> int:
+    """How many operators could belong to one expression, each of which takes the result of the one before."""
+    return max(len(_OPERATORS.findall(piece)) for piece in re.split(r"[\n,;]", text))
+
+
+_OPERATORS = re.compile(r"[-+*/%@&|^<>~.\[({:'\"]|\b(?:and|or|not|if|in|is|for|lambda|await)\b")
+
+
 def _prepared(machine: Interpreter, arguments: Arguments) -> Frame | Unknown:
     """A frame for the text: inside the one that calls, or with the names of the dicts it is given."""
     text = arguments.get(0, "source", NONE)
@@ -79,6 +87,8 @@ def _prepared(machine: Interpreter, arguments: Arguments) -> Frame | Unknown:
         return machine.unknown("the text that is evaluated is not known", text)
     if len(text.value) > MAX_EVALUATED_TEXT or _depth(text.value) > MAX_EVALUATED_DEPTH:
         return machine.unknown(f"a text of more than {MAX_EVALUATED_TEXT} characters, or {MAX_EVALUATED_DEPTH} levels")
+    if _longest_chain(text.value) > MAX_EVALUATED_CHAIN:
+        return machine.unknown(f"a text in which {MAX_EVALUATED_CHAIN} operators follow each other")
     outer, where = machine.frames[-1], machine.where
     try:
         parsed = Parsed(text.value.strip().split("\n"), where.line if where else 1, where.file if where else "")

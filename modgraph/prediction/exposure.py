@@ -38,6 +38,10 @@ if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
 
 
+_UNITS_OF_AN_OBJECT = 5
+"""Units of work that it takes to forget one."""
+
+
 def expose(machine: Interpreter, values: Iterable[Value], why: Unknown) -> None:
     """Forgets whatever can be changed through `values`: what containers, objects and modules hold, and what names of
     functions lead to."""
@@ -49,6 +53,7 @@ def expose(machine: Interpreter, values: Iterable[Value], why: Unknown) -> None:
         if isinstance(value, TupleValue):
             pending.extend(value.items)
         elif isinstance(value, Unknown):
+            machine.base.work += len(value.may_be)
             pending.extend(Address(index) for index in sorted(value.may_be) if is_there(machine, index))
         elif isinstance(value, Choice):
             pending.extend(value.alternatives)
@@ -61,10 +66,13 @@ def expose(machine: Interpreter, values: Iterable[Value], why: Unknown) -> None:
             pending.extend(callbacks.expose_closure(machine, value, why))
         elif isinstance(value, Address) and value not in seen:
             seen.add(value)
+            machine.base.work += _UNITS_OF_AN_OBJECT
             item = machine.state.read(value)
             forget = _FORGETTERS.get(type(item))
             if forget is not None:
-                pending.extend(possible.held_by(item))
+                held = possible.held_by(item)
+                machine.base.work += len(held)
+                pending.extend(held)
                 forget(machine.state.write(value), why)
 
 

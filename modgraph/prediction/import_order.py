@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 
 from modgraph.prediction.limits import MAX_FOLLOWED_TEXT, MAX_IMPORTED_MODULES
-from modgraph.source.modules import ModuleFinder, SourceError, SourceModule
+from modgraph.source.modules import BYTES_SEARCHED, ModuleFinder, SourceError, SourceModule
 
 _IMPORT = re.compile(
     r"^[ \t]*(?:import[ \t]+[^\n(;]+|from[ \t]+[.\w]+[ \t]+import[ \t]*(?:\(|(?:[^\n(;]*\\\n)*[^\n(;]+))", re.M
@@ -129,6 +129,7 @@ def _parents(name: str) -> list[str]:
 def _imports(finder: ModuleFinder, source: SourceModule, found: Imported) -> Iterator[tuple[int, str]]:
     """Line and name of each module that the body imports."""
     text = source.text
+    source.spend(len(text) // BYTES_SEARCHED)
     blocks = _Blocks(text)
     for start, written in _written_imports(text):
         if not blocks.run(start):

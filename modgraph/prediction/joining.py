@@ -38,6 +38,10 @@ from modgraph.prediction.values import NONE, TRUE, Address, Choice, TupleValue, 
 KeyType = TypeVar("KeyType")
 
 
+_UNITS_OF_AN_OBJECT, _ENTRIES_OF_A_UNIT = 3, 10
+"""Units of work that it takes to join an object, and how many entries of two stores are compared in one."""
+
+
 def choice_of(values: Iterable[Value], reason: str, where: SourceLocation | None) -> Value:
     """One of `values`: itself where they are all the same, a Choice where they are few, else an Unknown."""
     found: dict[Value, None] = {}
@@ -122,6 +126,7 @@ class Joiner:
         first, second = self.first, self.second
         if parted is None:
             parted = first.parted(second)
+            first.base.work += len(parted) * _UNITS_OF_AN_OBJECT
         first.counts_changes_of(second)
         for index in parted:
             mine, other = first.get(index), second.get(index)
@@ -204,6 +209,7 @@ class Joiner:
         if mine.index < self.since or other.index < self.since or not self.made_apart(mine.index, other.index):
             return False
         twins, originals = dict(self.twins), dict(self.originals)
+        self.first.base.work += len(twins) // _ENTRIES_OF_A_UNIT
         if isomorphic(self.first, mine, self.second, other, twins, originals, self.since, self.made_apart):
             self.twins, self.originals = twins, originals
             return True
@@ -220,6 +226,7 @@ class Joiner:
         self, mine: dict[KeyType, Value], other: dict[KeyType, Value], optional: bool = True
     ) -> dict[KeyType, Value]:
         """Entry by entry, in an order that keeps each one's predecessors before it."""
+        self.first.base.work += (len(mine) + len(other)) // _ENTRIES_OF_A_UNIT
         common = common_start(mine, other)
         first = mine if common == len(mine) else dict(itertools.islice(mine.items(), common))
         parted = list(itertools.compress(first, map(is_not, first.values(), other.values())))
@@ -272,6 +279,7 @@ class Joiner:
 
     def sequence(self, mine: list[Value], other: list[Value]) -> tuple[list[Value], Unknown | None]:
         """Items by position, as long as they correspond; why there may be others after them."""
+        self.first.base.work += (len(mine) + len(other)) // _ENTRIES_OF_A_UNIT
         alike = common_start(mine, other)
         common = mine[:alike]
         rest = zip(mine[alike:], other[alike:], strict=False)

@@ -91,6 +91,9 @@ MAX_EVALUATED_TEXT = 10_000
 MAX_EVALUATED_DEPTH = 100
 """Brackets and signs inside each other in such a text; reading each takes a stack of its own."""
 
+MAX_EVALUATED_CHAIN = 300
+"""Operators, attributes and calls in one expression of such a text, and on one line."""
+
 MAX_COMPARED_DEPTH = 200
 """Containers inside each other that are compared item by item."""
 

@@ -53,6 +53,7 @@ from modgraph.prediction.values import (
     Unknown,
     Value,
 )
+from modgraph.prediction.weights import weigh
 from modgraph.source.index import Definition, Statement
 from modgraph.source.modules import ModuleFinder, SourceModule
 
@@ -339,6 +340,7 @@ class Interpreter(Budget):
     def iterate(self, value: Value) -> list[Value] | Unknown:
         if type(value) is Unknown and value.is_doubtful:
             self.may_fail()
+        weigh(self.state, (value,))
         return iteration.iterate(self, value)
 
     def iterate_in_any_order(self, value: Value) -> list[Value] | Unknown:
@@ -356,9 +358,12 @@ class Interpreter(Budget):
     def binary(self, operator: str, left: Value, right: Value) -> Value:
         if (type(left) is Unknown and left.is_doubtful) or (type(right) is Unknown and right.is_doubtful):
             self.may_fail()
+        self.base.work += 1
+        weigh(self.state, (left, right))
         return operators.binary(self, operator, left, right)
 
     def compare(self, operator: str, left: Value, right: Value) -> Value:
+        weigh(self.state, (left, right))
         return comparison.compare(self, operator, left, right)
 
     def string(self, value: Value) -> str | None:

@@ -121,6 +121,7 @@ def key_of(machine: Interpreter, callee: object, arguments: Arguments) -> Key | 
 def _contents(machine: Interpreter, roots: tuple[int, ...]) -> _Contents | None:
     base, state = machine.base, machine.state
     known = base.contents.get(roots)
+    base.work += len(known.closure) // 4 if isinstance(known, _Contents) else 0
     if isinstance(known, _Contents) and all(
         state.get(at.index) is item for at, item in zip(known.closure, known.objects, strict=True)
     ):
@@ -146,6 +147,7 @@ def _walk(machine: Interpreter, roots: tuple[int, ...]) -> _Contents | None:
         if item is None or type(item) not in _PLAIN or len(closure) > MAX_KEY_OBJECTS:
             return None
         seen.append(item)
+        machine.base.work += 3
         tokens.append((type(item).__name__, getattr(item, "cls", None), getattr(item, "open", None)))
         tokens.append(getattr(item, "default_factory", None))
         tokens.append(tuple(getattr(item, "attributes", ())))
@@ -159,6 +161,7 @@ def _walk(machine: Interpreter, roots: tuple[int, ...]) -> _Contents | None:
                 tokens.append(value)
             else:
                 return None
+    machine.base.work += len(tokens) // 2
     number = machine.contents.setdefault(tuple(tokens), len(machine.contents))
     return _Contents(number, tuple(pending), tuple(seen))
 
@@ -275,6 +278,7 @@ def _made(machine: Interpreter, key: Key, result: Value, since: int) -> dict[Add
             if suspended or isinstance(item, ClassObject) or len(found) > MAX_REMEMBERED_OBJECTS:
                 return None
             found[value] = item.copy()
+            machine.base.work += 5
             pending.extend(possible.held_by(item))
             if isinstance(item, ModuleObject):
                 pending.extend(argument for _, argument in item.arguments)

@@ -223,7 +223,7 @@ def _bounded(symbol: str, left: Any, right: Any) -> bool:
     if symbol == "**" and isinstance(left, int) and isinstance(right, int):
         return right < 0 or left.bit_length() * right <= MAX_VALUE_SIZE
     if symbol == "<<" and isinstance(left, int) and isinstance(right, int):
-        return right <= MAX_VALUE_SIZE
+        return left.bit_length() + right <= MAX_VALUE_SIZE
     return True
 
 

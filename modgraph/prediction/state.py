@@ -123,6 +123,7 @@ class State:
         """A state of its own with the same contents; from here on neither sees what the other does."""
         if self.objects:
             self._put_below()
+        self.base.work += 1 + (len(self.globals) + len(self.problems)) // 20
         other = State(self.base)
         other.below = self.below
         other.globals = dict(self.globals)

@@ -19,6 +19,7 @@ from modgraph.prediction import (
     raising,
     targets,
 )
+from modgraph.prediction.endings import reason_of
 from modgraph.prediction.frames import EnoughError, Frame, LimitError, Outcome
 from modgraph.prediction.knowledge.plain import lifted
 from modgraph.prediction.knowledge.registry import Raised
@@ -74,7 +75,7 @@ def execute_one(machine: Interpreter, frame: Frame, statement: cst.CSTNode) -> O
 
 
 def _give_up(machine: Interpreter, frame: Frame, statement: cst.CSTNode, error: Exception) -> None:
-    unknown = machine.unknown(f"internal error of the interpreter: {type(error).__name__}: {error}")
+    unknown = machine.unknown(reason_of(error))
     machine.problem(unknown.reason, None, unknown.where)
     written: list[cst.BaseExpression] = []
     if isinstance(statement, cst.Assign):

@@ -11,8 +11,8 @@ import libcst as cst
 
 from modgraph.prediction import expressions, partial_texts
 from modgraph.prediction.frames import Frame
-from modgraph.prediction.knowledge.bounds import format_size, template_size
-from modgraph.prediction.knowledge.plain import number_unknown, plain
+from modgraph.prediction.knowledge.bounds import format_size, template_size, text_size
+from modgraph.prediction.knowledge.plain import has_no_order, number_unknown, plain
 from modgraph.prediction.limits import MAX_VALUE_SIZE
 from modgraph.prediction.objects import DictObject, InstanceObject, ListObject
 from modgraph.prediction.values import (
@@ -45,16 +45,9 @@ def to_python(machine: Interpreter, value: Value) -> Any:
         NotPlainError: some part is no literal, or there are too many.
     """
     found = plain(machine, value)
-    if found is None or _has_no_order(found[0]):
+    if found is None or has_no_order(found[0]):
         raise NotPlainError
     return found[0]
-
-
-def _has_no_order(value: Any) -> bool:
-    """There is a set in it, whose text is another in every process."""
-    if isinstance(value, dict):
-        return any(map(_has_no_order, (*value, *value.values())))
-    return isinstance(value, set) or (isinstance(value, list | tuple) and any(map(_has_no_order, value)))
 
 
 def from_python(machine: Interpreter, value: Any) -> Value:
@@ -72,7 +65,7 @@ def from_python(machine: Interpreter, value: Any) -> Value:
 def string(machine: Interpreter, value: Value) -> str | None:
     """str(value); None where it cannot be known."""
     if isinstance(value, Constant):
-        return str(value.value)
+        return _written(value.value)
     if isinstance(value, Dtype):
         return f"torch.{value.name}"
     if isinstance(value, Device):
@@ -86,8 +79,18 @@ def string(machine: Interpreter, value: Value) -> str | None:
     if isinstance(value, TupleValue) and value.cls is None and any(isinstance(each, _CLASSES) for each in value.items):
         return _of_classes(machine, value.items)
     try:
-        return str(to_python(machine, value))
+        return _written(to_python(machine, value))
     except (NotPlainError, TypeError):
+        return None
+
+
+def _written(value: Any) -> str | None:
+    """str(value); None where it would be too long, or is an integer with more digits than Python makes a text of."""
+    if not isinstance(value, str) and text_size(value) > MAX_VALUE_SIZE:
+        return None
+    try:
+        return str(value)
+    except ValueError:
         return None
 
 
@@ -217,7 +220,7 @@ def format_value(machine: Interpreter, value: Value, conversion: str | None, spe
         try:
             shown = repr(value.value) if conversion in ("r", "a") else value.value
             return Constant(format(str(shown) if conversion == "s" else shown, spec.value))
-        except (TypeError, ValueError) as error:
+        except (ArithmeticError, TypeError, ValueError) as error:
             raise machine.raises(type(error).__name__, str(error)) from None
     text = string(machine, value)
     if text is None:
@@ -251,5 +254,5 @@ def percent(machine: Interpreter, template: str, value: Value) -> Value:
         return number_unknown(machine, f"a string of more than {MAX_VALUE_SIZE} characters")
     try:
         return Constant(template % python)
-    except (TypeError, ValueError, KeyError) as error:
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         raise machine.raises(type(error).__name__, str(error)) from None

@@ -23,6 +23,7 @@ from modgraph.source.files import decode, repository_of
 from modgraph.source.index import Definition, ModuleIndex, Statement
 from modgraph.source.index_cache import indexed
 from modgraph.source.literals import assigned_literal
+from modgraph.source.nesting import MAX_NESTING, depth_of
 from modgraph.source.parsed import Parsed
 
 BYTES_READ, BYTES_SEARCHED, BYTES_INDEXED = 100, 10, 4
@@ -274,6 +275,10 @@ class SourceModule:
 
     def _parse(self, lines: Sequence[str], first_line: int) -> Parsed:
         self.spend(UNITS_OF_A_TREE + sum(map(len, lines)) * UNITS_PARSED)
+        depth = depth_of(lines)
+        if depth > MAX_NESTING:
+            raise SourceError(f"nested more than {MAX_NESTING} levels deep", file=self.file, line=first_line)
+        self.spend(depth * depth // 2)
         left = MAX_PARSED_TOKENS - self.tokens.spent
         spent = sum(n_tokens(line, left) + 1 for line in lines) if sum(map(len, lines)) > 200 else len(lines)
         if spent > left:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from modgraph.doors.printing import control_in
 from modgraph.errors import MissingFileError, TargetError
 from modgraph.source.dotted_names import dotted
 
@@ -138,6 +139,8 @@ def parse_target(text: str, *, path: Sequence[str] | None = None, cwd: Path | No
         MissingFileError: the file does not exist.
         TargetError: it is no Python file, or what stands behind the colon is not a name with literal arguments.
     """
+    if (control := control_in(text)) is not None:
+        raise TargetError(f"a target cannot hold the character {control}, as {shortened(text)!r} does", hint=_FORMS)
     cwd = cwd or Path.cwd()
     search = tuple(path) if path is not None else (str(cwd), *(entry for entry in sys.path if entry))
     if match := _FILE_TARGET.match(text):

@@ -7,7 +7,7 @@ again), storages by weak counts that keep the address from being used again.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 from weakref import ref
 
@@ -52,6 +52,8 @@ class Dataflow:
         self._weak: list[int] = []
         self._ticks = itertools.count(1)
         self._n_constants = 0
+        self.on_constant: Callable[[torch.Tensor], None] = lambda _: None
+        """Is told of each tensor that nobody was seen to make, before anything is done with it."""
         self.has_wrapped = False
         """Tensors may be wrapped that have a storage: those of `functionalize`. Others have none."""
         self.parameters_changed = False
@@ -134,6 +136,7 @@ class Dataflow:
             return _merged((), (self.arrival(each)[0] for each in inner))
         constant = (f"const:{self._n_constants}",)
         self._n_constants += 1
+        self.on_constant(tensor)
         self.bind(tensor, constant)
         return constant
 
@@ -293,6 +296,7 @@ class Dataflow:
         for weak in self._weak:
             torch.UntypedStorage._free_weak_ref(weak)
         self._weak.clear()
+        self.on_constant = lambda _: None
         self.exported.clear()
         for known in (self.entities, self._first, self.writes, self._same, self._known_before):
             known.clear()

@@ -16,7 +16,7 @@ import torch.utils.dlpack
 from modgraph.tracing.operations import Function, Kind
 from modgraph.tracing.patches import Patches
 from modgraph.tracing.recorder import Recorder
-from modgraph.tracing.refusals import watch_numbers
+from modgraph.tracing.refusals import watch_numbers, watch_operators
 from modgraph.tracing.tensors import quietly, tensors_in
 from modgraph.tracing.threads import follow_threads
 
@@ -31,7 +31,15 @@ def watch_doors(recorder: Recorder, patches: Patches) -> None:
     _patch_disabling(recorder, patches)
     _patch_backward(recorder, patches)
     watch_numbers(recorder.refused, patches)
+    watch_operators(functools.partial(_unsupported, recorder), patches)
     _patch_functionalization(recorder, patches)
+
+
+def _unsupported(recorder: Recorder, error: BaseException) -> None:
+    """Also inside of an operation: whoever catches it there goes another way than it goes with values."""
+    if not recorder.is_outside():
+        stack = recorder.local.stack
+        recorder.refusals.note(error, stack[-1].path if stack else "")
 
 
 def _patch_scripted_functions(recorder: Recorder, patches: Patches) -> None:

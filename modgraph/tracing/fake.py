@@ -12,6 +12,7 @@ import torch
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils import _pytree as pytree
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from modgraph.errors import RAISED_BY_OTHERS, TargetError
 from modgraph.tracing.copying import copied
@@ -20,6 +21,10 @@ from modgraph.tracing.fake_mode import new_mode as new_mode
 from modgraph.tracing.fake_mode import tolist, with_values
 from modgraph.tracing.members import every_module
 from modgraph.tracing.patches import Patches
+from modgraph.tracing.tensors import tensors_in
+
+MAX_BUILT = 1 << 30
+"""Bytes of tensors that a constructor may take which has to be run for real."""
 
 
 @contextlib.contextmanager
@@ -78,16 +83,51 @@ def build(make: Callable[[], nn.Module], mode: Any) -> nn.Module:
         raise
     except RAISED_BY_OTHERS as first:
         # Constructors that read values (a schedule's .item(), a checkpoint) cannot run on meta.
-        try:
-            with without_initialisation():
-                model = make()
-        except RAISED_BY_OTHERS as second:
-            if not lacked_memory(second):
-                raise
-            # What is wrong with the model, not what the way out of it cost.
-            raise first from second
+        model = _built_otherwise(make, mode, first)
     convert(model, mode)
     return model
+
+
+def _built_otherwise(make: Callable[[], nn.Module], mode: Any, first: BaseException) -> nn.Module:
+    """On fake tensors, which know the values of what is small and made of constants; else for real, within bounds."""
+    with contextlib.suppress(*RAISED_BY_OTHERS), running(mode), without_initialisation():
+        return make()
+    try:
+        with without_initialisation(), _Bounded():
+            return make()
+    except RAISED_BY_OTHERS as second:
+        if not lacked_memory(second):
+            raise
+        # What is wrong with the model, not what the way out of it cost.
+        raise first from second
+
+
+class _Bounded(TorchDispatchMode):  # type: ignore[misc]
+    """Refuses to give tensors more than `MAX_BUILT` bytes in all."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._left = MAX_BUILT
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func._overloadpacket in _MAKING:
+            with torch.device("meta"):
+                size = func(*args, **{**(kwargs or {}), "device": torch.device("meta")}).untyped_storage().nbytes()
+            self._left -= size
+            if self._left < 0:
+                raise MemoryError(f"a model without weights is not built with more than {MAX_BUILT >> 20} MB of them")
+        return func(*args, **(kwargs or {}))
+
+
+_MAKING = frozenset(
+    getattr(torch.ops.aten, name)
+    for name in (
+        *("empty", "zeros", "ones", "full", "rand", "randn", "randint", "randperm", "arange", "eye", "linspace"),
+        *("empty_like", "zeros_like", "ones_like", "full_like", "rand_like", "randn_like", "randint_like"),
+        *("new_empty", "new_zeros", "new_ones", "new_full", "empty_strided", "new_empty_strided"),
+    )
+)
+"""Operators that take memory for tensors of any size, out of none."""
 
 
 @contextlib.contextmanager
@@ -161,10 +201,9 @@ def fake_copy(model: nn.Module, mode: Any) -> nn.Module:
     """A copy of `model` with fake tensors; the model itself is left alone."""
     memo: dict[int, Any] = {}
     for module in every_module(model):
-        for store in (module._parameters, module._buffers, vars(module)):
-            for leaf in pytree.tree_leaves(dict(store)):
-                if issubclass(type(leaf), torch.Tensor) and id(leaf) not in memo:
-                    memo[id(leaf)] = to_fake(leaf, mode)
+        for _, leaf in tensors_in(dict(vars(module)), ""):
+            if id(leaf) not in memo:
+                memo[id(leaf)] = to_fake(leaf, mode)
     return copied(model, memo)
 
 

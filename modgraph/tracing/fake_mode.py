@@ -8,6 +8,7 @@ number; here they know it of every tensor up to `MAX_KNOWN` elements. What weigh
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -35,7 +36,7 @@ def new_mode(*, symbolic: bool = True) -> Any:
         from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
         shape_env = ShapeEnv()
-    return _Mode(allow_non_fake_inputs=True, shape_env=shape_env, static_shapes=True)
+    return KnowingMode(allow_non_fake_inputs=True, shape_env=shape_env, static_shapes=True)
 
 
 def with_values(tensor: torch.Tensor, mode: Any) -> Any:
@@ -55,7 +56,15 @@ def tolist(tensor: FakeTensor, original: Any) -> Any:
     return original(tensor)
 
 
-class _Mode(FakeTensorMode):  # type: ignore[misc]
+class KnowingMode(FakeTensorMode):  # type: ignore[misc]
+    """The mode; `on_unsupported` is told of each operator that has no shape without values, before it raises."""
+
+    on_unsupported: Callable[[BaseException], None] | None = None
+
+    def __deepcopy__(self, _: dict[int, Any]) -> KnowingMode:
+        """Itself: the copy of a tensor goes on with what it goes on with."""
+        return self
+
     def may_turn_const(self, t: torch.Tensor) -> bool:
         return super().may_turn_const(t) or bool(
             t.numel() <= MAX_KNOWN
@@ -66,7 +75,14 @@ class _Mode(FakeTensorMode):  # type: ignore[misc]
         )
 
     def dispatch(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = kwargs or {}
+        try:
+            return self._dispatch(func, types, args, kwargs or {})
+        except RuntimeError as error:
+            if self.on_unsupported is not None and type(error).__name__.startswith("Unsupported"):
+                self.on_unsupported(error)
+            raise
+
+    def _dispatch(self, func: Any, types: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         packet = getattr(func, "_overloadpacket", None)
         if packet in _ONE_DTYPE:
             return self._in_its_dtype(func, types, args, kwargs)

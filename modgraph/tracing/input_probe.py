@@ -27,6 +27,7 @@ from modgraph.tracing.forward_signature import ForwardSignature
 from modgraph.tracing.input_packed import refuse_packed, unpacked
 from modgraph.tracing.input_specs import Candidate, Place, Spec, TensorSpec, make_tensor, make_value
 from modgraph.tracing.input_wishes import Wish, wish_of
+from modgraph.tracing.interruptions import let_through
 from modgraph.tracing.members import parameters, registered_modules, set_training, tensors
 from modgraph.tracing.patches import Patches, one_at_a_time
 from modgraph.tracing.restore import random_states
@@ -397,7 +398,7 @@ class Prober:
         with _undisturbed(), fake.running(mode), torch.set_grad_enabled(self.grad), _calls_seen_by(observer):
             try:
                 args, kwargs = self._arguments(candidate, observer, make_missing)
-                with observer:
+                with observer, let_through():
                     outcome.output = model(*args, **kwargs)
             except BaseException as error:
                 if is_interruption(error):
@@ -430,8 +431,9 @@ class Prober:
 
     def _working_copy(self) -> nn.Module:
         if self._copy is None or self.lazy:
-            self._copy = copied(self.model) if self.real else fake.fake_copy(self.model, self.mode)
-            set_training(self._copy, self.training)
+            with let_through():
+                self._copy = copied(self.model) if self.real else fake.fake_copy(self.model, self.mode)
+                set_training(self._copy, self.training)
         return self._copy
 
 

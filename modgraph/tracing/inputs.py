@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -34,9 +33,10 @@ from modgraph.tracing.input_specs import (
     make_value,
     spec_text,
 )
+from modgraph.tracing.interruptions import kept_for_later
 from modgraph.tracing.loading import Example
 from modgraph.tracing.patches import one_at_a_time
-from modgraph.tracing.restore import random_states
+from modgraph.tracing.restore import kept
 from modgraph.tracing.tensors import Origin, model_input
 
 
@@ -148,10 +148,7 @@ def _infer(
     probe: bool,
 ) -> Inputs:
     # Of the process as a whole: what is patched and put back meanwhile, and the generators.
-    with one_at_a_time, contextlib.ExitStack() as undo:
-        for put_back in random_states():
-            undo.callback(put_back)
-        undo.enter_context(nothing_fake_remembered())
+    with kept_for_later(), one_at_a_time, kept(model), nothing_fake_remembered():
         prober = Prober(model, training=options.mode == "train", mode=mode)
         leading = {spec.shape[0] for spec in given.values() if spec.shape}
         if len(leading) == 1:

@@ -1,4 +1,8 @@
-"""One tensor as it was before a run: its memory, flags and gradient, and its values if they are to be put back."""
+"""One tensor as it was before a run: memory, flags, gradient, version, and its values if they are to be put back.
+
+The version is how often torch counts a tensor as written into. A graph of autograd made before the run keeps the number
+that it saw and refuses to go back where it has moved, whatever the values are.
+"""
 
 from __future__ import annotations
 
@@ -7,22 +11,32 @@ from typing import Any
 import torch
 from torch.nn.parameter import is_lazy
 
-from modgraph.tracing.tensors import is_fake
+from modgraph.tracing.tensors import inner_tensors, is_fake, version_of
 
 _INTEGER_OF_SIZE = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
 class KeptTensor:
-    """The state of one tensor at one moment. Call with torch functions and gradients off."""
+    """The state of one tensor at one moment. Call with torch functions and gradients off.
 
-    def __init__(self, tensor: torch.Tensor) -> None:
+    Args:
+        trusted: the run writes into no memory, as it runs without values.
+    """
+
+    def __init__(self, tensor: torch.Tensor, *, trusted: bool = False) -> None:
+        self._trusted = trusted
         self._tensor = tensor
         self._class = type(tensor)
         self._lazy = is_lazy(tensor)
         self._data = tensor.data
         self._requires_grad = tensor.requires_grad
         self._is_leaf = tensor.is_leaf
+        self._version = version_of(tensor)
+        self._n_bytes = _bytes_of(self._data)
+        # That of a view is made anew whenever it is asked for, so that another one says nothing.
+        self._history = None if self._is_leaf or tensor._is_view() else tensor.grad_fn
         self._values: torch.Tensor | None = None
+        self._parts = [KeptTensor(part) for part in _parts(self._data)]
         self.gradient = tensor.grad if tensor.is_leaf else None
         """What it had as `grad`: a tensor of which the values are kept by itself."""
 
@@ -33,7 +47,9 @@ class KeptTensor:
 
     def keep_values(self) -> None:
         """Copy the values, once: those that the memory has now."""
-        if self._values is None and not self._lazy:
+        for part in self._parts:
+            part.keep_values()
+        if self._values is None and not self._lazy and not self._parts:
             self._values = _copy(self._data)
 
     def set_gradient_aside(self) -> None:
@@ -46,9 +62,13 @@ class KeptTensor:
         tensor = self._tensor
         if type(tensor) is not self._class:
             tensor.__class__ = self._class  # a lazy parameter that the run gave its shape
-        if self._lazy or not _same_memory(tensor, self._data):
+        same_memory = not self._lazy and _same_memory(tensor, self._data)
+        for part in self._parts:
+            part.restore()
+        if not same_memory:
             tensor.data = self._data
         if self._values is not None:
+            _resize_back(self._data, self._n_bytes)
             _put_back(self._data, self._values)
         if self._is_leaf:
             if not tensor.is_leaf:  # it was written into with gradients on, and so became a result of the run's
@@ -57,6 +77,28 @@ class KeptTensor:
                 tensor.requires_grad_(self._requires_grad)
             if tensor.grad is not self.gradient:
                 tensor.grad = self.gradient
+        self._restore_version(same_memory)
+        if self._history is not None and tensor.grad_fn is not self._history:
+            raise RuntimeError("a tensor with a history was written into with gradients on: its history is another")
+
+    def _restore_version(self, same_memory: bool) -> None:
+        tensor = self._tensor
+        if self._version is None or version_of(tensor) in (None, self._version):
+            return
+        has_copy = self._values is not None or any(part._values is not None for part in self._parts)
+        unseen = same_memory and not has_copy and _has_values(self._data) and not self._lazy
+        if unseen and not self._trusted and not _is_freed(self._data):
+            raise RuntimeError("a tensor was written into where no copy of its values could be made")
+        _set_version(tensor, self._version)
+
+
+def _set_version(tensor: torch.Tensor, version: int) -> None:
+    """Tensors that share memory as views of one share the number too."""
+    set_counter: Any = torch._C._autograd._unsafe_set_version_counter
+    try:
+        set_counter((tensor,), (version,))
+    except TypeError:  # before torch 2.7 it takes one of each
+        set_counter(tensor, version)
 
 
 def storage_of(tensor: torch.Tensor) -> int:
@@ -67,9 +109,34 @@ def storage_of(tensor: torch.Tensor) -> int:
         return 0
 
 
+def _has_values(tensor: torch.Tensor) -> bool:
+    return tensor.device.type != "meta" and not is_fake(tensor)
+
+
+def _bytes_of(tensor: torch.Tensor) -> int | None:
+    """Of its whole memory, which it may share; None without a storage."""
+    try:
+        return int(tensor.untyped_storage().nbytes())
+    except (RuntimeError, NotImplementedError):
+        return None
+
+
+def _parts(tensor: torch.Tensor) -> list[torch.Tensor]:
+    """The tensors that hold the values of a sparse or nested one, which has no memory of its own."""
+    if _has_values(tensor) and tensor.layout is torch.strided and tensor.is_nested:
+        return [tensor.values()]
+    return inner_tensors(tensor) if tensor.layout is not torch.strided and not tensor.is_nested else []
+
+
+def _resize_back(tensor: torch.Tensor, n_bytes: int | None) -> None:
+    """Give its storage the size that it had; what was cut off and is there again has no values yet."""
+    if n_bytes and _bytes_of(tensor) != n_bytes:
+        tensor.untyped_storage().resize_(n_bytes)
+
+
 def _copy(tensor: torch.Tensor) -> torch.Tensor | None:
     """A copy of the values; None where there are none, or where a tensor of this kind cannot be put back."""
-    if tensor.device.type == "meta" or tensor.is_nested or is_fake(tensor) or _is_freed(tensor):
+    if not _has_values(tensor) or tensor.is_nested or _is_freed(tensor):
         return None
     try:
         return _each_element_once(tensor.detach()).clone()
@@ -119,8 +186,13 @@ def _each_element_once(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _same_memory(tensor: torch.Tensor, data: torch.Tensor) -> bool:
-    if tensor.layout != torch.strided or tensor.is_nested:
-        return True
+    if tensor.layout != data.layout or tensor.is_nested != data.is_nested:
+        return False
+    parts = list(zip(_parts(tensor), _parts(data), strict=False))
+    if parts and tensor.layout is torch.sparse_coo and tensor.is_coalesced() != data.is_coalesced():
+        return False
+    if parts or tensor.layout != torch.strided or tensor.is_nested:
+        return all(_same_memory(part, other) for part, other in parts)
     if tensor.shape != data.shape or tensor.dtype != data.dtype or tensor.device != data.device:
         return False
     try:

@@ -17,9 +17,11 @@ from modgraph.tracing import fake
 from modgraph.tracing.caches import nothing_fake_remembered
 from modgraph.tracing.forward_signature import ForwardSignature
 from modgraph.tracing.inputs import describe_arguments, make_inputs
+from modgraph.tracing.interruptions import kept_for_later, let_through
 from modgraph.tracing.loading import check_device, example_beside
 from modgraph.tracing.members import tensors
 from modgraph.tracing.patches import one_at_a_time
+from modgraph.tracing.restore import kept
 from modgraph.tracing.run import trace
 from modgraph.tracing.sharding import unwrapped, user_class
 
@@ -41,7 +43,7 @@ def trace_live(
         InputError: `model` is no module.
         ModgraphError: the device is not there.
     """
-    with one_at_a_time:
+    with kept_for_later(), one_at_a_time:
         return _traced(model, args, kwargs, options, then)
 
 
@@ -54,12 +56,20 @@ def _traced(
             hint="a class or function is analyzed by its target: modgraph.analyze('model.py:Net')",
         )
     check_device(options)
-    mode = None
     if options.device == "fake":
         mode = fake.new_mode()
-        model = fake.fake_copy(model, mode)
-    elif options.device == "cuda":
+        with kept(model):  # a copy shares what cannot be copied
+            with let_through():
+                copy = fake.fake_copy(model, mode)
+            return _run(copy, args, kwargs, options, then, mode)
+    if options.device == "cuda":
         _require_on_cuda(model)
+    return _run(model, args, kwargs, options, then, None)
+
+
+def _run(
+    model: nn.Module, args: Any, kwargs: Mapping[str, Any] | None, options: TraceOptions, then: Then | None, mode: Any
+) -> Graph:
     given, named = _as_tuple(args), dict(kwargs or {})
     warning = None
     if given or named:
@@ -70,7 +80,8 @@ def _traced(
     else:
         # A class made at run time may name a module that is no longer there, or never was.
         inner = unwrapped(model)
-        beside = example_beside(inner, sys.modules.get(user_class(type(inner)).__module__))
+        with let_through():
+            beside = example_beside(inner, sys.modules.get(user_class(type(inner)).__module__))
         inputs = make_inputs(model, (), beside, options, fake_mode=mode)
         given, named, infos, warning = inputs.args, inputs.kwargs, inputs.infos, inputs.warning
     kind = user_class(type(model))

@@ -9,7 +9,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from modgraph.errors import TraceError
+from modgraph.tracing.interruptions import let_through
 from modgraph.tracing.threads import Inside, follow_threads
+
+_SECONDS_BETWEEN_LOOKS = 0.1
+"""How often who waits for another trace to end looks whether Ctrl-C was pressed."""
 
 
 class Patches:
@@ -67,7 +71,9 @@ class _OneAtATime:
                     "a model that is being traced has started a thread that traces another one",
                     hint="trace the other one by itself, or in the thread that runs the model",
                 )
-            self._lock.acquire()
+            while not self._lock.acquire(timeout=_SECONDS_BETWEEN_LOOKS):
+                with let_through():
+                    pass
         self._depth += 1
         if self._depth == 1:
             self._trace = self._here.trace = object()

@@ -14,11 +14,18 @@ from torch.utils._python_dispatch import _get_current_dispatch_mode_stack as _di
 
 from modgraph.graph.events import ErrorEvent
 from modgraph.tracing.failures import user_line
+from modgraph.tracing.fake_mode import KnowingMode
 from modgraph.tracing.patches import Patches
 
 MAX_KEPT = 1000
 """Errors remembered; one raised at the same line again is told once anyway."""
-_BY_VALUE = frozenset({"DataDependentOutputException", "DynamicOutputShapeException", "GuardOnDataDependentSymNode"})
+_BY_VALUE = frozenset(
+    {
+        *("DataDependentOutputException", "DynamicOutputShapeException", "GuardOnDataDependentSymNode"),
+        *("UnsupportedOperatorException", "UnsupportedFakeTensorException", "UnsupportedMutationAliasingException"),
+    }
+)
+"""Exceptions by which torch says that a fake tensor has no values to go by, or an operator no shape without them."""
 _ASKED: tuple[tuple[Any, tuple[str, ...]], ...] = (
     (torch.SymBool, ("__bool__",)),
     (torch.SymInt, ("__bool__", "__int__", "__index__", "__float__")),
@@ -66,6 +73,13 @@ class Refusals:
                     line=line,
                 )
         self._noted.clear()
+
+
+def watch_operators(note: Callable[[BaseException], None], patches: Patches) -> None:
+    """Have `note` told of operators that have no shape without values; no torch function tells of those in C++."""
+    for mode in _dispatch_modes():
+        if isinstance(mode, KnowingMode):
+            patches.replace(mode, "on_unsupported", note)
 
 
 def watch_numbers(note: Callable[[BaseException], None], patches: Patches) -> None:

@@ -5,25 +5,31 @@ Flags are kept per module: one `train(flag)` for all would also turn those that 
 
 from __future__ import annotations
 
+import argparse
 import array
 import contextlib
 import copy
+import functools
 import itertools
 import random
 import sys
 import types
 import warnings
-from collections import OrderedDict, deque
+from collections import OrderedDict, UserDict, UserList, deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
 from torch import nn
-from torch._subclasses.fake_tensor import unset_fake_temporarily
+from torch._subclasses.fake_tensor import FakeTensorMode, unset_fake_temporarily
+from torch.utils._python_dispatch import _get_current_dispatch_mode_stack as dispatch_modes
 
 from modgraph.errors import RAISED_BY_OTHERS
+from modgraph.tracing.kept_names import Names
 from modgraph.tracing.kept_script import ScriptState, put_back_attributes, put_back_slot
 from modgraph.tracing.kept_tensor import KeptTensor, storage_of, unwrapped
+from modgraph.tracing.members import every_module
+from modgraph.tracing.process_settings import kept_modes, kept_settings
 from modgraph.tracing.tensors import ATOMS, instance_slots, is_fake, quietly
 
 MAX_DEPTH = 8
@@ -39,17 +45,31 @@ _COPIED_ITERATORS = frozenset(
 """Iterators of which a copy goes on by itself, from the same place."""
 _HOOKS = ("_backward_hooks", "_post_accumulate_grad_hooks")
 """Attributes of a tensor under which its hooks stand."""
-_NOT_LOOKED_INTO = frozenset({*sys.stdlib_module_names, "torch", "numpy"})
+MAX_FOREIGN = 10_000
+"""Tensors kept that no module holds: met while the model runs, and made before it or where nobody saw it."""
+_MAX_NAMED_BYTES = 1 << 26
+"""Of an array that a global holds."""
+_INERT = ATOMS - {types.FunctionType}
+_NAMESPACES = frozenset({types.SimpleNamespace, argparse.Namespace, UserDict, UserList})
+"""Classes of Python's that hold what others put there."""
+_OF_PYTHON = frozenset(
+    {"__dict__", "__weakref__", "__annotations__", "__annotate__", "_abc_impl", "__abstractmethods__"}
+)
+"""Attributes of a class that Python makes, some of them when they are asked for."""
+_NOT_LOOKED_INTO = frozenset({*sys.stdlib_module_names, "torch", "numpy", "modgraph"})
 """Packages whose objects change with the process, not with the model: loggers, locks, queues, threads."""
 
 
 class Snapshot:
     """The state of some modules and arguments at one moment. `restore` may be called once.
 
+    Args:
+        unwatched: nobody tells of writes, so that also what globals hold is copied.
+
     Tensors are read and written with any fake mode off: under it, what is real would be put back as something fake.
     """
 
-    def __init__(self, modules: Iterable[nn.Module], arguments: Any) -> None:
+    def __init__(self, modules: Iterable[nn.Module], arguments: Any, *, unwatched: bool = False) -> None:
         self._undo: list[tuple[Any, ...]] = []
         self._tensors: dict[int, KeptTensor] = {}
         self._sharing: dict[int, list[KeptTensor]] = {}
@@ -57,6 +77,12 @@ class Snapshot:
         """What was about to be written into, of the tensors kept and of those that share their memory."""
         self._looked_into: dict[int, Any] = {}
         self._scripted: dict[int, Any] = {}
+        self._modes: list[tuple[Any, ...]] = [(put_back,) for put_back in kept_modes()]
+        self._settings: list[tuple[Any, ...]] = [(put_back,) for put_back in kept_settings()]
+        self._n_foreign = 0
+        self._copies_named = unwatched
+        self._without_values = any(isinstance(mode, FakeTensorMode) for mode in dispatch_modes())
+        self._names = Names(self._later, self._keep_named, self._keep_class)
         for put_back in random_states():
             self._later(put_back)
         with unset_fake_temporarily(), quietly(), torch.no_grad():
@@ -117,29 +143,40 @@ class Snapshot:
         if id(kind) in self._looked_into or package in _NOT_LOOKED_INTO:
             return
         self._looked_into[id(kind)] = kind
-        before = {name: value for name, value in vars(kind).items() if _is_data(name, value)}
+        before = {name: value for name, value in vars(kind).items() if name not in _OF_PYTHON}
         self._later(_restore_class_attributes, kind, before)
-        for value in before.values():
-            if type(value) not in ATOMS:
+        for name, value in before.items():
+            function = _function_of(value)
+            if function is not None:
+                self._names.look_into(function)
+            elif _is_data(name, value) and type(value) not in _INERT:
                 self._keep_contents(value)
 
-    def _keep_contents(self, *values: Any) -> None:
+    def _keep_named(self, value: Any) -> None:
+        """Keep what a global or a closure holds, but for what is large: forward may never come near it."""
+        if not _is_large(value):
+            self._keep_contents(value, copy_tensors=self._copies_named)
+
+    def _keep_contents(self, *values: Any, copy_tensors: bool = True) -> None:
         """Keep what containers and plain objects hold, and the tensors and random generators among it."""
         pending: list[tuple[Any, int]] = [(value, 0) for value in values]
         while pending:
             item, depth = pending.pop()
             kind = type(item)
-            if kind in ATOMS or issubclass(kind, nn.Module):
+            if kind is types.FunctionType:
+                self._names.look_into(item)
+            elif kind in _INERT or issubclass(kind, nn.Module):
                 continue
-            if issubclass(kind, torch.Tensor):
-                contents = self._keep_tensor(item, with_values=not isinstance(item, nn.Parameter))
+            elif issubclass(kind, torch.Tensor):
+                with_values = copy_tensors and not isinstance(item, nn.Parameter)
+                contents = self._keep_tensor(item, with_values=with_values)
                 pending.extend((content, depth + 1) for content in contents)
             elif id(item) not in self._looked_into and len(self._looked_into) < MAX_KEPT:
                 self._looked_into[id(item)] = item
                 contents = self._keep_one(item)
                 if contents and depth < MAX_DEPTH:
                     below = depth + (kind not in _BUILTINS)
-                    pending.extend((content, below) for content in contents if type(content) not in ATOMS)
+                    pending.extend((content, below) for content in contents if type(content) not in _INERT)
 
     def _keep_one(self, item: Any) -> list[Any]:
         """Keep one container or object; gives what it holds."""
@@ -171,8 +208,12 @@ class Snapshot:
             contents += tuple.__iter__(item)
         elif issubclass(own, bytearray | array.array):
             self._later(_restore_array, item, item[:])
+        elif issubclass(own, functools.partial):
+            contents += [item.func, *item.args, item.keywords]
+        elif own in (types.MethodType, types.BuiltinMethodType):
+            contents += [item.__self__, getattr(item, "__func__", None)]
         package = own.__module__.partition(".")[0] if isinstance(own.__module__, str) else ""
-        if not issubclass(own, type) and (package not in _NOT_LOOKED_INTO or own is types.SimpleNamespace):
+        if not issubclass(own, type) and (package not in _NOT_LOOKED_INTO or own in _NAMESPACES):
             contents += self._keep_attributes(item)
         return contents
 
@@ -189,6 +230,12 @@ class Snapshot:
         self._later(_restore_mapping, dict, state, dict(state))
         return [*slots.values(), *state.values()]
 
+    def keep_foreign(self, tensor: torch.Tensor) -> None:
+        """Keep one that the run met and that no module holds; its values are copied before something writes there."""
+        if self._n_foreign < MAX_FOREIGN:
+            self._n_foreign += 1
+            self.keep_tensor(tensor)
+
     def keep_tensor(self, tensor: torch.Tensor) -> None:
         """Keep the memory, flags and gradient of one tensor."""
         with unset_fake_temporarily():
@@ -200,7 +247,7 @@ class Snapshot:
         contents: list[Any] = []
         if kept is None:
             try:
-                kept = self._tensors[id(tensor)] = KeptTensor(tensor)
+                kept = self._tensors[id(tensor)] = KeptTensor(tensor, trusted=self._without_values)
             except (RuntimeError, NotImplementedError, TypeError):  # a subclass that has no `.data`
                 return []
             self._sharing.setdefault(storage_of(tensor), []).append(kept)
@@ -250,14 +297,35 @@ class Snapshot:
     def restore(self) -> list[BaseException]:
         """Put everything back; gives what could not be. Every part is tried, whatever another raises."""
         failures: list[BaseException] = []
+        _do_all(self._modes, failures)
         with unset_fake_temporarily(), quietly(), torch.no_grad():
-            while self._undo:
-                function, *arguments = self._undo.pop()
-                try:
-                    function(*arguments)
-                except RAISED_BY_OTHERS as error:
-                    failures.append(error)
+            _do_all(self._undo, failures)
+        if torch.is_autocast_enabled("cpu") or torch.is_autocast_enabled("cuda"):
+            torch.clear_autocast_cache()  # weights that the run has cast there have no gradient
+        _do_all(self._settings, failures)  # under the modes of the caller, which are among them
+        for held in (self._tensors, self._sharing, self._looked_into, self._scripted):
+            held.clear()
+        self._names.release()
         return failures
+
+
+def _do_all(actions: list[tuple[Any, ...]], failures: list[BaseException]) -> None:
+    while actions:
+        function, *arguments = actions.pop()
+        try:
+            function(*arguments)
+        except RAISED_BY_OTHERS as error:
+            failures.append(error)
+
+
+@contextlib.contextmanager
+def kept(model: nn.Module) -> Iterator[Snapshot]:
+    """What the model reaches, and the process, are afterwards as they were: also what its copies share with it."""
+    snapshot = Snapshot(every_module(model), (), unwatched=True)
+    try:
+        yield snapshot
+    finally:
+        snapshot.restore()
 
 
 def _is_data(name: str, value: Any) -> bool:
@@ -265,10 +333,28 @@ def _is_data(name: str, value: Any) -> bool:
     return not name.startswith("__") and not name.startswith("_abc_") and not hasattr(type(value), "__get__")
 
 
+def _function_of(value: Any) -> types.FunctionType | None:
+    """The function behind a method, whatever it is wrapped in."""
+    if type(value) in (staticmethod, classmethod):
+        value = value.__func__
+    elif type(value) is property:
+        value = value.fget
+    return value if type(value) is types.FunctionType else None
+
+
+def _is_large(value: Any) -> bool:
+    if issubclass(type(value), list | tuple | dict | set | deque):
+        return len(value) > MAX_KEPT
+    numpy = sys.modules.get("numpy")
+    is_array = issubclass(type(value), torch.Tensor) or (numpy is not None and issubclass(type(value), numpy.ndarray))
+    return is_array and value.nbytes > _MAX_NAMED_BYTES
+
+
 def _restore_class_attributes(kind: type, before: dict[str, Any]) -> None:
-    now = {name: value for name, value in vars(kind).items() if _is_data(name, value)}
+    now = {name: value for name, value in vars(kind).items() if name not in _OF_PYTHON}
     for name in now.keys() - before.keys():
-        type.__delattr__(kind, name)
+        if not name.startswith("__"):
+            type.__delattr__(kind, name)
     for name, value in before.items():
         if name not in now or now[name] is not value:
             type.__setattr__(kind, name, value)
@@ -348,9 +434,16 @@ def _generator_state(item: Any) -> Callable[[], None] | None:
         state = item.get_state()
         return lambda: item.set_state(state)
     if issubclass(kind, numpy.ndarray) and item.flags.writeable:
-        state = item.copy()
-        return lambda: numpy.copyto(item, state)
+        return functools.partial(_restore_numpy_array, item, item.copy(order="K"), item.shape)
     return None
+
+
+def _restore_numpy_array(item: Any, state: Any, shape: tuple[int, ...]) -> None:
+    """Written into only where it differs, as it may lie in a file; of objects, the addresses are compared."""
+    if item.shape != shape:
+        item.shape = shape
+    if item.tobytes() != state.tobytes():
+        item[...] = state
 
 
 @contextlib.contextmanager

@@ -20,6 +20,7 @@ from modgraph.tracing.backward import GradientHooks, leaves_of, loss_of, without
 from modgraph.tracing.calls import recorded_calls
 from modgraph.tracing.failures import describe, is_interruption
 from modgraph.tracing.hooks import global_hooks, has_global_forward_hooks
+from modgraph.tracing.interruptions import kept_for_later, let_through
 from modgraph.tracing.patches import one_at_a_time
 from modgraph.tracing.profiling import Run, profiled
 from modgraph.tracing.recipes import Recipes
@@ -43,7 +44,7 @@ def trace(
     emit: Callable[[Event], None] | None = None,
 ) -> Graph:
     """See `modgraph.tracing.trace_graph`."""
-    with one_at_a_time:
+    with kept_for_later(), one_at_a_time:
         return _traced(model, args, kwargs, options, info, emit)
 
 
@@ -67,7 +68,8 @@ def _traced(
             "a model whose parameters FSDP gathers cannot be verified: outside of its run they are not there",
             hint="verify the same model before it is sharded",
         )
-    tree = Tree(model)
+    with let_through():
+        tree = Tree(model)
     pass_on(StartEvent(model=_model_info(model, args, kwargs, options, tree, info), modules=tuple(tree.nodes)))
     gradients = GradientHooks() if options.backward else None
     recorder = Recorder(
@@ -82,6 +84,7 @@ def _traced(
     snapshot = Snapshot((module for module, _ in tree.modules()), (args, kwargs))
     gathered = Gathered(module for module, _ in tree.modules())
     recorder.before_write = snapshot.before_write
+    recorder.dataflow.on_constant = snapshot.keep_foreign
     recorder.before_backward = snapshot.before_backward
     recorder.on_new_module = snapshot.keep
     lost: list[BaseException] = []
@@ -108,7 +111,7 @@ def _traced(
         )
 
         def run(mode: contextlib.AbstractContextManager[Any]) -> None:
-            with as_it_was_run(), mode:
+            with as_it_was_run(), mode, let_through():
                 model(*args, **kwargs)
 
         for event in _examined(replay([*events, DoneEvent()]), options, recipes, paths, modules, as_it_was_run, run):
@@ -154,7 +157,7 @@ def _examined(
 ) -> Iterator[Event]:
     """What further looks at the model that was traced bring: its steps run again, its calls measured."""
     if recipes is not None:
-        with as_it_was_run() as snapshot:
+        with as_it_was_run() as snapshot, let_through():
             found = verified(graph, recipes, snapshot.before_write)
         yield VerifiedEvent(verification=found)
     if options.profile:
@@ -181,7 +184,7 @@ def _run(
                     args, kwargs = without_history((args, kwargs))
                 recorder.register_parameters()
                 _name_inputs(model, args, kwargs, recorder)
-            with recorder.mode:
+            with recorder.mode, let_through():
                 result = model(*args, **kwargs)
             with quietly():
                 recorder.outputs(result)
@@ -202,7 +205,8 @@ def _set_mode(model: nn.Module, options: TraceOptions, registered: list[nn.Modul
     if all(_is_training(module) is training for module in registered[: 1 if training else None]):
         return
     try:
-        model.train(training)
+        with let_through():
+            model.train(training)
     except RAISED_BY_OTHERS:  # an own `train`, or modules without a hash: the flags say the same
         for module in registered:
             vars(module)["training"] = training
@@ -227,7 +231,8 @@ def _run_backward(result: Any, recorder: Recorder, snapshot: Snapshot, gradients
         gradients.observe = recorder.gradient
     recorder.in_backward = True
     try:
-        loss.backward()
+        with let_through():
+            loss.backward()
     finally:
         recorder.in_backward = False
     with quietly():

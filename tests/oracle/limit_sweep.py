@@ -13,7 +13,7 @@ import contextlib
 import itertools
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from modgraph.source.targets import Target, parse_target
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 LIMITS = sorted(name for name, value in vars(limits).items() if name.isupper() and isinstance(value, int | float))
-ELSEWHERE = ("MAX_ALIASES", "MAX_VISITED", "MAX_ITEMS")
+ELSEWHERE = ("MAX_ALIASES", "MAX_VISITED")
 """Those that stand in the one file that needs them. How deep plain attributes are looked into (`held.py`) is no limit: it
 says what is a held module, for the trace as well."""
 CHARGES = ("UNITS_OF_A_STEP", "ITEMS_OF_A_UNIT", "COPIES_OF_A_UNIT")
@@ -140,7 +140,7 @@ def targets(folder: Path) -> dict[str, Target]:
     for name, text in HOSTILE.items():
         file = folder / f"{name}.py"
         file.write_text(PRELUDE + "\n".join(line[8:] for line in text.splitlines()) + "\n", encoding="utf-8")
-        found[name] = as_its_file_builds_it(parse_target(f"{file}:Net"))
+        found[name] = as_its_file_builds_it(parse_target(f"{file}:{'Net()' if name == 'registry' else 'Net'}"))
     for name in ("transformer_lm", "moe", "diffusion_unet_tiny", "factory", "vit"):
         found[name] = find_roots(parse_target(str(SAMPLES / f"{name}.py")))[0]
     for name in ("resnet18", "mobilenet_v3_small"):
@@ -171,10 +171,12 @@ def values(coarse: bool) -> Iterator[int]:
         yield from (30 * 10**power,) if coarse else (5 * 10**power, 10 ** (power + 1), 2 * 10 ** (power + 1))
 
 
-def faults_of(target: Target, whole: Graph, name: str, coarse: bool = False) -> Iterator[str]:
+def faults_of(
+    target: Target, whole: Graph, name: str, coarse: bool = False, tried: Iterable[int] | None = None
+) -> Iterator[str]:
     """What is amiss with the graphs of a target under one limit."""
     same = 0
-    for value in values(coarse):
+    for value in values(coarse) if tried is None else tried:
         if value == 0 and name in CHARGES[1:]:
             continue
         with lowered(name, value):

@@ -14,7 +14,7 @@ import pytest
 from modgraph.cli import main
 from modgraph.doors import git as door
 from modgraph.doors import reading
-from modgraph.doors.programs import find_program
+from modgraph.doors.programs import find
 from modgraph.errors import TargetError
 from modgraph.export import images
 from modgraph.source import checkouts
@@ -349,7 +349,7 @@ def test_graphviz_is_not_taken_from_the_working_directory(repository: Path, trap
     try:
         assert images.find_engine().dot is None
     except images.RendererMissingError:
-        assert find_program("dot") is None
+        assert find("dot") is None
 
 
 def test_every_call_of_git_carries_the_guards(repository: Path, tmp_path: Path, monkeypatch):
@@ -357,7 +357,7 @@ def test_every_call_of_git_carries_the_guards(repository: Path, tmp_path: Path, 
     fake = tmp_path / "fake"
     fake.mkdir()
     told.mkdir()
-    real = find_program("git")
+    real = find("git")
     script = f'#!/bin/sh\nprintf "%s\\n" "$@" > {told}/$$.arguments\nenv > {told}/$$.variables\nexec {real} "$@"\n'
     (fake / "git").write_text(script)
     (fake / "git").chmod(0o755)

@@ -395,6 +395,6 @@ def test_a_full_place_for_temporary_files_is_one_message(monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(tempfile, "TemporaryDirectory", full)
+    monkeypatch.setattr(os, "mkdir", full)
     with pytest.raises(ResourceError, match="No space left on device"), temporary.folder():
         pass

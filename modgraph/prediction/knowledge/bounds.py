@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from modgraph.prediction.knowledge.matching import matching_steps
 from modgraph.prediction.limits import MAX_LOOP_ITERATIONS, MAX_MATCHING_STEPS, MAX_VALUE_SIZE
 
 _AS_LARGE_AS_ASKED_FOR = frozenset(
@@ -26,15 +27,16 @@ def too_much(name: str, given: Sequence[Any]) -> str | None:
     short = name.rpartition(".")[2]
     if short in _AS_LARGE_AS_ASKED_FOR and any(isinstance(one, int) and one > MAX_VALUE_SIZE for one in given):
         return f"the result of {name} is larger than {MAX_VALUE_SIZE}"
-    if short not in _NOT_WALKING and any(_is_long_range(one) for one in given):
+    if short not in _NOT_WALKING and any(is_long_range(one) for one in given):
         return f"a loop of more than {MAX_LOOP_ITERATIONS} turns"
-    size = _SIZES.get(short)
+    size = _quoted if name == "shlex.join" else _SIZES.get(short)
     if size is not None and size(given) > MAX_VALUE_SIZE:
         return f"the result of {name} is larger than {MAX_VALUE_SIZE}"
     return None
 
 
-def _is_long_range(value: Any) -> bool:
+def is_long_range(value: Any) -> bool:
+    """A range that is not walked through."""
     # Not len(): of more than sys.maxsize numbers it raises.
     return isinstance(value, range) and abs(value.stop - value.start) // abs(value.step) > MAX_LOOP_ITERATIONS
 
@@ -73,9 +75,11 @@ def _translated(given: Sequence[Any]) -> int:
 
 
 def _substituted(given: Sequence[Any]) -> int:
-    """re.sub(pattern, replacement, text): a replacement between any two characters."""
+    """re.sub(pattern, replacement, text): a replacement between any two characters, in which a group is repeated."""
     _, new, text, *_ = (*given, "", "", "")
-    return (len(text) + 1) * (len(new) + 1) if isinstance(new, str) and isinstance(text, str) and len(new) > 1 else 0
+    if not isinstance(new, str) or not isinstance(text, str) or len(new) < 2:
+        return 0
+    return (len(text) + 1) * (len(new) + 1 + new.count("\\"))
 
 
 def _joined(given: Sequence[Any]) -> int:
@@ -88,6 +92,47 @@ def _formatted(given: Sequence[Any]) -> int:
     return format_size(given[1]) if len(given) > 1 and isinstance(given[1], str) else 0
 
 
+def _expanded(given: Sequence[Any]) -> int:
+    text, width = (*given, 8)[:2]
+    return len(text) + text.count("\t") * width if isinstance(text, str | bytes) and isinstance(width, int) else 0  # type: ignore[arg-type]
+
+
+def _indented(given: Sequence[Any]) -> int:
+    text, prefix = (*given, "")[:2]
+    known = isinstance(text, str) and isinstance(prefix, str)
+    return len(text) + (len(text.splitlines()) + 1) * len(prefix) if known else 0
+
+
+def _quoted(given: Sequence[Any]) -> int:
+    """shlex.join: each quotation mark of a part becomes five characters."""
+    parts = given[0] if given and isinstance(given[0], list | tuple) else ()
+    return sum(5 * len(part) + 3 for part in parts if isinstance(part, str))
+
+
+def _capitalised(given: Sequence[Any]) -> int:
+    text, separator = (*given, " ")[:2]
+    return len(text) * 3 if isinstance(text, str) and isinstance(separator, str) else 0
+
+
+def _rounded(given: Sequence[Any]) -> int:
+    """round(n, -digits) of an integer makes the power of ten, however small n is."""
+    number, digits = (*given, 0)[:2]
+    return 4 * abs(digits) if isinstance(number, int) and isinstance(digits, int) else 0
+
+
+def _factorial(given: Sequence[Any]) -> int:
+    number = given[0] if given else 0
+    return number * _bits(number) if isinstance(number, int) else 0
+
+
+def _chosen(given: Sequence[Any]) -> int:
+    """Bits of math.comb and math.perm: of the product of as many numbers as are chosen."""
+    number, chosen = (*given, given[0] if given else 0)[:2]
+    if not isinstance(number, int) or not isinstance(chosen, int):
+        return 0
+    return max(chosen, 0) * _bits(number)
+
+
 _SIZES: Mapping[str, Callable[[Sequence[Any]], int]] = {
     "pow": _power,
     "prod": _product,
@@ -97,6 +142,13 @@ _SIZES: Mapping[str, Callable[[Sequence[Any]], int]] = {
     "sub": _substituted,
     "join": _joined,
     "format": _formatted,
+    "expandtabs": _expanded,
+    "indent": _indented,
+    "capwords": _capitalised,
+    "round": _rounded,
+    "factorial": _factorial,
+    "comb": _chosen,
+    "perm": _chosen,
 }
 
 
@@ -105,36 +157,48 @@ def format_size(text: str) -> int:
     return max((int(digits) if len(digits) < 10 else 10**10 for digits in re.findall(r"\d+", text)), default=0)
 
 
+def text_size(value: Any) -> int:
+    """Characters that `repr(value)` could have at most, but for signs that are written as escapes."""
+    if isinstance(value, str | bytes):
+        return len(value) + 3
+    if isinstance(value, int):
+        return value.bit_length() // 3 + 2
+    if isinstance(value, dict):
+        return 2 + sum(text_size(each) + 2 for pair in value.items() for each in pair)
+    if isinstance(value, list | tuple | set):
+        return 2 + sum(text_size(each) + 2 for each in value)
+    return 50
+
+
 def template_size(template: str, values: Sequence[Any]) -> int:
     """Characters that `template.format(*values)` or `template % values` could have: a width may itself be a value."""
+    values = [part for value in values for part in (value.values() if isinstance(value, dict) else (value,))]
     numbers = [abs(value) for value in values if isinstance(value, int)]
     widths = max(numbers, default=0) if re.search(r"\{[^}]*\{|%[^a-zA-Z%]*\*", template) else 0
+    if re.search(r"\{[^}]*\{", template):  # a text may be the format of another value
+        texts = [value for value in values if isinstance(value, str)]
+        widths = max(widths, *(format_size(text) if len(text) < 100 else MAX_VALUE_SIZE + 1 for text in texts), 0)
     places = template.count("{") + template.count("%")
-    longest = max((len(value) for value in values if isinstance(value, str | bytes | list | tuple | dict)), default=0)
-    specs = re.findall(r"\{[^{}]*:[^{}]*|%[-#0 +.\d]*", template)
+    longest = max(map(text_size, values), default=0)
+    specs = re.findall(r"\{[^{}]*:[^{}]*|%(?:\([^)]*\))?[-#0 +.\d]*", template)
     return len(template) + places * max(widths, longest, *map(format_size, specs), 0)
-
-
-def matching_steps(pattern: str, text: str) -> int:
-    """Steps that matching could take: one repetition looks through the text, each further one through it again for each
-    place of the one before; and repetitions inside a repetition can part the text in every way there is."""
-    repeats = len(re.findall(r"(?<!\\)(?:\\\\)*[*+{]", pattern))
-    length = len(text) + 1
-    if re.search(r"(?:[*+}?]|\|)[^()]*\)+(?:[*+{])", pattern):
-        return 1 << min(length, 64)
-    steps: int = length ** min(repeats + 1, 16)
-    return steps
 
 
 def too_long_to_match(pattern: Any, text: Any) -> bool:
     """Whether matching these is not to be begun."""
+    if isinstance(pattern, bytes) or isinstance(text, bytes):
+        return True
     if not isinstance(pattern, str) or not isinstance(text, str):
         return False
     nested = max(len(pattern) - len(pattern.replace("(", "")), 0)
     repeated = math.prod(int(n) if len(n) < 6 else 10**6 for n in re.findall(r"\{(\d+)", pattern)[:8])
-    too_large = repeated * len(pattern) > MAX_VALUE_SIZE or nested > MAX_NESTED_GROUPS
-    return too_large or matching_steps(pattern, text) > MAX_MATCHING_STEPS
+    if repeated * len(pattern) > MAX_PATTERN_SIZE or nested > MAX_NESTED_GROUPS:
+        return True
+    return matching_steps(pattern, text) > MAX_MATCHING_STEPS
 
+
+MAX_PATTERN_SIZE = 20_000
+"""Characters of a pattern, each as often as it is to be repeated: compiling takes more than their number."""
 
 MAX_NESTED_GROUPS = 200
 """Groups of a pattern; `re` itself compiles them one inside the other."""

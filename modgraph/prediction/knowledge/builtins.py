@@ -16,9 +16,11 @@ import modgraph.prediction.knowledge.mappings
 import modgraph.prediction.knowledge.sequences
 import modgraph.prediction.knowledge.strings  # noqa: F401  registers what it knows
 from modgraph.prediction import hashing, possible, unordered
+from modgraph.prediction.knowledge.bounds import text_size
 from modgraph.prediction.knowledge.iteration import prefix_of
-from modgraph.prediction.knowledge.plain import folded, number_unknown, plain
+from modgraph.prediction.knowledge.plain import folded, has_no_order, number_unknown, plain
 from modgraph.prediction.knowledge.registry import Arguments, Machine, constant, known_class, models
+from modgraph.prediction.limits import MAX_VALUE_SIZE
 from modgraph.prediction.objects import DictObject, IteratorObject, ListObject, SetObject
 from modgraph.prediction.values import NONE, TRUE, Address, Constant, KnownClass, SliceValue, TupleValue, Unknown, Value
 
@@ -201,9 +203,14 @@ def string(arguments: Arguments, machine: Machine) -> Value:
 @models("builtins.repr")
 def representation(arguments: Arguments, machine: Machine) -> Value:
     found = plain(machine, arguments.positional[0])
-    if found is None:
+    if found is None or has_no_order(found[0]):
         return number_unknown(machine, "repr of something not known", arguments.positional[0])
-    return Constant(repr(found[0]))
+    if text_size(found[0]) > MAX_VALUE_SIZE:
+        return number_unknown(machine, f"a text of more than {MAX_VALUE_SIZE} characters")
+    try:
+        return Constant(repr(found[0]))
+    except ValueError:  # an integer with more digits than Python makes a text of
+        return number_unknown(machine, "repr of an integer that is too long")
 
 
 @models("builtins.format")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
@@ -70,6 +71,8 @@ def _read(machine: Machine, given: Value, what: str, parse: Callable[[Any], Any]
         found = parse(given.value)
     except RecursionError:
         return machine.unknown(f"a {what} text nested too deep")
+    except OverflowError:
+        return machine.unknown(f"a number in a {what} text is too large")
     return _Lifted(machine, hook).value(found)
 
 
@@ -100,10 +103,21 @@ def toml_text(arguments: Arguments, machine: Machine) -> Value:
         tomllib: Any = importlib.import_module("tomllib")
     except ImportError:  # before Python 3.11
         return machine.unknown("tomllib is not in this Python")
+    given = arguments.get(0, "s", NONE)
+    if isinstance(given, Constant) and isinstance(given.value, str) and _longest_key(given.value) > _LONGEST_KEY:
+        return machine.unknown("a TOML text nested too deep")
     try:
         return _read(machine, arguments.get(0, "s", NONE), "TOML", tomllib.loads)
     except ValueError as error:
         raise machine.raises("tomllib.TOMLDecodeError", str(error)) from None
+
+
+_LONGEST_KEY = 100
+"""Parts of a dotted key: reading it takes the square of their number."""
+
+
+def _longest_key(text: str) -> int:
+    return max(piece.count(".") for piece in re.split(r"[=,\[\]{}\n]", text))
 
 
 @models("json.load", "tomllib.load")
@@ -142,6 +156,8 @@ def yaml_text(arguments: Arguments, machine: Machine) -> Value:
         if name not in _LOADERS:
             return machine.unknown("which YAML loader it is is not known", loader)
         wanted = _LOADERS[name]
+    if "<<" in str(given.value) and str(given.value).count("*") > _MOST_MERGED:
+        return machine.unknown(f"a YAML text that merges more than {_MOST_MERGED} mappings")
     if _has_own_rules(cast("Interpreter", machine)) or "!" in str(given.value):
         return machine.unknown("YAML with tags or rules of its own is not interpreted")
     try:
@@ -155,6 +171,10 @@ def yaml_text(arguments: Arguments, machine: Machine) -> Value:
         raise machine.raises("yaml.error.YAMLError", " ".join(str(error).split())) from None
     except ValueError as error:
         raise machine.raises("ValueError", str(error)) from None
+
+
+_MOST_MERGED = 24
+"""References in a text with merge keys: one mapping in many of the next, and so on, is copied exponentially often."""
 
 
 def _has_own_rules(machine: Interpreter) -> bool:

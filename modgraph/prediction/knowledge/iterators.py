@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterable
 
 from modgraph.prediction.knowledge.registry import Arguments, Machine, models
+from modgraph.prediction.limits import MAX_VALUE_SIZE
 from modgraph.prediction.objects import IteratorObject
 from modgraph.prediction.producing import Lost, Steps, ended, iterator_of, made_by, take
 from modgraph.prediction.values import NONE, Address, Constant, TupleValue, Unknown, Value
@@ -14,6 +15,8 @@ _ENDLESS = 512
 """Items given of an iterator without an end; a zip or islice with a finite partner needs no more."""
 _LARGEST = 20_000
 """Items a product or permutation may give."""
+_LARGEST_IN_ALL = 1_000_000
+"""Items that those items may hold."""
 
 
 def _iterator(machine: Machine, items: Iterable[Value], why: Unknown | None = None) -> Address:
@@ -66,6 +69,8 @@ def repeat(arguments: Arguments, machine: Machine) -> Value:
         return _iterator(machine, [arguments.positional[0]] * _ENDLESS, machine.unknown("itertools.repeat has no end"))
     if count is None:
         return _iterator(machine, [], machine.unknown("how often is repeated is not known", times))
+    if count > MAX_VALUE_SIZE:
+        return _iterator(machine, [], machine.unknown(f"more than {MAX_VALUE_SIZE} repetitions"))
     return _iterator(machine, [arguments.positional[0]] * count)
 
 
@@ -123,17 +128,20 @@ def combinatorial(arguments: Arguments, machine: Machine) -> Value:
     if isinstance(columns, Unknown) or (name == "combinations" and size is None):
         why = columns if isinstance(columns, Unknown) else machine.unknown("how many are combined is not known")
         return _iterator(machine, [], why)
+    repeat_ = _number(arguments.keywords.get("repeat", NONE)) or 1
+    width = len(columns) * repeat_ if name == "product" else size or len(columns[0])
+    if width > _LARGEST:
+        return _iterator(machine, [], machine.unknown(f"combinations of more than {_LARGEST} items"))
+    largest = min(_LARGEST, _LARGEST_IN_ALL // max(width, 1))
     if name == "product":
-        rows: Iterable[tuple[Value, ...]] = itertools.product(
-            *columns, repeat=_number(arguments.keywords.get("repeat", NONE)) or 1
-        )
+        rows: Iterable[tuple[Value, ...]] = itertools.product(*columns, repeat=repeat_)
     elif name == "permutations":
         rows = itertools.permutations(columns[0], size)
     else:
         rows = itertools.combinations(columns[0], size or 0)
-    listed = list(itertools.islice(rows, _LARGEST + 1))
-    if len(listed) > _LARGEST:
-        return _iterator(machine, [], machine.unknown(f"more than {_LARGEST} combinations"))
+    listed = list(itertools.islice(rows, largest + 1))
+    if len(listed) > largest:
+        return _iterator(machine, [], machine.unknown(f"more than {largest} combinations"))
     return _iterator(machine, [TupleValue(row) for row in listed])
 
 

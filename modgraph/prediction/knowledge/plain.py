@@ -70,6 +70,13 @@ def _all(machine: Machine, values: Any, depth: int, budget: _Budget) -> list[Any
     return found
 
 
+def has_no_order(value: Any) -> bool:
+    """There is a set in it, whose text is another in every process."""
+    if isinstance(value, dict):
+        return any(map(has_no_order, (*value, *value.values())))
+    return isinstance(value, set) or (isinstance(value, list | tuple) and any(map(has_no_order, value)))
+
+
 _NUMBERS = (int, float)
 
 
@@ -125,11 +132,14 @@ def folded(function: Callable[..., Any], name: str) -> Model:
                 machine.may_refuse(failure)
             return number_unknown(machine, f"{name} of something not known", *arguments.positional)
         given = [found[0] for found in values if found is not None]
-        refusal = too_much(name, given)
+        named = {key: found[0] for key, found in keywords.items() if found is not None}
+        refusal = too_much(name, [*given, *named.values()])
+        if refusal is None and not name.startswith("math.") and any(map(has_no_order, (*given, *named.values()))):
+            refusal = "the order of a set depends on hashes"
         if refusal is not None:
             return number_unknown(machine, refusal)
         try:
-            result = function(*given, **{key: found[0] for key, found in keywords.items() if found is not None})
+            result = function(*given, **named)
         except Exception as error:  # what Python raises for these very arguments
             raise machine.raises(type(error).__name__, str(error)) from None
         return lifted(machine, result)

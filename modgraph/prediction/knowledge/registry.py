@@ -163,6 +163,10 @@ class Machine(Protocol):
     def pickled_its_own_way(self, value: Address) -> Unknown | None:
         """Why a copy of the object may hold something else than it; None where it holds the same."""
 
+    def spend(self, units: int) -> None:
+        """Counts work that no steps stand for; `LimitError` where it is used up."""
+        ...
+
     def makes(self, count: int) -> None:
         """Counts words of memory that are made; `LimitError` where they are used up."""
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 
-from modgraph.prediction.knowledge.bounds import too_long_to_match
+from modgraph.prediction.knowledge.bounds import matching_steps, too_long_to_match
 from modgraph.prediction.knowledge.plain import folded, lifted, number_unknown, plain
 from modgraph.prediction.knowledge.registry import Arguments, Machine, constant, known_class, models
 from modgraph.prediction.limits import MAX_MATCHING_STEPS
 from modgraph.prediction.objects import InstanceObject
 from modgraph.prediction.values import NONE, Constant, KnownClass, KnownFunction, TupleValue, Value
+
+_STEPS_OF_A_UNIT = 100
+"""Steps of matching that are taken in one unit of work."""
 
 
 def _refused(arguments: Arguments, machine: Machine, *, text_at: int) -> Value | None:
@@ -17,6 +20,8 @@ def _refused(arguments: Arguments, machine: Machine, *, text_at: int) -> Value |
     pattern, text = (plain(machine, value) for value in _pattern_and_text(arguments, text_at))
     if pattern is not None and text is not None and too_long_to_match(pattern[0], text[0]):
         return machine.unknown(f"matching this could take more than {MAX_MATCHING_STEPS} steps")
+    if pattern is not None and text is not None and isinstance(pattern[0], str) and isinstance(text[0], str):
+        machine.spend(min(matching_steps(pattern[0], text[0]), MAX_MATCHING_STEPS) // _STEPS_OF_A_UNIT)
     return None
 
 

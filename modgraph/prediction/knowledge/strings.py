@@ -9,7 +9,7 @@ import textwrap
 from string import Formatter, capwords
 
 from modgraph.prediction.knowledge.bounds import template_size, too_much
-from modgraph.prediction.knowledge.plain import folded, number_unknown, plain
+from modgraph.prediction.knowledge.plain import folded, has_no_order, number_unknown, plain
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, constant, models
 from modgraph.prediction.limits import MAX_VALUE_SIZE
 from modgraph.prediction.text import put_together
@@ -96,6 +96,15 @@ def _partly(machine: Machine, template: str, given: tuple[Value, ...]) -> Value:
     return put_together(machine, pieces)
 
 
+def _asks_for_attributes(template: str) -> bool:
+    """A field, or one in its format, reads an attribute: that of a value of Python's own leads to objects of ours."""
+    try:
+        fields = [(name, spec) for _, name, spec, _ in Formatter().parse(template) if name is not None]
+    except ValueError:  # which Python itself will say
+        return False
+    return any("." in name or (spec and _asks_for_attributes(spec)) for name, spec in fields)
+
+
 @models("builtins.str.format", "builtins.str.format_map")
 def formatted(arguments: Arguments, machine: Machine) -> Value:
     """Every argument as Python would print it; unknown where one is not known, or is an object with attributes."""
@@ -108,6 +117,10 @@ def formatted(arguments: Arguments, machine: Machine) -> Value:
         return _partly(machine, receiver.value, (*rest, *arguments.keywords.values()))
     given = [found[0] for found in values if found is not None]
     named = {key: found[0] for key, found in keywords.items() if found is not None}
+    if any(map(has_no_order, (*given, *named.values()))):
+        return number_unknown(machine, "the order of a set depends on hashes")
+    if _asks_for_attributes(receiver.value):
+        return number_unknown(machine, "attributes in a template are not interpreted")
     if template_size(receiver.value, [*given, *named.values()]) > MAX_VALUE_SIZE:
         return number_unknown(machine, f"a string of more than {MAX_VALUE_SIZE} characters")
     try:

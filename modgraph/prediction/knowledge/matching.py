@@ -1,0 +1,69 @@
+"""How many steps matching a regular expression could take, told from what `re` itself reads in the pattern."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import Any
+
+if sys.version_info >= (3, 11):
+    from re import _parser  # type: ignore[attr-defined]  # has no hints
+else:
+    import sre_parse as _parser
+
+_MOST = 1 << 64
+"""More steps than anybody waits for."""
+
+
+def matching_steps(pattern: str, text: str) -> int:
+    """About the attempts at most: each place to begin at, times the ways to lay the pattern over the text.
+
+    A way is told by what each repetition takes, or by the characters at which a part of the pattern ends.
+
+    A pattern that is none takes no step.
+    """
+    try:
+        parsed = _parser.parse(pattern)
+    except re.error:
+        return 0
+    except (RecursionError, OverflowError):
+        return _MOST
+    by_ends = (1 << min(len(text), 64)) * _ways(parsed, len(text), False)
+    return min((len(text) + 1) * _ways(parsed, len(text), True), by_ends, _MOST)
+
+
+def _ways(parsed: Any, length: int, with_lengths: bool) -> int:
+    """Of all that stands one after the other; without lengths, only which alternatives are taken counts."""
+    total = 1
+    for operation, argument in parsed:
+        total = min(total * _ways_of(str(operation), argument, length, with_lengths), _MOST)
+    return total
+
+
+def _ways_of(operation: str, argument: Any, length: int, with_lengths: bool) -> int:
+    if operation == "BRANCH":
+        return sum(_ways(each, length, with_lengths) for each in argument[1])
+    if operation == "GROUPREF_EXISTS":
+        return sum(_ways(each, length, with_lengths) for each in argument[1:] if each is not None)
+    if operation.endswith("_REPEAT"):
+        least, most, body = argument
+        return _repeated(int(least), int(most), body, length, with_lengths)
+    inside = {"SUBPATTERN": 3, "ASSERT": 1, "ASSERT_NOT": 1}.get(operation)
+    if inside is not None:
+        return _ways(argument[inside], length, with_lengths)
+    return _ways(argument, length, with_lengths) if operation == "ATOMIC_GROUP" else 1
+
+
+def _repeated(least: int, most: int, body: Any, length: int, with_lengths: bool) -> int:
+    low, high = body.getwidth()
+    times = min(most, length // low if low else length + 1)
+    inner, choices = _ways(body, length, with_lengths), _ways(body, length, False)
+    counts = max(times - least, 0) + 1 if with_lengths else 1
+    if inner == 1 and low == high:
+        return counts
+    parted = min(_power(inner, times), (1 << min(length, 64)) * _power(choices, times))
+    return min(counts * parted if times < 2 else parted, _MOST)
+
+
+def _power(base: int, exponent: int) -> int:
+    return _MOST if base > 1 and exponent > 64 else min(base**exponent, _MOST)
