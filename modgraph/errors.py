@@ -21,6 +21,10 @@ class ExitStatus(enum.IntEnum):
     """Nothing could be written, or what was asked for could not be used."""
     INTERRUPTED = 130
     """Ctrl-C."""
+    SIGHUP = 129
+    """The terminal was closed."""
+    SIGTERM = 143
+    """Another process asked for the end."""
 
 
 RAISED_BY_OTHERS = (Exception, SystemExit, GeneratorExit)
@@ -106,6 +110,10 @@ class ConfigError(ModgraphError):
 
 class ExportError(ModgraphError):
     """A format could not be written: names the format, and what is missing."""
+
+
+class ResourceError(ModgraphError):
+    """This machine, or a limit that it is under, has no process, thread, file or place left for what was asked."""
 
 
 class GraphError(ModgraphError):

@@ -54,7 +54,7 @@ class Exporting:
 
     def settle(self, report: Any, error: str | None) -> None:
         """Take in what the capture has said. The user's code can have said it too."""
-        if error is None and isinstance(report, dict) and (self.directory / self.name).is_file():
+        if error is None and _is_report(report) and (self.directory / self.name).is_file():
             self.report = report
         else:
             self.error = error or "the export ended without a file"
@@ -87,3 +87,10 @@ class Exporting:
         if self.report.get("reason"):
             found.append(f"the ONNX file is flat, with the module on every node: {self.report['reason']}")
         return found
+
+
+def _is_report(report: Any) -> bool:
+    if not isinstance(report, dict) or not isinstance(report.get("reason"), str | None):
+        return False
+    notes = report.get("notes") or []
+    return isinstance(notes, list) and all(isinstance(note, str) for note in notes)

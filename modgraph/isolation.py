@@ -2,9 +2,10 @@
 
 A checkpoint that only torch can read is read in such a process as well.
 
-A fresh interpreter runs `worker.py`, in a process group of its own, without standard input, its output in a file. Its
-events come line by line over a pipe while they happen. A crash, a hang or the end of memory becomes a problem that
-names the module that was being called; before the model is run at all, it is an error.
+A fresh interpreter runs `worker.py`, in a session of its own, without standard input; of what it prints the end is
+kept. Its events come line by line over a pipe while they happen. A crash, a hang or the end of memory becomes a problem
+that names the module that was being called; before the model is run at all, it is an error. `doors/processes.py` sees
+to it that nothing of it is left.
 """
 
 from __future__ import annotations
@@ -12,26 +13,27 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import secrets
 import shutil
 import signal
-import subprocess
+import stat
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
 import modgraph
 from modgraph.doors import temporary
-from modgraph.errors import GraphError, InputError, Interrupted, ModgraphError, TraceError
+from modgraph.doors.processes import Process, running, start_thread
+from modgraph.doors.signals import Terminated
+from modgraph.errors import GraphError, InputError, Interrupted, ModgraphError, ResourceError, TraceError
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.events import DoneEvent, EnterEvent, ErrorEvent, Event, ExitEvent, StartEvent, replay
 from modgraph.graph.model import Graph, Problem
-from modgraph.heard import Heard, Watcher
-from modgraph.options import TraceOptions
+from modgraph.heard import MAX_RECORD, Heard, Watcher
+from modgraph.options import IMPORT_SECONDS, TraceOptions
 from modgraph.source.inputs import InputSpec
 from modgraph.source.targets import Target
 from modgraph.source.wire import encode_fields
@@ -40,10 +42,11 @@ _DRAIN_SECONDS = 10.0
 """How long the pipe is read after the process has ended; only a grandchild that left its group can need it."""
 _START_SECONDS = 60.0
 """How long a worker may take to import torch before its time begins all the same."""
-_MARK = "MODGRAPH_WORKER"
-"""Variable in the environment of the worker, and so of every process that comes of it."""
-_MAX_OUTPUT = 64 * 1024
-"""Bytes kept of what the user's code printed."""
+_POLL_SECONDS = 0.1
+_TELL_SECONDS = 20.0
+"""How long a file may take to be imported before it is said that this is what is waited for."""
+_MAX_CAPTURED = 2**30
+"""Bytes of captured files that are read; those that are moved are not counted."""
 # The working directory, which Python puts first for -c and -m, may hold a types.py; the package's own directory is on
 # the path only until the package is found.
 _BOOTSTRAP = """
@@ -103,9 +106,10 @@ def trace_in_process(
         InputError: `forward` does not take an input that was given.
         TraceError: nothing was run: the user's code raised, hung or crashed while it was imported or the model was
             built, or PyTorch is not installed.
+        ResourceError: no process can be started, or there is no temporary folder.
         Interrupted: Ctrl-C; holds what there is until then.
     """
-    with _ended_by_signals(), temporary.folder() as directory:
+    with temporary.folder() as directory:
         request = {
             "target": encode_fields(target),
             "inputs": [encode_fields(spec) for spec in specs],
@@ -114,13 +118,12 @@ def trace_in_process(
             "settings": dict(settings or {}),
             "cwd": None if cwd is None else str(cwd),
         }
-        heard, end = _ask(request, directory, options.timeout, Heard(on_event, watcher))
-        output = _tail(directory / "output.txt")
+        heard, end = _ask(request, directory, options, Heard(on_event, watcher))
         files = {} if captured_into is not None else _files_in(directory / "captured")
         if captured_into is not None:
             _move_files(directory / "captured", captured_into)
     try:
-        graph = _graph(heard, end, options, output)
+        graph = _graph(heard, end, options)
     except ModgraphError as failure:
         if end.interrupted:
             raise Interrupted(why=failure) from None
@@ -130,8 +133,8 @@ def trace_in_process(
     done = heard.captured or {}
     error = done.get("error")
     if capture is not None and heard.captured is None and error is None:
-        error = end.text(options) or "the model did not run"
-    return TraceResult(graph, output, done.get("value"), files, error)
+        error = end.text() or "the model did not run"
+    return TraceResult(graph, end.output, done.get("value"), files, error)
 
 
 def read_checkpoint_in_process(
@@ -143,15 +146,14 @@ def read_checkpoint_in_process(
         InputError: the files hold more than tensors, are broken, or ended the process that read them; or PyTorch is not
             installed.
     """
-    with _ended_by_signals(), temporary.folder() as directory:
+    with temporary.folder() as directory:
         request = {"checkpoint": [str(path) for path in paths], "options": encode_fields(options)}
-        heard, end = _ask_once(request, directory, options.timeout, Heard())
-        output = _tail(directory / "output.txt")
+        heard, end = _ask_once(request, directory, _Limits(options.timeout, options.timeout), Heard())
     if end.interrupted:
         raise Interrupted
     if heard.checkpoint is None:
         raise heard.error or InputError(
-            f"cannot read the checkpoint {paths[0]}: {_why(end, options, output)} while {heard.stage}"
+            f"cannot read the checkpoint {paths[0]}: {_why(end, options)} while {heard.stage}"
         )
     return {
         entry: {key: tuple(shape) if isinstance(shape, list) else shape for key, shape in table.items()}
@@ -159,25 +161,47 @@ def read_checkpoint_in_process(
     }
 
 
-def _ask(request: dict[str, Any], directory: Path, timeout: float | None, heard: Heard) -> tuple[Heard, _End]:
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """How long a worker may take. The time begins with the user's code: what it takes to import torch says nothing of
+    that."""
+
+    asked: float | None
+    """Seconds that the caller gave for all of it."""
+    left: float | None
+    """Seconds of these for this worker."""
+    importing: float | None = None
+    """Seconds for importing the file and building the model, where nothing was asked for."""
+
+
+def _ask(request: dict[str, Any], directory: Path, options: TraceOptions, heard: Heard) -> tuple[Heard, _End]:
     """What a worker says to `request`.
 
     A forward that crashes or hangs does so already while inputs are tried out; then nothing is known of where. So
     that gets one half of the time, and a second worker runs the first guess untried, under the recorder.
     """
-    first = _ask_once({**request, "probe": True}, directory, timeout, heard)
+    limits = _Limits(options.timeout, options.timeout, IMPORT_SECONDS if options.timeout is None else None)
+    first = _ask_once({**request, "probe": True}, directory, limits, heard)
     if first[0].ended or not first[0].probing or first[1].interrupted:
         return first
-    remaining = None if timeout is None else timeout - first[0].seconds
-    if remaining is not None and remaining <= 0:
+    if options.timeout is not None:
+        left = options.timeout - first[0].seconds
+        if left <= 0:
+            return first
+        limits = replace(limits, left=left)
+    try:
+        second = _ask_once({**request, "probe": False}, directory, limits, heard.anew())
+    except ResourceError:  # the user's code may have used up what there was
         return first
-    second = _ask_once({**request, "probe": False}, directory, remaining, heard.anew())
     return second if second[0].events else first
 
 
-def _ask_once(request: dict[str, Any], directory: Path, timeout: float | None, heard: Heard) -> tuple[Heard, _End]:
-    (directory / "request.json").write_text(json.dumps(request), "utf-8")
-    return heard, _run_worker(directory, timeout, heard, cwd=request.get("cwd"))
+def _ask_once(request: dict[str, Any], directory: Path, limits: _Limits, heard: Heard) -> tuple[Heard, _End]:
+    try:
+        (directory / "request.json").write_text(json.dumps(request), "utf-8")
+    except OSError as error:
+        raise ResourceError(f"there is no place for temporary files: {directory}: {error.strerror}") from error
+    return heard, _run_worker(directory, limits, heard, cwd=request.get("cwd"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,16 +210,19 @@ class _End:
 
     status: int
     """Exit status; negative for a signal."""
-    timed_out: bool
+    output: str
+    """The end of what was printed."""
+    ended: str | None = None
+    """Why it was ended, if it did not end by itself."""
     interrupted: bool = False
     """By Ctrl-C."""
 
-    def text(self, options: TraceOptions) -> str:
+    def text(self) -> str:
         """In words, as the end of a sentence about the process; "" for an orderly end."""
         if self.interrupted:
             return "the run was interrupted by Ctrl-C"
-        if self.timed_out:
-            return f"the time limit of {options.timeout:g} s was reached"
+        if self.ended is not None:
+            return self.ended
         if self.status < 0:
             return f"the process was killed by {_signal_name(-self.status)}"
         if self.status == 0:
@@ -219,67 +246,82 @@ def _signal_name(number: int) -> str:
     return f"{name} ({meaning})" if meaning else name
 
 
-def _run_worker(directory: Path, timeout: float | None, heard: Heard, cwd: str | None) -> _End:
+def _run_worker(directory: Path, limits: _Limits, heard: Heard, cwd: str | None) -> _End:
     """Start the worker, listen until it has ended, and leave nothing of it behind."""
-    with (directory / "output.txt").open("wb") as output, _channel(directory) as (name, handed_down, reading):
-        root = str(Path(modgraph.__file__).resolve().parent.parent)
-        mark = secrets.token_hex(16)
-        process = subprocess.Popen(
-            [sys.executable, "-c", _BOOTSTRAP, root, str(directory), name],
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-            pass_fds=handed_down,
-            env={**os.environ, _MARK: mark},
-            cwd=cwd,
-        )
-        for descriptor in handed_down:
-            os.close(descriptor)
-        listener = threading.Thread(target=_listen, args=(reading, heard), daemon=True)
-        if handed_down:
-            listener.start()
-        timed_out = interrupted = False
-        try:
-            timed_out = not _ends_in_time(process, timeout, heard, bool(handed_down))
-        except KeyboardInterrupt:
-            interrupted = True
-        finally:
-            kill_group(process)
-            _kill_marked(mark)
+    root = str(Path(modgraph.__file__).resolve().parent.parent)
+    with contextlib.ExitStack() as open_ends, _channel(directory, open_ends) as (name, handed_down, reading):
+        command = [sys.executable, "-c", _BOOTSTRAP, root, str(directory), name]
+        listener = threading.Thread(target=heard.listen, args=(reading,), daemon=True)
+        interrupted, ended = False, None
+        with running(command, handed_down=handed_down, cwd=cwd) as process:
+            open_ends.close()  # the worker alone has the writing end now
+            if handed_down:
+                start_thread(listener)
+            try:
+                ended = _waited(process, heard, limits)
+            except Terminated:
+                raise
+            except KeyboardInterrupt:
+                interrupted = True
         if not handed_down:
             listener.start()
         listener.join(_DRAIN_SECONDS)
-        return _End(process.returncode, timed_out, interrupted)
+        assert process.status is not None
+        return _End(process.status, process.output, ended, interrupted)
 
 
-def _ends_in_time(process: subprocess.Popen[bytes], timeout: float | None, heard: Heard, listening: bool) -> bool:
-    """Wait for the process; when half of its time is over, it must be through with trying out inputs. Its time begins
-    with the user's code, if that can be heard: what it takes to import torch says nothing of that."""
-    if timeout is None:
-        process.wait()
-        return True
-    latest = time.monotonic() + (_START_SECONDS if listening else 0)
-    while process.poll() is None and time.monotonic() < latest and not heard.began.wait(0.05):
-        pass
-    return _ends_within(process, timeout / 2) or (not heard.probing and _ends_within(process, timeout / 2))
+def _waited(process: Process, heard: Heard, limits: _Limits) -> str | None:
+    """Wait for the end of the process; why it has to be ended, in words, else None.
+
+    When half of its time is over, it must be through with trying out inputs.
+    """
+    started, told, halved = time.monotonic(), False, False
+    while not process.ended_within(_POLL_SECONDS if heard.closed.wait(_POLL_SECONDS) else 0):
+        if heard.full:
+            return f"the record of the run was full ({MAX_RECORD >> 20:,} MiB: some 300,000 calls and operations)"
+        if heard.began.is_set():
+            spent = heard.seconds
+        else:
+            spent = time.monotonic() - started - _START_SECONDS
+        if heard.importing and not told and spent >= _TELL_SECONDS:
+            told = True
+            heard.tell_wait(_waiting(heard.stage, spent, limits))
+        if limits.importing is not None and heard.importing and spent >= limits.importing:
+            return f"the limit of {limits.importing:g} s for this, where no --timeout is given, was reached"
+        if limits.left is not None and not halved and spent >= limits.left / 2:
+            halved = True
+            if heard.probing:
+                return f"the time limit of {limits.asked:g} s was reached"
+        if limits.left is not None and spent >= limits.left:
+            return f"the time limit of {limits.asked:g} s was reached"
+    return None
 
 
-def _ends_within(process: subprocess.Popen[bytes], seconds: float) -> bool:
-    try:
-        process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        return False
-    return True
+def _waiting(stage: str, spent: float, limits: _Limits) -> str:
+    bound = limits.importing if limits.left is None else limits.left
+    until = "" if bound is None else f", or for {bound:g} s in all"
+    return (
+        f"still {stage}, for {spent:.0f} s now: what its file does when it is imported is waited for{until}. A file"
+        ' that trains there needs `if __name__ == "__main__":` around that; --static runs nothing; --timeout SECONDS'
+        " says how long to wait"
+    )
 
 
 @contextlib.contextmanager
-def _channel(directory: Path) -> Iterator[tuple[str, tuple[int, ...], IO[bytes]]]:
-    """Its name for the worker, the descriptors to hand down, and the end to read: a pipe, or a file on Windows."""
+def _channel(directory: Path, open_ends: contextlib.ExitStack) -> Iterator[tuple[str, tuple[int, ...], IO[bytes]]]:
+    """Its name for the worker, the descriptors to hand down, and the end to read: a pipe, or a file on Windows.
+
+    Args:
+        open_ends: closes what is handed down.
+    """
     if os.name == "posix":
-        reading, writing = os.pipe()
+        try:
+            ends = os.pipe()
+        except OSError as error:
+            raise ResourceError(f"no pipe can be opened: {error.strerror}") from error
+        open_ends.callback(os.close, ends[1])
         # Closed by the listener's end; a listener that still waits for a lost grandchild keeps it.
-        yield str(writing), (writing,), os.fdopen(reading, "rb")
+        yield str(ends[1]), (ends[1],), os.fdopen(ends[0], "rb")
         return
     path = directory / "events.jsonl"
     path.touch()
@@ -287,67 +329,13 @@ def _channel(directory: Path) -> Iterator[tuple[str, tuple[int, ...], IO[bytes]]
         yield str(path), (), file
 
 
-def _listen(reading: IO[bytes], heard: Heard) -> None:
-    with reading:
-        for line in reading:
-            heard.line(line.decode("utf-8", "replace"))
-
-
-def kill_group(process: subprocess.Popen[bytes]) -> None:
-    """End a process and all of its group, which might hold a pipe open."""
-    if os.name == "posix":
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-    elif process.poll() is None:
-        process.kill()
-    process.wait()
-
-
-def _kill_marked(mark: str) -> None:
-    """End what the worker started and what left its group: it has the worker's environment. Linux alone tells."""
-    wanted = f"{_MARK}={mark}".encode()
-    for entry in Path("/proc").glob("[0-9]*"):
-        # A process may end, or be another user's, while it is looked at.
-        with contextlib.suppress(OSError):
-            if wanted in (entry / "environ").read_bytes().split(b"\0"):
-                os.kill(int(entry.name), signal.SIGKILL)
-
-
-class _Ended(SystemExit):
-    """This process was asked to end while a worker ran."""
-
-
-@contextlib.contextmanager
-def _ended_by_signals() -> Iterator[None]:
-    """Inside, a signal that would end this process at once ends it by an exception, so that the worker goes first.
-
-    A handler of the caller's own is left alone, and where this is not the main thread nothing can be set.
-    """
-    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    numbers = [number for name in names if signal.getsignal(number := getattr(signal, name)) == signal.SIG_DFL]
-    if threading.current_thread() is not threading.main_thread() or not numbers:
-        yield
-        return
-
-    def end(number: int, _frame: object) -> None:
-        raise _Ended(128 + number)
-
-    for number in numbers:
-        signal.signal(number, end)
-    try:
-        yield
-    finally:
-        for number in numbers:
-            signal.signal(number, signal.SIG_DFL)
-
-
-def _graph(heard: Heard, end: _End, options: TraceOptions, output: str) -> Graph:
+def _graph(heard: Heard, end: _End, options: TraceOptions) -> Graph:
     events = list(heard.events)
     if not events or not isinstance(events[0], StartEvent):
-        raise heard.error or _never_ran(heard, end, options, output)
+        raise heard.error or _never_ran(heard, end, options)
     finished = any(isinstance(event, DoneEvent) for event in events)
     if not finished:
-        events.append(_broken_off(events, heard, end, options, output))
+        events.append(_broken_off(events, heard, end, options))
     graph = _replayed(events)
     messages = [] if graph.complete else list(heard.warnings)
     if heard.n_malformed:
@@ -388,17 +376,19 @@ def _replayed(events: list[Event]) -> Graph:
     return replay([*events[:sound], *told, ErrorEvent(message=message)])
 
 
-def _never_ran(heard: Heard, end: _End, options: TraceOptions, output: str) -> TraceError:
-    why = _why(end, options, output)
-    return TraceError(f"{why} while {heard.stage}", hint="use --static, which executes nothing of the file")
+def _never_ran(heard: Heard, end: _End, options: TraceOptions) -> TraceError:
+    hint = "use --static, which executes nothing of the file"
+    if heard.importing and end.ended is not None:
+        hint += '; put what the file runs behind `if __name__ == "__main__":`; or allow more by --timeout SECONDS'
+    return TraceError(f"{_why(end, options)} while {heard.stage}", hint=hint)
 
 
-def _broken_off(events: list[Event], heard: Heard, end: _End, options: TraceOptions, output: str) -> ErrorEvent:
+def _broken_off(events: list[Event], heard: Heard, end: _End, options: TraceOptions) -> ErrorEvent:
     """What stopped the run, at the call that had begun last and not ended."""
     if heard.error is not None:
         why = heard.error.message
     else:
-        why = _why(end, options, output)
+        why = _why(end, options)
     ended = {event.call for event in events if isinstance(event, ExitEvent)}
     begun = [event for event in events if isinstance(event, EnterEvent) and event.call not in ended]
     if not begun:
@@ -414,31 +404,35 @@ def _broken_off(events: list[Event], heard: Heard, end: _End, options: TraceOpti
     )
 
 
-def _why(end: _End, options: TraceOptions, output: str) -> str:
-    text = end.text(options)
-    starved = any(word in output for word in ("bad_alloc", "MemoryError", "Cannot allocate memory", "out of memory"))
-    if starved and options.memory_limit is not None and not end.timed_out:
+def _why(end: _End, options: TraceOptions) -> str:
+    text = end.text()
+    words = ("bad_alloc", "MemoryError", "Cannot allocate memory", "out of memory")
+    starved = any(word in end.output for word in words)
+    if starved and options.memory_limit is not None and end.ended is None:
         return f"{text}, out of memory (the limit is {options.memory_limit} bytes)"
     return text
 
 
-def _tail(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(max(0, size - _MAX_OUTPUT))
-            return file.read(_MAX_OUTPUT).decode("utf-8", "replace")
-    except OSError:
-        return ""
+def _regular(directory: Path) -> Iterator[tuple[Path, int]]:
+    """The files in a folder into which the user's code can write too, with their sizes. A link would lead out of it."""
+    for folder, _, names in os.walk(directory):
+        for path in (Path(folder, name) for name in sorted(names)):
+            with contextlib.suppress(OSError):
+                status = path.lstat()
+                if stat.S_ISREG(status.st_mode):
+                    yield path, status.st_size
 
 
 def _move_files(directory: Path, place: Path) -> None:
-    for path in sorted(directory.iterdir()) if directory.is_dir() else ():
-        shutil.move(path, place / path.name)
+    for path, _ in _regular(directory):
+        if path.parent == directory:
+            shutil.move(path, place / path.name)
 
 
 def _files_in(directory: Path) -> dict[str, bytes]:
-    if not directory.is_dir():
-        return {}
-    files = sorted(path for path in directory.rglob("*") if path.is_file())
-    return {path.relative_to(directory).as_posix(): path.read_bytes() for path in files}
+    left, files = _MAX_CAPTURED, {}
+    for path, size in _regular(directory):
+        if size <= left:
+            left -= size
+            files[path.relative_to(directory).as_posix()] = path.read_bytes()
+    return files

@@ -12,6 +12,8 @@ from modgraph.errors import ConfigError
 
 DEFAULT_DIRECTORY = "modgraph-out"
 """Where results go that nobody names a place for."""
+IMPORT_SECONDS = 300.0
+"""How long the user's file may take to be imported and its model to be built, where no `timeout` is given."""
 Device = Literal["cpu", "cuda", "fake"]
 Mode = Literal["eval", "train"]
 Weights = Literal["embed", "external", "none"]
@@ -39,7 +41,9 @@ class TraceOptions:
     profile: bool = False
     """Run the model again to count the operations, seconds and bytes of every call."""
     timeout: float | None = None
-    """Seconds that the user's code may take, in a process of its own; None is no limit."""
+    """Seconds that the user's code may take, in a process of its own, from the moment at which torch is imported:
+    importing the file, building the model, finding inputs, the runs, an export to ONNX. None is no limit but
+    `IMPORT_SECONDS` for the first two."""
     memory_limit: int | None = None
     """Bytes of data that the process of the user's code may allocate; None is no limit."""
 

@@ -20,7 +20,6 @@ import contextlib
 import faulthandler
 import json
 import os
-import shutil
 import signal
 import sys
 import threading
@@ -113,13 +112,12 @@ def _far_from_others(descriptor: int) -> int:
     return moved
 
 
-def _end_with(parent: int, directory: Path) -> None:
-    """End this process and all that it started once `parent` is gone, which nobody else would do then."""
+def _end_with(parent: int) -> None:
+    """End this process and its group once `parent` is gone: where the system does not, nobody else would."""
 
     def watch() -> None:
         while _getppid() == parent:
             _sleep(_LIFE_SECONDS)
-        shutil.rmtree(directory, ignore_errors=True)
         os.killpg(os.getpgrp(), signal.SIGKILL)
 
     if os.name == "posix":
@@ -142,7 +140,7 @@ def main(directory: str, channel: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         request = json.loads((Path(directory) / "request.json").read_text("utf-8"))
-        _end_with(_getppid(), Path(directory))
+        _end_with(_getppid())
         if "checkpoint" in request:
             _read_checkpoint(request, out)
         else:

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-import _thread
 import json
 import os
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from modgraph.doors import temporary
+from modgraph.doors.keeper import end_with
 from modgraph.doors.reading import OWN_BYTES, read
 from modgraph.doors.writing import make_folder, put
 from modgraph.errors import RAISED_BY_OTHERS, ExportError, ModgraphError
 from modgraph.graph.model import Graph
 
 THUMBNAIL_DEPTH = 1
-_LIFE_SECONDS = 1.0
 _MAX_REASON = 2000
 
 
 def main(directory: str) -> None:
     """Do what `request.json` in `directory` asks for; `outcome.json` says what came of it."""
-    _end_with(os.getppid())
+    end_with(os.getppid())
     place = Path(directory)
+    make_folder(place / "folders")
+    temporary.make_folders_in(place / "folders")
     request = json.loads(read(place / "request.json", OWN_BYTES))
     try:
         outcome = _analyzed(request, place)
@@ -32,18 +33,6 @@ def main(directory: str) -> None:
     except RAISED_BY_OTHERS as error:  # a defect of ours costs this model, and no other
         outcome = _failed(f"modgraph itself failed: {type(error).__name__}: {error}")
     put(place / "outcome.json", json.dumps(outcome).encode("ascii"), below=place)
-
-
-def _end_with(parent: int) -> None:
-    """End this process once `parent` is gone; nobody else would."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(_LIFE_SECONDS)
-        os._exit(1)
-
-    if os.name == "posix":
-        _thread.start_new_thread(watch, ())
 
 
 def _failed(reason: str) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from modgraph.batch.keys import Keys
 from modgraph.batch.manifest import Manifest, Record
 from modgraph.batch.places import folder_of
 from modgraph.batch.tasks import Outcome, Task, run_task, stop_running
+from modgraph.doors.signals import deferred
 from modgraph.errors import ConfigError, ExitStatus
 from modgraph.options import DEFAULT_DIRECTORY, Device, Mode, OnnxOptions, TraceOptions
 from modgraph.source.targets import Target
@@ -264,17 +265,19 @@ def _run(tasks: Sequence[Task], executor: Executor | None, jobs: int) -> Iterato
     try:
         while True:
             for number, task in itertools.islice(todo, most - len(at_work)):
-                at_work[number] = _submitted(pool if executor is None else executor, task)
+                with deferred():  # a task that is not noted here would not be ended
+                    at_work[number] = _submitted(pool if executor is None else executor, task)
                 at_work[number].add_done_callback(partial(_tell, finished, number))
             if not at_work:
                 return
             number = finished.get()
             yield tasks[number], _outcome(at_work.pop(number))
     finally:
-        for future in at_work.values():
-            future.cancel()
-        while pool is not None and wait(at_work.values(), timeout=_POLL_SECONDS if at_work else 0).not_done:
-            stop_running()  # again and again: a thread may have been about to start one
+        with deferred():
+            for future in at_work.values():
+                future.cancel()
+            while pool is not None and wait(at_work.values(), timeout=_POLL_SECONDS if at_work else 0).not_done:
+                stop_running()  # again and again: a thread may have been about to start one
 
 
 def _submitted(executor: Any, task: Task) -> Any:

@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import modgraph
 from modgraph.doors import temporary
-from modgraph.doors.reading import OWN_BYTES, read
+from modgraph.doors.processes import Process, running
+from modgraph.doors.reading import read
 from modgraph.doors.writing import make_folder, put
-from modgraph.isolation import kill_group
+from modgraph.errors import ResourceError
 
 State = Literal["complete", "partial", "failed"]
 """`partial`: something is left open; `failed`: nothing is known, or the model did not run to its end."""
@@ -34,6 +35,10 @@ del sys.path[0]
 from modgraph.batch.child import main
 main(sys.argv[2])
 """
+_MAX_BYTES = 2**30
+"""Of all files of one model, which are held until they are written."""
+_MAX_TOLD = 64 * 2**20
+"""Bytes of what is told of one model."""
 _MARGIN_SECONDS = 120.0
 """For starting interpreters, importing torch, and drawing."""
 
@@ -87,57 +92,72 @@ class Outcome:
 
 def run_task(task: Task) -> Outcome:
     """Analyze one model, in a process of its own. Never raises for what that process does."""
-    with temporary.folder() as directory:
-        make_folder(directory / "files")
-        asked = ("target", "options", "static", "formats", "asked", "picture", "onnx", "stem")
-        request = {each: getattr(task, each) for each in asked}
-        put(directory / "request.json", json.dumps(request).encode("ascii"), below=directory)
-        reason = _run(directory, task)
-        try:
-            told = json.loads(read(directory / "outcome.json", OWN_BYTES))
-        except (OSError, ValueError):
-            return Outcome("failed", reason or "its process ended without a word")
-        files = {path.name: read(path, OWN_BYTES) for path in sorted((directory / "files").iterdir())}
-        return Outcome(told["state"], told["reason"], told["facts"], files)
+    try:
+        with temporary.folder() as directory:
+            make_folder(directory / "files")
+            asked = ("target", "options", "static", "formats", "asked", "picture", "onnx", "stem")
+            request = {each: getattr(task, each) for each in asked}
+            put(directory / "request.json", json.dumps(request).encode("ascii"), below=directory)
+            reason = _run(directory, task)
+            return _told(directory) or Outcome("failed", reason or "its process ended without a word")
+    except ResourceError as error:
+        return Outcome("failed", error.message)
+    except OSError as error:
+        return Outcome("failed", f"its temporary folder cannot be used: {error.strerror or error}")
 
 
-_running: set[subprocess.Popen[bytes]] = set()
+def _told(directory: Path) -> Outcome | None:
+    """What the process has said, and the files that it wrote; None where that makes no sense: the user's code can write
+    into this folder too."""
+    try:
+        told = json.loads(_content(directory / "outcome.json", _MAX_TOLD))
+        state, reason, facts = told["state"], told["reason"], told["facts"]
+        if state not in get_args(State) or type(facts) is not dict or type(reason) not in (str, type(None)):
+            return None
+        left = _MAX_BYTES
+        files: dict[str, bytes] = {}
+        for name in sorted(os.listdir(directory / "files")):
+            files[name] = _content(directory / "files" / name, left)
+            left -= len(files[name])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return Outcome(state, reason, facts, files)
+
+
+def _content(path: Path, most: int) -> bytes:
+    """The content of a file; raises OSError where it is a link, a pipe or a device, or holds more than that."""
+    if path.is_symlink():
+        raise OSError(f"{path} is a link")
+    return read(path, most)
+
+
+_running: set[Process] = set()
 _lock = threading.Lock()
 
 
 def stop_running() -> None:
     """End the processes of all tasks that run in this one."""
     with _lock:
-        for process in _running:
-            kill_group(process)
+        now = list(_running)
+    for process in now:
+        process.stop()
 
 
 def _run(directory: Path, task: Task) -> str | None:
     """Start the process and wait for its end; why it did not end as it should, else None."""
     root = str(Path(modgraph.__file__).resolve().parent.parent)
-    with (directory / "output.txt").open("wb") as output:
-        try:
-            process = subprocess.Popen(
-                [sys.executable, "-c", _BOOTSTRAP, root, str(directory)],
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-                cwd=task.cwd,
-            )
-        except OSError as error:
-            return f"no process could be started in {task.cwd}: {error.strerror}"
+    with running([sys.executable, "-c", _BOOTSTRAP, root, str(directory)], cwd=task.cwd) as process:
         with _lock:
             _running.add(process)
         try:
-            process.wait(task.seconds)
-        except subprocess.TimeoutExpired:
-            return f"it took longer than {task.seconds:g} s"
+            in_time = process.ended_within(task.seconds)
         finally:
-            kill_group(process)
             with _lock:
                 _running.discard(process)
-    return _in_words(process.returncode)
+    if not in_time:
+        return f"it took longer than {task.seconds:g} s"
+    assert process.status is not None
+    return _in_words(process.status)
 
 
 def _in_words(status: int) -> str | None:

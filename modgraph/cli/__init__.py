@@ -12,6 +12,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
+from modgraph.cli.ending import ending
 from modgraph.cli.streams import guarded
 from modgraph.doors.printing import printable
 from modgraph.errors import ExitStatus, ModgraphError
@@ -24,6 +25,7 @@ COMMANDS = {
 }
 
 
+@ending
 @guarded
 def main(argv: Sequence[str]) -> int:
     """Run one command.
@@ -32,7 +34,7 @@ def main(argv: Sequence[str]) -> int:
         argv: the arguments behind the program's name.
 
     Returns:
-        The exit status: 0, 1 or 2 as the command's help says, 130 after Ctrl-C.
+        The exit status: 0, 1 or 2 as the command's help says, 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP.
     """
     from modgraph.cli.console import Console
 
@@ -49,9 +51,6 @@ def main(argv: Sequence[str]) -> int:
     except ModgraphError as error:
         console.error(error)
         return ExitStatus.FAILED
-    except KeyboardInterrupt:
-        console.note("interrupted")
-        return ExitStatus.INTERRUPTED
     finally:
         console.close()
     return int(status)

@@ -32,7 +32,7 @@ from modgraph.errors import (
     UnknownNameError,
 )
 from modgraph.graph.model import CheckpointComparison, Graph
-from modgraph.options import Device, Mode, OnnxOptions, TraceOptions
+from modgraph.options import IMPORT_SECONDS, Device, Mode, OnnxOptions, TraceOptions
 
 if TYPE_CHECKING:
     from modgraph.source.checkpoints import Checkpoint
@@ -88,7 +88,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     run.add_argument("--stats", action="store_true", help="mean, std, min, max of every recorded tensor")
     run.add_argument("--verify", action="store_true", help="run the recorded graph again, compare each step")
     run.add_argument("--profile", action="store_true", help="operations and time of every call, in runs apart")
-    run.add_argument("--timeout", type=seconds, metavar="SECONDS", help="bounds the model's code, ONNX export with it")
+    run.add_argument(
+        "--timeout",
+        type=seconds,
+        metavar="SECONDS",
+        help="bounds the model's code, ONNX export with it; default: none, but"
+        f" {IMPORT_SECONDS:g} for importing it and building the model",
+    )
     run.add_argument("--memory-limit", type=size, metavar="SIZE", help="what it may allocate: 4G, 512M")
     add_tree_arguments(parser)
     add_picture_arguments(parser, default="svg,json")

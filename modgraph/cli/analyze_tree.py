@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from modgraph.cli.arguments import count
 from modgraph.cli.console import Console
+from modgraph.cli.ending import status_of
 from modgraph.cli.onnx_arguments import onnx_options
 from modgraph.cli.output import check_color, destination, picture_options
 from modgraph.doors.printing import printable
@@ -75,9 +76,9 @@ def run(arguments: argparse.Namespace, options: TraceOptions, console: Console) 
             retry=arguments.retry,
             on_result=tell,
         )
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         console.note(f"interrupted; what is finished is in {where.directory}, and the same command goes on from there")
-        return ExitStatus.INTERRUPTED
+        return status_of(stop)
     for left_out in batch.left_out:
         console.note(f"note: {left_out.place} is left out: {_one_line(left_out.reason)}")
     if not console.quiet:

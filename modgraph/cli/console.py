@@ -113,7 +113,7 @@ class Console:
 
     def stage(self, name: str) -> Stage:
         """A stage of the work (`predict`, `trace`, ...), shown while it lasts: `with console.stage("trace"): ...`."""
-        return Stage(name, self._progress)
+        return Stage(name, self._progress, self.note)
 
     def close(self) -> None:
         """Take a progress line that is still shown off the terminal."""

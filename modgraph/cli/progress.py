@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, TextIO
 
@@ -85,9 +86,10 @@ def _cut(line: str, columns: int) -> str:
 class Stage:
     """A stage while it lasts; made by `Console.stage`. It may be told of what happens inside."""
 
-    def __init__(self, name: str, progress: Progress) -> None:
+    def __init__(self, name: str, progress: Progress, note: Callable[[str], None]) -> None:
         self._name = name
         self._progress = progress
+        self._note = note
         self._began = 0.0
         self._n_modules = 0
         self._met: set[str] = set()
@@ -105,6 +107,10 @@ class Stage:
     def doing(self, what: str) -> None:
         """What is done now, in words."""
         self._progress.at(f"{self._name}: {what}{self._time()}")
+
+    def waits(self, why: str) -> None:
+        """It takes long, and something can be done about it: said also where nobody looks."""
+        self._note(f"{self._name}: {why}")
 
     def event(self, event: Event) -> None:
         """What the traced run did: the bar counts modules, each once."""

@@ -15,6 +15,8 @@ import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from modgraph.doors.signals import deferred
+
 Path = str | os.PathLike[str]
 
 _BY_FOLDER = {os.open, os.stat, os.mkdir, os.unlink, os.rename} <= os.supports_dir_fd
@@ -158,8 +160,9 @@ def _about(path: Path) -> Iterator[None]:
 
 def _make(made: _Made, folder: _Folder, name: str, write: Callable[[int], None], mode: int | None) -> None:
     before = _replaced(folder, name)
-    handle, temporary = folder.make(mode if before is None else before)
-    made.pending.append((folder, temporary, name))
+    with deferred():  # a file that is not noted here would not be removed
+        handle, temporary = folder.make(mode if before is None else before)
+        made.pending.append((folder, temporary, name))
     try:
         if before is not None and hasattr(os, "fchmod"):
             with contextlib.suppress(OSError):  # some file systems have no modes

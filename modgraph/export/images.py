@@ -11,7 +11,6 @@ import importlib.util
 import os
 import re
 import shutil
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -22,8 +21,9 @@ from xml.sax.saxutils import escape
 
 from modgraph.doors import reading, temporary, writing
 from modgraph.doors.keeping import usable
+from modgraph.doors.processes import running
 from modgraph.doors.programs import find
-from modgraph.errors import ExportError
+from modgraph.errors import ExportError, ResourceError
 from modgraph.export.dot import write_dot
 from modgraph.export.labels import cut_end
 from modgraph.export.parts import Frame, Picture
@@ -175,12 +175,17 @@ def count_nodes(picture: Picture) -> int:
 _CHILD = """
 import os, sys
 format, program, limit, options = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4:]
+os.dup2(os.open("graph.dot", os.O_RDONLY | getattr(os, "O_BINARY", 0)), 0)
+os.dup2(os.open("image", os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600), 1)
 try:
     import resource
     resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 except (ImportError, ValueError, OSError):
     pass
+if program and os.name == "nt":
+    import subprocess
+    sys.exit(subprocess.call([program, "-T" + format, *options]))
 if program:
     os.execv(program, [program, "-T" + format, *options])
 import pygraphviz
@@ -192,30 +197,32 @@ sys.stdout.buffer.write(image)
 
 
 def _run(engine: Engine, text: str, format: str, options: list[str], seconds: float) -> bytes:
-    with temporary.folder() as folder:
-        command = [sys.executable, "-c", _CHILD, format, engine.dot or "", str(MEMORY_LIMIT), *options]
-        if engine.dot is not None and os.name == "nt":
-            command = [engine.dot, f"-T{format}", *options]
-        try:
-            done = subprocess.run(
-                command,
-                input=text.encode("utf-8"),
-                capture_output=True,
-                timeout=seconds,
-                cwd=folder,
-                env=_environment(folder),
-                check=False,
-            )
-        except subprocess.TimeoutExpired as error:
-            raise LayoutLimitError(f"Graphviz did not finish the {format.upper()} in {seconds:.3g} s") from error
-        except OSError as error:
-            raise ExportError(f"Graphviz could not be started: {error.strerror}") from error
-    if done.returncode == 0 and done.stdout:
-        return done.stdout
-    said = done.stderr.decode("utf-8", "replace").strip()
-    if done.returncode < 0 or "memory" in said.lower() or "MemoryError" in said:
+    command = [sys.executable, "-c", _CHILD, format, engine.dot or "", str(MEMORY_LIMIT), *options]
+    try:
+        with temporary.folder() as folder:
+            writing.put(folder / "graph.dot", text.encode("utf-8"), below=folder)
+            with running(command, env=_environment(folder), cwd=folder) as process:
+                in_time = process.ended_within(seconds)
+            if not in_time:
+                raise LayoutLimitError(f"Graphviz did not finish the {format.upper()} in {seconds:.3g} s")
+            drawn = _drawn(folder / "image")
+    except ResourceError as error:
+        raise ExportError(f"Graphviz could not be started: {error.message}", hint=error.hint) from error
+    except OSError as error:
+        raise ExportError(f"Graphviz could not be started: {error.strerror}") from error
+    if process.status == 0 and drawn:
+        return drawn
+    said = process.output.strip()
+    if (process.status or 0) < 0 or "memory" in said.lower() or "MemoryError" in said:
         raise LayoutLimitError(f"Graphviz ran out of memory or crashed while drawing the {format.upper()}")
     raise ExportError(f"Graphviz could not draw the {format.upper()}: {_reason(said)}")
+
+
+def _drawn(image: Path) -> bytes:
+    try:
+        return reading.read(image, reading.OWN_BYTES)
+    except FileNotFoundError:
+        return b""
 
 
 def _reason(said: str) -> str:

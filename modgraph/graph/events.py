@@ -59,29 +59,21 @@ class Event:
 
     @staticmethod
     def from_json(line: str) -> Event:
-        """The event that `to_json` wrote.
-
-        Raises:
-            GraphError: `line` is no event.
-        """
+        """The event that `to_json` wrote; raises GraphError where `line` is no event."""
         try:
             data = _loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise GraphError(f"not an event of a trace: {line[:80]!r} ({error})") from error
         return Event.from_record(data)
 
     @staticmethod
     def from_record(record: Any) -> Event:
-        """The event whose JSON object this is.
-
-        Raises:
-            GraphError: it is none.
-        """
+        """The event whose JSON object this is; raises GraphError where it is none."""
         try:
             kind = EVENTS[record["event"]]
             return decode(kind, record)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise GraphError(f"not an event of a trace: {repr(record)[:80]} ({error})") from error
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise GraphError(f"not an event of a trace ({error})") from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -235,10 +227,19 @@ def replay(events: Iterable[Event]) -> Graph:
     said = list(events)
     if not said or not isinstance(said[0], StartEvent):
         raise GraphError("a trace begins with its start event")
+    try:
+        return _replayed(said)
+    except (LookupError, ValueError, TypeError, RecursionError) as error:
+        raise GraphError(f"the trace contradicts itself: {type(error).__name__}: {error}") from error
+
+
+def _replayed(said: list[Event]) -> Graph:
     for event in said:
         if isinstance(event, AmendedEvent):
             said[event.number] = _amended(event, said)
-    fold = _Fold(said[0])
+    start = said[0]
+    assert isinstance(start, StartEvent)
+    fold = _Fold(start)
     for event in said[1:]:
         if not isinstance(event, AmendedEvent):
             fold.add(event)

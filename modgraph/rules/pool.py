@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sys
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
+from modgraph.doors.keeper import end_with
+from modgraph.doors.signals import deferred
+from modgraph.errors import ResourceError
 from modgraph.rules.one_file import Checker, undisturbed
 from modgraph.rules.options import CheckOptions
 from modgraph.rules.outcomes import Failure, Outcome
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ProcessPoolExecutor
 
 _CHUNKS_PER_PROCESS = 8
 _File = tuple[str, str]
@@ -37,15 +45,18 @@ def _dealt_out(files: Sequence[_File], options: CheckOptions, jobs: int) -> dict
     context = get_context("fork" if _FORKS else "spawn")
     outcomes: dict[str, Outcome] = {}
     chunks = _chunks(files, jobs * _CHUNKS_PER_PROCESS)
-    with ProcessPoolExecutor(min(jobs, len(chunks)), context, _begin, (options,)) as pool:
-        futures = [pool.submit(_check_all, chunk) for chunk in chunks]
-        for future in as_completed(futures):
+
+    def pool_of(processes: int) -> ProcessPoolExecutor:
+        return ProcessPoolExecutor(processes, context, _begin_beside, (options, os.getpid()))
+
+    with _ended(pool_of(min(jobs, len(chunks)))) as pool:
+        for future in as_completed(_submitted(pool, chunks)):
             if not isinstance(future.exception(), BrokenProcessPool):
                 outcomes.update(future.result())
     for shown, path in files:
         if path not in outcomes:
-            with ProcessPoolExecutor(1, context, _begin, (options,)) as pool:
-                alone = pool.submit(_check_all, [(shown, path)])
+            with _ended(pool_of(1)) as pool:
+                (alone,) = _submitted(pool, [[(shown, path)]])
                 died = isinstance(alone.exception(), BrokenProcessPool)
             failure = Failure(shown, "the process that checked it died")
             outcomes[path] = Outcome([], failure=failure) if died else alone.result()[path]
@@ -69,6 +80,42 @@ def _safe_path() -> Iterator[None]:
 _SAFE_PATH = "PYTHONSAFEPATH"
 _KEEPS_OFF = sys.hexversion >= 0x30B0000
 """From Python 3.11 on an interpreter obeys that."""
+
+
+def _submitted(pool: ProcessPoolExecutor, chunks: Sequence[Sequence[_File]]) -> list[Future[dict[str, Outcome]]]:
+    """The processes are forked here: one that hears Ctrl-C before it has begun would show a traceback."""
+    with deferred():
+        try:
+            return [pool.submit(_check_all, chunk) for chunk in chunks]
+        except OSError as error:
+            raise ResourceError(
+                f"no processes can be started: {error.strerror}", hint="check in this one alone: --jobs 1"
+            ) from error
+
+
+@contextlib.contextmanager
+def _ended(pool: ProcessPoolExecutor) -> Iterator[ProcessPoolExecutor]:
+    """A pool whose processes are gone at the end, also where they have work left because of an exception here."""
+    try:
+        yield pool
+    except BaseException:
+        with deferred():
+            for process in list((getattr(pool, "_processes", None) or {}).values()):
+                process.kill()
+        raise
+    finally:
+        with deferred():
+            pool.shutdown(cancel_futures=True)
+
+
+def _begin_beside(options: CheckOptions, parent: int) -> None:
+    """In a process of its own, which ends when `parent` does."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all; the parent ends this one
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_DFL)
+    end_with(parent)
+    _begin(options)
 
 
 def _begin(options: CheckOptions) -> None:

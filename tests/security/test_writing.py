@@ -12,7 +12,7 @@ import pytest
 
 from modgraph.cli import main
 from modgraph.doors import keeping, temporary, writing
-from modgraph.errors import ExportError
+from modgraph.errors import ExportError, ResourceError
 from modgraph.export import file_stem, put_files, write_file
 from modgraph.rules import one_file, results_cache
 from modgraph.rules.options import CheckOptions
@@ -379,13 +379,13 @@ def test_a_temporary_folder_is_for_this_user_alone_and_goes():
 def test_no_place_for_temporary_files_is_one_message(tree: Path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", None)
     monkeypatch.setattr(tempfile, "_candidate_tempdir_list", lambda: ["/nowhere"])
-    with pytest.raises(ExportError, match="no place for temporary files"), temporary.folder():
+    with pytest.raises(ResourceError, match="no place for temporary files"), temporary.folder():
         pass
 
 
 def test_the_working_directory_is_no_place_for_temporary_files(tree: Path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tree))
-    with pytest.raises(ExportError) as caught, temporary.folder():
+    with pytest.raises(ResourceError) as caught, temporary.folder():
         pass
     assert "TMPDIR" in caught.value.hint
     assert os.listdir(tree) == ["net.py"]
@@ -395,6 +395,6 @@ def test_a_full_place_for_temporary_files_is_one_message(monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(tempfile, "TemporaryDirectory", full)
-    with pytest.raises(ExportError, match="No space left on device"), temporary.folder():
+    monkeypatch.setattr(os, "mkdir", full)
+    with pytest.raises(ResourceError, match="No space left on device"), temporary.folder():
         pass

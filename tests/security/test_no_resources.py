@@ -1,0 +1,183 @@
+"""A machine that has no process, thread, file or place left: one message, or the prediction alone, never a traceback."""
+
+from __future__ import annotations
+
+import builtins
+import concurrent.futures
+import errno
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from modgraph import api
+from modgraph.batch.tasks import Task, run_task
+from modgraph.cli import main
+from modgraph.doors import processes, temporary
+from modgraph.errors import ResourceError
+from modgraph.isolation import trace_in_process
+from modgraph.options import TraceOptions
+from modgraph.source.targets import parse_target
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="limits of the system")
+
+ROOT = Path(__file__).resolve().parents[2]
+NET = "from torch import nn\nclass Net(nn.Linear):\n    def __init__(self): super().__init__(2, 2)\n"
+
+
+@pytest.fixture
+def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "model.py").write_text(NET)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def no_processes(*_: Any, **__: Any) -> Any:
+    raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+
+
+def no_files(*_: Any, **__: Any) -> Any:
+    raise OSError(errno.EMFILE, "Too many open files")
+
+
+def no_place(*_: Any, **__: Any) -> Any:
+    raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found in ['/tmp']")
+
+
+def no_threads(*_: Any, **__: Any) -> Any:
+    raise RuntimeError("can't start new thread")
+
+
+SHORT = {
+    "processes": (subprocess, "Popen", no_processes, "no process can be started: Resource temporarily unavailable"),
+    "descriptors": (subprocess, "Popen", no_files, "no process can be started: Too many open files"),
+    "memory for processes": (
+        subprocess,
+        "Popen",
+        lambda *_, **__: (_ for _ in ()).throw(OSError(errno.ENOMEM, "Cannot allocate memory")),
+        "no process can be started: Cannot allocate memory",
+    ),
+    "pipes": (os, "pipe", no_files, "Too many open files"),
+    "a place": (temporary.tempfile, "gettempdir", no_place, "there is no place for temporary files"),
+    "room in that place": (
+        os,
+        "mkdir",
+        lambda path, *_, **__: (_ for _ in ()).throw(OSError(errno.ENOSPC, "No space left on device", path)),
+        "No space left on device",
+    ),
+    "threads": (threading.Thread, "start", no_threads, "no thread can be started"),
+}
+
+
+@pytest.mark.parametrize("what", SHORT)
+def test_without_it_nothing_is_run_and_that_is_an_error_of_ours(
+    model: Path, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = parse_target("model.py:Net")
+    owner, name, refuse, said = SHORT[what]
+    monkeypatch.setattr(owner, name, refuse)
+    with pytest.raises(ResourceError) as caught:
+        trace_in_process(target, [], TraceOptions())
+    assert said in caught.value.message
+
+
+def test_the_prediction_is_written_alone(
+    model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(processes, "_started", lambda *_, **__: (_ for _ in ()).throw(ResourceError("none left")))
+    assert main(["analyze", "model.py:Net", "--format", "json", "-o", "out"]) == 1
+    assert "none left" in capsys.readouterr().err
+    assert not api.load("out/Net.json").traced
+
+
+def test_without_a_place_to_draw_in_the_picture_alone_is_missing(
+    model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(temporary.tempfile, "gettempdir", no_place)
+    assert main(["analyze", "model.py:Net", "--static", "--format", "svg,json", "-o", "out"]) in (1, 2)
+    told = capsys.readouterr().err
+    assert "there is no place for temporary files" in told
+    assert Path("out/Net.json").is_file()
+
+
+def test_a_model_of_many_fails_with_the_reason(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    task = Task("a", "model.py", "", {}, {}, True, (), True, {}, {}, "a", str(model))
+    monkeypatch.setattr(temporary.tempfile, "gettempdir", no_place)
+    outcome = run_task(task)
+    assert (outcome.state, (outcome.reason or "").partition(":")[0]) == (
+        "failed",
+        "there is no place for temporary files",
+    )
+    monkeypatch.undo()
+    monkeypatch.setattr(subprocess, "Popen", no_processes)
+    assert run_task(task).reason == "no process can be started: Resource temporarily unavailable"
+
+
+def test_a_check_that_cannot_start_processes_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in range(40):
+        (tmp_path / f"net{number}.py").write_text(NET * 20)
+    monkeypatch.setattr(concurrent.futures.ProcessPoolExecutor, "submit", no_processes)
+    status = main(["check", str(tmp_path), "--jobs", "2", "--no-cache"])
+    assert (status, "no processes can be started" in capsys.readouterr().err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (MemoryError(), "error: out of memory"),
+        (
+            OSError(errno.ENOSPC, "No space left on device", "out\n/x"),
+            "error: this machine has no more of what modgraph",
+        ),
+        (OSError(errno.EMFILE, "Too many open files"), "Too many open files"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_reaches_the_command_is_one_line(
+    model: Path, error: Exception, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: Any) -> Any:
+        raise error
+
+    monkeypatch.setattr("modgraph.cli.check.run", fail)
+    assert main(["check", "."]) == 2
+    told = capsys.readouterr().err
+    assert said in told
+    assert told.count("\n") == 1
+
+
+def test_other_errors_are_not_hidden(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any) -> Any:
+        raise OSError(errno.EIO, "a defect")
+
+    monkeypatch.setattr("modgraph.cli.check.run", fail)
+    with pytest.raises(OSError, match="a defect"):
+        main(["check", "."])
+
+
+LIMITED = """
+import resource, sys
+resource.setrlimit(getattr(resource, {limit!r}), ({value}, {value}))
+from modgraph.__main__ import main
+sys.argv = ["modgraph", "analyze", "model.py:Net", "--format", "json", "-o", "out"]
+sys.exit(main())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="these limits hold on Linux")
+@pytest.mark.parametrize(
+    ("limit", "value"), [("RLIMIT_NOFILE", 8), ("RLIMIT_AS", 200 * 2**20), ("RLIMIT_AS", 80 * 2**20)]
+)
+def test_under_a_limit_there_is_a_message_and_no_traceback(model: Path, limit: str, value: int) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    code = LIMITED.format(limit=limit, value=value)
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode in (1, 2), done.stderr
+    assert "Traceback" not in done.stderr
+    assert builtins.any(word in done.stderr for word in ("error:", "warning:")), done.stderr
