@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
+from modgraph.prediction.knowledge.bounds import work
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.knowledge.registry import Arguments, Machine, alias, known_class, models
 from modgraph.prediction.limits import MAX_VALUE_SIZE
@@ -67,6 +68,7 @@ def _read(machine: Machine, given: Value, what: str, parse: Callable[[Any], Any]
         return machine.unknown(f"the {what} text is not known", given)
     if len(given.value) > MAX_VALUE_SIZE:
         return machine.unknown(f"a {what} text of more than {MAX_VALUE_SIZE} characters")
+    machine.makes(work(what, [given.value]))
     try:
         found = parse(given.value)
     except RecursionError:

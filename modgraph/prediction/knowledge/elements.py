@@ -47,12 +47,24 @@ def rounded(value: Number, dtype: str | None) -> Number | None:
     if dtype == "bool":
         return bool(value)
     if dtype in INTEGERS:
-        return int(value)
+        return None if isinstance(value, int) and value.bit_length() > 64 else int(value)
     if dtype == "float64":
         return float(value)
     if dtype == "float32":
         return single(float(value))
     return None
+
+
+def power(base: Number, exponent: Number) -> Number:
+    """base ** exponent of elements.
+
+    Raises:
+        OverflowError: it has more bits than an element, and might take long to compute.
+    """
+    if isinstance(base, int) and isinstance(exponent, int) and base not in (0, 1, -1) and abs(exponent) > 64:
+        raise OverflowError(exponent)
+    found: Number = base**exponent
+    return found
 
 
 def single(value: float) -> float:

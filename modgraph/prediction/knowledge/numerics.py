@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 import operator
+from collections import Counter
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 from modgraph.prediction.knowledge.array_functions import ELEMENTWISE, one_by_one
 from modgraph.prediction.knowledge.arrays import as_array, dtype_named
+from modgraph.prediction.knowledge.bounds import too_much, work
 from modgraph.prediction.knowledge.double_numbers import double, float64, single_kind
-from modgraph.prediction.knowledge.elements import single
+from modgraph.prediction.knowledge.elements import power, single
 from modgraph.prediction.knowledge.plain import lifted, number_unknown, plain
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, constant, known_class, models
 from modgraph.prediction.limits import MAX_VALUE_SIZE
@@ -40,8 +43,37 @@ def _listed(value: Any) -> Any:
 
 
 def _unique(numbers: list[Any], with_counts: bool) -> Any:
-    found = sorted(set(numbers))
-    return (found, [numbers.count(number) for number in found]) if with_counts else found
+    counts = Counter(numbers)
+    found = sorted(counts)
+    return (found, [counts[number] for number in found]) if with_counts else found
+
+
+def _fitting(number: Any) -> Any:
+    """The number, if an array of numpy can hold it.
+
+    Raises:
+        OverflowError: it is an integer of more than 64 bits.
+    """
+    if isinstance(number, int) and number.bit_length() > 64:
+        raise OverflowError(number.bit_length())
+    return number
+
+
+def _times(left: Any, right: Any) -> Any:
+    return _fitting(left * right)
+
+
+def _repeat(value: Any, times: Any) -> list[Any]:
+    numbers = _flat(value)
+    if len(numbers) * operator.index(times) > MAX_VALUE_SIZE:
+        raise ValueError(times)
+    return [number for number in numbers for _ in range(operator.index(times))]
+
+
+def _round(number: Any, decimals: int) -> float:
+    if abs(decimals) > 400:
+        raise ValueError(decimals)
+    return float(round(number, decimals))
 
 
 def _pairwise(function: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
@@ -67,7 +99,7 @@ def _depth(value: Any) -> int:
 def _flat(value: Any) -> list[Any]:
     if not isinstance(value, (list, tuple)):
         return [value]
-    return [number for item in value for number in _flat(item)]
+    return [number for item in value for number in _flat(item)]  # a range in it is no number, and not walked through
 
 
 def _linspace(start: float, stop: float, num: int = 50, endpoint: bool = True) -> list[float]:
@@ -114,7 +146,7 @@ def _single(number: Any) -> float:
 
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "prod": lambda value: math.prod(_flat(value)),
+    "prod": lambda value: reduce(_times, _flat(value), 1),
     "sum": lambda value: sum(_flat(value)),
     "max": lambda value: max(_flat(value)),
     "min": lambda value: min(_flat(value)),
@@ -126,13 +158,13 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "atleast_1d": lambda value: (
         value if isinstance(value, list) else _listed(value if isinstance(value, tuple) else [value])
     ),
-    "repeat": lambda value, times: [number for number in _flat(value) for _ in range(operator.index(times))],
+    "repeat": _repeat,
     "maximum": lambda left, right: _pairwise(max, left, right),
     "minimum": lambda left, right: _pairwise(min, left, right),
     "argmax": lambda value: _flat(value).index(max(_flat(value))),
     "argmin": lambda value: _flat(value).index(min(_flat(value))),
     "cumsum": _cumulative(lambda left, right: left + right),
-    "cumprod": _cumulative(lambda left, right: left * right),
+    "cumprod": _cumulative(_times),
     "linspace": _linspace,
     "arange": _arange,
     "sqrt": _each(math.sqrt),
@@ -143,9 +175,9 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "ceil": _each(lambda number: float(math.ceil(number))),
     "floor": _each(lambda number: float(math.floor(number))),
     "abs": _each(abs),
-    "round": lambda value, decimals=0: _each(lambda number: float(round(number, decimals)))(value),
+    "round": lambda value, decimals=0: _each(lambda number: _round(number, decimals))(value),
     "rint": _each(lambda number: float(round(number))),
-    "power": lambda base, exponent: _pairwise(operator.pow, base, exponent),
+    "power": lambda base, exponent: _pairwise(power, base, exponent),
     "mod": lambda left, right: _pairwise(operator.mod, left, right),
     "gcd": math.gcd,
     "isscalar": lambda value: not isinstance(value, (list, tuple)),
@@ -154,7 +186,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "unique": lambda value, return_counts=False: _unique(_flat(value), return_counts),
     "add": lambda left, right: _pairwise(operator.add, left, right),
     "subtract": lambda left, right: _pairwise(operator.sub, left, right),
-    "multiply": lambda left, right: _pairwise(operator.mul, left, right),
+    "multiply": lambda left, right: _pairwise(_times, left, right),
     "divide": lambda left, right: _pairwise(operator.truediv, left, right),
     "sort": _sorted,
     "sin": _each(math.sin),
@@ -220,7 +252,10 @@ def _folded(name: str, function: Callable[..., Any]) -> Model:
             found = one_by_one(machine, name, arguments) if name in ELEMENTWISE else None
             return found or number_unknown(machine, f"numpy.{name} of something not known", *arguments.positional)
         given = [found[0] for found in values if found is not None]
+        machine.makes(work(f"numpy.{name}", given))
         try:
+            for number in (number for one in given for number in _flat(one)):
+                _fitting(number)
             result = function(*given, **{key: found[0] for key, found in keywords.items() if found is not None})
         except (TypeError, ValueError, ZeroDivisionError, OverflowError):
             return number_unknown(machine, f"numpy.{name} with these arguments is not interpreted")
@@ -260,7 +295,7 @@ def converted(arguments: Arguments, machine: Machine) -> Value:
 def rounded(arguments: Arguments, machine: Machine) -> Value:
     """Of a number of numpy, which stays what it is."""
     value, places = arguments.positional[0], arguments.get(1, "decimals", Constant(0))
-    if not isinstance(value, Constant) or not isinstance(places, Constant):
+    if not isinstance(value, Constant) or not isinstance(places, Constant) or too_much("round", (0, places.value)):
         return number_unknown(machine, "a rounded number is not known", value, places)
     return Constant(double(type(single_kind(value.value))(round(single_kind(value.value), places.value))))
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from modgraph.prediction.knowledge.bounds import too_much
+from modgraph.prediction.knowledge.bounds import too_much, work
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model
 from modgraph.prediction.limits import MAX_VALUE_SIZE
 from modgraph.prediction.objects import DictObject, InstanceObject, ListObject, SetObject
@@ -16,6 +16,10 @@ _DEPTH = 20
 TEXT = "<text>"
 """Under this name an instance of a class derived from str, such as `torch.__version__`, keeps what it says."""
 _PLAIN_BASES = ("builtins.str", "builtins.int", "enum.IntEnum", "enum.StrEnum")
+
+
+_WORDS_OF_AN_ITEM = 10
+"""Words of memory that could be made while an item is looked at, here and in what it is looked at for."""
 
 
 class _Budget:
@@ -29,7 +33,11 @@ def plain(machine: Machine, value: Value, depth: int = 0, budget: _Budget | None
     """The Python object that a constant, or a container of constants, stands for, in a tuple of one; None if none."""
     if isinstance(value, Constant):
         return (value.value,)
-    budget = budget or _Budget()
+    if budget is None:
+        budget = _Budget()
+        found = plain(machine, value, depth, budget)
+        machine.makes(_WORDS_OF_AN_ITEM * (MAX_VALUE_SIZE - max(budget.left, 0)))
+        return found
     budget.left -= 1
     if depth > _DEPTH or budget.left < 0:
         return None
@@ -138,6 +146,7 @@ def folded(function: Callable[..., Any], name: str) -> Model:
             refusal = "the order of a set depends on hashes"
         if refusal is not None:
             return number_unknown(machine, refusal)
+        machine.makes(work(name, [*given, *named.values()]))
         try:
             result = function(*given, **named)
         except Exception as error:  # what Python raises for these very arguments

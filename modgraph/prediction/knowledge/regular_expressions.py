@@ -19,11 +19,17 @@ _STEPS_OF_A_UNIT = 100
 def _refused(arguments: Arguments, machine: Machine, *, text_at: int) -> Value | None:
     """An unknown where matching could take too long: nothing can stop `re` once it has begun."""
     pattern, text = (plain(machine, value) for value in _pattern_and_text(arguments, text_at))
-    if pattern is not None and text is not None and too_long_to_match(pattern[0], text[0]):
+    if pattern is None or text is None:
+        return None
+    if too_long_to_match(pattern[0], text[0]):
         return machine.unknown(f"matching this could take more than {MAX_MATCHING_STEPS} steps")
-    if pattern is not None and text is not None and isinstance(pattern[0], str) and isinstance(text[0], str):
+    if isinstance(pattern[0], str) and isinstance(text[0], str):
         machine.spend(min(matching_steps(pattern[0], text[0]), MAX_MATCHING_STEPS) // _STEPS_OF_A_UNIT)
     return None
+
+
+_STEPS_OF_A_WORD = 100
+"""Steps of matching that cost as much as a word of memory; most bounds are far above what is needed."""
 
 
 def _pattern_and_text(arguments: Arguments, text_at: int) -> tuple[Value, Value]:

@@ -19,6 +19,7 @@ from modgraph.prediction.knowledge.elements import (
     combined,
     count,
     kept,
+    power,
     promoted,
 )
 from modgraph.prediction.knowledge.gradients import written_to
@@ -36,7 +37,7 @@ _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "truediv": operator.truediv,
     "floordiv": operator.floordiv,
     "mod": operator.mod,
-    "pow": operator.pow,
+    "pow": power,
 }
 _BITWISE: dict[str, Callable[[Any, Any], Any]] = {"and": operator.and_, "or": operator.or_, "xor": operator.xor}
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {

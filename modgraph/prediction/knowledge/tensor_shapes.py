@@ -23,6 +23,7 @@ from modgraph.prediction.knowledge.tensor_values import (
     size_of,
     tensor_of,
 )
+from modgraph.prediction.limits import MAX_VALUE_SIZE
 from modgraph.prediction.objects import LEAF, ListObject, TensorObject
 from modgraph.prediction.values import FALSE, NONE, TRUE, Address, Constant, Device, Dtype, TupleValue, Unknown, Value
 
@@ -236,6 +237,8 @@ def to_list(arguments: Arguments, machine: Machine) -> Value:
         return _listed(machine, list(source.elements), [size or 0 for size in source.shape])
     if source.shape is not None and len(source.shape) == 1 and source.shape[0] is not None:
         unknown = number_unknown(machine, "depends on the elements of a tensor")
+        if source.shape[0] > MAX_VALUE_SIZE:
+            return machine.allocate(ListObject([], unknown))
         return machine.allocate(ListObject([unknown] * source.shape[0]))
     return number_unknown(machine, "depends on the elements of a tensor")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from modgraph.prediction.knowledge.bounds import is_long_range
 from modgraph.prediction.knowledge.elements import Number, Shape
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
@@ -89,6 +90,8 @@ def shape_argument(machine: Machine, values: Sequence[Value]) -> Shape | None:
         if isinstance(items, Unknown):
             return None
         values = items
+    elif len(values) == 1 and isinstance(values[0], Constant) and is_long_range(values[0].value):
+        return None
     elif len(values) == 1 and isinstance(values[0], Constant) and isinstance(values[0].value, range):
         values = [Constant(number) for number in values[0].value]
     sizes = tuple(_size(machine, value) for value in values)

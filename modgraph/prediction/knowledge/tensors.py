@@ -22,6 +22,7 @@ import modgraph.prediction.knowledge.tensor_parts
 import modgraph.prediction.knowledge.tensor_shapes
 import modgraph.prediction.knowledge.torch_functions
 import modgraph.prediction.knowledge.variables  # noqa: F401  registers what it knows
+from modgraph.prediction.knowledge.bounds import is_long_range
 from modgraph.prediction.knowledge.double_numbers import float64
 from modgraph.prediction.knowledge.elements import MAX_ELEMENTS, Number, Shape, count, kept, single
 from modgraph.prediction.knowledge.parameters import PARAMETER, TENSOR, device_of
@@ -291,10 +292,15 @@ def _from_data(
     if found is None:
         return _partial_shape(machine, data), dtype, None
     shape, flat = _nested(found[0])
+    machine.makes(_WORDS_OF_AN_ELEMENT * len(flat))
     if shape is None:
         return None, dtype, None
     inferred = dtype or _common(machine, flat)
     return shape, inferred, kept(flat, inferred) if len(flat) <= MAX_ELEMENTS else None
+
+
+_WORDS_OF_AN_ELEMENT = 10
+"""Words of memory that could be made while an element of a nested list is looked at."""
 
 
 def _partial_shape(machine: Machine, data: Value) -> Shape | None:
@@ -310,6 +316,8 @@ def _partial_shape(machine: Machine, data: Value) -> Shape | None:
 
 
 def _nested(data: Any) -> tuple[Shape | None, list[Any]]:
+    if is_long_range(data):
+        return None, []
     if isinstance(data, (list, tuple, range)):
         parts = [_nested(item) for item in data]
         if not parts:
