@@ -10,7 +10,6 @@ from modgraph.cli.console import Console
 from modgraph.errors import ConfigError, TargetError
 
 if TYPE_CHECKING:
-    from modgraph.config import Config
     from modgraph.source.targets import Target
 
 
@@ -32,24 +31,22 @@ def configured_targets(command: str) -> tuple[Path, tuple[str, ...]]:
             file=config.file,
             hint=f'name one ({command}), or list the project\'s models there: targets = ["model.py:Net"]',
         )
-    for text in config.targets:
-        _require_inside(text, config)
     return Path(config.folder), tuple(dict.fromkeys(config.targets))
 
 
-def _require_inside(text: str, config: Config) -> None:
-    """Raises ConfigError where a target lies outside of the project: nobody but its configuration has named that file,
-    and what is wrong in it would be shown."""
+def require_inside(text: str, folder: Path) -> None:
+    """Raises TargetError where the file of a target lies outside of the project: nobody but its configuration has named
+    that file, and what is wrong in it would be shown."""
     from modgraph.doors.reading import leads_out
     from modgraph.source.files import repository_of
     from modgraph.source.targets import file_in
 
-    file, top = file_in(text), repository_of(config.folder)
-    if file is not None and leads_out(os.path.join(config.folder, file), config.folder, *([top] if top else ())):
-        raise ConfigError(
-            f"the target {text!r} lies outside of the project",
-            file=config.file,
-            hint="name it on the command line, if it is meant",
+    file, top = file_in(text), repository_of(os.path.abspath(folder))
+    if file is None or not os.path.exists(folder / file):
+        return
+    if leads_out(folder / file, folder, *([top] if top else ())):
+        raise TargetError(
+            f"the target {text!r} lies outside of the project", hint="name it on the command line, if it is meant"
         )
 
 
@@ -58,6 +55,7 @@ def found_targets(folder: Path, text: str, console: Console) -> tuple[Target, ..
     from modgraph.api import find_targets
 
     try:
+        require_inside(text, folder)
         return find_targets(text, cwd=folder)
     except TargetError as error:
         console.error(error)

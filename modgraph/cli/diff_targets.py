@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from modgraph.cli.base_targets import BaseTarget, Key, base_targets, key_of, renames
-from modgraph.cli.configured import configured_targets
+from modgraph.cli.configured import configured_targets, require_inside
 from modgraph.cli.console import Console
 from modgraph.cli.diff import write_changes
 from modgraph.diffing import Found, GraphFinder, compared, named_as, require_own
@@ -170,6 +170,7 @@ class _Comparison:
         from modgraph.api import find_targets
 
         try:
+            require_inside(text, self.folder)
             found = find_targets(text, path=self.tree.search_path(self.finder.path), cwd=self.folder)
             for target in found:
                 if target.file is None:

@@ -280,13 +280,18 @@ def test_an_import_follows_a_link_within_the_repository(tree: Path, tmp_path: Pa
     assert finder_for([str(tree)]).source("shared") is not None
 
 
+@pytest.mark.parametrize("command", [["analyze", "--static"], ["diff", "HEAD"]])
 @pytest.mark.parametrize("target", ["x.py:Net", "../outside.py:Net", "{outside}:Net"])
-def test_no_target_of_a_configuration_lies_outside_of_the_project(tree: Path, tmp_path: Path, target: str, capfd):
+def test_no_target_of_a_configuration_lies_outside_of_the_project(
+    tree: Path, tmp_path: Path, target: str, command: list[str], git, capfd
+):
     outside = tmp_path / "outside.py"
     outside.write_text(SECRET)
     (tree / "x.py").symlink_to(outside)
     (tree / "pyproject.toml").write_text(f'[tool.modgraph]\ntargets = ["{target.format(outside=outside)}"]\n')
-    assert main(["analyze", "--static"]) == 2
+    git("init", "-q")
+    git.commit()
+    assert main(command) == 2
     said = capfd.readouterr()
     assert "lies outside of the project" in said.err
     assert "hunter2" not in said.out + said.err
