@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 
+from modgraph.errors import ConfigError
+
 SUFFIXES = (".py", ".pyi")
 NOTEBOOK = ".ipynb"
 NEVER = frozenset(
@@ -108,6 +110,10 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
+_GIT_SECONDS = 300
+"""How long git may take; which files are checked must not depend on how busy the machine is."""
+
+
 def _ignored_by_git(folder: str) -> frozenset[str]:
     """Paths below a folder that git ignores, whole directories as one; empty where there is no git repository."""
     if not _in_repository(os.path.abspath(folder)):
@@ -120,8 +126,16 @@ def _ignored_by_git(folder: str) -> frozenset[str]:
     outside = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
         run = subprocess.run(
-            [*command, "--directory", "-z"], cwd=folder, env=outside, capture_output=True, timeout=20, check=False
+            [*command, "--directory", "-z"],
+            cwd=folder,
+            env=outside,
+            capture_output=True,
+            timeout=_GIT_SECONDS,
+            check=False,
         )
+    except subprocess.TimeoutExpired:
+        hint = "name the files or folders that are wanted"
+        raise ConfigError(f"git did not say which files in {folder} it ignores", file=folder, hint=hint) from None
     except (OSError, subprocess.SubprocessError):
         return frozenset()
     names = os.fsdecode(run.stdout).split("\0") if run.returncode == 0 else []
