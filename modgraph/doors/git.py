@@ -78,6 +78,10 @@ write traces into files, or it names programs."""
 _PIECE = 1 << 16
 
 
+class GitLimitError(TargetError):
+    """git takes longer, or says more, than it may."""
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What git said."""
@@ -121,7 +125,8 @@ def git(arguments: Sequence[str], cwd: str | Path, *, seconds: float | None = No
         most: bytes that it may say; by default `OUTPUT_BYTES`.
 
     Raises:
-        TargetError: git is not installed, or reached one of the limits; or the repository is somebody else's.
+        TargetError: git is not installed, or the repository is somebody else's.
+        GitLimitError: it reached one of the limits.
     """
     most = OUTPUT_BYTES if most is None else most
     with conversation(arguments, cwd, seconds=seconds) as talk:
@@ -131,7 +136,7 @@ def git(arguments: Sequence[str], cwd: str | Path, *, seconds: float | None = No
         while data := talk.read(_PIECE):
             held += len(data)
             if held > most:
-                raise TargetError(
+                raise GitLimitError(
                     f"git says more than {most // 1024**2} MB to `git {arguments[0]}`",
                     hint="the repository is too large for this",
                 )
@@ -216,7 +221,7 @@ class Conversation:
 
     def _in_time(self) -> None:
         if self._late:
-            raise TargetError(f"git did not answer `git {self._what}` within {self._seconds:g} s")
+            raise GitLimitError(f"git did not answer `git {self._what}` within {self._seconds:g} s")
 
     def kill(self) -> None:
         """It, and what it has started; not once it was waited for, as its number may be another's then."""

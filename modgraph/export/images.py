@@ -33,8 +33,11 @@ from modgraph.source.cache_home import font_home
 
 ImageFormat = Literal["svg", "png", "pdf"]
 
-TIME_LIMIT = 30.0
-"""Seconds that one picture may take, tries of coarser ones included."""
+MOST_CROSSINGS = 8_000_000
+"""Nodes times arrows of a picture that is laid out: what Graphviz takes grows with it, and is some ten seconds here.
+What has more is drawn coarser at once, so that the picture is the same on a busy machine."""
+TIME_LIMIT = 300.0
+"""Seconds that one picture may take, tries of coarser ones included: a last resort."""
 FEWEST_STEPS = (12, 4)
 """Where not even the closed model can be laid out: so many things side by side."""
 MEMORY_LIMIT = 2 * 1024**3
@@ -73,8 +76,12 @@ def render(graph: Graph, options: PictureOptions | None = None, format: ImageFor
     for picture in _coarser(graph, options):
         # Half of the time that is left, so that there is some for a coarser picture.
         seconds = max((end - time.monotonic()) / 2, TIME_LIMIT / 10)
+        nodes, arrows = count_nodes(picture), len(picture.arrows)
+        if nodes * arrows > MOST_CROSSINGS:
+            last = LayoutLimitError(f"Graphviz would take too long for {nodes} nodes and {arrows} arrows")
+            continue
         try:
-            many = count_nodes(picture) > MANY_NODES or last is not None
+            many = nodes > MANY_NODES or last is not None
             return draw(write_dot(picture), format, engine=engine, many=many, seconds=seconds)
         except LayoutLimitError as error:
             last = error

@@ -57,6 +57,7 @@ from modgraph.prediction.values import (
     Choice,
     ClassMethod,
     ClassValue,
+    Constant,
     FunctionValue,
     GeneratedMethod,
     GenericAlias,
@@ -68,7 +69,7 @@ from modgraph.prediction.values import (
     Unknown,
     Value,
 )
-from modgraph.prediction.weights import SHORT, weigh
+from modgraph.prediction.weights import SHORT, UNITS_OF_A_WORD, weigh
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
@@ -157,7 +158,10 @@ def _model(machine: Interpreter, name: str, arguments: Arguments) -> Value:
         weigh(machine.state, arguments.positional)
     try:
         found = model(given, machine)
-        machine.makes(room_of(found))
+        room = room_of(found)
+        machine.makes(room)
+        if room and type(found) is Constant and type(found.value) is int:
+            machine.base.work += room * UNITS_OF_A_WORD
         if outside.may_fail(name, found, arguments):
             machine.may_fail()
         return found

@@ -20,6 +20,8 @@ SHORT = frozenset(
     }
 )
 """Functions, by their last names, that do not look through what they are given, or do so in no time."""
+UNITS_OF_A_WORD = 8
+"""Of work, for each word of 64 bits of a number that a function gives: a factorial, a binomial."""
 _CHARACTERS = 256
 """Of a text, per unit."""
 _DIGITS = 1 << 10

@@ -120,16 +120,22 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
+_GIT_SECONDS = 300
+"""How long git may take; which files are checked must not depend on how busy the machine is."""
+
+
 def _ignored_by_git(folder: str) -> frozenset[str]:
     """Paths below a folder that git ignores, whole directories as one; empty where there is no git repository."""
     if repository_of(os.path.abspath(folder)) is None:
         return frozenset()
-    from modgraph.doors.git import git
+    from modgraph.doors.git import GitLimitError, git
     from modgraph.errors import ModgraphError
 
     asked = ["ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z"]
     try:
         told = git(asked, folder, seconds=_GIT_SECONDS)
+    except GitLimitError as error:  # which files are checked must not hang on it
+        raise GitLimitError(error.message, hint="name the files or folders that are wanted") from error
     except ModgraphError:
         return frozenset()
     names = os.fsdecode(told.stdout).split("\0") if told.status == 0 else []

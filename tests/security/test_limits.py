@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from modgraph.errors import UnknownNameError
+from modgraph.errors import ConfigError, UnknownNameError
 from modgraph.prediction import budget, entry, limits, predict_graph
 from modgraph.prediction.deep_stack import with_deep_stack
-from modgraph.source import modules
+from modgraph.source import files, modules
 from modgraph.source.index_cache import indexed
 from modgraph.source.modules import SourceError
 from modgraph.source.targets import Target, parse_target
@@ -114,6 +114,7 @@ COSTLY = {
     "searching": "x = list(range(20000))\nfor i in range(20000): z = -1 in x",
     "exposing": "x = [[i] for i in range(20000)]\nfor i in range(20000): unknown_function(x)",
     "matching": "t = 'a' * 5000\nfor i in range(20000): z = re.search('a*b', t)",
+    "binomials": "for i in range(20000): z = math.comb(9000 + i % 7, 4500)",
     "copying": "x = [[i] for i in range(5000)]\nfor i in range(20000): z = copy.deepcopy(x)",
 }
 
@@ -123,11 +124,11 @@ def test_what_takes_few_steps_and_long_is_counted(tmp_path: Path, name: str, mon
     """With a fiftieth of the work, so that the test is short."""
     monkeypatch.setattr(budget, "MAX_WORK", limits.MAX_WORK // 50)
     body = "".join(f"        {line}\n" for line in COSTLY[name].splitlines())
-    text = f"import copy, re\nfrom nowhere import unknown_function\n{NET}        self.a = nn.ReLU()\n{body}"
+    text = f"import copy, math, re\nfrom nowhere import unknown_function\n{NET}        self.a = nn.ReLU()\n{body}"
     prediction = with_deep_stack(lambda: entry.predict_target(target_of(tmp_path, text)))
     assert prediction.failure is not None
     assert "units of work" in prediction.failure.reason
-    assert prediction.machine.steps < 20_000
+    assert prediction.machine.steps < 30_000
 
 
 def nested(depth: int) -> dict[str, str]:
@@ -182,3 +183,16 @@ def test_deep_nesting_ends_no_command_in_a_crash(tmp_path: Path) -> None:
         )  # fmt: skip
         assert run.returncode in (1, 2), run.stderr
         assert "Traceback" not in run.stderr
+
+
+def test_a_git_that_does_not_answer_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is checked would be other files than on a quiet machine."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "git").write_text("#!/bin/sh\nexec sleep 60\n")
+    (tmp_path / "bin" / "git").chmod(0o755)
+    (tmp_path / "tree" / ".git").mkdir(parents=True)
+    (tmp_path / "tree" / "a.py").write_text("a = 1\n")
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setattr(files, "_GIT_SECONDS", 0.1)
+    with pytest.raises(ConfigError, match="git did not say which files"):
+        list(files.python_files(str(tmp_path / "tree")))
