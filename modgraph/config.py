@@ -49,6 +49,8 @@ class Config(NamedTuple):
         return self._replace(**changes)
 
 
+_MOST_KEYS = 1000
+"""Keys that a dotted one has. `tomllib` takes time that grows with the square of their number."""
 _LISTS = ("select", "extend-select", "ignore", "exclude", "module-bases", "hidden-names", "targets")
 _KEYS = (*_LISTS, "per-file-ignores", "force-exclude", "baseline")
 
@@ -149,12 +151,19 @@ def _toml(file: str, data: bytes, what: str) -> dict[str, Any]:
         import tomllib
     else:
         import tomli as tomllib
+    hint = """for example --config 'select=["MG1"]'""" if file == "--config" else None
     try:
-        found: dict[str, Any] = tomllib.loads(data.decode("utf-8"))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        hint = """for example --config 'select=["MG1"]'""" if file == "--config" else None
-        raise ConfigError(f"{what} is no TOML: {error}", file=None if hint else file, hint=hint) from None
-    return found
+        text = data.decode("utf-8")
+        if any(line.partition("=")[0].count(".") > _MOST_KEYS for line in text.splitlines()):
+            why = "a key is nested too deeply"
+        else:
+            found: dict[str, Any] = tomllib.loads(text)
+            return found
+    except RecursionError:
+        why = "it is nested too deeply"
+    except ValueError as error:  # bytes that are no UTF-8, no TOML, an integer of more digits than Python reads
+        why = str(error)
+    raise ConfigError(f"{what} is no TOML: {why}", file=None if hint else file, hint=hint)
 
 
 def _table(file: str, whole: dict[str, Any]) -> dict[str, Any] | None:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from modgraph.cli.ending import ending
-from modgraph.cli.streams import guarded
+from modgraph.cli.streams import guarded, put, tell
 from modgraph.doors.printing import printable
 from modgraph.errors import ExitStatus, ModgraphError
 
@@ -105,6 +105,13 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         super().error(printable(message))
 
+    def _print_message(self, message: str, file: object = None) -> None:
+        """What cannot be printed is said, which `argparse` does not."""
+        if file is sys.stdout:
+            put(lambda: sys.stdout.write(message))
+        else:
+            tell(message)
+
 
 class _Help(argparse.RawDescriptionHelpFormatter):
     """Finds out how wide the terminal is without `shutil`: argparse makes one of these for every argument."""
@@ -143,5 +150,5 @@ class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         from modgraph._version import __version__
 
-        sys.stdout.write(f"modgraph {__version__}\n")
+        put(lambda: sys.stdout.write(f"modgraph {__version__}\n"))
         parser.exit()

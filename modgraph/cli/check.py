@@ -160,10 +160,7 @@ def _report(report: Report, arguments: argparse.Namespace, console: Console, tex
         known = len(report.findings) - len(findings)
         for sentence in baseline.stale(report.findings, report.files):
             console.warning(f"{sentence}: the entry in {file} can go (--write-baseline)")
-    try:
-        _show(findings, report, arguments, console, known, text)
-    except BrokenPipeError:  # whoever reads has seen enough: what was found is found all the same
-        console.reader_has_gone()
+    _show(findings, report, arguments, console, known, text)
     if arguments.exit_zero:
         return ExitStatus.OK
     if arguments.exit_non_zero_on_fix and report.changes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from typing import Literal, TextIO
 
 from modgraph.cli.progress import Progress, Stage
@@ -60,17 +61,17 @@ class Console:
     def result_bytes(self, content: bytes) -> None:
         """Print a binary result on standard output."""
         self._progress.clear()
-        put(sys.stdout.flush)
-        put(lambda: sys.stdout.buffer.write(content))
-        put(lambda: sys.stdout.buffer.flush())
+        self._put_by(sys.stdout.flush)
+        self._put_by(lambda: sys.stdout.buffer.write(content))
+        self._put_by(lambda: sys.stdout.buffer.flush())
 
     def flush(self) -> None:
         """Print what was said so far, in a pipe too."""
-        put(sys.stdout.flush)
+        self._put_by(sys.stdout.flush)
 
     def reader_has_gone(self) -> None:
-        """Nobody reads standard output any more (`modgraph ... | head`): leave quietly, and keep the interpreter from
-        failing again as it flushes on its way out."""
+        """Nobody reads standard output any more (`modgraph ... | head`): that is enough for whoever read. The work goes
+        on, since its files and its status are results too."""
         discard(sys.stdout)
 
     def note(self, text: str) -> None:
@@ -121,7 +122,13 @@ class Console:
 
     def _put(self, text: str) -> None:
         self._progress.clear()
-        put(lambda: sys.stdout.write(text))
+        self._put_by(lambda: sys.stdout.write(text))
+
+    def _put_by(self, write: Callable[[], object]) -> None:
+        try:
+            put(write)
+        except BrokenPipeError:
+            self.reader_has_gone()
 
     def _say(self, head: str, text: str) -> None:
         """Lines; the first follows a word of ours, the others are set in, so that none looks like one of ours."""

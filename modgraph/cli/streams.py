@@ -105,7 +105,7 @@ def guarded(main: Callable[[Sequence[str]], int]) -> Callable[[Sequence[str]], i
 
     def run(argv: Sequence[str]) -> int:
         prepare()
-        status: int = ExitStatus.FAILED
+        status: int = ExitStatus.OK
         try:
             status = main(argv)
             put(sys.stdout.flush)

@@ -176,7 +176,7 @@ def markdown_block(text: str, language: str = "text") -> str:
 def comment_marker(target: str) -> str:
     """The comment of HTML by which a job finds again what it wrote on a target: one line, another one for every target,
     and closed by nothing in it."""
-    shown = re.sub(r"[^ -~]|[%<>]|(?<=-)-|(?<=#)#", _percent_character, target)
+    shown = re.sub(r"[^ -~]|[%<>@]|(?<=-)-|(?<=#)#", _percent_character, target)
     if len(shown) > _LONGEST_MARKER:
         from hashlib import sha256
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from modgraph.prediction.knowledge.registry import Machine
+from modgraph.prediction.limits import MAX_SHOWN_BITS
 from modgraph.prediction.objects import DictObject, InstanceObject, ListObject, ModuleObject, SetObject, TensorObject
 from modgraph.prediction.values import (
     BoundMethod,
@@ -94,6 +95,8 @@ def _literal(machine: Machine, value: Value, depth: int) -> Any:
 
 
 def _constant(value: Any) -> Any:
+    if type(value) is int and value.bit_length() > MAX_SHOWN_BITS:
+        return {"$repr": f"an integer of {value.bit_length():,} bits"}
     if value is None or type(value) in (bool, int, str):
         return value
     if type(value) is float:

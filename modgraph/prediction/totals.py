@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from modgraph.prediction.limits import MAX_TENSOR_SIZE
 from modgraph.prediction.objects import ModuleObject, TensorObject
 from modgraph.prediction.state import State
 from modgraph.prediction.values import NONE, Address, Value
@@ -55,4 +56,6 @@ def _size(tensor: TensorObject | None) -> int | None:
         if size is None:
             return None
         total *= size
+        if total > MAX_TENSOR_SIZE:  # torch makes no such tensor
+            return None
     return total

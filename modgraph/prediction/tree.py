@@ -19,7 +19,7 @@ from modgraph.prediction.endings import attempt, is_ending, reason_of
 from modgraph.prediction.held import MAX_VISITED, HeldModules
 from modgraph.prediction.joining import description
 from modgraph.prediction.knowledge.state_dicts import extra_state_of, saves_its_own
-from modgraph.prediction.limits import MAX_NODES, MAX_PATH_TEXT, MAX_TREE_WORK
+from modgraph.prediction.limits import MAX_NODES, MAX_PATH_TEXT, MAX_TENSOR_SIZE, MAX_TREE_WORK
 from modgraph.prediction.objects import ModuleObject, TensorObject
 from modgraph.prediction.totals import Totals
 from modgraph.prediction.values import NONE, OPEN, Address, Choice, ClassValue, KnownClass, Unknown, Value
@@ -372,9 +372,15 @@ class _Tree:
                 alias_of=self._tensor_alias(value, path, name),
             )
 
+    def _found(self, value: Value) -> TensorObject | None:
+        tensor = self.state.find(value, TensorObject)
+        if tensor is not None and any(size is not None and size > MAX_TENSOR_SIZE for size in tensor.shape or ()):
+            tensor.shape, tensor.unsized = None, Unknown("a size does not fit into 64 bits", tensor.where)
+        return tensor
+
     def _tensor(self, value: Value) -> TensorObject:
         """What is known of a parameter or buffer."""
-        tensor = self.state.find(value, TensorObject)
+        tensor = self._found(value)
         if tensor is None and isinstance(value, Choice):
             either = description(self.state, value)
             tensor = either if isinstance(either, TensorObject) else None
@@ -413,7 +419,7 @@ class _Tree:
         found: dict[str, list[str]] = {}
         places: dict[str, SourceLocation | None] = {}
         for name, value in store.items():
-            tensor = self.state.find(value, TensorObject)
+            tensor = self._found(value)
             if tensor is not None and not tensor.lazy and (tensor.shape is None or None in tensor.shape):
                 why = getattr(tensor.shape, "why", None) or tensor.unsized or _given_unknown(module)
                 reason = f": {why.reason}" if why is not None else ""
