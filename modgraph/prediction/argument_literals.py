@@ -6,7 +6,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from modgraph.prediction.knowledge.bounds import text_size
 from modgraph.prediction.knowledge.registry import Machine
+from modgraph.prediction.limits import MAX_VALUE_SIZE
 from modgraph.prediction.objects import DictObject, InstanceObject, ListObject, ModuleObject, SetObject, TensorObject
 from modgraph.prediction.values import (
     BoundMethod,
@@ -29,6 +31,8 @@ from modgraph.prediction.values import (
 
 MAX_ITEMS = 64
 """Items of a list or dict that is written out."""
+MAX_BITS = 4096
+"""Of an integer that is written out: Python makes no text of some longer ones, and JSON readers take no such."""
 MAX_DEPTH = 4
 _LEFT_OUT = object()
 
@@ -94,11 +98,16 @@ def _literal(machine: Machine, value: Value, depth: int) -> Any:
 
 
 def _constant(value: Any) -> Any:
+    if text_size(value) > MAX_VALUE_SIZE or (type(value) is int and value.bit_length() > MAX_BITS):
+        return {"$repr": "an integer" if type(value) is int else f"a {type(value).__name__}"}
     if value is None or type(value) in (bool, int, str):
         return value
     if type(value) is float:
         return value if math.isfinite(value) else {"$repr": repr(value)}
-    return {"$repr": repr(value)}
+    try:
+        return {"$repr": repr(value)}
+    except ValueError:  # a range to an integer of more digits than Python makes a text of
+        return {"$repr": f"a {type(value).__name__}"}
 
 
 def _items(machine: Machine, value: Value) -> list[Value] | None:
