@@ -16,7 +16,7 @@ from modgraph.prediction.entry import interpreter, with_deep_stack
 from modgraph.prediction.knowledge.bounds import too_long_to_match, too_much, work
 from modgraph.prediction.knowledge.matching import matching_steps
 from modgraph.prediction.limits import MAX_LOOP_ITERATIONS, MAX_MADE_ITEMS, MAX_MATCHING_STEPS, MAX_VALUE_SIZE
-from modgraph.prediction.objects import ListObject
+from modgraph.prediction.objects import InstanceObject, ListObject
 from modgraph.prediction.values import Constant, TupleValue, Unknown, Value
 
 HEAD = """
@@ -134,6 +134,28 @@ def test_what_is_looked_at_is_counted(tmp_path: Path) -> None:
     machine, _ = value_of(tmp_path, "str(list(range(9000)))")
     few, _ = value_of(tmp_path, "str(list(range(9)))")
     assert machine.base.made - few.base.made > 9000
+
+
+def test_a_command_line_that_could_be_parted_in_ever_more_ways_is_not_parsed(tmp_path: Path) -> None:
+    text = """
+        import argparse
+        def parsed(count, words, nargs="+"):
+            parser = argparse.ArgumentParser()
+            for i in range(count):
+                parser.add_argument(f"name{i}", nargs=nargs)
+            return parser.parse_args(words)
+        X = parsed(60, ["a"] * 59)
+        Y = parsed(1, ["a"], 10**9)
+        Z = parsed(2, ["a", "b", "c"]).name1[0]
+    """
+    (tmp_path / "command_of_source.py").write_text(textwrap.dedent(text), encoding="utf-8")
+    machine = interpreter([str(tmp_path), *sys.path])
+    found = {name: with_deep_stack(lambda name=name: machine.resolve(f"command_of_source.{name}")) for name in "XYZ"}
+    assert machine.find_attribute(found["X"], "name0") != Constant("a")
+    for name in "XY":
+        item = machine.state.find(found[name], InstanceObject)
+        assert item is None or item.open is not None
+    assert found["Z"] == Constant("c")
 
 
 @pytest.mark.parametrize(
