@@ -39,7 +39,14 @@ from modgraph.prediction.import_order import Imported
 from modgraph.prediction.joining import choice_of, join_results
 from modgraph.prediction.knowledge import registry
 from modgraph.prediction.knowledge.registry import Arguments, Raised
-from modgraph.prediction.limits import MAX_COPIED_OBJECTS, MAX_MADE_ITEMS, MAX_MODULE_STEPS, MAX_SECONDS, MAX_STEPS
+from modgraph.prediction.limits import (
+    MAX_COPIED_OBJECTS,
+    MAX_MADE_ITEMS,
+    MAX_MADE_MODULES,
+    MAX_MODULE_STEPS,
+    MAX_SECONDS,
+    MAX_STEPS,
+)
 from modgraph.prediction.objects import ClassObject, HeapObject, InstanceObject
 from modgraph.prediction.state import Base, State, Trouble
 from modgraph.prediction.values import (
@@ -160,7 +167,7 @@ class Interpreter:
         self.guards = []
         self.depth = 0
         self.steps = self.elsewhere = 0
-        self.base.copied = self.base.made = 0
+        self.base.copied = self.base.made = self.base.modules = 0
         self.undecided = 0
         self.limit = MAX_STEPS
         self.deadline = time.monotonic() + MAX_SECONDS
@@ -188,8 +195,7 @@ class Interpreter:
             raise LimitError(f"more than {MAX_STEPS} steps for names of modules")
         if self.base.copied > MAX_COPIED_OBJECTS:
             raise LimitError(f"more than {MAX_COPIED_OBJECTS} objects copied for undecided branches")
-        if self.base.made > MAX_MADE_ITEMS:
-            raise LimitError(f"more than {MAX_MADE_ITEMS} items of values")
+        self.makes(0)
         if time.monotonic() > self.deadline:
             raise LimitError(f"more than {MAX_SECONDS:g} seconds")
 
@@ -202,12 +208,15 @@ class Interpreter:
         self.base.made += count
         if self.base.made > MAX_MADE_ITEMS:
             raise LimitError(f"more than {MAX_MADE_ITEMS} items of values")
+        if self.base.modules > MAX_MADE_MODULES:
+            raise LimitError(f"more than {MAX_MADE_MODULES} modules and parameters made")
 
     @property
     def exhausted(self) -> bool:
         """The whole prediction's budget is used up, not only that of a module-level name."""
         steps = self.elsewhere > MAX_STEPS or (not self.module_depth and self.steps > MAX_STEPS)
         room = self.base.made > MAX_MADE_ITEMS or self.base.copied > MAX_COPIED_OBJECTS
+        room = room or self.base.modules > MAX_MADE_MODULES
         return steps or room or time.monotonic() > self.deadline
 
     @property
