@@ -32,7 +32,7 @@ class Baseline:
         except OSError as error:
             hint = "write one with --write-baseline"
             raise ConfigError(f"the baseline cannot be read: {error.strerror}", file=file, hint=hint) from None
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ConfigError(f"the baseline is no JSON: {error}", file=file) from None
         try:
             if data["version"] != VERSION:

@@ -17,6 +17,7 @@ from modgraph.errors import MissingFileError, TargetError
 from modgraph.source.bases import BaseResolver, pairs
 from modgraph.source.call_arguments import Arguments, calls_with_values
 from modgraph.source.dotted_names import dotted
+from modgraph.source.integers import parse
 from modgraph.source.modules import ModuleFinder, SourceError, SourceModule, finder_for
 from modgraph.source.syntax import (
     SELF_RETURNING,
@@ -109,7 +110,7 @@ def _source_of(target: Target, finder: ModuleFinder) -> SourceModule:
 def _tree_of(module: SourceModule) -> ast.Module:
     """The file's tree; an empty one of a file that cannot be parsed here."""
     try:
-        return ast.parse(module.text)
+        return parse(module.text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ast.Module([], [])
 
