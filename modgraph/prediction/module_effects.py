@@ -18,6 +18,7 @@ from modgraph.prediction.knowledge import registry
 from modgraph.prediction.knowledge.modules import HOOKED, REGISTRATION_HOOKS
 from modgraph.prediction.values import MODULE, Address, ClassValue, KnownClass, ModuleReference
 from modgraph.source.dotted_names import dotted
+from modgraph.source.integers import parse
 from modgraph.source.modules import SourceModule
 from modgraph.source.walking import children
 
@@ -50,7 +51,7 @@ def tell(machine: Interpreter, source: SourceModule) -> None:
 def _effects(machine: Interpreter, source: SourceModule, text: str) -> Iterator[tuple[int, str]]:
     """Line within the text, and what the statement there does."""
     try:
-        tree = ast.parse(text)
+        tree = parse(text)
     except (SyntaxError, ValueError, RecursionError):
         return
     for target in attribute_targets(tree):

@@ -18,6 +18,7 @@ from modgraph.rules.registry import SYNTAX_ERROR, UNUSED_IGNORE
 from modgraph.rules.rule import Found, Rule
 from modgraph.rules.subject import FileSubject, Subject
 from modgraph.source.dotted_names import dotted
+from modgraph.source.integers import parse
 from modgraph.source.summaries import Summary, summarize
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def check_text(
     if only is not None:
         ignored = {*ignored, UNUSED_IGNORE}
     try:
-        tree = ast.parse(text)
+        tree = parse(text)
         if not may_hold_modules(text):
             return suppressions.apply(text, shown, (), rules, ignored)
         summary = summarize(tree)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from modgraph.errors import TargetError
 from modgraph.source.dotted_names import dotted
 from modgraph.source.index import ImportedName
+from modgraph.source.integers import parse
 from modgraph.source.modules import ModuleFinder, SourceModule
 
 MODULE_CLASS = ("torch.nn.modules.module", "Module")
@@ -143,7 +144,7 @@ class BaseResolver:
         if module.name not in self._aliases:
             found: dict[str, list[str]] = {}
             try:
-                tree = ast.parse(module.text)
+                tree = parse(module.text)
             except (SyntaxError, ValueError, RecursionError, MemoryError):
                 tree = ast.Module([], [])
             for target, value in _assignments(tree.body):

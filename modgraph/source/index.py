@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
+from modgraph.source.integers import parse
 from modgraph.source.summaries import blocks
 from modgraph.source.walking import walk
 
@@ -137,7 +138,7 @@ def read_index(text: str, filename: str = "<source>") -> ModuleIndex:
         ValueError: it holds a null byte.
         RecursionError: it is nested too deeply to parse.
     """
-    tree = ast.parse(text, filename)
+    tree = parse(text, filename)
     definitions: dict[str, Definition] = {}
     body = _statements(tree.body, "", definitions)
     _local_definitions(tree.body, "", definitions)

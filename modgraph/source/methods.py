@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from modgraph.source.bases import BaseResolver
 from modgraph.source.index import Definition
+from modgraph.source.integers import parse
 from modgraph.source.modules import ModuleFinder, SourceError, SourceModule, finder_for
 from modgraph.source.roots import find_source
 from modgraph.source.syntax import FunctionNode, top_level
@@ -122,7 +123,7 @@ def _is_own(module: SourceModule) -> bool:
 def _methods_in(module: SourceModule, definition: Definition) -> dict[str, _Method]:
     lines = module.lines[definition.first_line - 1 : definition.last_line]
     # The block of its own keeps texts of several lines as they are, which removing the indentation would change.
-    (block,) = ast.parse("if 1:\n" + "\n".join(lines) if lines[0][:1] in " \t" else "\n".join(lines)).body[:1]
+    (block,) = parse("if 1:\n" + "\n".join(lines) if lines[0][:1] in " \t" else "\n".join(lines)).body[:1]
     node = block.body[0] if isinstance(block, ast.If) else block
     if not isinstance(node, ast.ClassDef):
         return {}

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from modgraph.errors import MissingFileError, TargetError
 from modgraph.source.bases import BaseResolver
+from modgraph.source.integers import parse
 from modgraph.source.model_files import ModelFile
 from modgraph.source.modules import ModuleFinder, SourceError, SourceModule, finder_for
 from modgraph.source.syntax import callable_bare
@@ -91,7 +92,7 @@ def _source_of(target: Target, finder: ModuleFinder) -> SourceModule:
 def _tree_of(module: SourceModule) -> ast.Module:
     """The file's tree; an empty one of a file that cannot be parsed here."""
     try:
-        return ast.parse(module.text)
+        return parse(module.text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ast.Module([], [])
 

@@ -243,21 +243,28 @@ def _parse_object(text: str, whole: str) -> tuple[str, tuple[Any, ...], tuple[tu
     """Name, positional arguments, keyword arguments, and whether parentheses were written."""
     try:
         node = ast.parse(text.strip(), mode="eval").body
-    except (SyntaxError, ValueError) as error:
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise TargetError(
-            f"{text!r} in target {whole!r} is not a name with literal arguments",
+            f"{shortened(text)!r} in target {shortened(whole)!r} is not a name with literal arguments",
             hint="write it as model.py:Net or 'model.py:Net(depth=4)' (quoted for the shell)",
         ) from error
     function = node.func if isinstance(node, ast.Call) else node
     name = dotted(function)
     if name is None:
-        raise TargetError(f"{text!r} in target {whole!r} is not the name of a class, function or instance")
+        raise TargetError(
+            f"{shortened(text)!r} in target {shortened(whole)!r} is not the name of a class, function or instance"
+        )
     if not isinstance(node, ast.Call):
         return name, (), (), False
     if any(keyword.arg is None for keyword in node.keywords) or any(isinstance(a, ast.Starred) for a in node.args):
-        raise TargetError(f"* and ** are not possible in target {whole!r}: write the arguments out")
-    positional = tuple(_literal(argument, whole) for argument in node.args)
-    return name, positional, tuple((str(k.arg), _literal(k.value, whole)) for k in node.keywords), True
+        raise TargetError(f"* and ** are not possible in target {shortened(whole)!r}: write the arguments out")
+    try:
+        positional = tuple(_literal(argument, whole) for argument in node.args)
+        keywords = tuple((str(k.arg), _literal(k.value, whole)) for k in node.keywords)
+        repr((positional, keywords))
+    except (RecursionError, ValueError) as error:  # Python writes no integer of more than 4,300 digits
+        raise TargetError(f"the arguments in target {shortened(whole)!r} are nested too deeply, or too long") from error
+    return name, positional, keywords, True
 
 
 def _literal(node: ast.expr, whole: str) -> Any:
@@ -274,7 +281,7 @@ def _literal(node: ast.expr, whole: str) -> Any:
     if isinstance(node, ast.Dict) and None not in node.keys:
         return {_literal(k, whole): _literal(v, whole) for k, v in zip(node.keys, node.values, strict=True) if k}
     raise TargetError(
-        f"{ast.unparse(node)!r} in target {whole!r} is not a literal",
+        f"{shortened(ast.unparse(node))!r} in target {shortened(whole)!r} is not a literal",
         hint="numbers, strings, True, None, and tuples, lists and dicts of them, or a class by its import path"
         " (torch.nn.ReLU); for anything richer write a factory function and name that",
     )
