@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -13,6 +13,12 @@ from modgraph.doors.reading import CONFIG_BYTES
 from modgraph.doors.reading import read as read_file
 from modgraph.errors import ConfigError
 
+MAX_PATTERNS = 1_000
+"""Of `exclude`, and of `per-file-ignores`."""
+MAX_PATTERN = 1_000
+"""Characters of one."""
+_MAX_PARTS = 200
+"""Of a key, `a.b.c. ... = 1`: Python's own reader of TOML takes the square of their number."""
 FILE = "pyproject.toml"
 OWN_FILE = "modgraph.toml"
 """Holds the same keys without a table around them; beside a pyproject.toml it is the one that counts."""
@@ -49,8 +55,6 @@ class Config(NamedTuple):
         return self._replace(**changes)
 
 
-_MOST_KEYS = 1000
-"""Keys that a dotted one has. `tomllib` takes time that grows with the square of their number."""
 _LISTS = ("select", "extend-select", "ignore", "exclude", "module-bases", "hidden-names", "targets")
 _KEYS = (*_LISTS, "per-file-ignores", "force-exclude", "baseline")
 
@@ -153,17 +157,22 @@ def _toml(file: str, data: bytes, what: str) -> dict[str, Any]:
         import tomli as tomllib
     hint = """for example --config 'select=["MG1"]'""" if file == "--config" else None
     try:
-        text = data.decode("utf-8")
-        if any(line.partition("=")[0].count(".") > _MOST_KEYS for line in text.splitlines()):
-            why = "a key is nested too deeply"
+        if any(part.count(b".") > _MAX_PARTS for line in data.splitlines() for part in _keys_of(line)):
+            why = f"it has a key of more than {_MAX_PARTS} parts"
         else:
-            found: dict[str, Any] = tomllib.loads(text)
+            found: dict[str, Any] = tomllib.loads(data.decode("utf-8"))
             return found
     except RecursionError:
         why = "it is nested too deeply"
     except ValueError as error:  # bytes that are no UTF-8, no TOML, an integer of more digits than Python reads
         why = str(error)
     raise ConfigError(f"{what} is no TOML: {why}", file=None if hint else file, hint=hint)
+
+
+def _keys_of(line: bytes) -> list[bytes]:
+    """What may hold a key: what stands before a sign of equality, and the head of a table."""
+    head = [line.partition(b"]")[0]] if line.lstrip().startswith(b"[") else []
+    return head + line.split(b"=")[:-1]
 
 
 def _table(file: str, whole: dict[str, Any]) -> dict[str, Any] | None:
@@ -187,6 +196,8 @@ def _config(file: str, table: dict[str, Any]) -> Config:
     per_file = table.get("per-file-ignores", {})
     if not isinstance(per_file, dict):
         raise ConfigError("per-file-ignores must be a table of lists", file=file)
+    _require_few(file, "exclude", lists.get("exclude", ()))
+    _require_few(file, "per-file-ignores", per_file)
     force = table.get("force-exclude", False)
     baseline = table.get("baseline")
     if not isinstance(force, bool):
@@ -213,6 +224,15 @@ def _config(file: str, table: dict[str, Any]) -> Config:
         baseline=baseline,
         targets=lists.get("targets", ()),
     )
+
+
+def _require_few(file: str, key: str, patterns: Collection[str]) -> None:
+    """Each is held against each file."""
+    if len(patterns) > MAX_PATTERNS:
+        hint = "name folders in place of the files in them"
+        raise ConfigError(f"{key} has {len(patterns):,} patterns, more than {MAX_PATTERNS:,}", file=file, hint=hint)
+    if any(len(each) > MAX_PATTERN for each in patterns):
+        raise ConfigError(f"{key} has a pattern of more than {MAX_PATTERN:,} characters", file=file)
 
 
 def _strings(file: str, key: str, value: Any) -> tuple[str, ...]:

@@ -89,16 +89,28 @@ def clean(text: str) -> str:
     """`text` on one line of a picture or a page, without what acts; what is no character is U+FFFD."""
     if text.isascii() and text.isprintable() and "##" not in text:
         return text
-    kept = []
-    for char in text:
+    return _COMMAND.sub("## ", text.translate(_CLEAN))
+
+
+class _Clean(dict[int, str]):
+    """What stands for each character, found out when it is first met."""
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
         category = unicodedata.category(char)
         if char in "\t\r\n\v\f\u2028\u2029":
-            kept.append(" ")
-        elif category in ("Cs", "Cn") or ord(char) in (0xFFFE, 0xFFFF):
-            kept.append("\ufffd")
-        elif category not in ("Cc", "Cf") and not _UNSEEN.match(char):
-            kept.append(char)
-    return _COMMAND.sub("## ", "".join(kept))
+            shown = " "
+        elif category in ("Cs", "Cn") or code in (0xFFFE, 0xFFFF):
+            shown = "\ufffd"
+        else:
+            shown = "" if category in ("Cc", "Cf") or _UNSEEN.match(char) else char
+        if len(self) < _MAX_CLEAN:
+            self[code] = shown
+        return shown
+
+
+_MAX_CLEAN = 10_000
+_CLEAN = _Clean()
 
 
 def json_text(dumped: str) -> str:

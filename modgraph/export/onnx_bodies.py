@@ -7,7 +7,7 @@ shapes, states, wiring. What differs from call to call (path, call index, line) 
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -66,7 +66,9 @@ class Bodies:
         self._index = tree.index
         self._remarks = remarks_of(tree.index)
         self._names: dict[Hashable, str] = {}
-        self._taken: set[str] = set()
+        self._taken = Taken()
+        self._numbers: dict[str, dict[int, int]] = {}
+        """By module, which of its calls a call is."""
         for kind in _OWN_TYPES:
             self._name_of(("own", kind), _OWN_TYPES[kind])
         self.functions: dict[Hashable, Body] = {}
@@ -98,7 +100,7 @@ class Bodies:
 
     def _body(self, scope: Scope) -> Body:
         values = _ValueNames()
-        taken: set[str] = set()
+        taken = Taken()
         inputs = [values.name(value, f"x{position}") for position, value in enumerate(scope.inputs)]
         for box in scope.boxes:
             box.name = free_name(self._wanted_name(box), taken, "@")
@@ -110,12 +112,18 @@ class Bodies:
         return Body(
             name="",
             class_name=node.class_name,
-            members=[_member(node, call.index if call is not None else None)],
+            members=[self._member(node, call.index if call is not None else None)],
             nodes=nodes,
             inputs=inputs,
             outputs=[values.of(value) for value in scope.outputs],
             tensors=values.tensors(),
         )
+
+    def _member(self, node: ModuleNode, call: int | None) -> str:
+        if node.path not in self._numbers:
+            self._numbers[node.path] = {each: number for number, each in enumerate(node.calls, 1)}
+        number = self._numbers[node.path][call] if call is not None else 1
+        return f"{node.path}@{number}" if number > 1 else node.path
 
     def _wanted_name(self, box: Box) -> str:
         match box.kind:
@@ -205,7 +213,7 @@ class _ValueNames:
 
     def __init__(self) -> None:
         self._names: dict[Value, str] = {}
-        self._taken: set[str] = set()
+        self._taken = Taken()
 
     def tensors(self) -> dict[str, TensorInfo]:
         """What is known of each, by name."""
@@ -219,14 +227,25 @@ class _ValueNames:
         return self._names[value]
 
 
-def free_name(wanted: str, taken: set[str], mark: str) -> str:
+class Taken:
+    """Names that are given, and what each was given last with a number behind it."""
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        self.names = set(names)
+        self.numbers: dict[str, int] = {}
+
+
+def free_name(wanted: str, taken: Taken, mark: str) -> str:
     """`wanted`, or the first of wanted_2, wanted_3, ... that is not taken."""
     wanted = utf8(wanted)
     name, number = wanted, 1
-    while name in taken:
+    if name in taken.names:
+        number = taken.numbers.get(wanted + mark, 1)
+    while name in taken.names:
         number += 1
         name = f"{wanted}{mark}{number}"
-    taken.add(name)
+    taken.numbers[wanted + mark] = number
+    taken.names.add(name)
     return name
 
 
@@ -250,11 +269,6 @@ def _content(body: Body) -> Hashable:
     )
     tensors = tuple((name, tensor.shape, tensor.dtype) for name, tensor in body.tensors.items())
     return body.class_name, nodes, tuple(body.inputs), tuple(body.outputs), tensors
-
-
-def _member(node: ModuleNode, call: int | None) -> str:
-    number = node.calls.index(call) + 1 if call is not None else 1
-    return f"{node.path}@{number}" if number > 1 else node.path
 
 
 def _relative(remark: Remark, box: Box) -> str:

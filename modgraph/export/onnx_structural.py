@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from modgraph._version import __version__
 from modgraph.errors import ExportError
 from modgraph.export.labels import shape_text
-from modgraph.export.onnx_bodies import Bodies, Body, Node, free_name, json_text, utf8
+from modgraph.export.onnx_bodies import Bodies, Body, Node, Taken, free_name, json_text, utf8
 from modgraph.export.onnx_scopes import ScopeTree
 from modgraph.export.onnx_verify import without_paths
 from modgraph.graph.index import GraphIndex
@@ -149,7 +149,7 @@ class _Boundary:
         self.outputs: dict[str, TensorInfo] = {}
         nodes: list[Node] = []
         renamed: dict[str, str] = {}
-        taken = {name for node in body.nodes for name in node.outputs}
+        taken = Taken(name for node in body.nodes for name in node.outputs)
         for node in body.nodes:
             if node.kind == "input":
                 self.inputs |= {name: body.tensors[name] for name in node.outputs if name in declarable}
@@ -158,7 +158,7 @@ class _Boundary:
             elif node.kind == "output" and declarable.issuperset(node.inputs) and node.inputs:
                 name = free_name(node.name, taken, ":")
                 self.outputs[name] = body.tensors[node.inputs[0]]
-                if len(node.inputs) == 1 and node.inputs[0] not in {*self.inputs, *renamed}:
+                if len(node.inputs) == 1 and node.inputs[0] not in self.inputs and node.inputs[0] not in renamed:
                     renamed[node.inputs[0]] = name
                 else:
                     nodes.append(replace(node, outputs=[name]))

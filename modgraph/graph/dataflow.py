@@ -37,14 +37,21 @@ def operation_word(name: str) -> str:
 _ARITHMETIC = frozenset(("add", "sub", "mul", "div", "truediv", "floordiv", "matmul", "mod", "pow", "and", "or", "xor"))
 
 
+MAX_PASSED = 100_000
+"""Ends that views hand on, besides ten times as many as the graph has edges."""
+
+
 def contracted_edges(index: GraphIndex, *, views: bool = False) -> tuple[Edge, ...]:
     """Edges between calls, drawn operations, inputs, parameters, constants and outputs.
 
     What passed through views goes directly from its maker to its user, with the shape that the user got. Operations
-    inside a leaf call are left out with their edges: the call stands for them. `views=True` keeps the views.
+    inside a leaf call are left out with their edges: the call stands for them. `views=True` keeps the views; so are
+    they kept where so much comes together in them that there were far more edges without.
     """
     hidden, passing = _left_out(index, views)
     origins: dict[str, tuple[str, ...]] = {}
+    most = MAX_PASSED + 10 * len(index.graph.edges)
+    passed = 0
     for operation in index.graph.operations:
         if operation.id in passing:
             producers: dict[str, None] = {}
@@ -52,6 +59,9 @@ def contracted_edges(index: GraphIndex, *, views: bool = False) -> tuple[Edge, .
                 for producer in origins.get(edge.producer, (edge.producer,)):
                     producers[producer] = None
             origins[operation.id] = tuple(producers)
+            passed += len(producers)
+            if passed > most:
+                return contracted_edges(index, views=True)
     found: dict[Edge, None] = {}
     for edge in index.graph.edges:
         if edge.consumer in passing or edge.consumer in hidden or edge.producer in hidden:
@@ -59,6 +69,9 @@ def contracted_edges(index: GraphIndex, *, views: bool = False) -> tuple[Edge, .
         if edge.producer not in passing:
             found[edge] = None
             continue
+        passed += len(origins[edge.producer])
+        if passed > most:
+            return contracted_edges(index, views=True)
         for producer in origins[edge.producer]:
             if producer not in passing and producer not in hidden:
                 found[Edge(producer=producer, consumer=edge.consumer, tensor=edge.tensor)] = None
@@ -73,11 +86,9 @@ def _without_dead_ends(edges: tuple[Edge, ...]) -> tuple[Edge, ...]:
     if not any(edge.consumer.startswith("output:") for edge in edges):
         return edges
     makers: dict[str, list[str]] = {}
-    pending: list[str] = []
     for edge in edges:
         makers.setdefault(edge.consumer, []).append(edge.producer)
-        if not edge.consumer.startswith("op:"):
-            pending.append(edge.consumer)
+    pending = [consumer for consumer in makers if not consumer.startswith("op:")]
     alive = set(pending)
     while pending:
         for producer in makers.get(pending.pop(), ()):

@@ -78,8 +78,8 @@ class Offers(NamedTuple):
 class Budget:
     """How much may be spent on trying the fixes of one file, in classes and characters looked at, never in seconds."""
 
-    def __init__(self, limit: int = MAX_WORK) -> None:
-        self.limit = limit
+    def __init__(self, limit: int | None = None) -> None:
+        self.limit = MAX_WORK if limit is None else limit
         self.spent = 0
 
     @property

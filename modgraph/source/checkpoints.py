@@ -21,6 +21,8 @@ from modgraph.errors import InputError
 
 MAX_HEADER = 100 * 1024 * 1024
 """Bytes; the format's own limit for a header. An index is held to it as well."""
+MAX_DIMENSIONS = 1_000
+"""Of one tensor; more are none, and the product of millions of sizes takes hours."""
 INDEX_SUFFIX = ".index.json"
 SUFFIXES = (".safetensors", INDEX_SUFFIX, ".pt", ".pth", ".bin", ".ckpt")
 """Names by which checkpoints are known, for the help in messages; any other is tried as well."""
@@ -223,7 +225,9 @@ class _Entry:
 
 
 def _sizes(value: Any) -> tuple[int, ...] | None:
-    if not isinstance(value, list) or not all(type(size) is int and size >= 0 for size in value):
+    if not isinstance(value, list) or len(value) > MAX_DIMENSIONS:
+        return None
+    if not all(type(size) is int and 0 <= size < 2**64 for size in value):
         return None
     return tuple(value)
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from modgraph.doors.reading import leads_out
 
@@ -46,20 +48,27 @@ def is_excluded(path: str, patterns: Sequence[str]) -> bool:
     """A pattern fits the whole path, its end, or the name of a directory above: `tests`, `*/generated/*`, `a/b.py`."""
     if not patterns:
         return False
-    from fnmatch import fnmatchcase
-
     path = path.replace(os.sep, "/")
     parts = path.split("/")
     above = ["/".join(parts[:n]) for n in range(1, len(parts) + 1)]
     for pattern in patterns:
-        pattern = pattern.rstrip("/")
-        if "/" in pattern:
-            whole = pattern.removeprefix("./").removeprefix("/")
-            if any(fnmatchcase(each, whole) or fnmatchcase(each, f"*/{whole}") for each in above):
+        fitting = _fitting(pattern)
+        for each in above if "/" in pattern.rstrip("/") else parts:
+            if any(one.match(each) for one in fitting):
                 return True
-        elif any(fnmatchcase(part, pattern) for part in parts):
-            return True
     return False
+
+
+@lru_cache(maxsize=4_096)
+def _fitting(pattern: str) -> tuple[re.Pattern[str], ...]:
+    """What `fnmatch` makes of a pattern, which keeps few, and makes those of many patterns anew for each file."""
+    from fnmatch import translate
+
+    pattern = pattern.rstrip("/")
+    if "/" not in pattern:
+        return (re.compile(translate(pattern)),)
+    whole = pattern.removeprefix("./").removeprefix("/")
+    return re.compile(translate(whole)), re.compile(translate(f"*/{whole}"))
 
 
 def lies_in_none_of_ours(path: str) -> bool:
