@@ -6,8 +6,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from modgraph.prediction.knowledge.bounds import text_size
 from modgraph.prediction.knowledge.registry import Machine
-from modgraph.prediction.limits import MAX_SHOWN_BITS
+from modgraph.prediction.limits import MAX_SHOWN_BITS, MAX_VALUE_SIZE
 from modgraph.prediction.objects import DictObject, InstanceObject, ListObject, ModuleObject, SetObject, TensorObject
 from modgraph.prediction.values import (
     BoundMethod,
@@ -97,11 +98,16 @@ def _literal(machine: Machine, value: Value, depth: int) -> Any:
 def _constant(value: Any) -> Any:
     if type(value) is int and value.bit_length() > MAX_SHOWN_BITS:
         return {"$repr": f"an integer of {value.bit_length():,} bits"}
+    if text_size(value) > MAX_VALUE_SIZE:
+        return {"$repr": f"a {type(value).__name__}"}
     if value is None or type(value) in (bool, int, str):
         return value
     if type(value) is float:
         return value if math.isfinite(value) else {"$repr": repr(value)}
-    return {"$repr": repr(value)}
+    try:
+        return {"$repr": repr(value)}
+    except ValueError:  # a range to an integer of more digits than Python makes a text of
+        return {"$repr": f"a {type(value).__name__}"}
 
 
 def _items(machine: Machine, value: Value) -> list[Value] | None:

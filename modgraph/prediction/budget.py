@@ -20,6 +20,7 @@ from modgraph.prediction.limits import (
     ITEMS_OF_A_UNIT,
     MAX_COPIED_OBJECTS,
     MAX_MADE_ITEMS,
+    MAX_MADE_MODULES,
     MAX_MODULE_STEPS,
     MAX_SECONDS,
     MAX_STEPS,
@@ -64,7 +65,7 @@ class Budget:
         """Steps and memory; the work that was done remains counted."""
         self.base.work = self.work
         self.steps = self.elsewhere = 0
-        self.base.copied = self.base.made = 0
+        self.base.copied = self.base.made = self.base.modules = 0
         self.undecided = 0
         self.limit = MAX_STEPS
 
@@ -91,8 +92,7 @@ class Budget:
             raise LimitError(f"more than {MAX_STEPS} steps for names of modules")
         if self.base.copied > MAX_COPIED_OBJECTS:
             raise LimitError(f"more than {MAX_COPIED_OBJECTS} objects copied for undecided branches")
-        if self.base.made > MAX_MADE_ITEMS:
-            raise LimitError(f"more than {MAX_MADE_ITEMS} items of values")
+        self.makes(0)
         self.require_work()
 
     def require_work(self) -> None:
@@ -136,6 +136,8 @@ class Budget:
         self.base.made += count
         if self.base.made > MAX_MADE_ITEMS:
             raise LimitError(f"more than {MAX_MADE_ITEMS} items of values")
+        if self.base.modules > MAX_MADE_MODULES:
+            raise LimitError(f"more than {MAX_MADE_MODULES} modules and parameters made")
 
     @property
     def work(self) -> int:
@@ -149,6 +151,7 @@ class Budget:
         """The whole prediction's budget is used up, not only that of a module-level name."""
         steps = self.elsewhere > MAX_STEPS or (not self.module_depth and self.steps > MAX_STEPS)
         room = self.base.made > MAX_MADE_ITEMS or self.base.copied > MAX_COPIED_OBJECTS
+        room = room or self.base.modules > MAX_MADE_MODULES
         return steps or room or self.work > self.work_limit or time.monotonic() > self.deadline
 
     @property

@@ -118,7 +118,9 @@ def _predict(machine: Interpreter, target: Target, text: str | SourceModule | No
         source = load_target(machine, target, text)
         return _called(machine, source, find_name(machine, source, target.name), target)
 
-    return attempt(machine, predict, lambda why: _not_reached(machine, target, why))
+    prediction = attempt(machine, predict, lambda why: _not_reached(machine, target, why))
+    machine.finish()
+    return prediction
 
 
 def _called(machine: Interpreter, source: SourceModule, value: Value, target: Target) -> Prediction:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from modgraph.prediction.frames import LimitError
+from modgraph.prediction.knowledge.bounds import text_size
 from modgraph.prediction.knowledge.registry import Raised
 from modgraph.prediction.objects import (
     ClassObject,
@@ -44,6 +45,8 @@ MAX_DEPTH = 8
 MAX_OBJECTS = 3
 """Levels of plain objects among them."""
 MAX_VISITED = 20_000
+MAX_KEY = 1_000
+"""Characters of a dict's key that a place is named by."""
 """Values looked at for one module."""
 
 _Place = tuple[str, Value]
@@ -194,9 +197,16 @@ def _key(key: Value, position: int) -> str:
     if isinstance(key, EnumMember):
         return f"{key.cls.name.rpartition('.')[2]}.{key.name}"
     if isinstance(key, Constant):
-        return repr(key.value)
+        return _shown(key.value, position)
     if isinstance(key, TupleValue) and all(isinstance(part, Constant) for part in key.items):
-        return repr(tuple(part.value for part in key.items if isinstance(part, Constant)))
+        return _shown(tuple(part.value for part in key.items if isinstance(part, Constant)), position)
     if isinstance(key, (ClassValue, KnownClass)):
         return key.name.rpartition(".")[2]
     return f"#{position}"
+
+
+def _shown(value: object, position: int) -> str:
+    try:
+        return repr(value) if text_size(value) <= MAX_KEY else f"#{position}"
+    except ValueError:  # an integer with more digits than Python makes a text of
+        return f"#{position}"

@@ -15,7 +15,7 @@ from typing import TypeVar
 from modgraph.graph.model import SourceLocation
 from modgraph.prediction import fusing, partial_texts, possible
 from modgraph.prediction.likeness import isomorphic
-from modgraph.prediction.limits import MAX_ALTERNATIVES
+from modgraph.prediction.limits import COPIES_OF_AN_ENTRY, MAX_ALTERNATIVES
 from modgraph.prediction.objects import (
     STALE,
     ClassObject,
@@ -235,6 +235,7 @@ class Joiner:
         merged = dict(first)
         for key in parted:
             merged[key] = self.value(mine[key], other[key])
+        self.first.base.copied += COPIES_OF_AN_ENTRY * (len(mine) + len(other) - 2 * common)
         for key in merged_order(list(mine)[common:], list(other)[common:]):
             if key in mine and key in other:
                 merged[key] = self.value(mine[key], other[key])

@@ -186,3 +186,9 @@ deep."""
 UNDECIDED_STEPS = 4
 """Steps that one counts as behind more than `MAX_UNDECIDED_DEPTH` undecided branches: it takes several times
 as long."""
+
+COPIES_OF_AN_ENTRY = 8
+"""Objects copied as which one entry counts that two states hold in other orders, and that is joined one by one."""
+
+MAX_MADE_MODULES = 300_000
+"""Modules and parameters that one prediction makes: a graph has fewer, and what is copied takes no steps."""

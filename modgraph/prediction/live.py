@@ -62,6 +62,7 @@ def _target(module: str, qualname: str, file: Path | None) -> Target:
 def _graph(target: Target) -> Graph:
     machine = interpreter(target.search_path)
     prediction = attempt(machine, lambda: _predict(machine, target), lambda why: Prediction(machine, why, why))
+    machine.finish()
     if isinstance(prediction.root, Unknown) and prediction.root is prediction.failure:  # before the class is reached
         name = f"{target.module}.{target.name}"
         return nothing_known(name, f"{target.name} is not reached: {prediction.root.reason}", name)

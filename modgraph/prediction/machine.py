@@ -39,7 +39,7 @@ from modgraph.prediction.import_order import Imported
 from modgraph.prediction.joining import choice_of, join_results
 from modgraph.prediction.knowledge import registry
 from modgraph.prediction.knowledge.registry import Arguments, Raised
-from modgraph.prediction.limits import MAX_MODULE_STEPS
+from modgraph.prediction.limits import MAX_MODULE_STEPS, MAX_TREE_WORK
 from modgraph.prediction.objects import ClassObject, HeapObject, InstanceObject
 from modgraph.prediction.state import State, Trouble
 from modgraph.prediction.values import (
@@ -149,6 +149,11 @@ class Interpreter(Budget):
         """A fresh state and budget for the next prediction."""
         self.start_anew()
         self.renew()
+
+    def finish(self) -> None:
+        """What there is may be looked at from now on, whatever limit was reached."""
+        self.work_limit = self.work + MAX_TREE_WORK
+        self.base.settle = lambda index: registries.settle_or_leave(self, index)
 
     def start_anew(self) -> None:
         """A fresh state; the work that was done remains counted."""

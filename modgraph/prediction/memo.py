@@ -196,6 +196,7 @@ def recall(machine: Interpreter, key: Key, where: SourceLocation | None) -> Valu
         return fragment.result
     if fragment.doubtful:
         machine.may_fail(guards.CALL)
+    machine.makes(0)  # what is made here costs no steps
     relocation = Relocation(machine.state)
     relocation.copies.update(zip(fragment.closure, key.closure, strict=True))
     for address, item in fragment.objects:

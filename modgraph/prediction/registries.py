@@ -83,6 +83,20 @@ def settle(machine: Interpreter, index: int) -> None:
         _open(machine, registry.containers, registry.lost)
 
 
+def settle_or_leave(machine: Interpreter, index: int) -> None:
+    """The same for who looks at what a prediction has left, and knows of no limit: it is open then."""
+    base = machine.base
+    home = base.unsettled[index]
+    try:
+        settle(machine, index)
+    except (LimitError, RecursionError, MemoryError) as limit:
+        for each in base.registries[home].containers:
+            base.unsettled.pop(each, None)
+            item = base.objects.get(each)
+            if isinstance(item, (DictObject, ListObject, SetObject)):
+                item.open = item.open or Unknown(f"{home[1]} may hold more: {limit}")
+
+
 def run_once(machine: Interpreter, effect: Effect, registry: Registry) -> None:
     """Runs a statement for what it registers; one statement may fill several containers."""
     key = (effect.source.name, effect.statement.first_line)

@@ -57,7 +57,7 @@ def build_graph(prediction: Prediction, target: Target) -> Graph:
         )
     name = target.name.rpartition(".")[2]
     machine = prediction.machine
-    machine.work_limit = machine.work + MAX_TREE_WORK
+    machine.finish()
     try:
         return _graph(prediction, target, name)
     except Exception as error:

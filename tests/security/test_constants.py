@@ -5,16 +5,18 @@ from __future__ import annotations
 import itertools
 import re
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import modgraph
 from modgraph.prediction.entry import interpreter, with_deep_stack
-from modgraph.prediction.knowledge.bounds import too_long_to_match, too_much
+from modgraph.prediction.knowledge.bounds import too_long_to_match, too_much, work
 from modgraph.prediction.knowledge.matching import matching_steps
-from modgraph.prediction.limits import MAX_MATCHING_STEPS, MAX_VALUE_SIZE
-from modgraph.prediction.objects import ListObject
+from modgraph.prediction.limits import MAX_LOOP_ITERATIONS, MAX_MADE_ITEMS, MAX_MATCHING_STEPS, MAX_VALUE_SIZE
+from modgraph.prediction.objects import InstanceObject, ListObject
 from modgraph.prediction.values import Constant, TupleValue, Unknown, Value
 
 HEAD = """
@@ -61,6 +63,11 @@ HUGE = [
     """yaml.unsafe_load("!!python/object/apply:os.system ['false']")""", 'yaml.safe_load("[" * 900)',
     'str(["a" * 99999] * 9000)', 'repr(("a" * 99999,) * 9000)', '("{}" * 9000).format(*[["a" * 99999]] * 9000)',
     '"%s" % (["a" * 99999] * 9000)', 'f"{["a" * 99999] * 9000}"'.replace('["a"', "['a'"),
+    "np.repeat([1], 10**12)", "np.power(10, 10**9)", "np.power([10] * 1000, 10**9)", "np.cumprod([10**3000] * 3000)",
+    "np.prod([10**3000] * 30000)", "np.prod([2] * 90)", "np.round(5, -10**9)", "np.round([5], -10**9)", "np.arange(10**12)",
+    "np.linspace(0, 1, 10**12)", "torch.arange(10**9).tolist()[5]", "torch.pow(torch.tensor(10), 10**9).item()",
+    "torch.tensor(range(10**12)).shape", "torch.zeros(range(10**12)).shape", "torch.zeros(10**5000).shape[0]",
+    "torch.zeros([10**9] * 1000).numel()", "list(torch.zeros(10**9))[3]",
     "struct.calcsize('999999999s')", 'decimal.Decimal(10) ** 10**9', "fractions.Fraction(1, 3) ** 10**9",
 ]  # fmt: skip
 
@@ -104,6 +111,79 @@ def test_a_list_that_would_be_too_long_is_open(tmp_path: Path, expression: str) 
 )
 def test_the_size_of_a_result_is_told_before_it_is_made(name: str, given: tuple[Any, ...]) -> None:
     assert too_much(name, given) is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("YAML", ("- a\n" * 20_000,)),
+        ("JSON", ("[" + "0," * 40_000 + "0]",)),
+        ("TOML", ("a=1\n" * 20_000,)),
+        ("textwrap.dedent", (" a\n" * 30_000,)),
+        ("shlex.split", ("a " * 40_000,)),
+        ("math.factorial", (7000,)),
+        ("str.count", ("a" * 99_999, "b" * 50_000)),
+        ("pow", (3, 10**9, 10**20_000)),
+    ],
+)
+def test_work_on_constants_is_counted_so_that_a_loop_of_it_ends(name: str, given: tuple[Any, ...]) -> None:
+    assert work(name, given) * MAX_LOOP_ITERATIONS * 10 > MAX_MADE_ITEMS
+
+
+def test_what_is_looked_at_is_counted(tmp_path: Path) -> None:
+    machine, _ = value_of(tmp_path, "str(list(range(9000)))")
+    few, _ = value_of(tmp_path, "str(list(range(9)))")
+    assert machine.base.made - few.base.made > 9000
+
+
+def test_a_command_line_that_could_be_parted_in_ever_more_ways_is_not_parsed(tmp_path: Path) -> None:
+    text = """
+        import argparse
+        def parsed(count, words, nargs="+"):
+            parser = argparse.ArgumentParser()
+            for i in range(count):
+                parser.add_argument(f"name{i}", nargs=nargs)
+            return parser.parse_args(words)
+        X = parsed(60, ["a"] * 59)
+        Y = parsed(1, ["a"], 10**9)
+        Z = parsed(2, ["a", "b", "c"]).name1[0]
+    """
+    (tmp_path / "command_of_source.py").write_text(textwrap.dedent(text), encoding="utf-8")
+    machine = interpreter([str(tmp_path), *sys.path])
+    found = {name: with_deep_stack(lambda name=name: machine.resolve(f"command_of_source.{name}")) for name in "XYZ"}
+    assert machine.find_attribute(found["X"], "name0") != Constant("a")
+    for name in "XY":
+        item = machine.state.find(found[name], InstanceObject)
+        assert item is None or item.open is not None
+    assert found["Z"] == Constant("c")
+
+
+@pytest.mark.parametrize(
+    "size",
+    ["10**5000", "10**19", "2**63", "True", "-(10**5000)", "[10**5000]", "range(10**5000)", "'a' * 99999", "{10**5000: 1}",
+     "1j * 1e300", "float('nan')", "b'a' * 99999"],
+)  # fmt: skip
+def test_a_number_that_no_text_can_hold_is_no_crash(tmp_path: Path, size: str) -> None:
+    text = f"""
+        from torch import nn
+        N = {size}
+        class Net(nn.Module):
+            def __init__(self, n=N, *, other=None):
+                super().__init__()
+                self.n = n
+                self.inner = Inner(N, other=N)
+                self.layer = nn.Linear(N, 3)
+                self.last = nn.Linear(2, 3)
+        class Inner(nn.Module):
+            def __init__(self, n, other):
+                super().__init__()
+                self.act = nn.ReLU()
+    """
+    (tmp_path / "model.py").write_text(textwrap.dedent(text), encoding="utf-8")
+    graph = modgraph.predict(f"{tmp_path / 'model.py'}:Net", path=[str(tmp_path)])
+    graph.save(tmp_path / "graph.json")
+    assert modgraph.load(tmp_path / "graph.json").modules
+    assert any(module.path == "inner.act" for module in graph.modules)
 
 
 @pytest.mark.parametrize(

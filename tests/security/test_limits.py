@@ -13,8 +13,10 @@ from typing import Any
 import pytest
 
 from modgraph.errors import ConfigError, UnknownNameError
-from modgraph.prediction import budget, entry, limits, predict_graph
+from modgraph.prediction import budget, entry, limits, machine, predict_graph
 from modgraph.prediction.deep_stack import with_deep_stack
+from modgraph.prediction.objects import DictObject
+from modgraph.prediction.values import Address
 from modgraph.source import files, modules
 from modgraph.source.index_cache import indexed
 from modgraph.source.modules import SourceError
@@ -105,6 +107,33 @@ def test_the_clock_is_a_last_resort_and_says_so(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(budget, "MAX_SECONDS", -1)
     graph = predict_graph(target_of(tmp_path, f"{NET}        self.a = nn.ReLU()\n"))
     assert any("on a machine that is slow or busy" in problem.message for problem in graph.problems)
+
+
+REGISTRY = """
+from torch import nn
+KINDS = {}
+def register(cls):
+    KINDS[cls.__name__] = cls
+    return cls
+@register
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.kinds = KINDS
+        self.a = nn.Linear(3, 3)
+"""
+
+
+def test_what_is_left_can_be_looked_at_after_every_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the rules do, which know of none."""
+    monkeypatch.setattr(machine, "MAX_TREE_WORK", -limits.MAX_WORK)
+    target = target_of(tmp_path, REGISTRY, "KINDS")
+    prediction = with_deep_stack(lambda: entry.predict_target(target))
+    assert isinstance(prediction.root, Address)
+    read = prediction.machine.state.read(prediction.root)
+    assert isinstance(read, DictObject)
+    assert read.open is not None
+    assert "units of work" in read.open.reason
 
 
 COSTLY = {

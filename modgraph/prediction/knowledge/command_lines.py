@@ -167,6 +167,8 @@ def _parsed(
     why = machine.unknown("the words of a command line are not known", *words)
     if options.open is not None or not all(isinstance(each, Constant) and type(each.value) is str for each in words):
         return options.open or why, []
+    if _takes_long(machine, options, len(words)):
+        return machine.unknown("a command line with too many words or options"), []
     real = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
     kinds: dict[str, Value] = {}
     for address in options.items:
@@ -193,6 +195,24 @@ def _parsed(
         return machine.unknown("the words of a command line do not fit its options"), []
     given = {name: _typed(machine, value, kinds.get(name, NONE)) for name, value in vars(found).items()}
     return given, [Constant(word) for word in rest]
+
+
+_MOST_TRIES = 10_000_000
+_MOST_WORDS_OF_ONE = 1_000
+
+
+def _takes_long(machine: Machine, options: ListObject, words: int) -> bool:
+    """Python's parser looks through the options for each word, and tries in every way which words belong to which
+    argument by position that takes several."""
+    several = 0
+    for address in options.items:
+        item = machine.state.find(address, InstanceObject)
+        nargs = item.attributes.get("nargs", NONE) if item is not None else NONE
+        if isinstance(nargs, Constant) and isinstance(nargs.value, int) and nargs.value > _MOST_WORDS_OF_ONE:
+            return True
+        strings = item.attributes.get("option_strings", NONE) if item is not None else NONE
+        several += nargs != NONE and not (isinstance(strings, TupleValue) and strings.items)
+    return words * len(options.items) > _MOST_TRIES // 10 or (words + 1) ** min(several, 64) > _MOST_TRIES
 
 
 def _is_plain(option: dict[str, tuple[Any] | None], default: Value) -> bool:

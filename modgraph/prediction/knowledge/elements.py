@@ -87,11 +87,19 @@ def kept(values: Iterable[Number], dtype: str | None) -> tuple[Number, ...] | No
     return tuple(known) if len(known) == len(numbers) else None
 
 
+def is_size(number: int) -> bool:
+    """A tensor can have so many elements: torch counts in 64 bits."""
+    return number.bit_length() < 64
+
+
 def count(shape: Shape | None) -> int | None:
-    """Number of elements; None where a size is not known."""
-    if shape is None or any(size is None for size in shape):
-        return None
-    return math.prod(size for size in shape if size is not None)
+    """Number of elements; None where a size is not known, or there are more than torch can count."""
+    total = 1
+    for size in shape if shape is not None else (None,):
+        if size is None or not is_size(total):
+            return None
+        total *= size
+    return total if is_size(total) else None
 
 
 def broadcast(left: Shape | None, right: Shape | None) -> Shape | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from modgraph.prediction.knowledge.bounds import is_long_range
-from modgraph.prediction.knowledge.elements import Number, Shape
+from modgraph.prediction.knowledge.elements import Number, Shape, is_size
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
 from modgraph.prediction.objects import LEAF, Sizes, TensorObject
@@ -70,7 +70,7 @@ def made(
 def size_of(value: Value) -> int | None:
     """A size that is known; None where it is not."""
     value = value.value if isinstance(value, EnumMember) else value
-    if isinstance(value, Constant) and isinstance(value.value, int):
+    if isinstance(value, Constant) and isinstance(value.value, int) and is_size(value.value):
         return int(value.value)
     return None
 
@@ -109,7 +109,7 @@ def _size(machine: Machine, value: Value) -> int | None:
     if isinstance(value, Constant):
         if not isinstance(value.value, int):
             raise machine.raises("TypeError", f"a size must be an int, not {type(value.value).__name__}")
-        return int(value.value)
+        return int(value.value) if is_size(value.value) else None
     tensor = tensor_of(machine, value)
     if tensor is not None and tensor.elements is not None and len(tensor.elements) == 1:
         return int(tensor.elements[0])
