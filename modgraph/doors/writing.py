@@ -25,6 +25,8 @@ _BY_FOLDER = {os.open, os.stat, os.mkdir, os.unlink, os.rename} <= os.supports_d
 _FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
 _NOT_FOLLOWED = getattr(os, "O_NOFOLLOW", 0)
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NOT_FOLLOWED | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_NAMELESS = getattr(os, "O_TMPFILE", 0)
+_OWN_FILES = "/proc/self/fd"
 _PIECE = 1 << 20
 _TRIES = 100
 
@@ -57,6 +59,22 @@ class _Folder:
                 continue
             return handle, name
         raise FileExistsError(errno.EEXIST, "no free name for a temporary file", self.path)
+
+    def make_nameless(self, mode: int | None) -> int | None:
+        """A new file that has no name yet, so that nothing is left of it if this process is killed; None where the
+        system has none. Source: open(2), "O_TMPFILE"."""
+        if self.handle is None or not _NAMELESS or not os.path.isdir(_OWN_FILES):
+            return None
+        try:
+            return os.open(
+                ".", os.O_WRONLY | _NAMELESS | os.O_CLOEXEC, 0o666 if mode is None else mode, dir_fd=self.handle
+            )
+        except OSError:
+            return None
+
+    def name(self, handle: int, name: str) -> None:
+        """Give a file a name that nothing has."""
+        os.link(f"{_OWN_FILES}/{handle}", name, dst_dir_fd=self.handle, follow_symlinks=True)
 
     def put(self, name: str, into: str) -> None:
         if self.handle is None:
@@ -160,16 +178,20 @@ def _about(path: Path) -> Iterator[None]:
 
 def _make(made: _Made, folder: _Folder, name: str, write: Callable[[int], None], mode: int | None) -> None:
     before = _replaced(folder, name)
+    wanted = mode if before is None else before
     with deferred():  # a file that is not noted here would not be removed
-        handle, temporary = folder.make(mode if before is None else before)
-        made.pending.append((folder, temporary, name))
-    try:
-        if before is not None and hasattr(os, "fchmod"):
-            with contextlib.suppress(OSError):  # some file systems have no modes
-                os.fchmod(handle, before)
-        write(handle)
-    finally:
-        os.close(handle)
+        handle = folder.make_nameless(wanted)
+        temporary = None
+        if handle is None:
+            handle, temporary = folder.make(wanted)
+        one = _Pending(folder, handle, temporary, name)
+        made.pending.append(one)
+    if before is not None and hasattr(os, "fchmod"):
+        with contextlib.suppress(OSError):  # some file systems have no modes
+            os.fchmod(handle, before)
+    write(handle)
+    if temporary is not None:
+        one.close()
 
 
 def put_new(path: Path, pieces: Iterable[bytes], *, below: Path) -> None:
@@ -229,22 +251,58 @@ def make_folder(path: Path, *, mode: int = 0o777) -> None:
 
 
 @dataclass(slots=True)
+class _Pending:
+    """A file that is not yet in its place."""
+
+    folder: _Folder
+    handle: int | None
+    """None once it is closed."""
+    temporary: str | None
+    """None where it has no name."""
+    name: str
+
+    def close(self) -> None:
+        if self.handle is not None:
+            handle, self.handle = self.handle, None
+            os.close(handle)
+
+    def finish(self) -> None:
+        """Put it in its place."""
+        if self.temporary is None:
+            assert self.handle is not None
+            with contextlib.suppress(FileExistsError):
+                self.folder.name(self.handle, self.name)
+                return
+            with deferred():
+                self.temporary = f".modgraph-{os.urandom(8).hex()}.tmp"
+                self.folder.name(self.handle, self.temporary)
+        self.folder.put(self.temporary, self.name)
+
+    def undo(self) -> None:
+        self.close()
+        if self.temporary is not None:
+            self.folder.remove(self.temporary)
+
+
+@dataclass(slots=True)
 class _Made:
     """Files that are written and not yet in their places."""
 
-    pending: list[tuple[_Folder, str, str]] = field(default_factory=list)
+    pending: list[_Pending] = field(default_factory=list)
 
     def finish(self) -> None:
         while self.pending:
-            folder, temporary, name = self.pending[0]
-            with _about(os.path.join(folder.path, name)):
-                folder.put(temporary, name)
+            one = self.pending[0]
+            with _about(os.path.join(one.folder.path, one.name)):
+                one.finish()
+            one.close()
             del self.pending[0]
 
     def undo(self) -> None:
-        for folder, temporary, _ in self.pending:
-            folder.remove(temporary)
-        self.pending.clear()
+        with deferred():
+            for one in self.pending:
+                one.undo()
+            self.pending.clear()
 
 
 @contextlib.contextmanager

@@ -96,7 +96,8 @@ def tree(tmp_path: Path) -> Path:
 @pytest.fixture
 def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the process of a task does is done in this one: most of its time is its start."""
-    monkeypatch.setattr(child, "_end_with", lambda parent: None)
+    monkeypatch.setattr(child, "end_with", lambda parent: None)
+    monkeypatch.setattr(child.temporary, "make_folders_in", lambda place: None)
     monkeypatch.setattr(tasks, "_run", lambda directory, task: child.main(str(directory)))
 
 

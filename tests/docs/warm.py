@@ -121,7 +121,7 @@ def _python(code: str) -> int:
 def _fork_workers() -> None:
     from modgraph import isolation, worker
 
-    def run_worker(directory: Path, timeout: float | None, heard: Any, cwd: str | None) -> Any:
+    def run_worker(directory: Path, limits: Any, heard: Any, cwd: str | None) -> Any:
         reading, writing = os.pipe()
         child = os.fork()
         if child == 0:
@@ -133,11 +133,11 @@ def _fork_workers() -> None:
             os.dup2(output, 2)
             worker.main(str(directory), str(writing))
         os.close(writing)
-        listener = threading.Thread(target=isolation._listen, args=(os.fdopen(reading, "rb"), heard))
+        listener = threading.Thread(target=heard.listen, args=(os.fdopen(reading, "rb"),))
         listener.start()
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         listener.join()
-        return isolation._End(status, timed_out=False)
+        return isolation._End(status, (directory / "output.txt").read_text("utf-8", "replace"))
 
     isolation._run_worker = run_worker
 

@@ -225,7 +225,7 @@ def test_where_not_even_the_closed_model_can_be_laid_out_few_steps_are_drawn(tmp
         "import sys, time\ntext = sys.stdin.read()\nif text.count('->') > 14: time.sleep(60)\nprint('<svg>' + text)",
     )
     monkeypatch.setenv("MODGRAPH_DOT", str(tmp_path / "dot"))
-    monkeypatch.setattr(images, "TIME_LIMIT", 2.0)
+    monkeypatch.setattr(images, "TIME_LIMIT", 5.0)
     net = sketch()
     made = ["input:x"]
     for number in range(20):

@@ -5,7 +5,7 @@
 
 What may be left is nothing, whatever the signal; what is printed is one line, whatever the moment. The moments before
 Python has begun to run the command (some 20 ms, in which it shows a traceback of its own) are counted apart. "stop" stops
-what runs the code of models before the command is killed. Linux only.
+the processes that run the code of models, or draw, before the command is killed. Linux only.
 """
 
 from __future__ import annotations
@@ -127,13 +127,20 @@ def descendants(number: int) -> Iterator[int]:
         pending.extend(below)
 
 
+def working(number: int) -> Iterator[int]:
+    """Those below one that run the code of models, or draw."""
+    for below in descendants(number):
+        with contextlib.suppress(OSError):
+            if b"-c" in Path(f"/proc/{below}/cmdline").read_bytes().split(bytes(1)):
+                yield below
+
+
 def send(kind: str, number: int) -> None:
     """End a command in that way."""
     if kind == "stop":
-        for below in (*descendants(number),):
-            with contextlib.suppress(OSError):
-                if b"keeper.py" not in Path(f"/proc/{below}/cmdline").read_bytes():
-                    os.kill(below, signal.SIGSTOP)
+        for below in (*working(number),):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(below, signal.SIGSTOP)
     if kind in ("kill", "stop"):
         os.kill(number, signal.SIGKILL)
     elif kind == "group":

@@ -222,6 +222,8 @@ def test_a_command_that_has_a_temporary_folder_leaves_nothing(
 
     def wait(process: subprocess.Popen[bytes]) -> None:
         until(lambda: process.poll() is not None or any((own / "tmp").glob("modgraph-*")), "a temporary folder")
+        if kind == "stop":
+            until(lambda: process.poll() is not None or any(sweep.working(process.pid)), "a process that draws")
 
     left = sweep.ended(case, kind, own, sys.executable, wait)
     assert left.faults == []
@@ -388,3 +390,26 @@ def test_the_working_directory_is_no_place_for_temporary_files(tmp_path: Path, m
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     with temporary.folder() as made:
         assert made.parent == tmp_path
+
+
+# --- Files -------------------------------------------------------------------------------------------------------
+
+KILLED = """
+import os, sys
+from modgraph.doors import writing
+def pieces(handle):
+    os.write(handle, b"half")
+    os.kill(os.getpid(), 9)
+writing.put_all([(os.path.join({folder!r}, {name!r}), pieces)], below={folder!r})
+"""
+
+
+@pytest.mark.parametrize("name", ["new.svg", "there.svg"])
+def test_a_process_that_is_killed_while_it_writes_leaves_no_half_of_a_file(tmp_path: Path, name: str) -> None:
+    (tmp_path / "there.svg").write_text("whole")
+    code = KILLED.format(folder=str(tmp_path), name=name)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=False)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["there.svg"]
+    assert (tmp_path / "there.svg").read_text() == "whole"
