@@ -36,6 +36,8 @@ _ATOMS = (int, float, complex, str, bytes, type(None), torch.dtype, torch.device
 _FOREIGN = {*sys.stdlib_module_names, "torch", "numpy", "modgraph", "_pytest", "pytest", "pluggy"}
 _LIBRARIES = tuple({sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"), os.path.dirname(torch.__file__)})
 _ITERATORS = (itertools.count, type(iter([])), type(iter(())), type(iter(range(0))))
+_OF_PYTHON = ("__annot", "__slotnames__", "_abc_")
+"""What Python puts on a class when it is first asked, or copies an instance."""
 MAX_ITEMS = 2_000_000
 
 
@@ -189,7 +191,7 @@ def _in_function(item: types.FunctionType) -> Iterator[tuple[str, Any]]:
 def _of_class(item: type) -> Any:
     if item.__module__.partition(".")[0] in _FOREIGN:
         return (), iter(())
-    names = [name for name in vars(item) if not name.startswith(("__annot", "_abc_"))]
+    names = [name for name in vars(item) if not name.startswith(_OF_PYTHON)]
     return (tuple(names),), (
         (f".{name}", vars(item)[name]) for name in names if name not in ("__dict__", "__weakref__")
     )
