@@ -21,10 +21,12 @@ class KeptTensor:
 
     Args:
         trusted: the run writes into no memory, as it runs without values.
+        foreign: no module holds it, and the run may have made it itself, where nobody saw it: it is put back as far as
+            writes were told of, and nothing is said of the rest.
     """
 
-    def __init__(self, tensor: torch.Tensor, *, trusted: bool = False) -> None:
-        self._trusted = trusted
+    def __init__(self, tensor: torch.Tensor, *, trusted: bool = False, foreign: bool = False) -> None:
+        self._trusted, self._foreign = trusted, foreign
         self._tensor = tensor
         self._class = type(tensor)
         self._lazy = is_lazy(tensor)
@@ -81,7 +83,7 @@ class KeptTensor:
             if tensor.grad is not self.gradient:
                 tensor.grad = self.gradient
         self._restore_version(same_memory)
-        if self._history is not None and tensor.grad_fn is not self._history:
+        if self._history is not None and not self._foreign and tensor.grad_fn is not self._history:
             raise RuntimeError("a tensor with a history was written into with gradients on: its history is another")
 
     def _restore_version(self, same_memory: bool) -> None:
@@ -89,6 +91,8 @@ class KeptTensor:
         if self._version is None or version_of(tensor) in (None, self._version):
             return
         has_copy = self._values is not None or any(part._values is not None for part in self._parts)
+        if self._foreign and not has_copy:
+            return
         unseen = same_memory and not has_copy and _has_values(self._data) and not self._lazy
         if unseen and not self._trusted and not _is_freed(self._data):
             raise RuntimeError("a tensor was written into where no copy of its values could be made")

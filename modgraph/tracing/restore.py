@@ -234,20 +234,21 @@ class Snapshot:
         """Keep one that the run met and that no module holds; its values are copied before something writes there."""
         if self._n_foreign < MAX_FOREIGN:
             self._n_foreign += 1
-            self.keep_tensor(tensor)
+            with unset_fake_temporarily():
+                self._keep_tensor(tensor, with_values=False, foreign=True)
 
     def keep_tensor(self, tensor: torch.Tensor) -> None:
         """Keep the memory, flags and gradient of one tensor."""
         with unset_fake_temporarily():
             self._keep_tensor(tensor, with_values=False)
 
-    def _keep_tensor(self, tensor: torch.Tensor, *, with_values: bool) -> list[Any]:
+    def _keep_tensor(self, tensor: torch.Tensor, *, with_values: bool, foreign: bool = False) -> list[Any]:
         """Keep one tensor; gives what its attributes hold, the first time."""
         kept = self._tensors.get(id(tensor))
         contents: list[Any] = []
         if kept is None:
             try:
-                kept = self._tensors[id(tensor)] = KeptTensor(tensor, trusted=self._without_values)
+                kept = self._tensors[id(tensor)] = KeptTensor(tensor, trusted=self._without_values, foreign=foreign)
             except (RuntimeError, NotImplementedError, TypeError):  # a subclass that has no `.data`
                 return []
             self._sharing.setdefault(storage_of(tensor), []).append(kept)
