@@ -65,7 +65,7 @@ def run_of(stage: Stage, progress: Progress, paths: list[str]) -> None:
 def test_the_bar_counts_modules_and_names_the_last() -> None:
     screen = Screen()
     progress = Progress(screen, shown=True, verbose=False)
-    with Stage("trace", progress) as stage:
+    with Stage("trace", progress, lambda _: None) as stage:
         run_of(stage, progress, ["", "a", "a.b", "c"])
 
     looks = screen.text.split("\r\033[K")
@@ -79,7 +79,7 @@ def test_a_line_never_wraps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "40")
     screen = Screen()
     progress = Progress(screen, shown=True, verbose=False)
-    with Stage("trace", progress) as stage:
+    with Stage("trace", progress, lambda _: None) as stage:
         run_of(stage, progress, ["", "a" * 100])
 
     assert max(map(len, screen.text.split("\r\033[K"))) == 39
@@ -89,7 +89,7 @@ def test_a_line_never_wraps(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_without_a_terminal_nothing_is_written(shown: bool, fails: bool) -> None:
     screen = Screen(fails=fails)
     progress = Progress(screen, shown=shown, verbose=False)
-    with Stage("trace", progress) as stage:
+    with Stage("trace", progress, lambda _: None) as stage:
         stage.doing("importing torch")
         run_of(stage, progress, ["", "a"])
     assert screen.text == ""

@@ -50,7 +50,7 @@ def test_no_findings_are_an_answer_too(name):
 
 def test_text_puts_carets_below_characters_and_shows_what_belongs_to_it():
     lines = rendered("text", FINDING).splitlines()
-    assert lines[0] == 'warning[MG101] unregistered-module-container: 50% of <these>, "x": y\ufffdare \ufffdhidden'
+    assert lines[0] == 'warning[MG101] unregistered-module-container: 50% of <these>, "x": y\\nare \\x07hidden'
     assert lines[1] == "  --> a b/é,x.py:3:2"
     assert lines[2:] == [
         "  |",
@@ -88,7 +88,7 @@ def test_github_annotations_are_escaped():
     line, long = rendered("github", FINDING, LONG).splitlines()
     assert line == (
         "::warning title=modgraph (MG101),file=a b/é%2Cx.py,line=3,endLine=3,col=2,endColumn=17::"
-        'a b/é,x.py:3:2: MG101 50%25 of <these>, "x": y%0Aare \x07hidden'
+        'a b/é,x.py:3:2: MG101 50%25 of <these>, "x": y%0Aare \\x07hidden'
     )
     assert long == "::error title=modgraph (MG108),file=b.py,line=1,endLine=4::b.py:1:1: MG108 m"
     assert rendered("github", WHOLE).startswith("::notice ")
