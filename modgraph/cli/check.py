@@ -372,9 +372,11 @@ def _explain(arguments: argparse.Namespace, console: Console) -> ExitStatus:
         import json
 
         records = explain.records(chosen)
-        text = json.dumps({"rules": records}, indent=2, ensure_ascii=False)
+        from modgraph.doors.printing import json_text
+
+        text = json_text(json.dumps({"rules": records}, indent=2, ensure_ascii=False))
         if arguments.format == "json-lines":
-            text = "\n".join(json.dumps(each, ensure_ascii=False) for each in records)
+            text = "\n".join(json_text(json.dumps(each, ensure_ascii=False)) for each in records)
     else:
         text = explain.page(chosen) if chosen == rules() else explain.markdown(chosen)
     if arguments.output:

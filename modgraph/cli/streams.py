@@ -7,9 +7,11 @@ import errno
 import io
 import os
 import sys
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from typing import TextIO, cast
 
+from modgraph.doors.printing import printable
 from modgraph.errors import ExitStatus, ExportError
 
 _FAILED = "standard output cannot be written: {}"
@@ -107,7 +109,8 @@ def guarded(main: Callable[[Sequence[str]], int]) -> Callable[[Sequence[str]], i
         prepare()
         status: int = ExitStatus.OK
         try:
-            status = main(argv)
+            with _warnings_printable():
+                status = main(argv)
             put(sys.stdout.flush)
         except BrokenPipeError:
             discard(sys.stdout)
@@ -117,6 +120,23 @@ def guarded(main: Callable[[Sequence[str]], int]) -> Callable[[Sequence[str]], i
         return status
 
     return run
+
+
+@contextlib.contextmanager
+def _warnings_printable() -> Iterator[None]:
+    """Python warns of what it parses with the name of the file and the line of source, as they are. What a stranger's
+    source has of that is none of the user's; every other warning is a line on which nothing acts."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", category=SyntaxWarning)
+        warnings.filterwarnings(
+            "ignore", "invalid (escape sequence|octal escape|decimal|hexadecimal|octal|binary|imag)"
+        )
+
+        def show(message: Warning | str, category: type[Warning], *_place: object) -> None:
+            tell(f"{category.__name__}: {printable(str(message))}\n")
+
+        warnings.showwarning = show  # type: ignore[assignment]
+        yield
 
 
 def tell(text: str) -> None:

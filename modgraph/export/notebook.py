@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container
 from typing import cast
 
+from modgraph.doors.printing import printable
 from modgraph.export.formats import TEXT_WIDTH, render
 from modgraph.graph.model import Graph
 
@@ -32,7 +33,7 @@ def mime_bundle(
         try:
             content = make(graph)
         except Exception:  # whatever is amiss with one form, the others can be shown; no renderer is the usual reason
-            content = f"<Graph of {graph.model.name}>" if kind == _TEXT else ""
+            content = f"<Graph of {printable(graph.model.name)}>" if kind == _TEXT else ""
         if content:
             bundle[kind] = content
     return bundle

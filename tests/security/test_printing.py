@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import json
+import os
+import re
 import runpy
 import struct
+import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +26,7 @@ from modgraph.export.diff import FORMATS as DIFF_FORMATS
 from modgraph.export.findings import FINDING_FORMATS
 from modgraph.export.html import library_text
 
+ROOT = Path(__file__).parents[2]
 _HOSTILE = runpy.run_path(str(Path(__file__).with_name("hostile.py")))
 NASTY: str = _HOSTILE["NASTY"]
 NASTY_FILE: str = _HOSTILE["NASTY_FILE"]
@@ -304,6 +309,25 @@ def test_a_change_in_every_format(run, folder: Path, form: str):
     assert_inert(err)
 
 
+def test_what_python_warns_of_in_a_source_is_not_shown(folder: Path):
+    source = 'from torch import nn\nX = 1if 1else 2  # \x1b[31m\nY = "\\d"\n\n\nclass Net(nn.Module):\n    pass\n'
+    (folder / "w\x1b[31m.py").write_text(source)
+    (folder / "w.py").write_text(source)
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
+    environment = {**os.environ, "PYTHONPATH": path, "PYTHONWARNINGS": "always", "PYTHONSAFEPATH": "1"}
+    for arguments in (
+        ["check", "w\x1b[31m.py"],
+        ["analyze", "--static", "w.py", "-o", "out"],
+        ["analyze", "--static", "--all", "."],
+    ):
+        command = [sys.executable, "-m", "modgraph", *arguments]
+        ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment, check=False)
+        assert_inert(ran.stdout)
+        assert_inert(ran.stderr)
+        assert "SyntaxWarning" not in ran.stderr
+        assert "invalid decimal" not in ran.stderr
+
+
 def test_standard_input(run, folder: Path):
     for options in ([], ["--format", "concise"], ["--diff", "--unsafe-fixes"]):
         status, out, err = run("check", "-", "--stdin-filename", NASTY_FILE, *options, stdin=net())
@@ -451,3 +475,50 @@ def test_names_in_an_onnx_file(run, folder: Path):
         assert status == 0, err
         assert_inert(out)
         assert_inert(err)
+
+
+# --- nobody goes round ---------------------------------------------------------------------------------------------
+
+STREAMS = {"cli/__init__.py", "cli/console.py", "cli/progress.py", "cli/streams.py", "export/images.py"}
+"""Those that write on a standard stream; the last one is the text of a program that writes an image for us."""
+
+
+def calls_in(file: Path) -> Iterator[tuple[ast.Call, str]]:
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        if isinstance(node, ast.Call):
+            yield node, ast.unparse(node.func)
+
+
+def sources() -> list[tuple[str, Path]]:
+    package = Path(printing.__file__).parents[1]
+    files = [(path.relative_to(package).as_posix(), path) for path in sorted(package.rglob("*.py"))]
+    found = [(name, path) for name, path in files if "torch_stubs" not in name]
+    assert len(found) > 200
+    return found
+
+
+def test_the_standard_streams_have_their_writers():
+    for name, path in sources():
+        for _, called in calls_in(path):
+            assert called != "print", name
+            if called.startswith(("sys.stdout.", "sys.stderr.", "sys.__stdout__", "sys.__stderr__")):
+                assert name in STREAMS or called.endswith((".fileno", ".isatty", ".flush")), f"{name}: {called}"
+
+
+def test_json_for_others_is_written_by_one_function():
+    for name, path in sources():
+        calls = list(calls_in(path))
+        escaped = {id(each) for call, called in calls if called == "json_text" for each in ast.walk(call)}
+        for call, called in calls:
+            raw = any(keyword.arg == "ensure_ascii" for keyword in call.keywords)
+            if called == "json.dumps" and raw and not name.startswith(("graph/", "export/onnx", "export/mermaid")):
+                assert id(call) in escaped, f"{name}:{call.lineno}"
+
+
+def test_text_of_others_is_escaped_nowhere_else():
+    """Characters that act are named in one file."""
+    for name, path in sources():
+        if name == "doors/printing.py" or name.startswith(("prediction/", "tracing/", "source/", "rules/")):
+            continue
+        text = path.read_text("utf-8")
+        assert not re.search(r"\\(?:x1b|033|u202e|u2028)|\\%0A|isprintable", text) or name == "cli/progress.py", name
