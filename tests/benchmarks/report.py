@@ -57,6 +57,7 @@ def chosen(options: argparse.Namespace) -> list[Benchmark]:
         Benchmark("fake_trace"),
         Benchmark("page_speed"),
         Benchmark("picture_scale", table=True),
+        Benchmark("scale", table=True),
     ]
     if options.cases:
         found.append(Benchmark("prediction_speed", ("--cases", *map(str, options.cases))))

@@ -100,7 +100,7 @@ def test_a_module_that_moved_is_the_same_model(repository: Path, git):
         (
             {"b.py": "class A(:\n"},
             2,
-            "**not comparable**\n\ninvalid syntax (at the revision HEAD\\~1) (HEAD\\~1:b.py:1)",
+            "**not comparable**\n\ninvalid syntax (at the revision `HEAD~1)` `(HEAD~1:b.py:1)`",
         ),
         ({"b.py": "x = 1\n"}, 1, "**a new model**"),
         ({}, 1, "**a new model**"),

@@ -23,7 +23,13 @@ from modgraph.source.roots import as_its_file_builds_it, find_roots
 from modgraph.source.targets import Target, parse_target
 
 SAMPLES = Path(__file__).parents[2] / "samples"
-LIMITS = sorted(name for name, value in vars(limits).items() if name.isupper() and isinstance(value, int | float))
+OUTSIDE = ("MAX_INHERITED",)
+"""What decides whether a class is a module at all: below, there is no graph but an error that names the limit."""
+LIMITS = sorted(
+    name
+    for name, value in vars(limits).items()
+    if name.isupper() and isinstance(value, int | float) and name not in OUTSIDE
+)
 ELSEWHERE = ("MAX_ALIASES", "MAX_VISITED")
 """Those that stand in the one file that needs them. How deep plain attributes are looked into (`held.py`) is no limit: it
 says what is a held module, for the trace as well."""

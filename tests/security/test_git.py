@@ -456,13 +456,13 @@ def test_a_configuration_that_waits_is_ended(repository: Path, git, monkeypatch)
         the_revision("HEAD")
 
 
-def test_a_check_goes_on_without_a_git_that_hangs(repository: Path, instead, monkeypatch, capfd):
+def test_a_git_that_hangs_is_told_and_not_what_it_ignores_checked(repository: Path, instead, monkeypatch, capfd):
     from modgraph.source import files
 
     instead("exec sleep 600")
     monkeypatch.setattr(files, "_GIT_SECONDS", 0.3)
-    assert run(["check", "--show-files"]) == 0
-    assert "ignored/a.py" in capfd.readouterr().out
+    assert run(["check", "--show-files"]) == 2
+    assert "git did not answer" in capfd.readouterr().err
 
 
 def test_a_tree_of_too_many_files_is_refused(repository: Path, git, monkeypatch):
