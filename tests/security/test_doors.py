@@ -37,13 +37,8 @@ ALLOWED: dict[str, tuple[str, str]] = {
     "export/onnx_file.py": (".unlink", OWN + ": what a failed export leaves in one"),
     "graph/serial.py": (".read_text", OWN + ": the schema"),
     "prediction/joining.py": (".open", "no files: methods of its own classes"),
-<<<<<<< HEAD
-    "cli/streams.py": ("open os.open", "the null device, in the place of a stream that was closed"),
-    "prediction/standard_names.py": (".read_text", OWN + ": the table of names"),
-=======
     "prediction/standard_names.py": (".read_text", OWN + ": the table of the standard library's names"),
     "cli/streams.py": ("open os.open", "the null device, in the place of an output that was closed"),
->>>>>>> main
 }
 
 
