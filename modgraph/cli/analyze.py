@@ -92,7 +92,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--timeout",
         type=seconds,
         metavar="SECONDS",
-        help=f"bounds the model's code and export; default: {IMPORT_SECONDS:g} to import and build it",
+        help=f"bounds the model's code; default: {IMPORT_SECONDS:g} to build it",
     )
     run.add_argument("--memory-limit", type=size, metavar="SIZE", help="what it may allocate: 4G, 512M")
     add_tree_arguments(parser)

@@ -8,7 +8,7 @@ from typing import Any
 
 from modgraph.prediction.knowledge.bounds import text_size
 from modgraph.prediction.knowledge.registry import Machine
-from modgraph.prediction.limits import MAX_SHOWN_BITS, MAX_VALUE_SIZE
+from modgraph.prediction.limits import MAX_SHOWN_BITS, MAX_SHOWN_SIZE
 from modgraph.prediction.objects import DictObject, InstanceObject, ListObject, ModuleObject, SetObject, TensorObject
 from modgraph.prediction.values import (
     BoundMethod,
@@ -98,7 +98,7 @@ def _literal(machine: Machine, value: Value, depth: int) -> Any:
 def _constant(value: Any) -> Any:
     if type(value) is int and value.bit_length() > MAX_SHOWN_BITS:
         return {"$repr": f"an integer of {value.bit_length():,} bits"}
-    if text_size(value) > MAX_VALUE_SIZE:
+    if text_size(value) > MAX_SHOWN_SIZE:
         return {"$repr": f"a {type(value).__name__}"}
     if value is None or type(value) in (bool, int, str):
         return value

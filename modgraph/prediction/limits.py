@@ -104,6 +104,8 @@ MAX_TENSOR_SIZE = 2**63 - 1
 """Of one dimension: torch takes no greater one, and Python writes no integer of more than 4,300 digits."""
 MAX_SHOWN_BITS = 1024
 """Of an integer that is written out in a graph."""
+MAX_SHOWN_SIZE = 100_000
+"""Characters of a text that is written out in a graph."""
 MAX_VALUE_SIZE = 100_000
 """Characters of a string, items of a list or tuple, that an operation may make; an integer may have as many bits."""
 

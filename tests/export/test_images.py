@@ -76,7 +76,7 @@ def test_a_layout_that_takes_too_long_comes_coarser_and_says_so(tmp_path, monkey
         "import sys, time\ntext = sys.stdin.read()\nif 'subgraph' in text: time.sleep(60)\nprint('<svg>' + text)",
     )
     monkeypatch.setenv("MODGRAPH_DOT", str(tmp_path / "dot"))
-    monkeypatch.setattr(images, "TIME_LIMIT", 2.0)
+    monkeypatch.setattr(images, "TIME_LIMIT", 5.0)
     said = images.render(nets["residual"](3).graph(), PictureOptions(), "svg").decode()
     assert "drawn to depth 1 of 2" in said
     assert "▸ Block" in said

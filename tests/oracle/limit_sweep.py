@@ -23,8 +23,9 @@ from modgraph.source.roots import as_its_file_builds_it, find_roots
 from modgraph.source.targets import Target, parse_target
 
 SAMPLES = Path(__file__).parents[2] / "samples"
-OUTSIDE = ("MAX_INHERITED",)
-"""What decides whether a class is a module at all: below, there is no graph but an error that names the limit."""
+OUTSIDE = ("MAX_INHERITED", "MAX_NAME_DEPTH", "MAX_SHOWN_BITS", "MAX_SHOWN_SIZE")
+"""What decides whether a class is a module at all, below which there is no graph but an error that names the limit; and
+how integers and texts are written."""
 LIMITS = sorted(
     name
     for name, value in vars(limits).items()

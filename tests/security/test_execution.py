@@ -74,9 +74,6 @@ ALLOWED = {
     ("doors/keeper.py", "prctl", "ctypes.CDLL"): "the C library of this process, to end with the one that started it",
     ("doors/processes.py", "_started", "subprocess"): "what its caller names: Python with code of ours, or dot",
     ("tracing/process_settings.py", "", "import_module"): "names written out, of what a run may set",
-    ("export/images.py", "_run", "subprocess"): "Python with code of ours, or dot",
-    ("isolation.py", "_run_worker", "subprocess"): "Python with code of ours",
-    ("batch/tasks.py", "_run", "subprocess"): "Python with code of ours",
 }
 """File, function and what is called there: whose word it is on that something is imported, started or unpickled."""
 
