@@ -242,10 +242,12 @@ def test_no_module_of_the_standard_library_is_imported_because_the_source_names_
     files = sorted(folder.glob("model*.py"))
     environment = {"MARKER": str(tmp_path / "marker")}
     watch = {"cwd": folder, "writable": [tmp_path / "out"], "environment": environment}
+    there = sorted(path.name for path in folder.iterdir())
     if command == "check":
         seen = [watched.run([*every, *map(str, files)], **watch)]
     else:
         seen = [watched.run([*every, f"{file.name}:Net"], **watch) for file in files[:: max(1, len(files) // 4)]]
+    assert sorted(path.name for path in folder.iterdir()) == there
     plain = watched.run([*every, "plain.py" if command == "check" else "plain.py:Net"], **watch)
     for one in seen:
         assert one.forbidden == []

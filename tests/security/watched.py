@@ -63,7 +63,9 @@ def _install(said, trusted, writable, secret, programs):
                     say(event, args[1])
             elif event == "open":
                 path, mode, flags = args
-                path = path_of(path)
+                # Of a bare name the event does not tell in which folder it is opened: the test compares the folder itself.
+                bare = mode is None and os.path.basename(os.fsdecode(path)) == os.fsdecode(path)
+                path = None if bare else path_of(path)
                 if path is None:
                     return
                 writes = flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND)
@@ -76,7 +78,9 @@ def _install(said, trusted, writable, secret, programs):
                 if path is not None and not prefix(path, writable):
                     say(event, path)
             elif event in ("os.rename", "os.link", "os.symlink", "os.mkdir", "os.chmod", "os.truncate"):
-                path = path_of(args[1] if event in ("os.rename", "os.link", "os.symlink") else args[0])
+                place = 1 if event in ("os.rename", "os.link", "os.symlink") else 0
+                folder = {"os.rename": 3, "os.link": 3, "os.truncate": 9}.get(event, 2)
+                path = path_of(args[place], args[folder] if folder < len(args) else -1)
                 if path is not None and not prefix(path, writable):
                     say(event, path)
             elif event == "subprocess.Popen":
