@@ -57,6 +57,18 @@ _NEVER = (
 """Beginnings of audit events that nothing of ours has on a single file."""
 
 
+def _places(event: str, arguments: tuple[Any, ...]) -> list[object]:
+    """What is changed: paths, which may be relative to a descriptor of their folder."""
+    if event in ("os.rename", "os.link", "os.symlink"):
+        # A new file has no name until it is linked from its descriptor; a link's own target is not touched.
+        given, at = arguments[1], arguments[-1]
+    else:
+        given, at = arguments[0], arguments[-1] if len(arguments) > 1 else -1
+    if isinstance(at, int) and at >= 0 and event not in ("os.chmod", "shutil.rmtree"):
+        given = os.path.join(os.readlink(f"/proc/self/fd/{at}"), os.fsdecode(given))
+    return [given]
+
+
 class _Watch:
     """What happens in this process that no source may make happen."""
 
@@ -81,7 +93,7 @@ class _Watch:
             "os.chmod",
             "shutil.rmtree",
         ):
-            if not all(map(self._is_ours, arguments[:1] if event == "os.mkdir" else arguments[:2])):
+            if not all(map(self._is_ours, _places(event, arguments))):
                 self.seen.append(f"{event} {arguments!r:.200}")
         elif event.startswith(_NEVER):
             self.seen.append(f"{event} {arguments!r:.200}")
