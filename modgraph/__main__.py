@@ -7,13 +7,24 @@ import sys
 def main() -> int:
     """Run the command line on `sys.argv`; returns the exit status."""
     _leave_at_once("interrupted\n")  # while modules are imported there is nothing yet that would have to be put back
-    from modgraph.cli import main as run
-
+    try:
+        from modgraph.cli import main as run
+    except Exception as error:  # status 1, which Python ends with, would be a result
+        _tell(f"error: modgraph cannot be imported: {type(error).__name__}: {str(error)!a}\n")
+        return 2
     status = run(sys.argv[1:])
     _leave_at_once("")
     if status > 128:
         _end(status)
     return status
+
+
+def _tell(text: str) -> None:
+    import contextlib
+    import os
+
+    with contextlib.suppress(OSError):  # nobody can be told
+        os.write(2, text.encode())
 
 
 def _leave_at_once(told: str) -> None:
@@ -46,7 +57,8 @@ def _end(status: int) -> None:
 
 
 def _forget_working_directory() -> None:
-    """`python -m` looks for every module in the working directory first: there may be a stranger's `json.py`."""
+    """`python -m` looks for every module in the working directory first: there may be a stranger's `json.py`. What
+    Python has looked for by then cannot be helped: `python -P -m` and the command look for nothing there."""
     if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
         del sys.path[0]
 

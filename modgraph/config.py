@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from modgraph.doors.data import TooLargeError, read_toml
 from modgraph.doors.printing import control_in
-from modgraph.doors.reading import CONFIG_BYTES
+from modgraph.doors.reading import CONFIG_BYTES, INSTEAD_OF_A_PIPE, irregular, leads_away
 from modgraph.doors.reading import read as read_file
 from modgraph.errors import ConfigError
 
@@ -17,8 +17,6 @@ MAX_PATTERNS = 1_000
 """Of `exclude`, and of `per-file-ignores`."""
 MAX_PATTERN = 1_000
 """Characters of one."""
-_MAX_PARTS = 200
-"""Of a key, `a.b.c. ... = 1`: Python's own reader of TOML takes the square of their number."""
 FILE = "pyproject.toml"
 OWN_FILE = "modgraph.toml"
 """Holds the same keys without a table around them; beside a pyproject.toml it is the one that counts."""
@@ -72,13 +70,15 @@ class Configs:
     """
 
     def __init__(self, isolated: bool = False, given: Sequence[str] = ()) -> None:
-        self._of: dict[str, Config] = {}
+        self._of: dict[str, Config | ConfigError] = {}
         files = [each for each in given if _is_file(each)]
         if len(files) > 1 or (files and isolated):
             what = "--isolated reads no file" if isolated else "several files"
             raise ConfigError(f"{what}: --config {files[-1]} is too much", hint="KEY=VALUE may be given many times")
         self._above = _given(each for each in given if not _is_file(each))
         self._fixed: Config | None = self._changed(_whole(files[0])) if files else None
+        self.names_baseline = bool(files) or "baseline" in self._above
+        """The baseline is the user's word, not that of a file that was found."""
         if isolated:
             self._fixed = self._changed(Config())
 
@@ -86,17 +86,24 @@ class Configs:
         """What holds for a file.
 
         Raises:
-            ConfigError: the nearest file with a configuration has a mistake in it.
+            ConfigError: the nearest file with a configuration has a mistake in it, or cannot be read.
         """
-        return self._fixed or self._of_folder(os.path.dirname(os.path.abspath(path)))
+        found = self._fixed or self._of_folder(os.path.dirname(os.path.abspath(path)))
+        if isinstance(found, ConfigError):
+            raise found.with_traceback(None)
+        return found
 
-    def _of_folder(self, folder: str) -> Config:
+    def _of_folder(self, folder: str) -> Config | ConfigError:
         if folder not in self._of:
-            found = read(os.path.join(folder, OWN_FILE))
-            if found is None:
-                found = read(os.path.join(folder, FILE))
+            found: Config | ConfigError | None
+            try:
+                found = _found(folder)
+            except ConfigError as error:
+                found = error
             above = os.path.dirname(folder)
-            if found is not None or above == folder:
+            if isinstance(found, ConfigError):
+                self._of[folder] = found
+            elif found is not None or above == folder:
                 self._of[folder] = self._changed(found or Config())
             else:
                 self._of[folder] = self._of_folder(above)
@@ -121,6 +128,8 @@ def _given(assignments: Iterable[str]) -> dict[str, Any]:
 
 def _whole(file: str) -> Config:
     """A file that must be there and hold a configuration."""
+    if (kind := irregular(file)) is not None:
+        raise ConfigError(f"the configuration cannot be read: {file} is {kind}", file=file, hint=INSTEAD_OF_A_PIPE)
     if not os.path.isfile(file):
         raise ConfigError("the configuration cannot be read: there is no such file", file=file)
     found = read(file)
@@ -130,17 +139,36 @@ def _whole(file: str) -> Config:
     return found
 
 
+def _found(folder: str) -> Config | None:
+    """What a folder has. Nobody has named the file: a link that leads out of the project is not followed, as what is
+    read there would be shown."""
+    for name in (OWN_FILE, FILE):
+        file = os.path.join(folder, name)
+        if os.path.islink(file) and leads_away(file, folder):
+            raise ConfigError(
+                "the configuration is a link that leads out of the project, and is not read",
+                file=file,
+                hint="put the file itself there, name it (check --config FILE), or read none (check --isolated)",
+            )
+        found = read(file)
+        if found is not None:
+            return found
+    return None
+
+
 def read(file: str) -> Config | None:
     """The configuration in one file; None where there is no such file, or no such table in a pyproject.toml.
 
     Raises:
-        ConfigError: it is no TOML, or has a key or value that cannot be.
+        ConfigError: it cannot be read, is no TOML, or has a key or value that cannot be.
     """
     own = os.path.basename(file) != FILE
     try:
         data = read_file(file, CONFIG_BYTES)
-    except OSError:
-        return None
+    except OSError as error:
+        if not _is_there(file):
+            return None
+        raise ConfigError(f"the configuration cannot be read: {error.strerror or error}", file=file) from None
     if not own and b"modgraph" not in data:
         return None
     table = _toml(file, data, os.path.basename(file))
@@ -150,29 +178,22 @@ def read(file: str) -> Config | None:
     return _config(file, table)
 
 
+def _is_there(file: str) -> bool:
+    try:
+        os.lstat(file)
+    except (OSError, ValueError):  # what may not even be asked for cannot be told from what is not there
+        return False
+    return True
+
+
 def _toml(file: str, data: bytes, what: str) -> dict[str, Any]:
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
     hint = """for example --config 'select=["MG1"]'""" if file == "--config" else None
     try:
-        if any(part.count(b".") > _MAX_PARTS for line in data.splitlines() for part in _keys_of(line)):
-            why = f"it has a key of more than {_MAX_PARTS} parts"
-        else:
-            found: dict[str, Any] = tomllib.loads(data.decode("utf-8"))
-            return found
-    except RecursionError:
-        why = "it is nested too deeply"
+        return read_toml(data.decode("utf-8"))
+    except TooLargeError as error:
+        raise ConfigError(f"{what} is not read: {error}", file=None if hint else file, hint=hint) from None
     except ValueError as error:  # bytes that are no UTF-8, no TOML, an integer of more digits than Python reads
-        why = str(error)
-    raise ConfigError(f"{what} is no TOML: {why}", file=None if hint else file, hint=hint)
-
-
-def _keys_of(line: bytes) -> list[bytes]:
-    """What may hold a key: what stands before a sign of equality, and the head of a table."""
-    head = [line.partition(b"]")[0]] if line.lstrip().startswith(b"[") else []
-    return head + line.split(b"=")[:-1]
+        raise ConfigError(f"{what} is no TOML: {error}", file=None if hint else file, hint=hint) from None
 
 
 def _table(file: str, whole: dict[str, Any]) -> dict[str, Any] | None:

@@ -182,7 +182,7 @@ class GraphFinder:
 
         if revision.file is None:
             return self._analyzed(revision.target, files.search_path(self.path), files, files.cwd)
-        place = files.place_of(revision.file)
+        place = files.place_of(revision.file, revision.behind_file)
         if not is_saved(place):
             written_from_top = os.path.normpath(revision.file) == os.path.normpath(place)
             cwd = files.root if written_from_top else files.cwd
@@ -236,7 +236,7 @@ def file_of(target: Target) -> Path | None:
 
     if target.file is not None:
         return target.file
-    source = find_source(target, finder_for(target.search_path))
+    source = find_source(target, finder_for(target.search_path, target.home))
     return None if source is None else source.path
 
 

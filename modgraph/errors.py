@@ -64,6 +64,12 @@ class ModgraphError(Exception):
         if hint and hasattr(self, "add_note"):  # Python 3.11: shown below a traceback
             self.add_note(f"help: {hint}")
 
+    def __str__(self) -> str:
+        """The message, with the file in front where it does not name it itself: all that a traceback shows."""
+        if self.file is None or self.file in self.message:
+            return self.message
+        return f"{self.file}{f':{self.line}' if self.line else ''}: {self.message}"
+
 
 class TargetError(ModgraphError):
     """What was asked for is not there: names what was not found, and what was there instead."""

@@ -26,8 +26,9 @@ from typing import IO, Any
 
 import modgraph
 from modgraph.doors import temporary
-from modgraph.doors.processes import Process, running, start_thread
+from modgraph.doors.processes import Process, running
 from modgraph.doors.signals import Terminated
+from modgraph.doors.threads import start_thread
 from modgraph.errors import GraphError, InputError, Interrupted, ModgraphError, ResourceError, TraceError
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.events import DoneEvent, EnterEvent, ErrorEvent, Event, ExitEvent, StartEvent, replay
@@ -264,7 +265,7 @@ def _run_worker(directory: Path, limits: _Limits, heard: Heard, cwd: str | None)
             except KeyboardInterrupt:
                 interrupted = True
         if not handed_down:
-            listener.start()
+            start_thread(listener)
         listener.join(_DRAIN_SECONDS)
         assert process.status is not None
         return _End(process.status, process.output, ended, interrupted)

@@ -242,7 +242,7 @@ HEADER = json.dumps({"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}
         (struct.pack("<Q", len(HEADER)) + HEADER + b"1234", "cut off"),
         (struct.pack("<Q", 5) + b"[1,2]", "no JSON object"),
         (struct.pack("<Q", 4) + b"{{{{", "no JSON"),
-        (struct.pack("<Q", 50_000) + b"[" * 50_000, "no JSON"),
+        (struct.pack("<Q", 50_000) + b"[" * 50_000, "nested too deeply"),
         (struct.pack("<Q", 11) + b'{"a": "b"}\n', "no type, shape and place"),
         (b"version https://git-lfs.github.com/spec/v1\n", "Git LFS pointer"),
     ],

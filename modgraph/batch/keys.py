@@ -18,8 +18,11 @@ from modgraph.batch.installed import Installed, is_standard
 from modgraph.config import Configs
 from modgraph.doors.reading import read
 from modgraph.errors import ConfigError, TargetError
+from modgraph.source.cache_home import cache_home, kept_in
 from modgraph.source.modules import CompiledModule, ModuleFinder, SourceModule, finder_for
+from modgraph.source.quiet import python_tree
 from modgraph.source.targets import Target
+from modgraph.source.territory import project_folders
 
 _OURSELVES = Path(os.path.realpath(__file__)).parents[1]
 """modgraph's version stands for it, and for what it knows of torch."""
@@ -48,12 +51,16 @@ class Keys:
 
     def __init__(self, folder: Path) -> None:
         self._folder = Path(os.path.realpath(folder))
-        self._readers: dict[tuple[str, ...], _Reader] = {}
+        self._readers: dict[tuple[Any, ...], _Reader] = {}
         self._hashes: dict[str, str] = {}
+        self._projects: dict[str, tuple[str, ...]] = {}
+        """Folders of the project of each folder of a file."""
         self._places: dict[tuple[str, str], _Place] = {}
         self._imports: dict[str, tuple[_Import, ...]] = {}
         self._installed = Installed()
         self._configs = Configs()
+        self.problems: dict[str, ConfigError] = {}
+        """Of configurations that cannot be used, by their file."""
 
     def of(self, target: Target, fields: Mapping[str, Any]) -> str:
         """The key of a target.
@@ -71,14 +78,19 @@ class Keys:
             "target": target.text,
             **fields,
         }
-        return hashlib.sha256(json.dumps(document, sort_keys=True).encode("ascii")).hexdigest()
+        # Keyed, for a manifest may have come with the repository, and would say that all of it is done.
+        return kept_in(cache_home()).keyed(json.dumps(document, sort_keys=True).encode("ascii"))
 
     def _read_for(self, target: Target) -> dict[str, Any]:
         """Hashes of the files of the tree by their path, of others by the name of their module, and versions of what is
         installed."""
-        if target.search_path not in self._readers:
-            self._readers[target.search_path] = _Reader(finder_for(target.search_path), self._imports)
-        reader = self._readers[target.search_path]
+        home = target.home or os.curdir
+        if home not in self._projects:
+            self._projects[home] = tuple(project_folders(home))
+        key = target.search_path, *self._projects[home]
+        if key not in self._readers:
+            self._readers[key] = _Reader(finder_for(target.search_path, target.home), self._imports)
+        reader = self._readers[key]
         assert target.file is not None
         start = SourceModule(target.module, target.file, target.relative_file, target.file.stem == "__init__")
         seen: set[str] = set()
@@ -130,6 +142,7 @@ class Keys:
         try:
             config = self._configs.of(str(file))
         except ConfigError as error:
+            self.problems[error.file or ""] = error
             return error.message
         given = {name: getattr(config, name) for name in _OF_FINDINGS if getattr(config, name)}
         if not given:
@@ -185,7 +198,7 @@ class _Reader:
 
 def _tree(module: SourceModule) -> ast.AST:
     try:
-        return ast.parse(module.text)
+        return python_tree(module.text)
     except (SyntaxError, ValueError, RecursionError, MemoryError, TargetError):
         return ast.Module([], [])
 

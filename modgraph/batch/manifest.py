@@ -2,6 +2,9 @@
 
 So an interruption at any moment costs the tasks that were running, and nothing else. At the end the file is written
 anew, sorted, without what is no more, and what the old one listed and the new one does not is removed.
+
+A folder may have come with a repository. Each line has a mark that only this user's modgraph can make; one without it
+counts as absent: nothing that it says is shown, and nothing that it lists is removed.
 """
 
 from __future__ import annotations
@@ -9,16 +12,19 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
+from modgraph.batch.facts import are_facts, is_list_of_text
 from modgraph.batch.places import folder_of
 from modgraph.batch.tasks import State
+from modgraph.doors.data import TooLargeError, read_json, require_json_in_memory
 from modgraph.doors.printing import json_text
 from modgraph.doors.reading import GRAPH_BYTES, read
 from modgraph.doors.writing import remove
 from modgraph.export import append_file, write_file
+from modgraph.source.cache_home import cache_home, kept_in
 
 NAME = "manifest.jsonl"
 SCHEMA = "modgraph-batch/1"
@@ -41,9 +47,15 @@ class Record:
 
     def line(self) -> str:
         """As a line of the manifest."""
-        return (
-            json_text(json.dumps({"schema": SCHEMA, **asdict(self)}, ensure_ascii=False, separators=(",", ":"))) + "\n"
-        )
+        found = {"schema": SCHEMA, **asdict(self)}
+        found["mark"] = _mark(found)
+        return json_text(json.dumps(found, ensure_ascii=False, separators=(",", ":"))) + "\n"
+
+
+def _mark(found: Mapping[str, Any]) -> str:
+    """What shows that this user's modgraph wrote a line with these fields."""
+    content = json.dumps(found, sort_keys=True)  # in ASCII: a name may hold half of a pair
+    return kept_in(cache_home()).keyed(f"line of a manifest\n{content}".encode("ascii"))
 
 
 class Manifest:
@@ -61,8 +73,10 @@ class Manifest:
 
     def _text(self) -> str:
         try:
-            return read(self._path, GRAPH_BYTES).decode("utf-8", "replace")  # its last character may be cut off
-        except OSError:
+            data = read(self._path, GRAPH_BYTES)
+            require_json_in_memory(data)
+            return data.decode("utf-8", "replace")  # its last character may be cut off
+        except (OSError, TooLargeError):
             return ""
 
     def finished(self, name: str, key: str, *, retry: bool) -> Record | None:
@@ -107,12 +121,35 @@ def _is_ours(file: str, record: Record) -> bool:
 
 
 def _parsed(line: str) -> Record | None:
-    """None of a line that was cut off, is of another version, or lists what modgraph does not write."""
+    """None of a line that was cut off, is of another version, or that this user's modgraph did not write."""
     try:
-        found = json.loads(line)
-        if found.pop("schema") != SCHEMA:
-            return None
-        record = Record(**{**found, "files": tuple(found["files"])})
-        return record if all(_is_ours(file, record) for file in record.files) else None
-    except (ValueError, TypeError, KeyError, AttributeError):
+        found = read_json(line)
+    except ValueError:
         return None
+    if type(found) is not dict or found.get("schema") != SCHEMA or not _is_marked(found) or not _is_record(found):
+        return None
+    record = Record(**{**found, "files": tuple(found["files"])})
+    return record if all(_is_ours(file, record) for file in record.files) else None
+
+
+def _is_marked(found: dict[str, Any]) -> bool:
+    """Takes the mark out."""
+    mark = found.pop("mark", None)
+    try:
+        return type(mark) is str and mark == _mark(found)
+    except (ValueError, RecursionError):  # an integer, or a nesting, that can be read and not be written
+        return False
+
+
+def _is_record(found: dict[str, Any]) -> bool:
+    """Whether each field is there, of its type; takes out what is none."""
+    found.pop("schema")
+    if found.keys() != {field.name for field in fields(Record)}:
+        return False
+    return (
+        all(type(found[name]) is str for name in ("name", "file", "key", "state"))
+        and found["state"] in get_args(State)
+        and type(found["reason"]) in (str, type(None))
+        and are_facts(found["facts"])
+        and is_list_of_text(found["files"])
+    )

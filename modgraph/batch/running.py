@@ -18,7 +18,7 @@ from modgraph.batch.manifest import Manifest, Record
 from modgraph.batch.places import folder_of
 from modgraph.batch.tasks import Outcome, Task, run_task, stop_running
 from modgraph.doors.signals import deferred
-from modgraph.errors import ConfigError, ExitStatus
+from modgraph.errors import ConfigError, ExitStatus, ModgraphError
 from modgraph.options import DEFAULT_DIRECTORY, Device, Mode, OnnxOptions, TraceOptions
 from modgraph.source.targets import Target
 from modgraph.source.tree_roots import LeftOut, find_tree_roots
@@ -58,6 +58,10 @@ class Batch:
     output: Path
     n_files: int
     """Files of Python that were read."""
+    problems: tuple[ModgraphError, ...] = ()
+    """What of the tree could not be looked at: folders, and configurations."""
+    distrusted: ModgraphError | None = None
+    """Why it is not known what git ignores, and left out nothing of it."""
 
     def overview(self, n_open: int = 0) -> Overview:
         """All of it as the page shows it."""
@@ -74,7 +78,7 @@ class Batch:
     @property
     def status(self) -> ExitStatus:
         """That of the worst model; where there is none, nothing was written."""
-        worst = ExitStatus.OK if self.records else ExitStatus.FAILED
+        worst = ExitStatus.OK if self.records and not self.problems else ExitStatus.FAILED
         for record in self.records:
             if record.state != "complete":
                 worst = max(worst, ExitStatus.PARTIAL if record.files else ExitStatus.FAILED)
@@ -100,10 +104,9 @@ def analyze_all(
     retry: bool = False,
     on_result: Callable[[Record, int, int], None] | None = None,
 ) -> Batch:
-    """Analyze every root model of a tree: those that no other model of it uses as a part, and that can be built.
+    """Analyze every root model below the folder `path`: those that no other one uses as a part, and that can be built.
 
     Args:
-        path: the folder.
         executor: runs the tasks; by default threads of this process, each waiting for a process of its own. Workers on
             other machines need the tree and modgraph under the same paths; results come back as data.
         output: folder for the graphs, `index.html`, `index.md` and the manifest. What is finished there, and has not
@@ -111,7 +114,7 @@ def analyze_all(
         formats: as of `modgraph analyze --format`; by default "svg" and "json".
         static: predict only; nothing is executed, and torch is not needed.
         timeout: seconds for the code of each model; None is no limit.
-        memory_limit: bytes for the code of each model.
+        memory_limit: bytes for it.
         jobs: how many at once, without an executor; by default as many as there are cores and memory for.
         retry: do again what failed.
         on_result: told of each record as it comes, and how many of how many are done.
@@ -182,7 +185,9 @@ def analyze_tree(
     folder, place = Path(path), Path(output)
     found = find_tree_roots(folder, exclude=(*_excluded(folder), *_inside(folder, place)), static=static)
     make_default(place)
-    tasks = list(_tasks(folder, found.targets, encode_fields(options), writing, cwd=os.getcwd(), static=static))
+    keys = Keys(Path(os.path.realpath(folder)))
+    tasks = list(_tasks(folder, found.targets, keys, encode_fields(options), writing, cwd=os.getcwd(), static=static))
+    problems = (*found.problems, *(_unusable(error, folder) for error in keys.problems.values()))
     manifest = Manifest(place)
     done = {task.name: each for task in tasks if (each := manifest.finished(task.name, task.key, retry=retry))}
     todo = [task for task in tasks if task.name not in done]
@@ -196,7 +201,8 @@ def analyze_tree(
                 on_result(record, len(done) + n_done, len(tasks))
     finally:  # also after Ctrl-C: what there is can be looked at
         manifest.keep({task.name: task.key for task in tasks})
-        batch = Batch(tuple(manifest.records.values()), found.left_out, n_done, place, found.n_files)
+        records = tuple(manifest.records.values())
+        batch = Batch(records, found.left_out, n_done, place, found.n_files, problems, found.distrusted)
         _write_index(batch, n_open=len(tasks) - len(batch.records))
     return batch
 
@@ -205,6 +211,13 @@ def _excluded(folder: Path) -> tuple[str, ...]:
     from modgraph.config import FILE, Configs
 
     return Configs().of(str(folder / FILE)).exclude
+
+
+def _unusable(error: ConfigError, folder: Path) -> ConfigError:
+    """What is said of a configuration within the tree."""
+    file = None if error.file is None else os.path.relpath(error.file, os.path.realpath(folder)).replace(os.sep, "/")
+    hint = f"{error.hint}; " if error.hint else ""
+    return ConfigError(error.message, file=file, hint=f"{hint}the graphs of the models below it have no findings")
 
 
 def _inside(folder: Path, output: Path) -> tuple[str, ...]:
@@ -223,6 +236,7 @@ def usual_jobs(memory_limit: int | None) -> int:
 def _tasks(
     folder: Path,
     targets: Sequence[Target],
+    keys: Keys,
     options: Mapping[str, Any],
     writing: Mapping[str, Any],
     *,
@@ -233,7 +247,6 @@ def _tasks(
     from modgraph.source.wire import encode_fields
 
     folder = Path(os.path.realpath(folder))
-    keys = Keys(folder)
     by_file: dict[Path, list[Target]] = {}
     for target in targets:
         assert target.file is not None

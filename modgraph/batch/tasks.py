@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 import modgraph
+from modgraph.batch.facts import are_facts
 from modgraph.doors import temporary
 from modgraph.doors.processes import Process, running
 from modgraph.doors.reading import read
@@ -112,7 +113,7 @@ def _told(directory: Path) -> Outcome | None:
     try:
         told = json.loads(_content(directory / "outcome.json", _MAX_TOLD))
         state, reason, facts = told["state"], told["reason"], told["facts"]
-        if state not in get_args(State) or type(facts) is not dict or type(reason) not in (str, type(None)):
+        if state not in get_args(State) or not are_facts(facts) or type(reason) not in (str, type(None)):
             return None
         left = _MAX_BYTES
         files: dict[str, bytes] = {}

@@ -39,12 +39,13 @@ def main(argv: Sequence[str]) -> int:
     from modgraph.cli.console import Console
 
     try:
-        arguments = _parser(argv).parse_args(list(argv))
+        arguments = _parser(argv).parse_args(_names_kept(argv))
     except SystemExit as stop:  # argparse leaves this way, after --help (0) and on bad usage (2)
         return int(stop.code or 0)
     console = Console(color=arguments.color, quiet=arguments.quiet, verbose=arguments.verbose, debug=arguments.debug)
     status: ExitStatus = ExitStatus.OK
     try:
+        _require_place()
         command = importlib.import_module(f"modgraph.cli.{arguments.command}")
         status = command.run(arguments, console)
         console.flush()
@@ -54,6 +55,23 @@ def main(argv: Sequence[str]) -> int:
     finally:
         console.close()
     return int(status)
+
+
+def _require_place() -> None:
+    """Raises ModgraphError where there is no working directory, against which every path is read."""
+    try:
+        os.getcwd()
+    except OSError as error:
+        why = "is not there any more" if isinstance(error, FileNotFoundError) else f"cannot be used ({error.strerror})"
+        raise ModgraphError(f"the working directory {why}: change to another one, and try again") from None
+
+
+def _names_kept(argv: Sequence[str]) -> list[str]:
+    """The arguments, where what follows `--` is names alone, as pre-commit and scripts give those of files: `-` there
+    is no standard input, and a further `--` nothing to be left out. `argparse` does not tell where it stood."""
+    words = list(argv)
+    names = words.index("--") + 1 if "--" in words else len(words)
+    return words[:names] + [f"./{word}" if word in ("-", "--") else word for word in words[names:]]
 
 
 def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:

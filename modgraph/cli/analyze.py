@@ -206,6 +206,8 @@ class _Work:
             graph = with_checkpoint(graph, self.checkpoint)
             files = () if exporting is None else exporting.files
             written = write_graph(graph, self.where, arguments, console, stem=stem, onnx=files)
+        if arguments.static:
+            _say_how_to_give_arguments(target, graph, console)
         self.n_written += 1
         if self.n_written > 1 and not self.where.stdout and not console.quiet:
             console.result("\n")
@@ -242,6 +244,20 @@ def _say_what_is_taken(target: Target, console: Console, *, static: bool) -> Non
     if target.doubtful and not static:
         what = "nothing in the file says whether it is an nn.Module; it is looked at when the file runs"
         console.note(f"note: {target.name}: {what}")
+
+
+def _say_how_to_give_arguments(target: Target, graph: Graph, console: Console) -> None:
+    """The help that a run gives, once, where the constructor's arguments are what the prediction lacks."""
+    from modgraph.source.targets import NOT_GIVEN
+
+    name, place = target.name, target.place
+    lacking = f" {NOT_GIVEN} {name}("
+    if any(problem.stage == "predict" and lacking in problem.message for problem in graph.problems):
+        console.note(
+            f"help: give the arguments, modgraph analyze '{place}:{name}(...)' --static, or write a function without"
+            f" arguments that returns it, def build(): return {name}(...), and name that:"
+            f" modgraph analyze {place}:build --static"
+        )
 
 
 def _check_against(arguments: argparse.Namespace, targets: Sequence[Target]) -> None:

@@ -79,6 +79,9 @@ def run(arguments: argparse.Namespace, options: TraceOptions, console: Console) 
     except KeyboardInterrupt as stop:
         console.note(f"interrupted; what is finished is in {where.directory}, and the same command goes on from there")
         return status_of(stop)
+    if batch.distrusted is not None:
+        hint = f" ({batch.distrusted.hint})" if batch.distrusted.hint else ""
+        console.note(f"note: what git ignores is looked at too: {batch.distrusted.message}{hint}")
     for left_out in batch.left_out:
         console.note(f"note: {left_out.place} is left out: {_one_line(left_out.reason)}")
     if not console.quiet:
@@ -87,7 +90,9 @@ def run(arguments: argparse.Namespace, options: TraceOptions, console: Console) 
     if before:
         console.note(f"{before} of them were finished before and have not changed")
     console.note(f"wrote {batch.index} and {batch.index.with_suffix('.md')}")
-    if not batch.records:
+    for problem in batch.problems:
+        console.error(problem)
+    if not batch.records and not batch.problems:
         raise _nothing_found(folder, batch)
     return batch.status
 

@@ -72,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     output.add_argument("--statistics", action="store_true", help="the number of findings of each rule")
     output.add_argument("--explain", metavar="CODE", help="a rule with examples; ALL for every rule")
     output.add_argument("--show-files", action="store_true", help="the files that would be checked")
-    output.add_argument("--show-settings", action="store_true", help="the configuration that would be used")
+    output.add_argument("--show-settings", action="store_true", help="the configurations that would be used")
     files.add_argument("--no-cache", action="store_true", help="keep and use no findings of earlier runs")
     files.add_argument("--cache-dir", metavar="DIR", help="where findings are kept")
     files.add_argument("-j", "--jobs", type=count, metavar="N", help="processes; default: as many as pay")
@@ -95,6 +95,11 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     report = check_paths(paths, options)
     for notice in report.notices:
         console.note(f"note: {notice}")
+    if console.verbose:
+        from modgraph.cli.check_settings import left_out
+
+        for notice in left_out(report):
+            console.note(f"note: {notice}")
     for file, number in report.untried.items():
         fixes = "1 fix is" if number == 1 else f"{number} fixes are"
         console.note(f"note: {file}: {fixes} not offered, as trying them takes too much work")
@@ -175,9 +180,20 @@ def _fails(findings: Sequence[Finding], fail_on: str) -> bool:
 def _configured_baseline(arguments: argparse.Namespace) -> str | None:
     """Of the configuration that holds for the working directory."""
     from modgraph.config import Configs
+    from modgraph.doors.reading import leads_away
 
-    config = Configs(arguments.isolated, tuple(arguments.config or ())).of(os.path.join(os.getcwd(), "-"))
-    return None if config.baseline is None else os.path.relpath(os.path.join(config.folder, config.baseline))
+    configs = Configs(arguments.isolated, tuple(arguments.config or ()))
+    config = configs.of(os.path.join(os.getcwd(), "-"))
+    if config.baseline is None:
+        return None
+    file = os.path.join(config.folder, config.baseline)
+    if not configs.names_baseline and leads_away(file, config.folder):
+        raise ConfigError(
+            f"the baseline {config.baseline!r} lies outside of the project, and is not read",
+            file=config.file,
+            hint="name it on the command line, if it is meant: --baseline FILE",
+        )
+    return os.path.relpath(file)
 
 
 def _write_baseline(report: Report, file: str, console: Console) -> ExitStatus:
@@ -257,17 +273,22 @@ def rendered(
 def _notes(report: Report) -> list[tuple[str, str]]:
     """(file, what was not done with it), for programs that read the findings."""
     failures = [(each.file, each.message) for each in report.failures]
+    failures += [(file, "is not checked: its configuration cannot be used") for file in report.unchecked]
     return failures + [(file, f"{number} fixes not tried") for file, number in report.untried.items()]
 
 
 def _summary(findings: Sequence[Finding], report: Report, known: int) -> str:
-    where = f"{len(report.files)} file{'' if len(report.files) == 1 else 's'}"
+    failed = len({each.file for each in report.failures if not each.is_checked} & set(report.files))
+    checked = len(report.files) - failed
+    where = f"{checked} file{'' if checked == 1 else 's'}"
     mended = sum(len(change.fixed) for change in report.changes)
     parts = [f"{len(findings)} finding{'' if len(findings) == 1 else 's'}" if findings else "nothing found"]
     counts = {name: sum(each.severity == name for each in findings) for name in reversed(_SEVERITIES)}
     if findings:
         parts[0] += f" ({', '.join(f'{number} {name}' for name, number in counts.items() if number)})"
     parts[0] += f" in {where}"
+    if failed or report.unchecked:
+        parts.append(f"{failed + len(report.unchecked)} not checked")
     if mended:
         parts.append(f"{mended} mended")
     if report.taken_back:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Sequence
 
@@ -16,24 +17,64 @@ from modgraph.rules.paths import find_files, shown
 
 
 def show(paths: Sequence[str], options: CheckOptions, console: Console, *, files: bool) -> ExitStatus:
-    """The files that would be checked, or the settings of the first of them."""
+    """The files that would be checked; or the settings that hold for any of them, and what is left out."""
     report = Report()
     checker = Checker(options)
     found = list(find_files(paths, options, checker.configs, report))
+    for notice in report.notices:
+        console.note(f"note: {notice}")
     for failure in report.failures:
         console.error(ModgraphError(failure.message, file=failure.file))
     if files:
         console.result("".join(f"{printable(name)}\n" for name, _ in found))
-    elif found:
-        console.result(_settings(found[0][1], checker))
+    elif found or report.excluded or report.not_entered:
+        console.result(_all_settings([path for _, path in found], report, checker))
     return ExitStatus.FAILED if report.failures else ExitStatus.OK
 
 
-def _settings(path: str, checker: Checker) -> str:
+def left_out(report: Report) -> list[str]:
+    """What was not looked at, as sentences."""
+    said = []
+    if number := len(report.excluded):
+        said.append(f"{number} file{' is' if number == 1 else 's are'} excluded")
+    if number := len(report.not_entered):
+        names = ", ".join(_names_of_folders(report))
+        said.append(f"{number} folder{' is' if number == 1 else 's are'} not looked into, by name: {names}")
+    return said
+
+
+def _names_of_folders(report: Report) -> list[str]:
+    """Each name, with how many there are."""
+    counts = Counter(os.path.basename(folder) for folder in report.not_entered)
+    return [name if number == 1 else f"{name} ({number})" for name, number in sorted(counts.items())]
+
+
+def _all_settings(checked: Sequence[str], report: Report, checker: Checker) -> str:
+    """A block for each configuration: a file in a folder of the tree may switch rules off for what is below it. One
+    that excludes all that it holds for is among them."""
+    examples: dict[int, str] = {}
+    counts: Counter[tuple[int, str]] = Counter()
+    for what, paths in (("files", checked), ("excluded", report.excluded)):
+        for path in paths:
+            which = id(checker.configs.of(path))
+            examples.setdefault(which, path)
+            counts[which, what] += 1
+    blocks = [
+        _settings(path, checker, counts[which, "files"], counts[which, "excluded"]) for which, path in examples.items()
+    ]
+    if report.not_entered:
+        blocks.append(f"not looked into = {', '.join(_names_of_folders(report))}\n")
+    return "\n".join(blocks)
+
+
+def _settings(path: str, checker: Checker, n_files: int, n_excluded: int) -> str:
     settings = checker.settings(path)
     config = settings.config
     lines = {
         "configuration": shown(config.file, config.file) if config.file else "none",
+        "folder": shown(config.folder, config.folder) if config.file else "",
+        "files": str(n_files),
+        "excluded files": str(n_excluded),
         "rules": ", ".join(rule.code for rule in settings.rules),
         "exclude": ", ".join((*config.exclude, *checker.options.exclude)),
         "per-file-ignores": "; ".join(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,13 +37,11 @@ def require_inside(text: str, folder: Path) -> None:
     """Raises TargetError where the file of a target lies outside of the project: nobody but its configuration has named
     that file, and what is wrong in it would be shown."""
     from modgraph.doors.reading import leads_out
-    from modgraph.source.files import repository_of
-    from modgraph.source.targets import file_in
+    from modgraph.source.targets import path_in
+    from modgraph.source.territory import project_folders
 
-    file, top = file_in(text), repository_of(os.path.abspath(folder))
-    if file is None or not os.path.exists(folder / file):
-        return
-    if leads_out(folder / file, folder, *([top] if top else ())):
+    # Whether it is there or not: what is near it, or in it, would be shown as well.
+    if leads_out(folder / path_in(text), folder, *project_folders(str(folder))):
         raise TargetError(
             f"the target {text!r} lies outside of the project", hint="name it on the command line, if it is meant"
         )

@@ -137,6 +137,9 @@ def destination(output: str | None, formats: str | None, *, default: tuple[str, 
     path = Path(output)
     if path.exists() and not path.is_file() and not path.is_dir() and asked:
         return Destination(formats=asked, asked=True, file=path)  # a pipe or a device, such as /dev/stdout
+    if path == Path(DEFAULT_DIRECTORY) and path.is_symlink():
+        # The user's own word is followed; a link at the place that nobody named may have come with what is analysed.
+        path = Path(os.path.realpath(path))
     if output.endswith(("/", os.sep)) or path.is_dir() or not path.suffix:
         return Destination(formats=asked or default, asked=bool(asked), directory=path)
     try:

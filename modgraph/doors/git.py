@@ -20,6 +20,7 @@ from typing import IO
 
 from modgraph.doors import temporary
 from modgraph.doors.programs import find
+from modgraph.doors.threads import start_thread
 from modgraph.errors import TargetError
 
 SECONDS = 120.0
@@ -82,6 +83,10 @@ class GitLimitError(TargetError):
     """git takes longer, or says more, than it may."""
 
 
+class DistrustError(TargetError):
+    """The repository is somebody else's."""
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What git said."""
@@ -125,7 +130,8 @@ def git(arguments: Sequence[str], cwd: str | Path, *, seconds: float | None = No
         most: bytes that it may say; by default `OUTPUT_BYTES`.
 
     Raises:
-        TargetError: git is not installed, or the repository is somebody else's.
+        TargetError: git is not installed.
+        DistrustError: the repository is somebody else's.
         GitLimitError: it reached one of the limits.
     """
     most = OUTPUT_BYTES if most is None else most
@@ -155,7 +161,14 @@ class Conversation:
         self._late = False
         self._timer = threading.Timer(seconds, self._too_late)
         self._timer.daemon = True
-        self._timer.start()
+
+    def watch(self) -> None:
+        """From now on it is ended when its time is over.
+
+        Raises:
+            ResourceError: no thread can be started.
+        """
+        start_thread(self._timer)
 
     def _too_late(self) -> None:
         self._late = True
@@ -251,6 +264,7 @@ def conversation(arguments: Sequence[str], cwd: str | Path, *, seconds: float | 
 
     Raises:
         TargetError: git is not installed, or cannot be started there.
+        ResourceError: there is no thread left that would end it in time.
     """
     found = find("git")
     if found is None:
@@ -270,17 +284,18 @@ def conversation(arguments: Sequence[str], cwd: str | Path, *, seconds: float | 
             raise TargetError(f"git cannot be started: {getattr(error, 'strerror', None) or error}") from error
         talk = Conversation(process, said, arguments[0], SECONDS if seconds is None else seconds)
         try:
+            talk.watch()
             yield talk
         finally:
             talk.close()
 
 
 def _refuse_distrust(answer: Answer) -> None:
-    """Raises TargetError where git does not trust the folder, as somebody else owns it."""
+    """Raises DistrustError where git does not trust the folder, as somebody else owns it."""
     if answer.status == 0 or b"dubious ownership" not in answer.stderr:
         return
     folder = answer.stderr.decode("utf-8", "replace").partition("repository at ")[2].partition("\n")[0].strip()
-    raise TargetError(
+    raise DistrustError(
         f"the repository at {folder or 'this place'} belongs to another user, and git reads none of those",
         hint=f"if you trust it: git config --global --add safe.directory {folder}",
     )

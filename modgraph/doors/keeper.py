@@ -117,16 +117,18 @@ def _run(handed_down: Sequence[int], command: Sequence[str]) -> None:
     child = _started(command)
     for descriptor in handed_down:
         os.close(descriptor)
+    known: int | None = None
     while True:
         ready, _, _ = select.select([0, changed], [], [])
         if changed in ready:
             with contextlib.suppress(BlockingIOError):
                 os.read(changed, 4096)
-            if _has_ended(child):
+            has_ended, known = _look_at(child)
+            if has_ended:
                 break
         if 0 in ready:  # nobody writes there: it is the end of our process, or of its wish for this one
             break
-    status = _end_all(child, adopts)
+    status = _end_all(child, adopts, known)
     with contextlib.suppress(OSError):
         os.write(told, f"{status}\n".encode())
 
@@ -169,26 +171,36 @@ def _started(command: Sequence[str]) -> int:
         os._exit(_NOT_STARTED)
 
 
-def _has_ended(child: int) -> bool:
-    """Whether the command has; it stays a zombie, so that its number is nobody else's. Adopted ones are let go."""
-    if not hasattr(os, "waitid"):
-        return True  # its only child has changed; `_end_all` learns how
+def _look_at(child: int) -> tuple[bool, int | None]:
+    """Whether the command has ended, and its status where it is gone for that. Where it can, it stays a zombie, so that
+    its number is nobody else's. Adopted ones are let go."""
+    if not hasattr(os, "waitid"):  # macOS before Python 3.13; a child that is stopped, or goes on, has not ended
+        number, how = os.waitpid(child, os.WNOHANG)
+        return (True, os.waitstatus_to_exitcode(how)) if number == child else (False, None)
     while True:
         found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         if found is None:
-            return False
+            return False, None
         if found.si_pid == child:
-            return True
+            return True, None
         os.waitpid(found.si_pid, 0)
 
 
-def _end_all(child: int, adopts: bool) -> int:
+def _end_all(child: int, adopts: bool, status: int | None = None) -> int:
     """Kill the command and all that came of it, until there is none; the exit status of the command, as `subprocess`
-    gives it."""
-    status = -int(signal.SIGKILL)
-    _kill(os.killpg, child)
+    gives it.
+
+    Args:
+        status: where it is known: the number of the command is then no longer its own. That of its group is, as long as
+            anything is in it.
+    """
+    if status is not None:
+        _kill(os.killpg, child)
     end = time.monotonic() + _END_SECONDS
     while time.monotonic() < end:
+        if status is None:  # again and again: one signal misses what is just being forked, or leaves the group
+            _kill(os.killpg, child)
+            _kill(os.kill, child)
         for number, group in _descendants() if adopts else ():
             # A group is killed at once, with what it is about to fork: a process alone may be forked away from us.
             if group != os.getpgrp():
@@ -202,9 +214,9 @@ def _end_all(child: int, adopts: bool) -> int:
                 if number == 0:
                     break
         except ChildProcessError:
-            return status
+            break
         time.sleep(_PAUSE_SECONDS)
-    return status
+    return -int(signal.SIGKILL) if status is None else status
 
 
 def _kill(how: object, number: int) -> None:

@@ -19,6 +19,8 @@ ENTRY_BYTES = 256_000_000
 _KEY = "key"
 _KEY_BYTES = 32
 _SEAL_BYTES = 32
+_PASSING = os.urandom(_KEY_BYTES)
+"""In place of a key, where none can be kept."""
 
 
 class Kept:
@@ -58,6 +60,11 @@ class Kept:
         with contextlib.suppress(OSError, ValueError):
             path = os.path.join(self.home, *name.split("/"))
             writing.put(path, self._seal(name, content) + content, below=self.home)
+
+    def keyed(self, content: bytes) -> str:
+        """A hash that only this user's own modgraph can make. Where no key can be kept, it is another one in each
+        process: nobody can show then that it was made here."""
+        return hashlib.blake2b(content, digest_size=_SEAL_BYTES, key=self._key or _PASSING, person=b"keyed").hexdigest()
 
     def _seal(self, name: str, content: bytes) -> bytes:
         assert self._key is not None
@@ -125,14 +132,25 @@ def _key_in(folder: str) -> bytes | None:
                 return None
             key = reading.read(path, _KEY_BYTES)
         except FileNotFoundError:
-            key = b""
+            key = None
         except OSError:
             return None
-        if len(key) == _KEY_BYTES:
+        if key is not None and len(key) == _KEY_BYTES:
             return key
         with contextlib.suppress(OSError):
-            writing.put(path, os.urandom(_KEY_BYTES), below=folder, mode=0o600)
+            _make_key(path, folder, anew=key is None)
     return None
+
+
+def _make_key(path: str, folder: str, *, anew: bool) -> None:
+    """Put a key there; where there was none, the first of several processes does."""
+    made = f"{path}.{os.urandom(8).hex()}" if anew else path
+    writing.put(made, os.urandom(_KEY_BYTES), below=folder, mode=0o600)
+    if anew:
+        try:
+            os.link(made, path)
+        finally:
+            os.unlink(made)
 
 
 def _is_private(found: os.stat_result) -> bool:

@@ -12,10 +12,17 @@ import unicodedata
 from collections.abc import Callable, Mapping
 
 _PLAIN = re.compile(r"[ -~]*\Z")
-_FOREIGN = re.compile(r"[^ -~]")
-_UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0d\uffa0\U000e0000-\U000e0fff]")
-"""Letters and marks for Python that show nothing. Source: Default_Ignorable_Code_Point of Unicode; the two variation
-selectors of emoji are let through."""
+_FOREIGN = re.compile(r"[^ -~]+")
+_UNSEEN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0d\uffa0\ufffc"
+    "\U00016fe4\U0001d159\U000e0000-\U000e0fff]"
+)
+"""Letters, marks and symbols for Python that show nothing. Sources: Default_Ignorable_Code_Point of Unicode, where the
+two variation selectors of emoji are let through; and what its charts draw as blank: Braille without dots, the null note
+head, the filler of Khitan; and what stands for an object that is not there."""
+_MOST_MARKS = 4
+"""Marks on one base: no writing has more, and hundreds cover the lines above and below."""
+_SELECTORS = "\ufe0e\ufe0f"
 _COMMAND = re.compile(r"##(?=\[|vso\[|teamcity\[)", re.IGNORECASE)
 """Anywhere in a line, the beginning of a command to GitHub, Azure or TeamCity. Sources: `ActionCommand.TryParse` of
 actions/runner, "Logging commands" of Azure Pipelines, "Service messages" of TeamCity."""
@@ -46,21 +53,22 @@ def acts(char: str) -> bool:
 def control_in(text: str) -> str | None:
     """The first character of `text` that controls, ends a line, is invisible or turns the direction of writing, written
     out; None where there is none. Half a character, as in a file name that is not UTF-8, is none of them."""
-    for found in _FOREIGN.finditer(text):
-        if acts(found[0]) and unicodedata.category(found[0]) not in ("Cs", "Co", "Cn"):
-            return _written_out(found)
+    for run in _FOREIGN.finditer(text):
+        for char in run[0]:
+            if acts(char) and unicodedata.category(char) not in ("Cs", "Co", "Cn"):
+                return _written_out(char)
     return None
 
 
 def printable(text: str) -> str:
     """`text` on one line of a terminal or a log: nothing in it acts, and it ends no line."""
-    return _COMMAND.sub(r"#\\x23", text if _PLAIN.match(text) else _FOREIGN.sub(_written_out, text))
+    return _COMMAND.sub(r"#\\x23", text if _PLAIN.match(text) else _FOREIGN.sub(_acting(_written_out), text))
 
 
 def excerpt(text: str) -> str:
     """A line of source: as `printable`, each character one character still, so that a caret stands below its own. Tabs
     are kept."""
-    shown = text if _PLAIN.match(text) else _FOREIGN.sub(_kept_or("\ufffd", "\t"), text)
+    shown = text if _PLAIN.match(text) else _FOREIGN.sub(_acting(_kept_or("\ufffd", "\t")), text)
     return _COMMAND.sub("#\ufffd", shown)
 
 
@@ -89,7 +97,7 @@ def clean(text: str) -> str:
     """`text` on one line of a picture or a page, without what acts; what is no character is U+FFFD."""
     if text.isascii() and text.isprintable() and "##" not in text:
         return text
-    return _COMMAND.sub("## ", text.translate(_CLEAN))
+    return _COMMAND.sub("## ", _FOREIGN.sub(_acting(lambda _: ""), text.translate(_CLEAN)))
 
 
 class _Clean(dict[int, str]):
@@ -117,12 +125,12 @@ def json_text(dumped: str) -> str:
     """JSON as it is written: what acts stands as `\\u001b` in its strings, which says the same to every reader."""
     if dumped.isascii() and "\x7f" not in dumped and "##" not in dumped:
         return dumped
-    return _COMMAND.sub(r"#\\u0023", re.sub(r"[^ -~\n]", _json_character, dumped))
+    return _COMMAND.sub(r"#\\u0023", re.sub(r"[^ -~\n]+", _acting(_json_character), dumped))
 
 
 def xml_text(text: str) -> str:
     """`text` for XML, not escaped yet: what acts is U+FFFD, besides tabs and line ends."""
-    return _COMMAND.sub("#\ufffd", _FOREIGN.sub(_kept_or("\ufffd", "\t\n"), text))
+    return _COMMAND.sub("#\ufffd", _FOREIGN.sub(_acting(_kept_or("\ufffd", "\t\n")), text))
 
 
 def workflow_command(name: str, properties: Mapping[str, object], message: str) -> str:
@@ -140,12 +148,15 @@ _LIVE = re.compile(
     r"""@ | :/ | \bwww\. | \b(?:mailto|xmpp|tel):  # people, and addresses
     | :[\w+-]+:                                    # small pictures
     | \$                                           # formulas
-    | [#!%~&^]["\w] | \bGH-\d                      # issues, requests, milestones, labels, epics
+    | [#!%~&^]["\w] | \bG[HL]-\d                   # issues, requests, milestones, labels, epics
+    | \bGHSA-                                      # advisories
     | \b[0-9a-f]{7,40}\b                           # commits
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-"""GitHub and GitLab look for these in the text that comes out, where no escape of Markdown helps: code does."""
+"""GitHub and GitLab look for these in the text that comes out, where no escape of Markdown helps: code does. A key such
+as `PROJ-123` is left: it is a link only where the owners of a project have named their own tracker, it leads nowhere
+else, and its form is that of `UTF-8` and `SHA-256`."""
 _SPECIAL = re.compile(r"[\\`*_{}\[\]<>#|~&]")
 _ENTITIES = {"<": "&lt;", ">": "&gt;", "&": "&amp;", "|": "&#124;"}
 _LONGEST_MARKER = 500
@@ -156,12 +167,22 @@ _BEGINNING = re.compile(r"(?=[-+=/])|(?<=\d)(?=[.)])")
 def markdown(text: str) -> str:
     """`text` within a line of Markdown: it is shown, and nothing in it is a link, a picture, a tag or a person."""
     words = [
-        markdown_code(word) if _LIVE.search(word) else _SPECIAL.sub(_markdown_character, word)
+        _live_word(word) if _LIVE.search(word) else _SPECIAL.sub(_markdown_character, word)
         for word in printable(" ".join(text.split())).split(" ")
     ]
     if (first := re.match(r"[-+=/]|\d{1,9}[.)]", words[0])) is not None:
         words[0] = _BEGINNING.sub(r"\\", first[0], count=1) + words[0][first.end() :]
     return " ".join(words)
+
+
+def _live_word(word: str) -> str:
+    """A word as code, without the punctuation of the sentence that it stands in."""
+    inner = word.lstrip("(")
+    end, unopened = len(inner), inner.count(")") - inner.count("(")
+    while end and (inner[end - 1] in ".,;" or (inner[end - 1] == ")" and unopened > 0)):
+        end -= 1
+        unopened -= inner[end] == ")"
+    return word[: len(word) - len(inner)] + markdown_code(inner[:end]) + inner[end:] if end else markdown_code(word)
 
 
 def markdown_code(text: str) -> str:
@@ -200,32 +221,58 @@ def comment_marker(target: str) -> str:
 # --- characters ----------------------------------------------------------------------------------------------------
 
 
-def _written_out(found: re.Match[str]) -> str:
-    return ascii(found[0])[1:-1] if acts(found[0]) else found[0]
+def _acting(written: Callable[[str], str]) -> Callable[[re.Match[str]], str]:
+    """Of a run of characters that are not ASCII, what acts as `written` has it, and the others as they are. A mark acts
+    that is one too many on its base, and a variation selector that selects nothing: neither can be told by itself."""
+
+    def shown(run: re.Match[str]) -> str:
+        parts: list[str] = []
+        marks, selected, base = 0, False, run.string[run.start() - 1 : run.start()]
+        for at, char in enumerate(run[0], run.start()):
+            acting = acts(char)
+            if char < "\u0300" or unicodedata.category(char) not in ("Mn", "Me"):
+                marks, selected, base = 0, False, char
+            else:
+                marks += 1
+                if char in _SELECTORS:
+                    acting = selected or marks > 1 or not _has_pictures(base, run.string[at + 1 : at + 2])
+                    selected = True
+                acting = acting or marks > _MOST_MARKS
+            parts.append(written(char) if acting else char)
+        return "".join(parts)
+
+    return shown
 
 
-def _kept_or(instead: str, kept: str) -> Callable[[re.Match[str]], str]:
-    return lambda found: instead if found[0] not in kept and acts(found[0]) else found[0]
+def _has_pictures(base: str, behind: str) -> bool:
+    """Whether a variation selector makes a difference: on a symbol, or within a key cap; `a` looks the same with it."""
+    return base == "\u2139" or behind == "\u20e3" or not (base in ("", "_") or base.isalnum())
+
+
+def _written_out(char: str) -> str:
+    return ascii(char)[1:-1]
+
+
+def _kept_or(instead: str, kept: str) -> Callable[[str], str]:
+    return lambda char: char if char in kept else instead
+
+
+def _kept_tab(char: str) -> str:
+    return char if char == "\t" else _written_out(char)
 
 
 def _block_line(line: str, styled: bool) -> str:
     if not _PLAIN.match(line):
         parts, end = [], 0
         for style in _STYLE.finditer(line) if styled else ():
-            parts += [_FOREIGN.sub(_tab_or_written_out, line[end : style.start()]), style[0]]
+            parts += [_FOREIGN.sub(_acting(_kept_tab), line[end : style.start()]), style[0]]
             end = style.end()
-        line = "".join([*parts, _FOREIGN.sub(_tab_or_written_out, line[end:])])
+        line = "".join([*parts, _FOREIGN.sub(_acting(_kept_tab), line[end:])])
     return _AT_START.sub(r"\1\\x3a:", _COMMAND.sub(r"#\\x23", line), count=1) if ":" in line or "#" in line else line
 
 
-def _tab_or_written_out(found: re.Match[str]) -> str:
-    return "\t" if found[0] == "\t" else _written_out(found)
-
-
-def _json_character(found: re.Match[str]) -> str:
-    if not acts(found[0]):
-        return found[0]
-    units = found[0].encode("utf-16-be", "surrogatepass")
+def _json_character(char: str) -> str:
+    units = char.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
 
 

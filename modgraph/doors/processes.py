@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from modgraph.doors.signals import deferred
+from modgraph.doors.threads import start_thread
 from modgraph.errors import ResourceError
 
 KEEPER = Path(__file__).with_name("keeper.py")
@@ -175,20 +176,6 @@ def _started(
         raise ResourceError(
             f"no process can be started{where}: {error.strerror}",
             hint="this machine, or a limit of this user (ulimit -a), allows no more",
-        ) from error
-
-
-def start_thread(thread: threading.Thread) -> None:
-    """Start a thread.
-
-    Raises:
-        ResourceError: the system has none left.
-    """
-    try:
-        thread.start()
-    except (RuntimeError, MemoryError) as error:
-        raise ResourceError(
-            "no thread can be started", hint="this machine, or a limit of this user (ulimit -a), allows no more"
         ) from error
 
 

@@ -112,6 +112,36 @@ def leads_out(path: str | os.PathLike[str], *folders: str | os.PathLike[str]) ->
         return True
 
 
+def leads_away(path: str | os.PathLike[str], folder: str) -> bool:
+    """Whether what lies at `path` lies, links followed, neither in a folder nor in the repository around it."""
+    top = repository_of(os.path.realpath(folder))
+    return leads_out(path, folder, *(() if top is None else (top,)))
+
+
+def repository_of(folder: str) -> str | None:
+    """The folder, or the nearest above it, that has a `.git`; of an absolute path."""
+    while True:
+        if os.path.exists(os.path.join(folder, ".git")):
+            return folder
+        above = os.path.dirname(folder)
+        if above == folder:
+            return None
+        folder = above
+
+
+def irregular(path: str | os.PathLike[str]) -> str | None:
+    """What is at `path` where that is neither a file nor a folder: "a pipe". None of all else, and of nothing."""
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return None
+    return None if stat.S_ISREG(mode) or stat.S_ISDIR(mode) else _kind(mode)
+
+
+INSTEAD_OF_A_PIPE = "write what comes of it into a file, and name that"
+"""What to do where something was named that is not read; only `check -` reads standard input."""
+
+
 def lies_in(path: str, folder: str) -> bool:
     """Whether an absolute path is that of a folder, or below it."""
     path, folder = os.path.normcase(path), os.path.normcase(folder)

@@ -105,4 +105,5 @@ def _signal_soon(number: int) -> None:
         time.sleep(_AGAIN_SECONDS)
         _thread.interrupt_main(signal.Signals(number))
 
-    _thread.start_new_thread(later, ())
+    with contextlib.suppress(RuntimeError):  # no thread is left: this one is lost, and the next is one wish of its own
+        _thread.start_new_thread(later, ())

@@ -37,6 +37,15 @@ def make_folders_in(folder: Path) -> None:
     _inside = str(folder)
 
 
+def made_here(path: str) -> str | None:
+    """The folder that `folder` has made around a path, in whichever process; None where it lies in none."""
+    place = os.path.realpath(_inside or tempfile.gettempdir())
+    if os.path.dirname(path) == path or not path.startswith(os.path.join(place, _PREFIX)):
+        return None
+    name = path[len(os.path.join(place, "")) :].partition(os.sep)[0]
+    return os.path.join(place, name) if _NAME.fullmatch(name) else None
+
+
 @contextlib.contextmanager
 def folder() -> Iterator[Path]:
     """A new folder that only this user can look into, for as long as the context lasts.

@@ -1,4 +1,7 @@
-"""Findings as a code quality report of GitLab. Source: docs.gitlab.com, "Code Quality report format"."""
+"""Findings as a code quality report of GitLab. Source: docs.gitlab.com, "Code Quality report format".
+
+A description is text there: nothing of Markdown is said of it, and an escape would be shown.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Findings in the format of reviewdog. Source: its `proto/rdf/reviewdog.proto`; columns count bytes there."""
+"""Findings in the format of reviewdog. Source: its `proto/rdf/reviewdog.proto`; columns count bytes there, and its
+reporters post the message in a comment, which is Markdown."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from modgraph.doors.printing import json_text
+from modgraph.doors.printing import json_text, markdown
 from modgraph.export.findings import FindingView
 from modgraph.findings import Edit, Finding
 
@@ -26,7 +27,7 @@ def render(view: FindingView, name: str) -> str:  # noqa: ARG001
 def _diagnostic(finding: Finding, view: FindingView) -> dict[str, Any]:
     file = finding.file
     found: dict[str, Any] = {
-        "message": finding.message,
+        "message": markdown(finding.message),
         "location": {"path": file or ""},
         "severity": _SEVERITIES[finding.severity],
         "code": {"value": finding.code},

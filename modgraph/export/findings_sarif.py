@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 from urllib.parse import quote
 
@@ -40,9 +41,9 @@ def _rule(rule: Described) -> dict[str, Any]:
     return {
         "id": rule.code,
         "name": rule.name,
-        "shortDescription": {"text": rule.summary},
-        "fullDescription": {"text": rule.why.strip()},
-        "help": {"text": rule.why.strip(), "markdown": rule.why.strip()},
+        "shortDescription": _message(rule.summary),
+        "fullDescription": _message(rule.why.strip()),
+        "help": {**_message(rule.why.strip()), "markdown": rule.why.strip()},
         "defaultConfiguration": {"level": _LEVELS[rule.severity]},
         "properties": {"tags": ["pytorch", "correctness"]},
     }
@@ -61,7 +62,7 @@ def _result(finding: Finding, fingerprint: str, numbers: dict[str, int]) -> dict
     result: dict[str, Any] = {
         "ruleId": finding.code,
         "level": _LEVELS[finding.severity],
-        "message": {"text": finding.message},
+        "message": _message(finding.message),
         "locations": [location],
         "partialFingerprints": {"modgraph/v1": fingerprint},
     }
@@ -74,8 +75,15 @@ def _result(finding: Finding, fingerprint: str, numbers: dict[str, int]) -> dict
             "artifactLocation": _artifact(finding.file),
             "replacements": [_replacement(edit) for edit in finding.fix.edits],
         }
-        result["fixes"] = [{"description": {"text": finding.fix.description}, "artifactChanges": [change]}]
+        result["fixes"] = [{"description": _message(finding.fix.description), "artifactChanges": [change]}]
     return result
+
+
+def _message(text: str) -> dict[str, str]:
+    """A text as it is, whatever names are in it: `{0}` is a placeholder (3.11.5), `[text](target)` a link (3.11.6). A
+    backslash before a bracket is doubled, so that it takes the one of the escape from no reader."""
+    text = text.replace("{", "{{").replace("}", "}}")
+    return {"text": re.sub(r"(\\*)([\[\]])", r"\1\1\\\2", text)}
 
 
 def _artifact(file: str | None) -> dict[str, str]:
@@ -96,7 +104,7 @@ def _region(line: int, column: int, end_line: int, end_column: int | None) -> di
 def _related(related: Related, finding: Finding) -> dict[str, Any]:
     region = {"startLine": related.line, "startColumn": related.column}
     return {
-        "message": {"text": related.message},
+        "message": _message(related.message),
         "physicalLocation": {"artifactLocation": _artifact(finding.file), "region": region},
     }
 

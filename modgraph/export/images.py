@@ -38,6 +38,8 @@ MOST_CROSSINGS = 8_000_000
 What has more is drawn coarser at once, so that the picture is the same on a busy machine."""
 TIME_LIMIT = 300.0
 """Seconds that one picture may take, tries of coarser ones included: a last resort."""
+LATE = "Graphviz had no time for a finer picture; on a machine with less to do there may be one"
+"""In the title, as the same graph may look otherwise then."""
 FEWEST_STEPS = (12, 4)
 """Where not even the closed model can be laid out: so many things side by side."""
 MEMORY_LIMIT = 2 * 1024**3
@@ -62,6 +64,10 @@ class LayoutLimitError(ExportError):
     """The layout engine reached its time or memory limit."""
 
 
+class LayoutTimeError(LayoutLimitError):
+    """It was the time on the clock, so that a machine with less to do may draw more."""
+
+
 def render(graph: Graph, options: PictureOptions | None = None, format: ImageFormat = "svg") -> bytes:
     """`graph` as an image; where it cannot be laid out in time, with fewer containers open.
 
@@ -73,6 +79,7 @@ def render(graph: Graph, options: PictureOptions | None = None, format: ImageFor
     engine = find_engine()
     end = time.monotonic() + TIME_LIMIT
     last: LayoutLimitError | None = None
+    late = False
     for picture in _coarser(graph, options):
         # Half of the time that is left, so that there is some for a coarser picture.
         seconds = max((end - time.monotonic()) / 2, TIME_LIMIT / 10)
@@ -82,9 +89,10 @@ def render(graph: Graph, options: PictureOptions | None = None, format: ImageFor
             continue
         try:
             many = nodes > MANY_NODES or last is not None
-            return draw(write_dot(picture), format, engine=engine, many=many, seconds=seconds)
+            told = replace(picture, notes=(*picture.notes, LATE)) if late else picture
+            return draw(write_dot(told), format, engine=engine, many=many, seconds=seconds)
         except LayoutLimitError as error:
-            last = error
+            last, late = error, late or isinstance(error, LayoutTimeError)
     assert last is not None
     raise last
 
@@ -211,7 +219,7 @@ def _run(engine: Engine, text: str, format: str, options: list[str], seconds: fl
             with running(command, env=_environment(folder), cwd=folder) as process:
                 in_time = process.ended_within(seconds)
             if not in_time:
-                raise LayoutLimitError(f"Graphviz did not finish the {format.upper()} in {seconds:.3g} s")
+                raise LayoutTimeError(f"Graphviz did not finish the {format.upper()} in {seconds:.3g} s")
             drawn = _drawn(folder / "image")
     except ResourceError as error:
         raise ExportError(f"Graphviz could not be started: {error.message}", hint=error.hint) from error

@@ -7,7 +7,6 @@ live model is exported.
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import importlib.util
 import io
@@ -28,6 +27,7 @@ from modgraph.export.onnx_regroup import WEIGHT
 from modgraph.export.onnx_translations import translations
 from modgraph.export.onnx_verify import without_paths
 from modgraph.options import OnnxOptions
+from modgraph.source.quiet import literal_value
 
 if TYPE_CHECKING:
     import onnx_ir as ir
@@ -381,7 +381,7 @@ def places_of(stack: Mapping[str, tuple[str, Any]]) -> Scope:
 
 def _literal(text: str | None) -> list[str]:
     try:
-        found = ast.literal_eval(text or "[]")
+        found = literal_value(text or "[]")
     except (ValueError, SyntaxError):
         return []
     return [str(entry) for entry in found] if isinstance(found, list) else []

@@ -125,8 +125,10 @@ def _grouped(flat: ir.Model, captured: Captured, options: OnnxOptions, report: R
 def _flat_model(flat: ir.Model, captured: Captured) -> ir.Model:
     """The flat model, with the module's path on every node, and the calls around it."""
     classes: dict[str, str] = {}
+    reached: set[str] = set()
     for node in flat.graph:
         scope = scope_of(node)
+        reached.update(place.text for place in scope)
         node.metadata_props.clear()
         if scope:
             classes.update((place.path, place.class_name) for place in scope)
@@ -135,6 +137,8 @@ def _flat_model(flat: ir.Model, captured: Captured) -> ir.Model:
             node.metadata_props["modgraph.calls"] = json.dumps([place.text for place in scope])
             node.metadata_props.update(captured.facts.calls.get(scope[-1].text, {}))
     flat.metadata_props["modgraph.classes"] = json.dumps({**captured.facts.modules, **classes})
+    flat.metadata_props["modgraph.children"] = json.dumps(dict(captured.facts.tree))
+    flat.metadata_props.update(captured.facts.of_file(reached))
     return flat
 
 

@@ -18,9 +18,11 @@ from torch.utils import _pytree
 from modgraph.export.onnx_capture import capture_flat, is_hollow, output_name
 from modgraph.export.onnx_cut import Place
 from modgraph.export.onnx_file import Captured, write_runnable
+from modgraph.export.onnx_passed import traced_calls
 from modgraph.export.onnx_regroup import ModuleFacts, is_weight
 from modgraph.export.onnx_verify import difference, is_random
 from modgraph.graph.model import Graph
+from modgraph.graph.paths import parameter_path
 from modgraph.options import OnnxOptions, dynamic_size
 from modgraph.tracing.restore import Snapshot
 
@@ -166,7 +168,21 @@ def module_facts(graph: Graph) -> ModuleFacts:
         for node in graph.modules
         if node.class_name not in (None, "NoneType") and node.alias_of is None
     }
-    return ModuleFacts(graph.model.class_name or "", modules, calls, graph.model.parameters)
+    return ModuleFacts(
+        class_name=graph.model.class_name or "",
+        modules=modules,
+        calls=calls,
+        parameters=graph.model.parameters,
+        tree={node.path: node.class_name for node in graph.modules if node.path},
+        aliases={node.path: node.alias_of for node in graph.modules if node.alias_of is not None},
+        tied={
+            parameter_path(node.path, held.name): held.alias_of
+            for node in graph.modules
+            for held in node.parameters
+            if held.alias_of is not None
+        },
+        traced=traced_calls(graph),
+    )
 
 
 def _feeds(model: ir.Model, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any] | None:

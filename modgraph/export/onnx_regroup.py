@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from modgraph.export.onnx_body_writer import BodyWriter, Names, below
 from modgraph.export.onnx_canon import digest, node_text, type_text
 from modgraph.export.onnx_cut import SCOPE, Place, Run, Step, cut, flattened, inner_graphs
+from modgraph.graph.onnx_passed import FACT as PASSED
+from modgraph.graph.onnx_passed import PassedCall, passed_text
 from modgraph.options import OnnxOptions
 
 if TYPE_CHECKING:
@@ -44,6 +46,21 @@ class ModuleFacts:
     """By `Place.text`: what is known of that call, with names that begin with "modgraph."."""
     parameters: int | None = None
     """Number of elements of all parameters."""
+    tree: Mapping[str, str | None] = field(default_factory=dict)
+    """Class of everything in the module tree by path, in the order of registration; the model itself is left out."""
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    """The first path of a module by each further one."""
+    tied: Mapping[str, str] = field(default_factory=dict)
+    """The first name of a parameter by each further one."""
+    traced: tuple[PassedCall, ...] = ()
+    """The calls of the run; those that no operator is left of are written down."""
+
+    def of_file(self, reached: Collection[str]) -> Facts:
+        """What a file says of the run beside its operators. `reached`: the calls that have some, by `Place.text`."""
+        said = {"modgraph.aliases": self.aliases, "modgraph.tied": self.tied}
+        facts = {name: json.dumps(dict(fact), ensure_ascii=False) for name, fact in said.items() if fact}
+        passed = [call for call in self.traced if call.place not in reached]
+        return facts | ({PASSED: passed_text(passed)} if passed else {})
 
 
 @dataclass(slots=True)
@@ -148,7 +165,10 @@ class _Regrouping:
         self._names: set[tuple[str, str]] = set()
         self._calls = 0
         self._reached = {place.path for step in steps for place in step.scope}
+        self._places = {place.text for step in steps for place in step.scope}
+        self._holders = {run.place.path for run in _runs(self._items) if self.is_function(run)}
         self._elided = self._find_elided()
+        self._children = self._find_children()
 
     def result(self) -> Regrouped:
         flat, package = self._flat, self._ir
@@ -172,6 +192,9 @@ class _Regrouping:
         model = package.Model(graph, ir_version=flat.ir_version, functions=functions)
         if self.elided_at_top:
             model.metadata_props["modgraph.elided"] = json.dumps(self.elided_at_top)
+        if self._children.get(""):
+            model.metadata_props["modgraph.children"] = json.dumps(dict(self._children[""]))
+        model.metadata_props.update(self._facts.of_file(self._places))
         return Regrouped(model, self._calls, len(functions))
 
     def interface(self, run: Run) -> _Interface:
@@ -253,6 +276,7 @@ class _Regrouping:
             [node_text(node) for node in nodes],
             [values[value].name for value in interface.outputs],
             self._elided.get(run.place.path, ()),
+            self._children.get(run.place.path, ()),
             _member(run) if self._options.dedup == "none" else "",
         ]
         return digest(described)
@@ -279,6 +303,9 @@ class _Regrouping:
         elided = self._elided.get(run.place.path, ())
         if elided:
             function.metadata_props["modgraph.elided"] = json.dumps(dict(elided))
+        children = self._children.get(run.place.path, ())
+        if children:
+            function.metadata_props["modgraph.children"] = json.dumps(dict(children))
         return function
 
     def _describe(self, made: _Function) -> None:
@@ -299,21 +326,33 @@ class _Regrouping:
 
     def _find_elided(self) -> dict[str, tuple[tuple[str, str], ...]]:
         """The modules without operators, by the module that holds them."""
-        paths = {run.place.path for run in _runs(self._items)}
         weights = [value.name or "" for value in self._weights]
         found: dict[str, list[tuple[str, str]]] = {}
         self.elided_at_top: dict[str, str] = {}
         for path, class_name in self._facts.modules.items():
             if path in self._reached or not path or any(below(name, path) for name in weights):
                 continue  # one whose weights are read in the arm of an `If` has operators there
-            above = path.rpartition(".")[0]
-            while above and above not in paths:
-                above = above.rpartition(".")[0]
+            above = self._holder(path)
             if above:
                 found.setdefault(above, []).append((path.removeprefix(f"{above}."), class_name))
             else:
                 self.elided_at_top[path] = class_name
         return {path: tuple(entries) for path, entries in found.items()}
+
+    def _find_children(self) -> dict[str, tuple[tuple[str, str | None], ...]]:
+        """The module tree in its order, cut at the functions, each of which says what lies below it."""
+        found: dict[str, list[tuple[str, str | None]]] = {}
+        for path, class_name in self._facts.tree.items():
+            above = self._holder(path)
+            found.setdefault(above, []).append((path.removeprefix(f"{above}."), class_name))
+        return {path: tuple(entries) for path, entries in found.items()}
+
+    def _holder(self, path: str) -> str:
+        """The nearest module around `path` that is a function; "" where there is none."""
+        above = path.rpartition(".")[0]
+        while above and above not in self._holders:
+            above = above.rpartition(".")[0]
+        return above
 
     def facts_of(self, place: Place) -> Facts:
         """What is written on the node of a call."""

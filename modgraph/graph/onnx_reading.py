@@ -6,10 +6,9 @@ local functions stand for modules. Nothing is computed, and no weight is read.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,18 +27,32 @@ from modgraph.graph.model import (
     Operation,
     ParameterInfo,
     Shape,
-    SourceLocation,
     TensorInfo,
 )
+from modgraph.graph.onnx_amount import MAX_DIMENSIONS, WORD, Amount, words
+from modgraph.graph.onnx_facts import list_of, losses, mapping, mode_of, place_of, shape_of, texts
+from modgraph.graph.onnx_parts import (
+    Body,
+    Function,
+    Node,
+    attribute,
+    facts_of,
+    function_of,
+    node_of,
+    require_text,
+    size_of,
+    unknown,
+)
+from modgraph.graph.onnx_passed import FACT as PASSED
+from modgraph.graph.onnx_passed import join_calls, read_passed, split_place
 from modgraph.graph.onnx_types import dtype_of
+from modgraph.graph.serial import unreadable
 
 if TYPE_CHECKING:
     import onnx
 
 DOMAIN = "modgraph"
 """Of the nodes of a file that shows the structure alone."""
-MAX_NODES = 200_000
-"""Nodes that are gone through, each function as often as it is called: calls inside calls may double with each."""
 _OWN_NODES = {"Input", "Parameter", "Constant", "Result", "Output"}
 """Nodes of that domain that stand for no module and no operation."""
 
@@ -57,12 +70,13 @@ def load_onnx(path: str | Path) -> Graph:
     try:
         content = read(path, ONNX_BYTES)
     except OSError as error:
-        raise GraphError(f"cannot read the graph: {error.strerror or error}", file=str(path)) from error
+        raise unreadable(error, path) from error
     try:
         model = onnx.load_model_from_string(content)
     except Exception as error:  # protobuf's own
         refuse_pointer(path)
         raise GraphError("this is no ONNX file", file=str(path)) from error
+    require_text(model, str(path))
     if not model.graph.node and not model.graph.output and not model.graph.input:
         raise GraphError("this is no ONNX file, or one of an empty graph", file=str(path))
     try:
@@ -77,23 +91,10 @@ def load_onnx(path: str | Path) -> Graph:
         raise GraphError(f"this is no ONNX that can be read: {str(error)[:200]}", file=str(path)) from error
 
 
-@dataclass(slots=True)
-class _Body:
-    """A function or the graph itself, as it is called once."""
-
-    nodes: Sequence[onnx.NodeProto]
-    path: str
-    call: int | None
-    ends: dict[str, str]
-    """What each value comes from, as an end of an edge."""
-    tensors: Mapping[str, TensorInfo]
-    counts: dict[str, int] = field(default_factory=dict)
-
-
 class _Reader:
     def __init__(self, onnx_package: Any, model: onnx.ModelProto, stem: str) -> None:
         self._onnx, self._model = onnx_package, model
-        self._facts = _facts(model)
+        self._facts = facts_of(model)
         self._kind = self._facts.get("modgraph.kind")
         self._ran = "traced" in self._facts.get("modgraph.graph", "traced")
         self._functions = {(entry.domain, entry.name): entry for entry in model.functions}
@@ -102,44 +103,57 @@ class _Reader:
         """By module, in order."""
         self._parameters: dict[str, list[ParameterInfo]] = {}
         self._buffers_of: dict[str, list[BufferInfo]] = {}
-        self._visited = 0
+        self._known: dict[tuple[str, str], Function] = {}
+        """Functions that were called."""
+        self._amount = Amount()
         self._class = self._facts.get("modgraph.class")
         name = (self._class or model.graph.name or stem).rpartition(".")[2]
         self._builder = GraphBuilder(
             ModelInfo(name=name, class_name=self._class, target=self._facts.get("modgraph.target"))
         )
-        self._classes = _mapping(self._facts.get("modgraph.classes"))
+        self._classes = texts(self._facts.get("modgraph.classes"))
         self._opened: dict[tuple[str, ...], int] = {}
         """Calls that the nodes of a flat file name."""
         self._held: dict[str, tuple[Shape | None, str | None]] = {}
-        self._buffers = set(_list(self._facts.get("modgraph.buffers")))
+        self._buffers = set(list_of(self._facts.get("modgraph.buffers")))
+        tied = texts(self._facts.get("modgraph.tied"))
+        self._first_names = {name: first for name, first in tied.items() if first is not None}
+        self._outputs: dict[int, list[TensorInfo]] = {}
+        """Of calls that come in several pieces."""
         self._weights = {tensor.name for tensor in model.graph.initializer}
-        self._weights |= {value.name for value in model.graph.input if _facts(value).get("modgraph.weight") == "true"}
+        self._weights |= {value.name for value in model.graph.input if facts_of(value).get("modgraph.weight") == "true"}
 
     def graph(self) -> Graph:
         """The graph of the whole file."""
         builder, root = self._builder, self._model.graph
         self._add_module("", self._class)
+        self._add_children("", texts(self._facts.get("modgraph.children")))
         tensors = self._tensors([*root.input, *root.value_info, *root.output])
         ends = self._inputs(tensors)
         call = None
         if self._ran:
             call = self._add_call("", None, (), tuple(tensors[value.name] for value in root.output))
-        self._walk(_Body(root.node, "", call, ends, tensors))
+        self._amount.add_nodes(len(root.node))
+        self._walk(Body(tuple(map(node_of, root.node)), "", call, ends, tensors))
         for value in root.output:
             if value.name in ends:
                 tensor = tensors[value.name]
                 builder.edges.append(Edge(producer=ends[value.name], consumer=f"output:{value.name}", tensor=tensor))
-        elided = _mapping(self._facts.get("modgraph.elided"))
+        elided = texts(self._facts.get("modgraph.elided"))
+        self._amount.add_nodes(len(elided) + len(self._classes))
         for path, class_name in {**self._classes, **elided}.items():
             self._add_module(path, class_name)
+        self._add_aliases()
         for name, (shape, dtype) in self._held.items():
             self._add_parameter(name, shape, dtype)
+        self._add_tied()
         self._add_parents()
+        self._join_calls()
+        self._amount.require_room(self._builder, len(self._modules))
         builder.modules.extend(self._whole(node) for node in self._modules.values())
         total = self._facts.get("modgraph.parameters", "")
         builder.model = replace(
-            builder.model, parameters=int(total) if total.isdecimal() else None, mode=_mode(self._facts)
+            builder.model, parameters=int(total) if total.isdecimal() else None, mode=mode_of(self._facts)
         )
         return builder.build()
 
@@ -147,13 +161,15 @@ class _Reader:
         ends: dict[str, str] = {}
         given = []
         for tensor in self._model.graph.initializer:
-            self._held[tensor.name] = (tuple(tensor.dims), self._dtype(tensor.data_type))
-            ends[tensor.name] = f"param:{tensor.name}"
+            name = self._first_names.get(tensor.name, tensor.name)
+            self._held[name] = (tuple(tensor.dims), self._dtype(tensor.data_type))
+            ends[tensor.name] = f"param:{name}"
         for value in self._model.graph.input:
             if value.name in self._weights:
                 known = tensors[value.name]
-                self._held.setdefault(value.name, (known.shape, known.dtype))
-                ends[value.name] = f"param:{value.name}"
+                name = self._first_names.get(value.name, value.name)
+                self._held.setdefault(name, (known.shape, known.dtype))
+                ends[value.name] = f"param:{name}"
             else:
                 ends[value.name] = f"input:{value.name}"
                 given.append(ModelInput(name=value.name, tensors=(tensors[value.name],)))
@@ -169,88 +185,109 @@ class _Reader:
             buffers=(*node.buffers, *self._buffers_of.get(node.path, ())),
         )
 
-    def _spend(self, nodes: int) -> None:
-        self._visited += nodes
-        if self._visited > MAX_NODES:
-            raise GraphError(
-                f"the model is too large to be read: it has more than {MAX_NODES:,} nodes, those of each function "
-                "counted as often as it is called"
-            )
+    def _called(self, function: onnx.FunctionProto) -> Function:
+        """The function, of which what one more call of it brings is counted."""
+        self._amount.add_nodes(1 + len(function.value_info) // 4 + len(function.node))
+        name = (function.domain, function.name)
+        known = self._known.get(name)
+        if known is None:
+            known = self._known[name] = function_of(function, self._tensors(function.value_info))
+        self._amount.add_words(known.words)
+        self._amount.add_nodes(len(known.elided))
+        return known
 
-    def _walk(self, body: _Body) -> None:
-        self._spend(len(body.nodes))
-        for node in body.nodes:
+    def _walk(self, body: Body) -> None:
+        for held in body.nodes:
+            self._amount.add_words(held.words)
+            node, facts = held.proto, held.facts
             function = self._functions.get((node.domain, node.op_type))
-            facts = _facts(node)
             if node.domain == DOMAIN and node.op_type in _OWN_NODES and "modgraph.class" not in facts:
-                self._own_node(node, body)
+                self._own_node(held, body)
             elif function is not None:
-                self._function_call(node, facts, function, body)
+                self._function_call(held, function, body)
             elif self._is_layer(node, facts):
-                self._layer(node, facts, body)
+                self._layer(held, body)
             elif node.op_type == "Constant" and not node.input:
                 continue
             else:
-                self._operation(node, facts, body)
+                self._operation(held, body)
 
     def _is_layer(self, node: onnx.NodeProto, facts: Mapping[str, str]) -> bool:
         if node.domain == DOMAIN:
             return "modgraph.class" in facts or any(entry.name == "class" for entry in node.attribute)
         return "modgraph.module" in facts and self._facts.get("modgraph.tier") == "A"
 
-    def _own_node(self, node: onnx.NodeProto, body: _Body) -> None:
+    def _own_node(self, held: Node, body: Body) -> None:
         """Of a structural file: a source of values, or where they end."""
+        node = held.proto
         if node.op_type == "Output":
-            self._connect(node, f"output:{node.name}", body)
+            self._connect(held, f"output:{node.name}", body)
         for name in node.output:
             if node.op_type == "Input":
                 body.ends[name] = f"input:{node.name}"
 
-    def _function_call(
-        self, node: onnx.NodeProto, facts: Mapping[str, str], function: onnx.FunctionProto, body: _Body
-    ) -> None:
-        said = _facts(function)
-        path = self._path(node, facts, body)
-        class_name = facts.get("modgraph.class") or said.get("modgraph.class")
+    def _function_call(self, held: Node, function: onnx.FunctionProto, body: Body) -> None:
+        node, facts, known = held.proto, held.facts, self._called(function)
+        path = self._path(held, body)
+        class_name = facts.get("modgraph.class") or known.facts.get("modgraph.class")
         self._describe(path, class_name or f"{function.domain}.{function.name}".lstrip("."), facts)
-        outputs = tuple(body.tensors.get(name) or _unknown(name) for name in node.output)
-        inputs = tuple(body.tensors[name] for name in node.input if name in body.tensors and name not in self._weights)
-        call = self._add_call(path, body.call, inputs, outputs, facts) if self._ran else None
+        self._add_children(path, known.children)
+        call = self._node_call(held, path, body) if self._ran else None
         pairs = zip(function.input, node.input, strict=False)
         ends = {formal: body.ends[name] for formal, name in pairs if name in body.ends}
-        self._spend(1 + len(function.value_info) // 4)
-        tensors = self._tensors(function.value_info)
-        self._walk(_Body(function.node, path, call, ends, tensors))
+        self._walk(Body(known.nodes, path, call, ends, known.tensors))
         for formal, name in zip(function.output, node.output, strict=False):
             if formal in ends:
                 body.ends[name] = ends[formal]
-        for relative, kind in _mapping(said.get("modgraph.elided")).items():
+        self._amount.add_words(len(known.elided) * words(path))
+        for relative, kind in known.elided.items():
             self._add_module(f"{path}.{relative}", kind)
 
-    def _layer(self, node: onnx.NodeProto, facts: Mapping[str, str], body: _Body) -> None:
-        path = self._path(node, facts, body)
-        self._describe(path, facts.get("modgraph.class") or _attribute(node, "class"), facts)
+    def _layer(self, held: Node, body: Body) -> None:
+        node, facts = held.proto, held.facts
+        path = self._path(held, body)
+        self._describe(path, facts.get("modgraph.class") or attribute(node, "class"), facts)
         if not self._ran or "never called" in facts.get("modgraph.state", ""):
             return
-        outputs = tuple(body.tensors.get(name) or _unknown(name) for name in node.output if name)
-        call = self._add_call(path, body.call, (), outputs, facts)
-        self._connect(node, f"call:{call}", body, below=path)
+        call = self._node_call(held, path, body)
+        self._connect(held, f"call:{call}", body, below=path)
         body.ends.update((name, f"call:{call}") for name in node.output if name)
 
-    def _operation(self, node: onnx.NodeProto, facts: Mapping[str, str], body: _Body) -> None:
+    def _node_call(self, held: Node, path: str, body: Body) -> int:
+        """The call that a node is: one of its own, or a further piece of an earlier one that other work divides."""
+        node = held.proto
+        outputs = tuple(body.tensors.get(name) or unknown(name) for name in node.output if name)
+        whole = node.name if self._kind is None else held.whole
+        self._amount.add_tensors(outputs)
+        known = body.pieces.get(whole)
+        if known is not None and whole != node.name and self._builder.calls[known].module == path:
+            self._outputs.setdefault(known, list(self._builder.calls[known].outputs)).extend(outputs)
+            return known
+        self._amount.add_words(len(node.input))
+        inputs = tuple(
+            body.tensors[name]
+            for name in node.input
+            if name in body.tensors and not body.ends.get(name, "").startswith("param:")
+        )
+        self._amount.add_tensors(inputs)
+        call = body.pieces[whole] = self._add_call(path, body.call, inputs, outputs, held.facts)
+        return call
+
+    def _operation(self, held: Node, body: Body) -> None:
+        node, facts = held.proto, held.facts
         name = f"op:{len(self._builder.operations)}"
         word = node.op_type if node.domain in (DOMAIN, "", "ai.onnx") else f"{node.domain}.{node.op_type}"
         call = self._named_call(facts, body)
         self._builder.operations.append(
-            Operation(id=name, name=f"onnx.{word}", call=call, source=_place(facts.get("modgraph.source")))
+            Operation(id=name, name=f"onnx.{word}", call=call, source=place_of(facts.get("modgraph.source")))
         )
-        self._connect(node, name, body)
+        self._connect(held, name, body)
         body.ends.update((output, name) for output in node.output if output)
 
-    def _named_call(self, facts: Mapping[str, str], body: _Body) -> int | None:
+    def _named_call(self, facts: Mapping[str, str], body: Body) -> int | None:
         """The call that a node of a flat file says it ran in, opened with those around it."""
-        places, call = tuple(_list(facts.get("modgraph.calls"))), body.call
-        self._spend(len(places) ** 2 // 1_000)
+        places, call = tuple(list_of(facts.get("modgraph.calls"))), body.call
+        self._amount.add_nodes(len(places) ** 2 // 1_000)
         for depth, place in enumerate(places, 1):
             known = self._opened.get(places[:depth])
             if known is None:
@@ -261,44 +298,42 @@ class _Reader:
             call = known
         return call
 
-    def _connect(self, node: onnx.NodeProto, end: str, body: _Body, below: str | None = None) -> None:
+    def _connect(self, held: Node, end: str, body: Body, below: str | None = None) -> None:
         """Edges for what a node reads; those of a layer's own parameters are not drawn."""
-        for value in dict.fromkeys([*node.input, *self._captured(node)]):
+        own = None if below is None else f"param:{below}."
+        for value in held.reads:
             producer = body.ends.get(value)
-            if producer is None or (below is not None and producer.startswith(f"param:{below}.")):
+            if producer is None or (own is not None and producer.startswith(own)):
                 continue
-            tensor = body.tensors.get(value) or _unknown(value)
+            self._amount.add_words(len(producer) // WORD)
+            tensor = body.tensors.get(value) or unknown(value)
+            self._amount.add_tensors((tensor,))
             self._builder.edges.append(Edge(producer=producer, consumer=end, tensor=tensor))
+            self._amount.require_room(self._builder)
 
-    def _captured(self, node: onnx.NodeProto) -> Iterator[str]:
-        """What the graphs inside a node read, also of themselves: names without a producer are passed over."""
-        for attribute in node.attribute:
-            for graph in (attribute.g, *attribute.graphs):
-                for inner in graph.node:
-                    yield from inner.input
-                    yield from self._captured(inner)
-
-    def _path(self, node: onnx.NodeProto, facts: Mapping[str, str], body: _Body) -> str:
+    def _path(self, held: Node, body: Body) -> str:
+        node, facts = held.proto, held.facts
         if "modgraph.path" in facts:
             return facts["modgraph.path"]
         said = facts.get("modgraph.module")
         if said is not None and facts.get("modgraph.outside") == "true":
             return said
-        name = said or re.sub(r"[@#]\d+$", "", re.sub(r"#\d+$", "", node.name))
+        name = said or held.own
         if not name:
             count = body.counts[node.op_type] = body.counts.get(node.op_type, 0) + 1
             name = node.op_type if count == 1 else f"{node.op_type}_{count}"
         if self._kind is None:
             name = re.sub(r"[.\s]+", "_", name)  # any other name is no path
+        self._amount.add_words(words(body.path))
         return f"{body.path}.{name}" if body.path else name
 
     def _describe(self, path: str, class_name: str | None, facts: Mapping[str, str]) -> None:
         self._add_module(path, class_name)
         held = self._modules[path]
-        arguments = _mapping(facts.get("modgraph.arguments"))
+        arguments = mapping(facts.get("modgraph.arguments"))
         parameters = tuple(
-            ParameterInfo(name=name, shape=_shape(text), dtype=text.partition("[")[0] or None, trainable=None)
-            for name, text in _mapping(facts.get("modgraph.parameters")).items()
+            ParameterInfo(name=name, shape=shape_of(text), dtype=text.partition("[")[0] or None, trainable=None)
+            for name, text in mapping(facts.get("modgraph.parameters")).items()
             if isinstance(text, str)
         )
         self._modules[path] = replace(
@@ -334,19 +369,69 @@ class _Reader:
         facts: Mapping[str, str] | None = None,
     ) -> int:
         index = len(self._builder.calls)
-        source = _place((facts or {}).get("modgraph.source"))
+        source = place_of((facts or {}).get("modgraph.source"))
         self._builder.calls.append(
             Call(index=index, module=path, parent=parent, inputs=inputs, outputs=outputs, source=source)
         )
         self._calls.setdefault(path, []).append(index)
         return index
 
+    def _add_children(self, path: str, children: Mapping[str, str | None]) -> None:
+        """What a function, or the file, says of the modules below, in the order of their registration."""
+        self._amount.add_nodes(len(children))
+        self._amount.add_words(len(children) * words(path))
+        for relative, class_name in children.items():
+            if relative:
+                self._add_module(f"{path}.{relative}" if path else relative, class_name)
+
+    def _add_aliases(self) -> None:
+        """Further paths of modules that stand under several."""
+        aliases = texts(self._facts.get("modgraph.aliases"))
+        self._amount.add_nodes(2 * len(aliases))  # of each comes a module, which is put together twice
+        for path, first in aliases.items():
+            if not path or first is None or first not in self._modules or first in aliases or self._calls.get(path):
+                continue
+            self._add_module(path, self._modules[first].class_name)
+            self._modules[path] = replace(self._modules[path], alias_of=first)
+
+    def _add_tied(self) -> None:
+        """Further names of parameters that stand under several."""
+        self._amount.add_nodes(len(self._first_names))
+        for name, first in self._first_names.items():
+            owner, _, own = name.rpartition(".")
+            if first not in self._held or first in self._first_names or name in self._held:
+                continue
+            self._add_module(owner, None)
+            shape, dtype = self._held[first]
+            self._amount.add_words(len(shape or ()))  # it is written out again
+            parameter = ParameterInfo(name=own, shape=shape, dtype=dtype, trainable=None, alias_of=first)
+            self._parameters.setdefault(owner, []).append(parameter)
+
+    def _join_calls(self) -> None:
+        """The calls without operators are put among the others, and edges end at calls as those of a trace do."""
+        for index, outputs in self._outputs.items():
+            self._builder.calls[index] = replace(self._builder.calls[index], outputs=tuple(outputs))
+        passed = read_passed(self._facts.get(PASSED), self._amount) if self._ran and self._builder.calls else []
+        known = [call for call in passed if split_place(call.place)[0] in self._modules]
+        loose = join_calls(self._builder, known, self._owners(), self._amount)
+        self._calls = {}
+        for call in self._builder.calls:
+            self._calls.setdefault(call.module, []).append(call.index)
+        self._builder.problems.extend(losses(self._facts, loose, self._amount))
+
+    def _owners(self) -> dict[str, list[str]]:
+        """The modules that hold each parameter, by its first name."""
+        owners = {name: [name.rpartition(".")[0]] for name in self._held}
+        for name, first in self._first_names.items():
+            owners.setdefault(first, []).append(name.rpartition(".")[0])
+        return owners
+
     def _add_parents(self) -> None:
         """Containers that only paths tell of: "layers" of "layers.0"."""
         for path in list(self._modules):
             above = path.rpartition(".")[0]
             while above and self._kind is not None:
-                self._spend(1 + len(above) // 100)
+                self._amount.add_nodes(1 + len(above) // 100)
                 self._add_module(above, None)
                 above = above.rpartition(".")[0]
 
@@ -356,63 +441,13 @@ class _Reader:
     def _tensor(self, value: onnx.ValueInfoProto) -> TensorInfo:
         kind = value.type.tensor_type
         if not value.type.HasField("tensor_type"):
-            return _unknown(value.name)
+            return unknown(value.name)
         sizes = None
-        if kind.HasField("shape"):
-            sizes = tuple(_size(size) for size in kind.shape.dim)
+        if kind.HasField("shape") and len(kind.shape.dim) <= MAX_DIMENSIONS:
+            sizes = tuple(size_of(size) for size in kind.shape.dim)
         return TensorInfo(name=value.name, shape=sizes, dtype=self._dtype(kind.elem_type))
 
     def _dtype(self, code: int) -> str | None:
         """None of a type that is not said, or that the installed onnx does not know."""
         known = self._onnx.TensorProto.DataType
         return dtype_of(known.Name(code)) if code and code in known.values() else None
-
-
-def _facts(held: Any) -> dict[str, str]:
-    return {entry.key: entry.value for entry in held.metadata_props}
-
-
-def _mapping(text: str | None) -> dict[str, Any]:
-    try:
-        found = json.loads(text or "{}")
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def _list(text: str | None) -> list[str]:
-    try:
-        found = json.loads(text or "[]")
-    except ValueError:
-        return []
-    return [entry for entry in found if isinstance(entry, str)] if isinstance(found, list) else []
-
-
-def _attribute(node: onnx.NodeProto, name: str) -> str | None:
-    return next((entry.s.decode("utf-8", "replace") for entry in node.attribute if entry.name == name), None)
-
-
-def _unknown(name: str) -> TensorInfo:
-    return TensorInfo(name=name, shape=None, dtype=None)
-
-
-def _size(size: Any) -> int | str | None:
-    if size.HasField("dim_value"):
-        return int(size.dim_value)
-    return str(size.dim_param) if size.HasField("dim_param") and size.dim_param else None
-
-
-def _shape(text: str) -> Shape | None:
-    """ "float32[64, 3]" as sizes."""
-    found = re.fullmatch(r"\w*\[([\d, ]*)\]", text)
-    return tuple(int(size) for size in found[1].split(",") if size.strip()) if found else None
-
-
-def _place(text: str | None) -> SourceLocation | None:
-    file, _, line = (text or "").rpartition(":")
-    return SourceLocation(file, int(line)) if file and line.isdecimal() else None
-
-
-def _mode(facts: Mapping[str, str]) -> Any:
-    mode = facts.get("modgraph.mode")
-    return mode if mode in ("eval", "train") else None

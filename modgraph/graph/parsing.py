@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from modgraph.doors.data import TooLargeError, read_json
 from modgraph.errors import GraphError
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.distributed import LocalShape, RankDifference, RankValue, Sharding
@@ -94,13 +95,13 @@ def _parse_json(text: str) -> Any:
         raise ValueError(f"{constant} is no JSON number")
 
     try:
-        return json.loads(text, parse_constant=refuse)
+        return read_json(text, parse_constant=refuse)
     except json.JSONDecodeError as error:
         raise GraphError(f"this is no JSON: {error.msg}", line=error.lineno, column=error.colno) from error
+    except TooLargeError as error:
+        raise GraphError(f"this graph is not read: {error}") from error
     except ValueError as error:
         raise GraphError(f"this is no JSON: {error}") from error
-    except RecursionError as error:
-        raise GraphError("this is no graph: it is nested too deeply") from error
 
 
 def _check_schema(document: Fields) -> None:

@@ -14,8 +14,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from modgraph.doors.data import TooLargeError, require_json_in_memory
 from modgraph.doors.printing import json_text
-from modgraph.doors.reading import GRAPH_BYTES, read
+from modgraph.doors.reading import GRAPH_BYTES, INSTEAD_OF_A_PIPE, irregular, read
 from modgraph.errors import GraphError
 from modgraph.graph.distributed import RankDifference, Sharding
 from modgraph.graph.lfs import refuse_pointer
@@ -71,9 +72,14 @@ def load(path: str | Path) -> Graph:
         GraphError: the file cannot be read, or holds no graph of a schema known here.
     """
     try:
-        text = read(path, GRAPH_BYTES).decode("utf-8-sig")
+        data = read(path, GRAPH_BYTES)
+        require_json_in_memory(data)
+        text = data.decode("utf-8-sig")
+        del data
     except OSError as error:
-        raise GraphError(f"cannot read the graph: {error.strerror or error}", file=str(path)) from error
+        raise unreadable(error, path) from error
+    except TooLargeError as error:
+        raise GraphError(f"this graph is not read: {error}", file=str(path)) from error
     except UnicodeDecodeError as error:
         raise GraphError("this is no graph: the file is not UTF-8 text", file=str(path)) from error
     try:
@@ -82,6 +88,14 @@ def load(path: str | Path) -> Graph:
         refuse_pointer(path)
         error.file = str(path)
         raise
+
+
+def unreadable(error: OSError, path: str | Path) -> GraphError:
+    """What is said of a graph that is not read."""
+    if str(path) == "-":
+        return GraphError("cannot read the graph: standard input is not read", hint=INSTEAD_OF_A_PIPE)
+    hint = None if irregular(path) is None else INSTEAD_OF_A_PIPE
+    return GraphError(f"cannot read the graph: {error.strerror or error}", file=str(path), hint=hint)
 
 
 def schema() -> Record:

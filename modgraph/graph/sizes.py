@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import math
-
 from modgraph.graph.model import Shape
+
+MAX_ELEMENTS = 2**63 - 1
+"""torch counts them in 64 bits; a shape of more is of no tensor."""
 
 
 def elements(shape: Shape | None) -> int | None:
-    """Number of elements; None where a size is not known."""
+    """Number of elements; None where a size is not known, or there is no such tensor."""
     if shape is None:
         return None
-    known = [size for size in shape if isinstance(size, int)]
-    return math.prod(known) if len(known) == len(shape) else None
+    number = 1
+    for size in shape:
+        if not isinstance(size, int) or size < 0:
+            return None
+        number = min(number * size, MAX_ELEMENTS + 1)
+    return number if number <= MAX_ELEMENTS else None

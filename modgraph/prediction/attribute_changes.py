@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeGuard
 
-from modgraph.prediction import attributes, classes, data_classes, items, optional_names, registration
+from modgraph.prediction import attributes, classes, items, named_tuples, optional_names, registration
 from modgraph.prediction.objects import (
     ClassObject,
     DictObject,
@@ -13,6 +13,7 @@ from modgraph.prediction.objects import (
     TensorObject,
 )
 from modgraph.prediction.values import (
+    DELETED,
     TRUE,
     Address,
     BoundMethod,
@@ -26,6 +27,7 @@ from modgraph.prediction.values import (
     Unknown,
     Value,
 )
+from modgraph.source.mangling import mangled
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
@@ -46,7 +48,7 @@ def assign(machine: Interpreter, value: Value, name: str, new: Value) -> None:
     elif isinstance(value, FunctionValue):
         machine.state.globals[(f"<{value.definition.module}.{value.definition.qualname}>", name)] = new
     elif isinstance(value, BoundMethod) and name == "__defaults__":
-        data_classes.set_defaults(machine, value, new)
+        named_tuples.set_defaults(machine, value, new)
     elif isinstance(value, Address):
         _assign_to_object(machine, value, name, new)
     elif isinstance(value, Unknown) and value.may_be:
@@ -72,9 +74,9 @@ def own_assign(machine: Interpreter, value: Address, name: str, new: Value) -> N
     item = machine.state.read(value)
     cls = classes.class_of(machine, value)
     is_module = isinstance(item, ModuleObject)
-    if _set_by_descriptor(machine, value, cls, name, new):
-        return
-    if not (is_module and _registers(machine, new)):
+    if not (is_module and _registers(machine, new)):  # what registers never comes to the descriptors of the class
+        if _set_by_descriptor(machine, value, cls, name, new):
+            return
         attribute = classes.class_attribute(machine, cls, name)
         if isinstance(attribute, PropertyValue) and not isinstance(item, DictObject):
             if attribute.setter is not None:
@@ -120,9 +122,15 @@ def _has_place(machine: Interpreter, cls: Value, name: str) -> bool:
             continue
         slots = classes.own_attribute(machine, base, "__slots__")
         names = [slots] if isinstance(slots, Constant) else machine.iterate(slots) if slots is not None else None
-        if not isinstance(names, list) or any(each in (Constant(name), Constant("__dict__")) for each in names):
+        if not isinstance(names, list) or any(_slot(each, base) in (name, "__dict__", None) for each in names):
             return True
     return False
+
+
+def _slot(named: Value, cls: ClassValue) -> str | None:
+    """The attribute that an entry of `__slots__` makes room for; None where it is not known."""
+    text = named.value if isinstance(named, Constant) else None
+    return mangled(text, classes.short_name(cls)) if isinstance(text, str) else None
 
 
 def _is_other(override: Value | None, name: str) -> TypeGuard[Value]:
@@ -161,7 +169,10 @@ def delete(machine: Interpreter, value: Value, name: str) -> None:
         machine.on_each(value, lambda each: delete(machine, each, name))
         return
     if isinstance(value, ClassValue):
-        machine.state.change(value.address, ClassObject).namespace.pop(name, None)
+        _delete_in_class(machine, value, name)
+        return
+    if isinstance(value, ModuleReference) and machine.find_attribute(value, name) is not None:
+        machine.state.globals[(value.name, name)] = DELETED
         return
     if not isinstance(value, Address):
         raise machine.raises("AttributeError", name)
@@ -171,6 +182,12 @@ def delete(machine: Interpreter, value: Value, name: str) -> None:
         machine.call(override, (value, Constant(name)))
     else:
         own_delete(machine, value, name)
+
+
+def _delete_in_class(machine: Interpreter, cls: ClassValue, name: str) -> None:
+    if classes.own_attribute(machine, cls, name) is None:
+        raise machine.raises("AttributeError", f"type object '{classes.short_name(cls)}' has no attribute '{name}'")
+    machine.state.change(cls.address, ClassObject).namespace[name] = DELETED
 
 
 def own_delete(machine: Interpreter, value: Address, name: str) -> None:

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 from modgraph.prediction import (
     callables,
     classes,
-    data_classes,
     enumerations,
     items,
     metaclasses,
+    named_tuples,
     names,
     namespaces,
     partial_texts,
     registration,
     standard_attributes,
+    taken_away,
 )
 from modgraph.prediction.knowledge import registry
 from modgraph.prediction.knowledge.caching import CACHED
@@ -232,9 +233,9 @@ def _class_special(machine: Interpreter, value: Any, name: str) -> Value | None:
         shown = classes.class_attribute(machine, value, name)
         return machine.call(shown.getter, (value,)) if isinstance(shown, PropertyValue) else shown
     if name in ("_fields", "__new__") and isinstance(value, ClassValue):
-        fields = data_classes.field_names(machine, value)
+        fields = named_tuples.field_names(machine, value)
         if fields is not None:
-            return fields if name == "_fields" else BoundMethod(KnownFunction(data_classes.TUPLE_NEW), value)
+            return fields if name == "_fields" else BoundMethod(KnownFunction(named_tuples.TUPLE_NEW), value)
     if name == "__subclasses__":
         return machine.unknown("which classes are derived from a class is not known")
     if name == "mro":
@@ -248,6 +249,9 @@ def _of_super(machine: Interpreter, value: SuperValue, name: str) -> Value | Non
     if isinstance(receiver, ClassValue) and value.cls not in machine.mro(receiver):
         return _of_super_metaclass(machine, value, name)
     found = classes.class_attribute(machine, cls, name, value.cls)
+    is_own = isinstance(found, (StaticMethod, FunctionValue))
+    if name == "__new__" and not is_own and named_tuples.fields_of(machine, cls) is not None:
+        return BoundMethod(KnownFunction(named_tuples.TUPLE_NEW), cls)
     if found is None:
         return registry.lookup(f"builtins.object.{name}") or _OF_OBJECT.get(name)
     if name == "__new__":
@@ -288,8 +292,26 @@ def _of_object(machine: Interpreter, value: Address, name: str) -> Value | None:
                 if found is None:
                     raise
                 return found
-    found = raw(machine, value, name)
+    try:
+        found = raw(machine, value, name)
+    except Raised as raised:
+        # A property that raises AttributeError is an attribute that is not there: `__getattr__` is asked.
+        found = _after_failure(machine, value, cls, name) if raised.name == "builtins.AttributeError" else None
+        if found is None:
+            raise
+        return found
     return found if found is not None else _by_fallback(machine, value, cls, name)
+
+
+def _after_failure(machine: Interpreter, value: Address, cls: Value, name: str) -> Value | None:
+    """What is there still where a descriptor of the class has raised AttributeError."""
+    if isinstance(cls, ClassValue):
+        found = _by_fallback(machine, value, cls, name)
+        if found is not None:
+            return found
+    if isinstance(machine.state.read(value), ModuleObject):
+        return registration.lookup(machine, value, name)
+    return None
 
 
 def _by_fallback(machine: Interpreter, value: Address, cls: Value, name: str) -> Value | None:
@@ -334,6 +356,9 @@ def raw(machine: Interpreter, value: Address, name: str) -> Value | None:
             assert isinstance(changed, WITH_ATTRIBUTES)
             changed.attributes[name] = given
         return given
+    if _is_data_descriptor(machine, attribute):
+        assert attribute is not None
+        return _described(machine, attribute, value, cls)
     attributes = getattr(item, "attributes", None)
     if attributes is not None:
         if name in attributes:
@@ -350,8 +375,18 @@ def raw(machine: Interpreter, value: Address, name: str) -> Value | None:
         if stored is not None:
             return stored
     if attribute is not None:
-        return attribute
+        return taken_away.of_object(machine, attribute, value)
     return partial_texts.hidden(item.open, name) if isinstance(item, (InstanceObject, ModuleObject)) else None
+
+
+def _is_data_descriptor(machine: Interpreter, attribute: Value | None) -> bool:
+    """A descriptor written as a class that takes what is assigned, too: it comes before what the instance holds."""
+    held = machine.state.find(attribute, InstanceObject) if isinstance(attribute, Address) else None
+    if held is None or not isinstance(held.cls, ClassValue) or held.cls.name.startswith("torch."):
+        return False
+    names = ("__get__", "__set__", "__delete__")
+    get, *changing = (isinstance(machine.class_attribute(held.cls, each), FunctionValue) for each in names)
+    return get and any(changing)
 
 
 def is_cached_property(attribute: PropertyValue) -> bool:

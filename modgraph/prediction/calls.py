@@ -21,6 +21,7 @@ from modgraph.prediction import (
     memo,
     metaclasses,
     statements,
+    taken_away,
 )
 from modgraph.prediction.definitions import FunctionDefinition
 from modgraph.prediction.frames import ClassCalledError, EnoughError, Frame, LimitError, Outcome
@@ -103,10 +104,11 @@ def _unknown(machine: Interpreter, function: Unknown, arguments: Arguments) -> V
         machine.may_fail(CALL)
         return function
     if function.may_be:
+        taken_away.run_methods(machine, function)
         machine.expose([function], function)
     if function.outside:
         machine.may_fail()
-    return function
+    return taken_away.given(machine, function, arguments)
 
 
 def _choice(machine: Interpreter, function: Choice, arguments: Arguments) -> Value:
@@ -374,7 +376,10 @@ def initialise(machine: Interpreter, address: Address, cls: Value, arguments: Ar
             raise machine.raises("TypeError", f"{classes.short_name(cls)}() takes no arguments")
         return
     try:
-        call(machine, init, _with(arguments, (address, *arguments.positional)))
+        given = call(machine, init, _with(arguments, (address, *arguments.positional)))
+        if isinstance(init, FunctionValue) and given != NONE and not isinstance(given, (Unknown, Choice)):
+            name = classes.short_name(machine.class_of(given))
+            raise machine.raises("TypeError", f"__init__() should return None, not '{name}'")
     except LimitError as limit:
         if isinstance(machine.state.read(address), ModuleObject):
             machine.state.change(address, ModuleObject).modules[OPEN] = Unknown(str(limit), arguments.where)

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from modgraph.source.modules import BYTES_SEARCHED, SourceError, SourceModule
+from modgraph.source.quiet import python_tree
 from modgraph.source.walking import walk
 
 _HINTS = re.compile(
@@ -98,7 +99,7 @@ def _functions(source: SourceModule) -> Iterator[tuple[str, Function]]:
     """The functions of a module by name; a class stands for what makes its instances."""
     try:
         source.spend(len(source.text) * UNITS_WALKED)
-        tree = ast.parse(source.text)
+        tree = python_tree(source.text)
     except (SyntaxError, ValueError, RecursionError, SourceError):
         return
     pending: list[tuple[ast.AST, str | None]] = [(tree, None)]

@@ -15,7 +15,9 @@ from modgraph.prediction.knowledge.registry import Arguments, Machine, Raised, m
 from modgraph.prediction.objects import ClassObject, EnvironmentObject, ViewObject
 from modgraph.prediction.values import NONE, ClassValue, Constant, Unknown, Value
 from modgraph.source.index import Statement
+from modgraph.source.mangling import spelled
 from modgraph.source.modules import SourceError, SourceModule
+from modgraph.source.quiet import python_tree
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
@@ -34,16 +36,18 @@ def annotated_names(machine: Interpreter, item: ClassObject) -> list[str]:
         return [name for name, _ in data_classes.annotated_texts(machine, item)]
     found: list[str] = []
     for statement in definition.entry.body:
-        if statement.kind not in ("assign", "other"):
+        if statement.kind not in ("assign", "other", "delete"):
             continue
         lines = source.lines[statement.first_line - 1 : statement.last_line]
         if not any(";" in line for line in lines):  # no tree is needed, which takes far longer
             match = _ANNOTATION.match("\n".join(lines[:2]))
-            found += [match[1]] if match is not None else []
+            found += [spelled(match[1], definition.name)] if match is not None else []
             continue
-        body = ast.walk(ast.parse("\n".join(("if 1:", *lines))))
+        body = ast.walk(python_tree("\n".join(("if 1:", *lines))))
         found += [
-            node.target.id for node in body if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+            spelled(node.target.id, definition.name)
+            for node in body
+            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
         ]
     return found
 
@@ -85,13 +89,13 @@ def _evaluated(machine: Interpreter, cls: ClassValue, item: ClassObject, name: s
     source = machine.finder.source(definition.module) if definition is not None else None
     if definition is None or definition.entry is None or source is None:
         return None
-    statements = [each for each in definition.entry.body if each.kind in ("assign", "other")]
+    statements = [each for each in definition.entry.body if each.kind in ("assign", "other", "delete")]
     found = [node for each in statements for node in _annotating(source, each, name)]
     if len(found) != 1:
         return None
     parsed, node = found[0]
     if any(each.module == "__future__" and each.attribute == "annotations" for each in source.index.imports):
-        written = ast.parse(cst.Module([]).code_for_node(node), mode="eval")
+        written = python_tree(cst.Module([]).code_for_node(node), mode="eval")
         return Constant(ast.unparse(written.body))
     environment = machine.allocate(EnvironmentObject(parent=item.closure))
     frame = Frame(definition.module, parsed, environment, class_scope=cls, statement=parsed.statements[0])
@@ -106,7 +110,7 @@ def _evaluated(machine: Interpreter, cls: ClassValue, item: ClassObject, name: s
 
 def _annotating(source: SourceModule, statement: Statement, name: str) -> Iterator[tuple[Any, cst.BaseExpression]]:
     lines = source.lines[statement.first_line - 1 : statement.last_line]
-    if not any(name in line and ":" in line for line in lines):
+    if name not in statement.names or not any(":" in line for line in lines):
         return
     try:
         parsed = source.statement(statement)

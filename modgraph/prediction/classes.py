@@ -44,6 +44,7 @@ from modgraph.prediction.values import (
     TupleValue,
     Unknown,
     Value,
+    remaining,
 )
 
 if TYPE_CHECKING:
@@ -184,7 +185,7 @@ def own_attribute(machine: Interpreter, cls: ClassValue, name: str) -> Value | N
     assert isinstance(item, ClassObject)
     found = item.namespace.get(name)
     if found is not None or item.definition is None or name not in item.definition.statements:
-        return found
+        return remaining(found)
     return functions.class_namespace_entry(machine, cls, item, name)
 
 

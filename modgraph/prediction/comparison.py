@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any, cast
 
 import libcst as cst
 
-from modgraph.prediction import enumerations, inner_stores, lookups, partial_texts, producing, unordered
+from modgraph.prediction import (
+    enumerations,
+    inner_stores,
+    lookups,
+    partial_texts,
+    producing,
+    rich_comparison,
+    unordered,
+)
 from modgraph.prediction.knowledge.bounds import is_long_range
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.knowledge.registry import INSTALLED, LOADED_MODULES
@@ -25,6 +33,7 @@ from modgraph.prediction.objects import (
     TensorObject,
     ViewObject,
 )
+from modgraph.prediction.rich_comparison import METHODS, MIRRORED
 from modgraph.prediction.values import (
     FALSE,
     NONE,
@@ -63,8 +72,6 @@ _ORDER: dict[str, Callable[[Any, Any], Any]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
-_METHODS = {"<": "__lt__", "<=": "__le__", ">": "__gt__", ">=": "__ge__"}
-_MIRRORED = {"<": "__gt__", "<=": "__ge__", ">": "__lt__", ">=": "__le__"}
 
 
 def symbol(node: cst.BaseCompOp) -> str:
@@ -132,6 +139,13 @@ def compare(machine: Interpreter, operator_: str, left: Value, right: Value) -> 
             tensor, other = (left, right) if _elementwise(machine, left) else (right, left)
             method = machine.get_attribute(tensor, "__eq__" if operator_ == "==" else "__ne__")
             return machine.call(method, (other,))
+        if isinstance(left, Choice):
+            return machine.distribute(left, lambda each: compare(machine, operator_, each, right))
+        if isinstance(right, Choice):
+            return machine.distribute(right, lambda each: compare(machine, operator_, left, each))
+        said = rich_comparison.compared(machine, operator_, left, right)
+        if said is not None:
+            return said
         answer = equal(machine, left, right)
     elif operator_ in ("in", "not in"):
         answer = contains(machine, right, left)
@@ -162,7 +176,18 @@ def identical(machine: Interpreter, left: Value, right: Value) -> bool | None:
         return False if partial_texts.differ(left, right) else None
     if isinstance(left, ClassValue) and isinstance(right, ClassValue):
         return left.address == right.address
+    if left is not right and isinstance(left, Constant) and left == right and not _is_one_object(left.value):
+        return None  # made twice or once, as Python likes
     return left == right
+
+
+def _is_one_object(value: object) -> bool:
+    """Python promises, or each of its releases holds, that there is one object of that value."""
+    return value is None or isinstance(value, bool) or value in (..., NotImplemented, "", b"") or _is_small(value)
+
+
+def _is_small(value: object) -> bool:
+    return type(value) is int and -5 <= value <= 256
 
 
 def equal(machine: Interpreter, left: Value, right: Value) -> bool | None:
@@ -175,6 +200,10 @@ def equal(machine: Interpreter, left: Value, right: Value) -> bool | None:
         return False if partial_texts.differ(left, right) else None
     if isinstance(left, Constant) and isinstance(right, Constant):
         return bool(left.value == right.value)
+    if isinstance(left, (Address, EnumMember)) or isinstance(right, (Address, EnumMember)):
+        said = rich_comparison.compared(machine, "==", left, right)
+        if said is not None:
+            return truth(machine, said)
     if isinstance(left, EnumMember) or isinstance(right, EnumMember):
         return _equal_members(machine, left, right)
     if isinstance(left, TupleValue) and isinstance(right, TupleValue):
@@ -191,9 +220,6 @@ def _equal_members(machine: Interpreter, left: Value, right: Value) -> bool | No
         return left == right
     member, other = (left, right) if isinstance(left, EnumMember) else (right, left)
     assert isinstance(member, EnumMember)
-    method = machine.class_attribute(member.cls, "__eq__")
-    if method is not None and not isinstance(method, Unknown) and _is_source(method):
-        return truth(machine, machine.call(method, (member, other)))
     return equal(machine, member.value, other) if _is_plain_enum(machine, member) else False
 
 
@@ -210,10 +236,15 @@ def _equal_items(machine: Interpreter, left: list[Value], right: list[Value]) ->
         return None
     machine.comparing += 1
     try:
-        answers = [equal(machine, a, b) for a, b in zip(left, right, strict=True)]
+        answers = [_same(machine, a, b) for a, b in zip(left, right, strict=True)]
     finally:
         machine.comparing -= 1
     return False if False in answers else (None if None in answers else True)
+
+
+def _same(machine: Interpreter, left: Value, right: Value) -> bool | None:
+    """What `in`, and the comparison of lists and tuples, take for the same: one object, or two that are equal."""
+    return True if isinstance(left, (Address, EnumMember)) and left == right else equal(machine, left, right)
 
 
 def _equal_objects(machine: Interpreter, left: Address, right: Value) -> bool | None:
@@ -245,7 +276,7 @@ def _equal_instances(
     method = machine.class_attribute(ours.cls, "__eq__")
     if isinstance(method, Unknown):
         return None
-    if method is not None and (_is_source(method) or isinstance(ours.cls, KnownClass)):
+    if method is not None and isinstance(ours.cls, KnownClass):
         answer = truth(machine, machine.call(method, (left, right)))
         if answer is not False or ours.cls not in _BY_ATTRIBUTES:
             return answer
@@ -276,6 +307,9 @@ def order(machine: Interpreter, operator_: str, left: Value, right: Value) -> Va
         return machine.distribute(right, lambda each: order(machine, operator_, left, each))
     if isinstance(left, Unknown) or isinstance(right, Unknown):
         return number_unknown(machine, "an operand is not known", left, right)
+    said = rich_comparison.compared(machine, operator_, left, right)
+    if said is not None:
+        return said
     if isinstance(left, EnumMember) and _is_plain_enum(machine, left):
         left = left.value
     if isinstance(right, EnumMember) and _is_plain_enum(machine, right):
@@ -294,7 +328,7 @@ def order(machine: Interpreter, operator_: str, left: Value, right: Value) -> Va
             if not same:
                 return order(machine, operator_, a, b)
         return Constant(_ORDER[operator_](len(sequences[0]), len(sequences[1])))
-    for receiver, other, name in ((left, right, _METHODS[operator_]), (right, left, _MIRRORED[operator_])):
+    for receiver, other, name in ((left, right, METHODS[operator_]), (right, left, MIRRORED[operator_])):
         cls = machine.class_of(receiver)
         method = None if isinstance(cls, Unknown) else machine.class_attribute(cls, name)
         if method is not None and not isinstance(method, Unknown):
@@ -386,7 +420,7 @@ def _contains(machine: Interpreter, container: Value, item: Value) -> bool | Non
         if _only_by_value(item, target.items):
             return item in target.items or (None if open_ else False)
     if found is not None:
-        answers = [equal(machine, each, item) for each in found]
+        answers = [_same(machine, each, item) for each in found]
         return True if True in answers else (None if None in answers or open_ else False)
     return _by_method(machine, container, item)
 
@@ -424,14 +458,14 @@ def _by_method(machine: Interpreter, container: Value, item: Value) -> bool | No
     found = machine.iterate(container) if found is None else found
     if isinstance(found, Unknown):
         return None
-    answers = [equal(machine, each, item) for each in found]
+    answers = [_same(machine, each, item) for each in found]
     return True if True in answers else (None if None in answers else False)
 
 
 def _in_iterator(machine: Interpreter, iterator: Address, item: Value) -> bool | None:
     """Takes from the iterator until an item is found."""
     while (each := producing.take(machine, iterator)) is not None:
-        same = equal(machine, each, item)
+        same = _same(machine, each, item)
         if same is None:
             producing.drain_maybe(machine, iterator, each)
             return None

@@ -172,8 +172,10 @@ def call_exit(machine: Interpreter, manager: Value, raised: Raised | None) -> bo
 def _around_yield(machine: Interpreter, frame: Frame, call: Value, inside: Callable[[Value], Outcome]) -> Outcome:
     """Runs the generator of a @contextmanager with the block in the place of its `yield`."""
     outcomes: list[Outcome] = []
+    entered: list[Value] = []
 
     def block(given: Value) -> None:
+        entered.append(given)
         machine.frames.append(frame)
         try:
             outcomes.append(inside(given))
@@ -185,6 +187,8 @@ def _around_yield(machine: Interpreter, frame: Frame, call: Value, inside: Calla
         machine.call(call)
     finally:
         machine.on_yield = outer
+    if not outcomes and entered:  # what the block raised was caught around the `yield`: it goes on behind the block
+        return "normal"
     if not outcomes:  # it was given up before it came to its `yield`
         return inside(machine.unknown("what the context manager gives is not known"))
     return outcomes[-1]

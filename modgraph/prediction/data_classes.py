@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 import libcst as cst
 
-from modgraph.prediction import attribute_changes, classes, enumerations, expressions, functions
+from modgraph.prediction import attribute_changes, classes, enumerations, expressions, named_tuples
 from modgraph.prediction.knowledge.registry import Arguments, Machine, constant, known_class, models
 from modgraph.prediction.objects import ClassObject, DictObject, InstanceObject, ListObject
 from modgraph.prediction.values import (
@@ -16,7 +16,6 @@ from modgraph.prediction.values import (
     NONE,
     TRUE,
     Address,
-    BoundMethod,
     Choice,
     ClassValue,
     Constant,
@@ -27,6 +26,7 @@ from modgraph.prediction.values import (
     KnownFunction,
     PartialValue,
     PropertyValue,
+    StaticMethod,
     TupleValue,
     Unknown,
     Value,
@@ -104,6 +104,8 @@ def fields_of(arguments: Arguments, machine: Machine) -> Value:
         return machine.unknown("the fields are not known", value)
     found: list[Value] = []
     for each in dataclass_fields(cast("Interpreter", machine), cls):
+        if each.init_var:
+            continue
         attributes: dict[str, Value] = {
             "name": Constant(each.name),
             "default": each.default or _MISSING,
@@ -242,7 +244,7 @@ def annotated_texts(machine: Interpreter, item: ClassObject) -> Iterator[tuple[s
         source = machine.finder.source(definition.module)
         nodes = []
         for statement in definition.entry.body:
-            if statement.kind in ("assign", "other") and source is not None:
+            if statement.kind in ("assign", "other", "delete") and source is not None:
                 nodes.extend(source.statement(statement).statements)
     for node in nodes:
         for small in node.body if isinstance(node, cst.SimpleStatementLine) else ():
@@ -306,13 +308,9 @@ def _store(machine: Interpreter, receiver: Value, name: str, value: Value) -> No
 def construct(machine: Interpreter, cls: ClassValue, arguments: Arguments) -> Value | None:
     """The instance of a named tuple class, the member of an Enum class; None for other classes."""
     order = machine.mro(cls)
-    for base in order:
-        if isinstance(base, ClassValue):
-            item = machine.state.read(base.address)
-            assert isinstance(item, ClassObject)
-            fields = item.fields or _named_tuple_fields(machine, base, item)
-            if fields is not None:
-                return _tuple_of(machine, cls, fields, arguments)
+    fields = named_tuples.fields_of(machine, cls)
+    if fields is not None:
+        return named_tuples.made(machine, cls, fields, arguments)
     if classes.is_enum(machine, cls):
         return _member(machine, cls, arguments)
     if any(isinstance(base, KnownClass) and base.name == "builtins.tuple" for base in order):
@@ -320,41 +318,11 @@ def construct(machine: Interpreter, cls: ClassValue, arguments: Arguments) -> Va
     return None
 
 
-def field_names(machine: Interpreter, cls: ClassValue) -> Value | None:
-    """`_fields` of a named tuple class; None of another class."""
-    for base in machine.mro(cls):
-        item = machine.state.find(base.address, ClassObject) if isinstance(base, ClassValue) else None
-        fields = (
-            item.fields or _named_tuple_fields(machine, base, item) if item and isinstance(base, ClassValue) else None
-        )
-        if fields is not None:
-            return TupleValue(tuple(Constant(name) for name, _ in fields))
-    return None
-
-
-TUPLE_NEW = "collections.namedtuple.__new__"
-
-
-def set_defaults(machine: Interpreter, method: BoundMethod, defaults: Value) -> None:
-    """`Point.__new__.__defaults__ = (...)`: of the last fields of a named tuple."""
-    cls, given = method.receiver, machine.iterate(defaults)
-    item = machine.state.find(cls.address, ClassObject) if isinstance(cls, ClassValue) else None
-    if not isinstance(cls, ClassValue) or item is None or item.fields is None or isinstance(given, Unknown):
-        return
-    names = [name for name, _ in item.fields]
-    padded = [None] * (len(names) - len(given)) + given
-    machine.state.change(cls.address, ClassObject).fields = tuple(zip(names, padded, strict=True))
-
-
-@models(TUPLE_NEW)
-def tuple_new(arguments: Arguments, machine: Machine) -> Value:
-    cls, _, *rest = arguments.positional
-    return machine.call(cls, rest, arguments.keywords, arguments.where)
-
-
 def member_attribute(machine: Interpreter, member: EnumMember, name: str) -> Value | None:
     """What the `__init__` of an Enum class sets on a member; None where it does not."""
     init = machine.class_attribute(member.cls, "__init__")
+    if isinstance(machine.class_attribute(member.cls, "__new__"), StaticMethod):
+        return machine.unknown("what the __new__ of an Enum class sets on its members is not known")
     if not isinstance(init, FunctionValue):
         return None
     given = member.value.items if isinstance(member.value, TupleValue) else (member.value,)
@@ -379,39 +347,6 @@ def _tuple_subclass(machine: Interpreter, cls: ClassValue, arguments: Arguments)
     return items if isinstance(items, Unknown) else TupleValue(tuple(items), cls)
 
 
-def _named_tuple_fields(
-    machine: Interpreter, cls: ClassValue, item: ClassObject
-) -> tuple[tuple[str, Value | None], ...] | None:
-    if not any(isinstance(base, KnownClass) and base.name == "typing.NamedTuple" for base in item.bases):
-        return None
-    fields = tuple((name, classes.own_attribute(machine, cls, name)) for name, _ in annotated_texts(machine, item))
-    for target in (machine.state.read(cls.address), machine.base.objects.get(cls.address.index)):
-        if isinstance(target, ClassObject):
-            target.fields = fields
-    return fields
-
-
-def _tuple_of(
-    machine: Interpreter, cls: ClassValue, fields: tuple[tuple[str, Value | None], ...], arguments: Arguments
-) -> Value:
-    keywords = dict(arguments.keywords)
-    values: list[Value] = []
-    for place, (name, default) in enumerate(fields):
-        if place < len(arguments.positional):
-            values.append(arguments.positional[place])
-        elif name in keywords:
-            values.append(keywords.pop(name))
-        elif arguments.open is not None:
-            values.append(arguments.open)
-        elif default is not None:
-            values.append(default)
-        else:
-            raise machine.raises("TypeError", f"missing a required argument: '{name}'")
-    if keywords or len(arguments.positional) > len(fields):
-        raise machine.raises("TypeError", f"{classes.short_name(cls)}() got unexpected arguments")
-    return TupleValue(tuple(values), cls)
-
-
 def _member(machine: Interpreter, cls: ClassValue, arguments: Arguments) -> Value:
     value = arguments.get(0, "value", NONE)
     if isinstance(value, EnumMember) and value.cls == cls:
@@ -427,52 +362,3 @@ def _member(machine: Interpreter, cls: ClassValue, arguments: Arguments) -> Valu
     if missing is not None and not isinstance(missing, Unknown):
         return machine.call(missing, (cls, value))
     raise machine.raises("ValueError", f"{machine.string(value)} is not a valid {classes.short_name(cls)}")
-
-
-@models("collections.namedtuple", "typing.NamedTuple")
-def named_tuple(arguments: Arguments, machine: Machine) -> Value:
-    """namedtuple("Point", "x y"), NamedTuple("Point", [("x", int)])."""
-    name = arguments.get(0, "typename", NONE)
-    given = arguments.get(1, "field_names", NONE)
-    fields = (
-        given.value.replace(",", " ").split() if isinstance(given, Constant) and isinstance(given.value, str) else None
-    )
-    if fields is None:
-        items = machine.iterate(given)
-        if isinstance(items, Unknown):
-            return items
-        first = [item.items[0] if isinstance(item, TupleValue) else item for item in items]
-        fields = [item.value for item in first if isinstance(item, Constant)]
-    defaults: list[Value] = []
-    if "defaults" in arguments.keywords and arguments.keywords["defaults"] != NONE:
-        known = machine.iterate(arguments.keywords["defaults"])
-        if isinstance(known, Unknown):
-            return known
-        defaults = known
-    padded: list[Value | None] = [None] * (len(fields) - len(defaults)) + list(defaults)
-    title = name.value if isinstance(name, Constant) else "namedtuple"
-    cls = functions.make_class(cast("Interpreter", machine), str(title), (KnownClass("builtins.tuple"),))
-    machine.state.change(cls.address, ClassObject).fields = tuple(zip(fields, padded, strict=True))
-    return cls
-
-
-@models("collections.namedtuple._asdict")
-def named_tuple_asdict(arguments: Arguments, machine: Machine) -> Value:
-    value = arguments.positional[0]
-    fields = machine.get_attribute(value, "_fields")
-    assert isinstance(value, TupleValue)
-    assert isinstance(fields, TupleValue)
-    return machine.allocate(DictObject(dict(zip(fields.items, value.items, strict=True))))
-
-
-@models("collections.namedtuple._replace")
-def named_tuple_replace(arguments: Arguments, machine: Machine) -> Value:
-    value = arguments.positional[0]
-    fields = machine.get_attribute(value, "_fields")
-    assert isinstance(value, TupleValue)
-    assert isinstance(fields, TupleValue)
-    changed = [
-        arguments.keywords.get(field.value, item) if isinstance(field, Constant) else item
-        for field, item in zip(fields.items, value.items, strict=True)
-    ]
-    return TupleValue(tuple(changed), value.cls)

@@ -14,7 +14,8 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Generic, TypeVar
 
-from modgraph.errors import ModgraphError
+from modgraph.doors.threads import start_thread
+from modgraph.errors import ModgraphError, ResourceError
 
 _MIB = 1024 * 1024
 _STACKS = (512 * _MIB, 128 * _MIB, 32 * _MIB)
@@ -119,8 +120,8 @@ class _Job(Generic[Result]):
         """Starts the thread, by way of another: the stack size is for threads that are started later, and an
         interruption here must not leave it."""
         try:
-            threading.Thread(target=self._launch, name="modgraph-start").start()
-        except (RuntimeError, MemoryError):
+            start_thread(threading.Thread(target=self._launch, name="modgraph-start"))
+        except (ResourceError, MemoryError):
             raise _no_thread() from None
 
     def stop(self) -> None:
@@ -141,21 +142,24 @@ class _Job(Generic[Result]):
             if self.unwanted:
                 return
             self._begun = True
-        for size in _STACKS:
+        if not any(self._started(size) for size in _STACKS):
+            self._errors.append(_no_thread())
+            self.done.set()
+
+    def _started(self, size: int) -> bool:
+        """Whether there is a thread with a stack of that size."""
+        try:
             thread = threading.Thread(target=self._run, args=(size,), name="modgraph-prediction")
-            try:
-                with _stack_size:
-                    outer = threading.stack_size(size)
-                    try:
-                        thread.start()
-                    finally:
-                        threading.stack_size(outer)
-                self._launched.set()
-                return
-            except (RuntimeError, MemoryError):
-                continue
-        self._errors.append(_no_thread())
-        self.done.set()
+            with _stack_size:
+                outer = threading.stack_size(size)
+                try:
+                    start_thread(thread)
+                finally:
+                    threading.stack_size(outer)
+        except (ResourceError, MemoryError):
+            return False
+        self._launched.set()
+        return True
 
     def _run(self, size: int) -> None:
         _here.job = self

@@ -109,10 +109,12 @@ class ClassDefinition:
 
     @cached_property
     def is_ordered(self) -> bool:
-        """A decorator in the body is another name of the body, or is given one, which it may change: then the body
-        cannot be read name by name."""
+        """A name of the body is deleted, or a decorator in it is another name of the body, or is given one, which it
+        may change: then the body cannot be read name by name."""
         body = self.entry.body if self.entry else ()
         bound = {name for statement in body for name in statement.names}
+        if any(statement.kind == "delete" for statement in body):
+            return True  # `del`: what stands behind it has the name no more
         return any(
             statement.definition is not None
             and any(

@@ -17,6 +17,7 @@ from modgraph.prediction import (
     import_effects,
     metaclasses,
     module_effects,
+    namespace_stores,
     namespaces,
     text,
 )
@@ -41,7 +42,7 @@ from modgraph.prediction.values import (
     Value,
 )
 from modgraph.source.modules import ModuleFinder, SourceModule, finder_for
-from modgraph.source.targets import Ref, Target
+from modgraph.source.targets import NOT_GIVEN, Ref, Target
 
 
 @dataclass(frozen=True)
@@ -55,9 +56,9 @@ class Prediction:
     """Why it did not come to its end."""
 
 
-def interpreter(search_path: Sequence[str] = ()) -> Interpreter:
+def interpreter(search_path: Sequence[str] = (), home: str | None = None) -> Interpreter:
     """A machine that finds modules on that path (by default Python's own), torch in the bundled source if not there."""
-    return Interpreter(finder_for(search_path or sys.path))
+    return Interpreter(finder_for(search_path or sys.path, home))
 
 
 def predict_target(
@@ -73,9 +74,9 @@ def predict_target(
     Raises:
         TargetError: the file or name is not there, or the file is no Python.
     """
-    machine = interpreter(target.search_path)
+    machine = interpreter(target.search_path, target.home)
     if target.root is not None:
-        machine.use(finder_for([str(target.root), *(target.search_path or sys.path)]))
+        machine.use(finder_for([str(target.root), *(target.search_path or sys.path)], target.home))
     if prepare is not None:
         prepare(machine.finder)
     return with_deep_stack(lambda: _predict(machine, target, text))
@@ -101,11 +102,13 @@ def load_target(machine: Interpreter, target: Target, text: str | SourceModule |
     else:
         source = machine.finder.source(target.module)
         if source is None:
-            raise MissingFileError(f"there is no Python source of module {target.module!r} on the search path")
+            why = machine.finder.refusal(target.module)
+            raise MissingFileError(why or f"there is no Python source of module {target.module!r} on the search path")
     machine.roots.append(source.name)
     assert source.index is not None  # reads the file, and says what is wrong with it
     import_effects.run(machine, source)
     attempt(machine, lambda: module_effects.tell(machine, source), lambda why: _leave_untold(machine, source, why))
+    attempt(machine, lambda: namespace_stores.tell(machine, source), lambda why: _leave_untold(machine, source, why))
     return source
 
 
@@ -245,7 +248,7 @@ def not_given(
         required = parameter.kind in ("normal", "keyword") and parameter.default is None
         if required and place >= given and parameter.name not in keywords:
             found[parameter.name] = Unknown(
-                f"argument {parameter.name!r} is not given: {_signature(function, init, skip)}",
+                f"argument {parameter.name!r} {NOT_GIVEN} {_signature(function, init, skip)}",
                 _place(init),
                 inert=parameter.is_plain,
             )

@@ -99,11 +99,34 @@ def as_member(machine: Interpreter, cls: ClassValue, name: str, value: Value) ->
     automatic = machine.state.find(value, InstanceObject)
     if automatic is not None and automatic.cls == KnownClass("enum.auto"):
         value = _next_value(machine, cls, name, before)
-    value = _mixed_in(machine, cls, value)
+    maker = machine.class_attribute(cls, "__new__")
+    maker = maker.function if isinstance(maker, StaticMethod) else maker
+    value = (
+        _mixed_in(machine, cls, value) if not isinstance(maker, FunctionValue) else _made(machine, cls, maker, value)
+    )
+    plain = value if isinstance(value, Constant) and type(value.value) in _PLAIN else None
     for member in before:
-        if machine.equal(member.value, value) is True:
+        other = member.value
+        if plain is not None and isinstance(other, Constant) and type(other.value) in _PLAIN:
+            if other.value == plain.value:
+                return member
+        elif machine.equal(other, value) is True:
             return member
     return EnumMember(cls, name, value)
+
+
+def _made(machine: Interpreter, cls: ClassValue, maker: FunctionValue, value: Value) -> Value:
+    """The value that `__new__` of the class gives a member."""
+    given = value.items if isinstance(value, TupleValue) else (value,)
+    made = machine.call(maker, (cls, *given))
+    held = machine.state.find(made, InstanceObject)
+    if held is None or held.open is not None:
+        return machine.unknown("what the __new__ of an Enum class makes is not known")
+    return held.attributes.get("_value_", value)
+
+
+_PLAIN = frozenset({int, str, bool, float})
+"""Types of constants of which Python itself says whether they are equal, at a tenth of the cost."""
 
 
 _MARKS = (KnownClass("enum.member"), KnownClass("enum.nonmember"))
@@ -126,9 +149,17 @@ def _ignored(machine: Interpreter, cls: ClassValue) -> list[str]:
 def _before(machine: Interpreter, cls: ClassValue, name: str) -> list[EnumMember]:
     """The members that earlier names of the body give, one for each name."""
     found: list[EnumMember] = []
-    for other in _names(machine, cls):
+    listed = _names(machine, cls)
+    machine.spend(len(listed) // 2)  # each member looks at all before it
+    for other in listed:
         if other == name:
             break
+        item = machine.state.read(cls.address)
+        assert isinstance(item, ClassObject)
+        known = item.namespace.get(other)
+        if type(known) is EnumMember and known.cls == cls:
+            found.append(known)
+            continue
         member = classes.own_attribute(machine, cls, other) if not other.startswith("__") else None
         if isinstance(member, EnumMember):
             found.append(member)

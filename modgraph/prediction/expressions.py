@@ -25,6 +25,7 @@ from modgraph.prediction.knowledge.registry import Arguments
 from modgraph.prediction.limits import MAX_YIELDED
 from modgraph.prediction.objects import DictObject, ListObject, SetObject
 from modgraph.prediction.values import NONE, TRUE, Choice, Constant, SliceValue, TupleValue, Unknown, Value
+from modgraph.source.quiet import literal_value
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
@@ -79,7 +80,7 @@ def _read(node: Any) -> object:
     quote = text_[0]
     if quote in "'\"" and "\\" not in text_ and text_.count(quote) == 2:
         return text_[1:-1]
-    return node.evaluated_value
+    return literal_value(text_)
 
 
 def _ellipsis(machine: Interpreter, frame: Frame, node: cst.Ellipsis) -> Value:
@@ -177,6 +178,7 @@ def _call(machine: Interpreter, frame: Frame, node: cst.Call) -> Value:
         else:
             value = evaluate(machine, frame, argument.value)
         if argument.keyword is not None:
+            _require_single(machine, keywords, argument.keyword.value)
             keywords[argument.keyword.value] = value
         elif argument.star == "**":
             unknown = _unpack_mapping(machine, value, keywords) or unknown
@@ -192,6 +194,12 @@ def _call(machine: Interpreter, frame: Frame, node: cst.Call) -> Value:
     if type(function) is Unknown and type(node.func) is cst.Name and node.func.value == "super":
         machine.expose([frame.receiver] if frame.receiver is not None else [], function)  # it is given unwritten
     return machine.invoke(function, Arguments("", tuple(positional), keywords, where, unknown))
+
+
+def _require_single(machine: Interpreter, keywords: dict[str, Value], name: str) -> None:
+    """A keyword is given once, whether it stands there or comes from `**options`."""
+    if name in keywords and not binding.may_be_absent(machine, keywords[name]):
+        raise machine.raises("TypeError", f"got multiple values for keyword argument '{name}'")
 
 
 def _unpack_mapping(machine: Interpreter, value: Value, keywords: dict[str, Value]) -> Unknown | None:

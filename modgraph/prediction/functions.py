@@ -296,7 +296,7 @@ def _bases(machine: Interpreter, frame: Frame, node: cst.ClassDef) -> tuple[Valu
             continue
         if isinstance(value, GenericAlias):
             value = value.origin
-        if isinstance(value, Unknown) and value.inert:
+        if isinstance(value, Unknown) and value.inert and not registry.may_call(value):
             continue
         if isinstance(value, (ClassValue, KnownClass, Unknown)):
             found.append(value)
@@ -371,7 +371,7 @@ def class_namespace_entry(machine: Interpreter, cls: ClassValue, item: ClassObje
     assert definition is not None
     source = machine.finder.source(definition.module)
     key = (cls.address.index, "" if definition.is_ordered else name)
-    if source is None or key in machine.class_running:
+    if source is None or key in machine.class_running or (definition.is_ordered and key[0] in machine.filled):
         return None
     machine.class_running.add(key)
     since = machine.base.next_index
@@ -429,6 +429,9 @@ def _fill_class(machine: Interpreter, source: SourceModule, frame: Frame, item: 
             if name in made.names:
                 found[name] = made.names[name]
                 places[name] = since
+            elif statement.kind == "delete":
+                found.pop(name, None)
+    machine.filled.add(cls.address.index)
     for name, value in found.items():
         _tell_name(machine, cls, name, value)
     return {name: _keep(machine, cls, definition, name, value, places[name]) for name, value in found.items()}

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from modgraph.prediction import names
-from modgraph.prediction.limits import MAX_HANDED_DEPTH
+from modgraph.prediction.limits import MAX_HANDED_DEPTH, MAX_OTHER_NAMES
 from modgraph.prediction.objects import DictObject, EnvironmentObject, ListObject, ModuleObject, SetObject
 from modgraph.prediction.values import Address, FunctionValue, Value
 from modgraph.source.index import Definition, Statement
 from modgraph.source.modules import SourceModule
+from modgraph.source.quiet import python_tree
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
@@ -45,7 +46,7 @@ _SAME_ITEMS = frozenset({"list", "tuple", "reversed", "iter", "next", "enumerate
 
 _ALIAS = re.compile(r"(\w+)\s*=\s*(\w+)\s*(?:#.*)?")
 
-_same: WeakKeyDictionary[SourceModule, dict[str, list[str]]] = WeakKeyDictionary()
+_same: WeakKeyDictionary[SourceModule, _Aliases] = WeakKeyDictionary()
 _handed: WeakKeyDictionary[SourceModule, dict[str, list[Statement]]] = WeakKeyDictionary()
 
 
@@ -54,7 +55,7 @@ def including(machine: Interpreter, source: SourceModule, name: str, statements:
     if not statements:
         return statements
     given = _table(source).get(name, []) if source.name in machine.roots else []
-    others = _other_names(source).get(name, ())
+    others = _other_names(source).of(name)
     given = [*given, *(each for other in others for each in source.index.statements[other] if other in each.touched)]
     first = statements[0].first_line
     further = {each.first_line: each for each in given if each not in statements and each.first_line > first}
@@ -69,31 +70,48 @@ def concerns(
     value = environment.names[name]
     item = machine.state.read(value) if isinstance(value, Address) else None
     is_container = isinstance(item, (ListObject, DictObject, SetObject))  # whose changes `registries.py` follows
-    others = {} if is_container else _other_names(source)
-    if any(name in found for found in others.values()):
+    others = None if is_container else _other_names(source)
+    if others is not None and name in others.names:
         return False  # done already by the name that it stands for
     if name in statement.touched:
         return True
-    touched = [other for other in others.get(name, ()) if other in statement.touched]
+    touched = [other for other in others.of(name) if other in statement.touched] if others is not None else []
     environment.names.update(dict.fromkeys(touched, value))
     return bool(touched) or (isinstance(item, ModuleObject) and changes(machine, source, statement, name))
 
 
-def _other_names(source: SourceModule) -> dict[str, list[str]]:
-    """By name: the names that a statement `other = name` makes stand for the same object throughout."""
-    if source not in _same:
-        found: dict[str, list[str]] = {}
+class _Aliases:
+    """Names that statements `other = name` make stand for the same object throughout."""
+
+    def __init__(self, source: SourceModule) -> None:
+        self._given: dict[str, list[str]] = {}
+        """By name: the others that are given it itself."""
+        self.names: set[str] = set()
         once = {
             name for name, bound in source.index.statements.items() if sum(name in each.names for each in bound) == 1
         }
         for statement in source.index.body:
             match = _ALIAS.fullmatch(source.lines[statement.first_line - 1]) if statement.kind == "assign" else None
             if match is not None and {match[1], match[2]} <= once:
-                for others in found.values():
-                    if match[2] in others:
-                        others.append(match[1])
-                found.setdefault(match[2], []).append(match[1])
-        _same[source] = found
+                self._given.setdefault(match[2], []).append(match[1])
+                self.names.add(match[1])
+
+    def of(self, name: str) -> list[str]:
+        """The names that stand for what `name` does; of very many the first."""
+        found = dict.fromkeys(self._given.get(name, ()))
+        pending = list(found)
+        for other in pending:  # grows meanwhile
+            if len(found) >= MAX_OTHER_NAMES:
+                break
+            further = [each for each in self._given.get(other, ()) if each not in found]
+            found.update(dict.fromkeys(further))
+            pending += further
+        return list(found)[:MAX_OTHER_NAMES]
+
+
+def _other_names(source: SourceModule) -> _Aliases:
+    if source not in _same:
+        _same[source] = _Aliases(source)
     return _same[source]
 
 
@@ -134,7 +152,7 @@ def _table(source: SourceModule) -> dict[str, list[Statement]]:
 
 def _tree(source: SourceModule, first: int, last: int) -> ast.AST:
     try:
-        return ast.parse(textwrap.dedent("\n".join(source.lines[first - 1 : last])))
+        return python_tree(textwrap.dedent("\n".join(source.lines[first - 1 : last])))
     except (SyntaxError, ValueError):
         return ast.Module(body=[], type_ignores=[])
 

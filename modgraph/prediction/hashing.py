@@ -3,12 +3,15 @@ has its own."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING, cast
 
 from modgraph.prediction.knowledge.registry import Machine
-from modgraph.prediction.objects import ClassObject, InstanceObject, ModuleObject, SetObject
+from modgraph.prediction.objects import ClassObject, DictObject, InstanceObject, ModuleObject, SetObject
 from modgraph.prediction.values import (
+    FALSE,
+    NONE,
+    TRUE,
     Address,
     Choice,
     ClassValue,
@@ -19,30 +22,33 @@ from modgraph.prediction.values import (
     TupleValue,
     Unknown,
     Value,
+    number_key,
 )
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
 
 Elements = dict[Value, None]
+_UNITS_OF_A_PAIR = 6
 _NUMBERS = frozenset({"builtins.int", "builtins.str", "builtins.float"})
 
 
 def unique(machine: Machine, values: Iterable[Value]) -> tuple[Elements, Unknown | None]:
     """The elements of a set made of these values, and why there may be others."""
     kept: Elements = {}
-    numbers: set[Any] = set()
+    numbers: set[Constant] = set()
     careful = False
     why: Unknown | None = None
     for value in values:
         if value in kept:
             continue
+        require(machine, value)
         if isinstance(value, (Unknown, Choice)):
             why = why or machine.unknown("an element of a set is not known", value)
             continue
         special = is_special(machine, value)
         if type(value) is Constant and not careful:
-            if value.value in numbers:
+            if number_key(value.value) in numbers:
                 continue
         elif special or careful:
             held = contains(machine, kept, value)
@@ -51,16 +57,58 @@ def unique(machine: Machine, values: Iterable[Value]) -> tuple[Elements, Unknown
             if held:
                 continue
         if type(value) is Constant:
-            numbers.add(value.value)
+            numbers.add(number_key(value.value))
         careful = careful or special
         kept[value] = None
     return kept, why
+
+
+def require(machine: Machine, value: Value) -> None:
+    """Of what becomes a key or an element.
+
+    Raises:
+        Raised: TypeError, where it certainly has no hash.
+    """
+    if isinstance(value, TupleValue):
+        for each in value.items:
+            if isinstance(each, (Address, TupleValue)):
+                require(machine, each)
+    elif isinstance(value, Address) and _is_unhashable(machine, value):
+        cls = cast("Interpreter", machine).class_of(value)
+        name = cls.name.rpartition(".")[2] if isinstance(cls, (ClassValue, KnownClass)) else "object"
+        raise machine.raises("TypeError", f"unhashable type: '{name}'")
+
+
+def _is_unhashable(machine: Machine, value: Value) -> bool:
+    interpreter = cast("Interpreter", machine)
+    for base in machine.mro(interpreter.class_of(value)):
+        if isinstance(base, KnownClass):
+            return base.name in ("builtins.list", "builtins.dict", "builtins.set")
+        if not isinstance(base, ClassValue):
+            return False
+        own = {name: interpreter.own_attribute(base, name) for name in ("__hash__", "__eq__")}
+        if own["__hash__"] is not None or base.name.startswith("torch."):
+            return bool(own["__hash__"] == NONE)
+        if isinstance(own["__eq__"], FunctionValue) or _is_mutable_data(machine, base):
+            return True
+    return False
+
+
+def _is_mutable_data(machine: Machine, cls: ClassValue) -> bool:
+    """A dataclass that compares its fields, and may change them: it is given no hash."""
+    item = machine.state.find(cls.address, ClassObject)
+    options = machine.state.find(item.namespace.get("<dataclass options>", NONE), DictObject) if item else None
+    if options is None or options.open is not None:
+        return False
+    given = {name: options.entries.get(Constant(name), FALSE) for name in ("frozen", "unsafe_hash")}
+    return options.entries.get(Constant("eq"), TRUE) == TRUE and all(each == FALSE for each in given.values())
 
 
 def contains(machine: Machine, elements: Iterable[Value], value: Value) -> bool | None:
     """One of the elements is the same key as the value."""
     if isinstance(elements, dict) and value in elements:
         return True
+    elements = _counted(machine, elements)
     answers = {same(machine, each, value) for each in elements}
     return True if True in answers else (None if None in answers else False)
 
@@ -69,7 +117,14 @@ def key_of(machine: Machine, elements: Iterable[Value], value: Value) -> Value |
     """The element that certainly is the same key as the value."""
     if isinstance(elements, dict) and value in elements:
         return value
-    return next((each for each in elements if same(machine, each, value) is True), None)
+    return next((each for each in _counted(machine, elements) if same(machine, each, value) is True), None)
+
+
+def _counted(machine: Machine, elements: Iterable[Value]) -> Collection[Value]:
+    """The elements, of which each is to be compared: that is work, however many steps it is told as."""
+    found = elements if isinstance(elements, Collection) else list(elements)
+    machine.spend(len(found) * _UNITS_OF_A_PAIR)
+    return found
 
 
 def is_special(machine: Machine, value: Value) -> bool:

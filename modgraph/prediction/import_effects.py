@@ -20,9 +20,10 @@ from modgraph.prediction.knowledge.registry import Raised
 from modgraph.prediction.limits import MAX_IMPORT_WORK, MAX_REPLAYED_STATEMENTS, MAX_REPLAYED_STEPS
 from modgraph.prediction.objects import EnvironmentObject
 from modgraph.prediction.side_effects import Effect
-from modgraph.prediction.values import Address, ClassValue, FunctionValue, Unknown
+from modgraph.prediction.values import Address, ClassValue, FunctionValue, Unknown, Value
 from modgraph.source.index import Statement
 from modgraph.source.modules import SourceError, SourceModule
+from modgraph.source.quiet import python_tree
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
@@ -56,15 +57,47 @@ def _run_all(machine: Interpreter, source: SourceModule) -> None:
 
 def _follow(machine: Interpreter, source: SourceModule, imported: Imported, ordered: list[Effect]) -> None:
     reached: dict[str, int] = {}
+    at_once = _imported_at_once(imported, source.name)
     for effect in ordered[:MAX_REPLAYED_STATEMENTS]:
         _evaluate_before(machine, effect, reached, imported)
+        before = None if effect.source.name in at_once else dict(machine.base.globals)
         why = _run_once(machine, effect)
+        if before is not None:
+            _forget_order(machine, effect, before)
         if why is not None:
             line = effect.statement.first_line
             place = SourceLocation(effect.source.file, line)
             reason = f"what this statement changes when {effect.source.name} is imported is not known: {why}"
             machine.base.unfollowed[(effect.source.name, line)] = Unknown(reason, place)
             machine.problem(reason, None, place)
+
+
+def _imported_at_once(imported: Imported, root: str) -> set[str]:
+    """The modules that importing the root brings; the others are imported by functions, if they run."""
+    found: set[str] = set()
+    pending = [root]
+    while pending:
+        name = pending.pop()
+        source = imported.modules.get(name)
+        if name in found or source is None:
+            continue
+        found.add(name)
+        try:
+            lines = {each.line for each in source.index.imports if not each.type_checking}
+        except SourceError:
+            continue
+        for line, other in imported.imports.get(name, ()):
+            if line in lines or not line or not source.lines[line - 1][:1].isspace():
+                pending.append(other)
+    return found
+
+
+def _forget_order(machine: Interpreter, effect: Effect, before: dict[tuple[str, str], Value]) -> None:
+    """What a module that a function imports sets in others is set when that function runs, which is not followed."""
+    place = SourceLocation(effect.source.file, effect.statement.first_line)
+    why = Unknown(f"it is set when {effect.source.name} is imported, which a function does", place)
+    held = machine.base.globals
+    held.update({key: why for key, value in held.items() if before.get(key) is not value})
 
 
 def _changers(modules: list[SourceModule]) -> changers.Changers:
@@ -95,7 +128,7 @@ def _is_effect(machine: Interpreter, source: SourceModule, statement: Statement,
     if "(" not in text and "." not in text:
         return False
     try:
-        tree = ast.parse(textwrap.dedent(text))
+        tree = python_tree(textwrap.dedent(text))
     except (SyntaxError, ValueError, RecursionError):
         return False
     if changers.is_effect(tree.body, found) or any(map(module_effects.is_default, ast.walk(tree))):
@@ -140,7 +173,7 @@ def _evaluate_before(machine: Interpreter, effect: Effect, reached: dict[str, in
 
 def _attributes_set(effect: Effect) -> set[str]:
     text = "\n".join(effect.source.lines[effect.statement.first_line - 1 : effect.statement.last_line])
-    return {target.attr for target in module_effects.attribute_targets(ast.parse(textwrap.dedent(text)))}
+    return {target.attr for target in module_effects.attribute_targets(python_tree(textwrap.dedent(text)))}
 
 
 def _evaluate_imports(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import os
 import re
 import sys
@@ -11,11 +12,12 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Container, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from modgraph.prediction.limits import MAX_FOLLOWED_TEXT, MAX_IMPORTED_MODULES
 from modgraph.source.modules import BYTES_SEARCHED, ModuleFinder, SourceError, SourceModule
+from modgraph.source.quiet import python_tree
 
 _IMPORT = re.compile(
     r"^[ \t]*(?:import[ \t]+[^\n(;]+|from[ \t]+[.\w]+[ \t]+import[ \t]*(?:\(|(?:[^\n(;]*\\\n)*[^\n(;]+))", re.M
@@ -101,9 +103,13 @@ def _foreign(name: str) -> bool:
 
 def is_installed(source: SourceModule) -> bool:
     """Whether a module belongs to an installed package, by where it lies."""
-    parents = source.path.parents
-    depth = source.name.count(".") + source.is_package
-    return any(part in ("site-packages", "dist-packages") for part in source.path.parts) or (
+    return _is_installed(source.path, source.name.count(".") + source.is_package)
+
+
+@lru_cache(maxsize=16_384)  # asked of every module for each model
+def _is_installed(path: Path, depth: int) -> bool:
+    parents = path.parents
+    return any(part in ("site-packages", "dist-packages") for part in path.parts) or (
         depth < len(parents) and _holds_distributions(str(parents[depth]))
     )
 
@@ -126,33 +132,51 @@ def _parents(name: str) -> list[str]:
     return [".".join(parts[:end]) for end in range(1, len(parts))]
 
 
+@dataclass(frozen=True)
+class _Written:
+    """What a text says of its imports, whichever module it is of."""
+
+    statements: list[tuple[int, ast.stmt]]
+    """That are executed when it is imported, by line."""
+    by_name: list[tuple[int, str]]
+    """Lines and names of calls that import what a text names, as written."""
+    computed: tuple[int, bool] | None
+    """Line of the first import by a name that is computed, and whether it is executed when the module is imported."""
+
+
 def _imports(finder: ModuleFinder, source: SourceModule, found: Imported) -> Iterator[tuple[int, str]]:
     """Line and name of each module that the body imports."""
-    text = source.text
-    source.spend(len(text) // BYTES_SEARCHED)
-    blocks = _Blocks(text)
-    for start, written in _written_imports(text):
-        if not blocks.run(start):
-            continue
-        line = blocks.line(start)
-        try:
-            (node,) = ast.parse(textwrap.dedent(written)).body
-        except (SyntaxError, ValueError):
-            continue
+    facts = source.facts
+    source.spend(len(source.text) // BYTES_SEARCHED)
+    if facts.imports is None:
+        facts.imports = _read_text(source.text)
+    written: _Written = facts.imports
+    for line, node in written.statements:
         for name in _named(finder, source, node):
             yield line, name
-    for match in _BY_NAME.finditer(text):
-        if not blocks.run(match.start()):
-            continue
-        name = match.group(1)
+    for line, name in written.by_name:
         dots = len(name) - len(name.lstrip("."))
-        yield blocks.line(match.start()), source.absolute(name[dots:], dots)
-    computed = _COMPUTED.search(text)
-    if computed is not None and (source.is_package or blocks.run(computed.start())) and not _LAZY.search(text):
+        yield line, source.absolute(name[dots:], dots)
+    if written.computed is not None and (source.is_package or written.computed[1]):
         found.incomplete = f"{source.file} imports modules by names that it computes"
         if source.is_package:
-            line = blocks.line(computed.start())
-            yield from ((line, name) for name in _below(source.name, source.path.parent))
+            yield from ((written.computed[0], name) for name in _below(source.name, source.path.parent))
+
+
+def _read_text(text: str) -> _Written:
+    blocks = _Blocks(text)
+    statements: list[tuple[int, ast.stmt]] = []
+    for start, written in _written_imports(text):
+        if blocks.run(start):
+            with contextlib.suppress(SyntaxError, ValueError):
+                (node,) = python_tree(textwrap.dedent(written)).body
+                statements.append((blocks.line(start), node))
+    named = (match for match in _BY_NAME.finditer(text) if blocks.run(match.start()))
+    by_name = [(blocks.line(match.start()), match.group(1)) for match in named]
+    computed = _COMPUTED.search(text)
+    if computed is None or _LAZY.search(text):
+        return _Written(statements, by_name, None)
+    return _Written(statements, by_name, (blocks.line(computed.start()), blocks.run(computed.start())))
 
 
 def _written_imports(text: str) -> Iterator[tuple[int, str]]:
@@ -216,6 +240,6 @@ def _below(package: str, directory: Path, depth: int = 0) -> Iterator[str]:
     for entry in entries:
         if entry.endswith(".py") and not entry.startswith("__"):
             yield f"{package}.{entry[:-3]}"
-        elif depth < 2 and (directory / entry / "__init__.py").is_file():
+        elif depth < 2 and os.path.isfile(directory / entry / "__init__.py"):
             yield f"{package}.{entry}"
             yield from _below(f"{package}.{entry}", directory / entry, depth + 1)

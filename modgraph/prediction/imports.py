@@ -21,7 +21,7 @@ def import_modules(machine: Interpreter, frame: Frame, node: cst.Import) -> Outc
     for alias in node.names:
         module = dotted(alias.name) or ""
         bound = alias.asname.name if alias.asname is not None else None
-        top = module.partition(".")[0]
+        top = frame.parsed.bound_as(alias, module.partition(".")[0])
         name = bound.value if isinstance(bound, cst.Name) else top
         if frame.function is not None:
             registries.note_import(machine, module)

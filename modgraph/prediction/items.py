@@ -329,6 +329,7 @@ def own_assign(machine: Interpreter, value: Value, key: Value, new: Value) -> No
             elif isinstance(owner, ModuleReference):
                 machine.state.globals[(owner.name, OPEN)] = why
         else:
+            hashing.require(machine, key)
             item.entries[key_in(machine, item, key)] = new
             _write_through(machine, item, key, new)
         return

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from modgraph.prediction import classes, enumerations, possible, producing, unordered
-from modgraph.prediction.limits import MAX_LOOP_ITERATIONS
+from modgraph.prediction.knowledge.registry import Raised
+from modgraph.prediction.limits import ITEMS_OF_A_CONSTANT, MAX_LOOP_ITERATIONS
 from modgraph.prediction.objects import DictObject, HeapObject, IteratorObject, ListObject, SetObject, TensorObject
 from modgraph.prediction.values import (
     Address,
@@ -13,6 +14,7 @@ from modgraph.prediction.values import (
     ClassValue,
     Constant,
     EnumMember,
+    FunctionValue,
     KnownClass,
     TupleValue,
     Unknown,
@@ -23,10 +25,6 @@ if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
 
 
-_ITEMS_OF_A_CONSTANT = 8
-"""What a value takes, in items of a sequence."""
-
-
 def iterate(machine: Interpreter, value: Value) -> list[Value] | Unknown:
     """All items, or why they are not known; an iterator is used up.
 
@@ -34,6 +32,9 @@ def iterate(machine: Interpreter, value: Value) -> list[Value] | Unknown:
         Raised: TypeError, where it is no iterable.
     """
     if isinstance(value, TupleValue):
+        method = machine.class_attribute(value.cls, "__iter__") if isinstance(value.cls, ClassValue) else None
+        if isinstance(method, FunctionValue):
+            return iterate(machine, machine.call(method, (value,)))
         return list(value.items)
     if isinstance(value, Choice):
         return _of_one(machine, value)
@@ -58,9 +59,6 @@ def iterate(machine: Interpreter, value: Value) -> list[Value] | Unknown:
         if own and isinstance(item, (ListObject, DictObject, SetObject)):
             return items_of(machine, item)
     return _by_method(machine, value)
-
-
-_ITERABLE = (ListObject, DictObject, SetObject, IteratorObject)
 
 
 def _of_one(machine: Interpreter, value: Choice) -> list[Value] | Unknown:
@@ -114,7 +112,7 @@ def _constant(machine: Interpreter, value: Constant) -> list[Value] | Unknown:
         size = MAX_LOOP_ITERATIONS + 1
     if size > MAX_LOOP_ITERATIONS:
         return machine.unknown(f"a loop of more than {MAX_LOOP_ITERATIONS} turns")
-    machine.makes(_ITEMS_OF_A_CONSTANT * size)
+    machine.makes(ITEMS_OF_A_CONSTANT * size)
     return [Constant(item) for item in value.value]
 
 
@@ -157,12 +155,33 @@ def _by_method(machine: Interpreter, value: Value) -> list[Value] | Unknown:
         given = machine.call(method, (value,))
         return iterate(machine, producing.iterator_by_next(machine, value) if given == value else given)
     getter = machine.class_attribute(cls, "__getitem__")
+    if isinstance(getter, FunctionValue):
+        return _by_place(machine, value, getter)
     if getter is not None:
         size = length(machine, value)
         if isinstance(size, Unknown) or size > MAX_LOOP_ITERATIONS:
             return machine.unknown("its length is not known", *([size] if isinstance(size, Unknown) else []))
         return [machine.call(getter, (value, Constant(place))) for place in range(size)]
     raise machine.raises("TypeError", f"'{classes.short_name(cls)}' object is not iterable")
+
+
+def _by_place(machine: Interpreter, value: Value, getter: Value) -> list[Value] | Unknown:
+    """The items at 0, 1, 2, ... up to the first place at which there is none, whatever `len` says."""
+    found: list[Value] = []
+    while len(found) <= MAX_LOOP_ITERATIONS:
+        try:
+            item = machine.call(getter, (value, Constant(len(found))))
+        except Raised as raised:
+            if machine.is_instance(raised.exception, _ENDS) is not True:
+                raise
+            return found
+        if isinstance(item, Unknown):
+            return possible.either_of(machine.unknown("how many items there are is not known", item), [*found, item])
+        found.append(item)
+    return machine.unknown(f"a loop of more than {MAX_LOOP_ITERATIONS} turns")
+
+
+_ENDS = TupleValue((KnownClass("builtins.IndexError"), KnownClass("builtins.StopIteration")))
 
 
 def _length_of(machine: Interpreter, value: Value) -> Value:
@@ -177,7 +196,9 @@ def length(machine: Interpreter, value: Value) -> int | Unknown:
         Raised: TypeError.
     """
     if isinstance(value, TupleValue):
-        return len(value.items)
+        own = machine.class_attribute(value.cls, "__len__") if isinstance(value.cls, ClassValue) else None
+        if not isinstance(own, FunctionValue):
+            return len(value.items)
     if isinstance(value, Choice):
         size = machine.distribute(value, lambda each: _length_of(machine, each))
         return size.value if isinstance(size, Constant) else machine.unknown("", size)

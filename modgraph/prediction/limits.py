@@ -79,6 +79,12 @@ ITEMS_OF_AN_ENTRY = 12
 ITEMS_OF_AN_OBJECT = 16
 """Words that an object of the heap takes besides what it holds."""
 
+ITEMS_OF_A_CONSTANT = 16
+"""Words that a number or a short text takes that nothing else holds: the value, and Python's own object in it."""
+
+ITEMS_OF_A_TUPLE = 18
+"""Words that a tuple takes besides what it holds: the value, and Python's own tuple in it."""
+
 ITEMS_OF_A_PATH = 40
 """Words that a pair of a path and a module takes."""
 
@@ -194,3 +200,6 @@ COPIES_OF_AN_ENTRY = 8
 
 MAX_MADE_MODULES = 300_000
 """Modules and parameters that one prediction makes: a graph has fewer, and what is copied takes no steps."""
+
+MAX_OTHER_NAMES = 200
+"""Names of a module that stand for the same object as one, and whose statements are looked at with its own."""

@@ -118,6 +118,8 @@ class Interpreter(Budget):
         """By package: its modules among the first so many `namespaces`, which only grow."""
         self.beside: dict[tuple[str, str], Imported] = {}
         """What the second module brings besides what the first, which holds containers, does; see `lookups.py`."""
+        self.filled: set[int] = set()
+        """Addresses of classes whose body was executed as a whole."""
         self.unfollowed = 0
         """How many decorators raised, took too long or are not known."""
         self.base.settle = lambda index: registries.settle(self, index)
@@ -147,6 +149,7 @@ class Interpreter(Budget):
 
     def start(self) -> None:
         """A fresh state and budget for the next prediction."""
+        self.finder.start()
         self.start_anew()
         self.renew()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -9,7 +10,7 @@ import libcst as cst
 from modgraph.prediction import control, expressions, items, names, statements
 from modgraph.prediction.frames import Frame, Outcome
 from modgraph.prediction.objects import DictObject, ListObject
-from modgraph.prediction.values import NONE, ClassValue, Constant, KnownClass, TupleValue, Unknown, Value
+from modgraph.prediction.values import ClassValue, Constant, KnownClass, TupleValue, Unknown, Value
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
@@ -20,61 +21,144 @@ def execute_match(machine: Interpreter, frame: Frame, node: cst.Match) -> Outcom
     return _cases(machine, frame, node, subject, 0)
 
 
+_Way = Callable[[], Outcome]
+Captures = dict[str, Value]
+"""What a pattern binds: only where all of it has matched."""
+
+
 def _cases(machine: Interpreter, frame: Frame, node: cst.Match, subject: Value, position: int) -> Outcome:
     while position < len(node.cases):
         case = node.cases[position]
         position += 1
-        matched = matches(machine, frame, case.pattern, subject)
-        if matched is not False and case.guard is not None:
-            guard = machine.truth(expressions.evaluate(machine, frame, case.guard))
-            matched = False if guard is False else (matched if guard else None)
+        captures: Captures = {}
+        matched = matches(machine, frame, case.pattern, subject, captures)
+        if matched is False:
+            continue
         if matched is True:
-            return statements.run_block(machine, frame, case.body)
-        if matched is None:
-            since = machine.base.next_index
-            other = machine.state.fork()
-            rest = position
-            paths: list[control.Path] = [
-                (machine.state, lambda body=case.body: statements.run_block(machine, frame, body)),  # type: ignore[misc]
-                (other, lambda rest=rest: _cases(machine, frame, node, subject, rest)),  # type: ignore[misc]
-            ]
-            return control.run_paths(machine, frame, paths, "depends on which `case` matches", since)
+            _bind(machine, frame, captures)
+            guard = _guarded(machine, frame, case)
+            if guard is True:
+                return statements.run_block(machine, frame, case.body)
+            if guard is False:
+                continue
+        since = machine.base.next_index
+        rest = _going_on(machine, frame, node, subject, position)
+        paths: list[control.Path] = [(machine.state.fork(), rest)]
+        found = {} if matched else _all_captured(machine, case, captures)
+        if found and case.guard is not None:
+            paths.append((machine.state.fork(), _binding(machine, frame, found, rest)))
+        taken = _taking(machine, frame, case, rest) if matched is None else _running(machine, frame, case)
+        paths.insert(0, (machine.state, _binding(machine, frame, found, taken)))
+        return control.run_paths(machine, frame, paths, "depends on which `case` matches", since)
     return "normal"
 
 
-def matches(machine: Interpreter, frame: Frame, pattern: cst.MatchPattern, subject: Value) -> bool | None:
-    """Whether the pattern matches; binds its names where it may."""
+def _going_on(machine: Interpreter, frame: Frame, node: cst.Match, subject: Value, position: int) -> _Way:
+    return lambda: _cases(machine, frame, node, subject, position)
+
+
+def _running(machine: Interpreter, frame: Frame, case: cst.MatchCase) -> _Way:
+    return lambda: statements.run_block(machine, frame, case.body)
+
+
+def _taking(machine: Interpreter, frame: Frame, case: cst.MatchCase, rest: _Way) -> _Way:
+    """A pattern that may match is taken to: what then its guard says."""
+
+    def take() -> Outcome:
+        return rest() if _guarded(machine, frame, case) is False else statements.run_block(machine, frame, case.body)
+
+    return take
+
+
+def _binding(machine: Interpreter, frame: Frame, captures: Captures, then: _Way) -> _Way:
+    def bind() -> Outcome:
+        _bind(machine, frame, captures)
+        return then()
+
+    return bind
+
+
+def _guarded(machine: Interpreter, frame: Frame, case: cst.MatchCase) -> bool | None:
+    return True if case.guard is None else machine.truth(expressions.evaluate(machine, frame, case.guard))
+
+
+def _bind(machine: Interpreter, frame: Frame, captures: Captures) -> None:
+    for name, value in captures.items():
+        names.bind(machine, frame, name, value)
+
+
+def _all_captured(machine: Interpreter, case: cst.MatchCase, captures: Captures) -> Captures:
+    """Every name that the pattern binds, where it is not known whether, and so not always to what, it matches."""
+    pending: list[cst.CSTNode] = [case.pattern]
+    found = dict(captures)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, (cst.MatchAs, cst.MatchStar)) and node.name is not None:
+            found.setdefault(node.name.value, machine.unknown("what a pattern captures is not known"))
+        elif isinstance(node, cst.MatchMapping) and node.rest is not None:
+            found.setdefault(node.rest.value, machine.unknown("what a pattern captures is not known"))
+        pending.extend(node.children)
+    return found
+
+
+def matches(
+    machine: Interpreter, frame: Frame, pattern: cst.MatchPattern, subject: Value, captures: Captures
+) -> bool | None:
+    """Whether the pattern matches; adds what it captures, also where it does not match in the end."""
     if isinstance(pattern, cst.MatchAs):
         matched: bool | None = True
         if pattern.pattern is not None:
-            matched = matches(machine, frame, pattern.pattern, subject)
+            matched = matches(machine, frame, pattern.pattern, subject, captures)
         if matched is not False and pattern.name is not None:
-            names.bind(machine, frame, pattern.name.value, subject)
+            captures[pattern.name.value] = subject
         return matched
     if isinstance(pattern, cst.MatchOr):
-        results = [matches(machine, frame, element.pattern, subject) for element in pattern.patterns]
-        return True if True in results else (None if None in results else False)
+        return _either(machine, frame, pattern, subject, captures)
     if isinstance(pattern, cst.MatchValue):
         return machine.equal(subject, expressions.evaluate(machine, frame, pattern.value))
     if isinstance(pattern, cst.MatchSingleton):
         return machine.truth(machine.compare("is", subject, expressions.evaluate(machine, frame, pattern.value)))
     if isinstance(pattern, cst.MatchSequence):
-        return _sequence(machine, frame, pattern, subject)
+        return _sequence(machine, frame, pattern, subject, captures)
     if isinstance(pattern, cst.MatchMapping):
-        return _mapping(machine, frame, pattern, subject)
+        return _mapping(machine, frame, pattern, subject, captures)
     if isinstance(pattern, cst.MatchClass):
-        return _class(machine, frame, pattern, subject)
+        return _class(machine, frame, pattern, subject, captures)
     return None
+
+
+def _either(
+    machine: Interpreter, frame: Frame, pattern: cst.MatchOr, subject: Value, captures: Captures
+) -> bool | None:
+    """The first alternative that matches captures, and no other."""
+    possible: list[Captures] = []
+    certain = False
+    for element in pattern.patterns:
+        own: Captures = {}
+        matched = matches(machine, frame, element.pattern, subject, own)
+        if matched is not False:
+            possible.append(own)
+        if matched:
+            certain = True
+            break
+    for name in {name for own in possible for name in own}:
+        values = [own[name] for own in possible if name in own]
+        several = len(possible) > 1
+        captures[name] = machine.choice(values, "depends on which pattern matches") if several else values[0]
+    return True if certain else (None if possible else False)
 
 
 def _all(results: list[bool | None]) -> bool | None:
     return False if False in results else (None if None in results else True)
 
 
-def _sequence(machine: Interpreter, frame: Frame, pattern: cst.MatchSequence, subject: Value) -> bool | None:
+def _sequence(
+    machine: Interpreter, frame: Frame, pattern: cst.MatchSequence, subject: Value, captures: Captures
+) -> bool | None:
     if isinstance(subject, Unknown):
         return None
-    if not isinstance(subject, TupleValue) and machine.state.find(subject, ListObject) is None:
+    is_range = isinstance(subject, Constant) and isinstance(subject.value, range)
+    if not (is_range or isinstance(subject, TupleValue)) and machine.state.find(subject, ListObject) is None:
         return False
     found = machine.iterate(subject)
     if isinstance(found, Unknown):
@@ -90,14 +174,16 @@ def _sequence(machine: Interpreter, frame: Frame, pattern: cst.MatchSequence, su
             taken = found[place : place + len(found) - fixed]
             place += len(taken)
             if element.name is not None:
-                names.bind(machine, frame, element.name.value, machine.allocate(ListObject(list(taken))))
+                captures[element.name.value] = machine.allocate(ListObject(list(taken)))
         else:
-            results.append(matches(machine, frame, element.value, found[place]))
+            results.append(matches(machine, frame, element.value, found[place], captures))
             place += 1
     return _all(results)
 
 
-def _mapping(machine: Interpreter, frame: Frame, pattern: cst.MatchMapping, subject: Value) -> bool | None:
+def _mapping(
+    machine: Interpreter, frame: Frame, pattern: cst.MatchMapping, subject: Value, captures: Captures
+) -> bool | None:
     mapping = machine.state.find(subject, DictObject)
     if mapping is None:
         return None if isinstance(subject, Unknown) else False
@@ -109,14 +195,16 @@ def _mapping(machine: Interpreter, frame: Frame, pattern: cst.MatchMapping, subj
         value = items.find_entry(machine, mapping, key)
         if value is None:
             return None if mapping.open is not None else False
-        results.append(matches(machine, frame, element.pattern, value))
+        results.append(matches(machine, frame, element.pattern, value, captures))
     if pattern.rest is not None:
         rest = {key: value for key, value in mapping.entries.items() if key not in used}
-        names.bind(machine, frame, pattern.rest.value, machine.allocate(DictObject(rest, mapping.open)))
+        captures[pattern.rest.value] = machine.allocate(DictObject(rest, mapping.open))
     return _all(results)
 
 
-def _class(machine: Interpreter, frame: Frame, pattern: cst.MatchClass, subject: Value) -> bool | None:
+def _class(
+    machine: Interpreter, frame: Frame, pattern: cst.MatchClass, subject: Value, captures: Captures
+) -> bool | None:
     cls = expressions.evaluate(machine, frame, pattern.cls)
     matched = machine.is_instance(subject, cls)
     if matched is False:
@@ -128,15 +216,17 @@ def _class(machine: Interpreter, frame: Frame, pattern: cst.MatchClass, subject:
         if isinstance(declared, TupleValue):
             arguments = [item.value for item in declared.items if isinstance(item, Constant)]
         elif len(pattern.patterns) == 1 and isinstance(cls, KnownClass):
-            results.append(matches(machine, frame, pattern.patterns[0].value, subject))
+            results.append(matches(machine, frame, pattern.patterns[0].value, subject, captures))
     for name, element in zip(arguments, pattern.patterns, strict=False):
-        results.append(_attribute(machine, frame, name, element.value, subject))
-    results += [_attribute(machine, frame, kwd.key.value, kwd.pattern, subject) for kwd in pattern.kwds]
+        results.append(_attribute(machine, frame, name, element.value, subject, captures))
+    results += [_attribute(machine, frame, kwd.key.value, kwd.pattern, subject, captures) for kwd in pattern.kwds]
     return _all(results)
 
 
-def _attribute(machine: Interpreter, frame: Frame, name: str, pattern: cst.MatchPattern, subject: Value) -> bool | None:
+def _attribute(
+    machine: Interpreter, frame: Frame, name: str, pattern: cst.MatchPattern, subject: Value, captures: Captures
+) -> bool | None:
     value = machine.find_attribute(subject, name)
     if value is None:
         return False
-    return matches(machine, frame, pattern, value if value is not None else NONE)
+    return matches(machine, frame, pattern, value, captures)

@@ -174,4 +174,13 @@ def attribute(machine: Interpreter, cls: ClassValue, name: str) -> Value | None:
     """What the metaclass gives under a name that the class does not have."""
     meta = metaclass_of(machine, cls)
     found = machine.class_attribute(meta, name) if meta is not None else None
-    return attributes.bind(machine, found, cls, meta or TYPE) if found is not None else None
+    if found is not None:
+        return attributes.bind(machine, found, cls, meta or TYPE)
+    if not isinstance(meta, ClassValue) or (name.startswith("__") and name.endswith("__")):
+        return None
+    fallback = _own(machine, meta, "__getattr__")
+    if fallback is not None:
+        return machine.call(fallback, (cls, Constant(name)))
+    if _own(machine, meta, "__prepare__") is not None:
+        return machine.unknown(f"what the namespace that __prepare__ of {meta.name} gives holds is not known")
+    return None

@@ -12,12 +12,13 @@ import sysconfig
 from typing import TYPE_CHECKING
 
 from modgraph.graph.model import SourceLocation
-from modgraph.prediction import allowances, guards, handed, namespaces, registries
+from modgraph.prediction import allowances, guards, handed, namespaces, registries, standard_names, star_imports
 from modgraph.prediction.frames import Frame, LimitError
 from modgraph.prediction.knowledge import registry
 from modgraph.prediction.knowledge.registry import INSTALLED, Raised
 from modgraph.prediction.objects import EnvironmentObject
 from modgraph.prediction.values import (
+    DELETED,
     Address,
     ClassValue,
     Constant,
@@ -26,6 +27,7 @@ from modgraph.prediction.values import (
     ModuleReference,
     Unknown,
     Value,
+    remaining,
 )
 from modgraph.source.index import ImportedName, Statement
 from modgraph.source.modules import CompiledModule, SourceError, SourceModule
@@ -33,7 +35,7 @@ from modgraph.source.modules import CompiledModule, SourceError, SourceModule
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
 
-_STDLIB = tuple({sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")})
+STDLIB = tuple({sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")})
 
 
 def look_up(machine: Interpreter, frame: Frame, name: str) -> Value:
@@ -130,10 +132,23 @@ def bind(machine: Interpreter, frame: Frame, name: str, value: Value) -> None:
 
 def unbind(machine: Interpreter, frame: Frame, name: str) -> None:
     """del name."""
-    names = machine.state.change(frame.environment, EnvironmentObject).names
+    if name in frame.global_names:
+        unbind_global(machine, frame.module, name)
+        return
+    address = frame.environment
+    if name in frame.nonlocal_names:
+        address = _enclosing(machine, address, name) or address
+    names = machine.state.change(address, EnvironmentObject).names
     if name not in names:
         raise machine.raises("NameError", f"name '{name}' is not defined")
     del names[name]
+
+
+def unbind_global(machine: Interpreter, module: str, name: str) -> None:
+    """Takes a name out of a module's namespace."""
+    if global_name(machine, module, name) is None:
+        raise machine.raises("NameError", f"name '{name}' is not defined")
+    machine.state.globals[(module, name)] = DELETED
 
 
 def forget(machine: Interpreter, frame: Frame, name: str) -> None:
@@ -178,7 +193,7 @@ def global_name(machine: Interpreter, module: str, name: str) -> Value | None:
     key = (module, name)
     found = machine.state.globals.get(key) or machine.base.globals.get(key)
     if found is not None:
-        return found
+        return remaining(found)
     namespace = machine.namespaces.setdefault(module, {})
     if name in namespace:
         return namespace[name]
@@ -221,6 +236,9 @@ def _so_far(machine: Interpreter, module: str, name: str, line: int) -> Value | 
 
 def module_attribute(machine: Interpreter, module: str, name: str) -> Value | None:
     """module.name: a name of its namespace or a submodule."""
+    why = namespaces.replaced(machine, module, name)
+    if why is not None:
+        return why
     value = global_name(machine, module, name)
     if value is None and _shadows_standard(machine, module):
         return _known_of(module, name)  # other code means Python's own
@@ -294,17 +312,17 @@ def is_of_standard_library(source: SourceModule) -> bool:
     if source.name.partition(".")[0] not in sys.stdlib_module_names:
         return False
     path = str(source.path)
-    return path.startswith(_STDLIB) and "site-packages" not in path
+    return path.startswith(STDLIB) and "site-packages" not in path
 
 
 def _without_source(machine: Interpreter, module: str, name: str, source: SourceModule | None) -> Value | None:
     path = f"{module}.{name}"
     if machine.finder.find(path) is not None or (source is None and registry.has_package(path)):
         return ModuleReference(path)
-    if source is not None and namespaces.lacks(machine, module, name):
+    if namespaces.lacks(machine, module, name):
         return None
     why = "is not modelled" if source is not None else "has no Python source"
-    return machine.unknown(f"{module}.{name} {why}")
+    return machine.unknown(machine.finder.refusal(path) or f"{module}.{name} {why}")
 
 
 def _run(machine: Interpreter, source: SourceModule, name: str, statements: list[Statement]) -> Value | None:
@@ -386,7 +404,9 @@ def import_name(machine: Interpreter, module: str, attribute: str | None, bound:
         if known is not None:
             return known
         if registry.is_inert(module) or registry.has_package(module):
-            return ModuleReference(module) if attribute is None else machine.unknown(f"{module} is not on the path")
+            return ModuleReference(module) if attribute is None else _of_absent(machine, module, attribute)
+        if (why := machine.finder.refusal(module)) is not None:  # Python would follow it
+            return machine.unknown(why)
         if namespaces.is_left_out(machine, module):
             return machine.unknown(f"{module} is not in the bundled source of torch, and torch is not installed")
         raise machine.raises("ModuleNotFoundError", f"No module named '{module}'")
@@ -395,12 +415,31 @@ def import_name(machine: Interpreter, module: str, attribute: str | None, bound:
         return ModuleReference(top) if bound == top or not rest else _last_of(machine, module)
     value = module_attribute(machine, module, attribute)
     if value is not None:
+        if type(value) is Unknown and not standard_names.module_has(module, attribute):
+            _may_be_missing(machine, found)
         return value
-    if isinstance(found, CompiledModule):
+    if isinstance(found, CompiledModule) and not namespaces.lacks(machine, module, attribute):
         return machine.unknown(f"{module} has no Python source")
+    if (why := machine.finder.refusal(f"{module}.{attribute}")) is not None:
+        return machine.unknown(why)
     if not namespaces.cannot_import(machine, module, attribute):
         return machine.unknown(f"{module}.{attribute} is not in its source")
     raise machine.raises("ImportError", f"cannot import name '{attribute}' from '{module}'")
+
+
+def _of_absent(machine: Interpreter, module: str, attribute: str) -> Value:
+    """A name of a module that is known, and is not on the path."""
+    if namespaces.lacks(machine, module, attribute):
+        raise machine.raises("ImportError", f"cannot import name '{attribute}' from '{module}'")
+    if module.partition(".")[0] in sys.stdlib_module_names and not standard_names.module_has(module, attribute):
+        machine.may_refuse("ImportError")
+    return machine.unknown(f"{module} is not on the path")
+
+
+def _may_be_missing(machine: Interpreter, found: object) -> None:
+    """A name is taken from a module without source, which may not have it: the `try` around it goes both ways."""
+    if isinstance(found, CompiledModule):
+        machine.may_refuse("ImportError")
 
 
 def _last_of(machine: Interpreter, module: str) -> Value:
@@ -415,7 +454,7 @@ def _last_of(machine: Interpreter, module: str) -> Value:
 
 def _elsewhere(machine: Interpreter, source: SourceModule, name: str) -> Value | None:
     """A name that no statement of the module binds when it is imported."""
-    value = _from_stars(machine, source, name, False)
+    value = star_imports.value(machine, source, name, False)
     if value is not None:
         return value
     if machine.finder.find(f"{source.name}.{name}") is not None:
@@ -424,45 +463,7 @@ def _elsewhere(machine: Interpreter, source: SourceModule, name: str) -> Value |
     for imported in source.index.imports:
         if imported.name == name and imported.type_checking:
             return import_value(machine, source.absolute(imported.module, imported.level), imported)
-    return _from_stars(machine, source, name, True)
-
-
-def _from_stars(machine: Interpreter, source: SourceModule, name: str, type_checking: bool) -> Value | None:
-    """What the star imports bring, the last one first."""
-    for imported in reversed(source.index.star_imports):
-        module = source.absolute(imported.module, imported.level)
-        if imported.type_checking is not type_checking or module == source.name:
-            continue
-        if not name.startswith("_") or _exports(machine, module, name):
-            value = _star(machine, module, name)
-            if value is not None:
-                return value
-    return None
-
-
-def _exports(machine: Interpreter, module: str, name: str) -> bool:
-    source = machine.finder.source(module)
-    return source is not None and name in (source.index.exported or ())
-
-
-def _star(machine: Interpreter, module: str, name: str) -> Value | None:
-    source = machine.finder.source(module)
-    if source is None or not source.may_bind(name):
-        return None
-    try:
-        exported = source.index.exported
-    except SourceError:
-        return None
-    if exported is not None and name not in exported and _is_written_out(source):
-        return None
-    if (module, name) in machine.running or (module, name) in machine.importing:
-        return None
-    return global_name(machine, module, name)
-
-
-def _is_written_out(source: SourceModule) -> bool:
-    """`__all__` is assigned, and nothing else done with it."""
-    return all(statement.kind == "assign" for statement in source.index.statements.get("__all__", ()))
+    return star_imports.value(machine, source, name, True)
 
 
 def resolve(machine: Interpreter, path: str) -> Value:

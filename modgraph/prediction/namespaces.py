@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from modgraph.prediction import class_annotations, classes, items, names, standard_names
+from modgraph.prediction import class_annotations, classes, items, names, standard_names, star_imports
 from modgraph.prediction.import_order import is_installed
 from modgraph.prediction.limits import MAX_NAMESPACE
 from modgraph.prediction.objects import ClassObject, DictObject, ListObject, ViewObject
 from modgraph.prediction.values import OPEN, ClassValue, Constant, ModuleReference, Unknown, Value
-from modgraph.source.modules import BUNDLED, SourceError, SourceModule
+from modgraph.source.modules import BUNDLED, CompiledModule, SourceError, SourceModule
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
@@ -40,10 +42,20 @@ def lacks(machine: Interpreter, module: str, name: str) -> bool:
     source = machine.finder.source(module)
     if source is not None and names.is_of_standard_library(source):
         return standard_names.module_lacks(module, name, source.text)
-    if source is None or source.path.is_relative_to(BUNDLED) or any(word in source.text for word in _BINDERS):
+    if source is None:
+        return _is_compiled(machine, module) and standard_names.module_lacks(module, name, None)
+    if source.path.is_relative_to(BUNDLED) or any(word in source.text for word in _BINDERS):
         return False
     found, why = _names(machine, module)
     return why is None and name not in found and _submodule(machine, module, name) is None
+
+
+def _is_compiled(machine: Interpreter, module: str) -> bool:
+    """A module of Python's own without source, in which nobody else puts names."""
+    found = machine.finder.find(module)
+    if isinstance(found, CompiledModule) and module not in ("sys", "builtins", "__main__"):
+        return found.path is None or str(found.path).startswith(names.STDLIB)
+    return found is None and module.partition(".")[0] in sys.stdlib_module_names
 
 
 def cannot_import(machine: Interpreter, module: str, name: str) -> bool:
@@ -57,6 +69,27 @@ def cannot_import(machine: Interpreter, module: str, name: str) -> bool:
     return not any(word in source.text for word in _DIRECT_BINDERS)
 
 
+def replaced(machine: Interpreter, module: str, name: str) -> Unknown | None:
+    """Why a name of a module, as others see it, may be another than the statements of its file say: importing a
+    submodule of that name binds it anew, and a module may put something else in its own place."""
+    source = machine.finder.source(module)
+    if source is None or is_installed(source) or source.path.is_relative_to(BUNDLED):
+        return None
+    if source.facts.has(_REPLACES_ITSELF):
+        return machine.unknown(f"{module} puts something else in its own place in sys.modules")
+    path = f"{module}.{name}"
+    if not source.is_package or name not in source.index.names or machine.finder.find(path) is None:
+        return None
+    for imported in source.index.imports:
+        taken = source.absolute(imported.module, imported.level)
+        if taken == path or taken.startswith(f"{path}.") or (taken == module and imported.attribute == name):
+            return None  # it is imported there before the name is bound, and not again
+    return machine.unknown(f"importing {path} binds that name of {module} anew, and when is not followed")
+
+
+_REPLACES_ITSELF = re.compile(r"^sys\.modules\[\s*__name__\s*\]\s*=[^=]", re.MULTILINE)
+
+
 def otherwise_bound(machine: Interpreter, module: str, name: str) -> Value | None:
     """What a name that no statement binds may be: one put into `builtins`, or into the module in a way that is not
     followed; None where there is certainly none."""
@@ -64,6 +97,9 @@ def otherwise_bound(machine: Interpreter, module: str, name: str) -> Value | Non
         found = machine.state.globals.get(key) or machine.base.globals.get(key)
         if found is not None:
             return found
+    star = star_imports.unread(machine, module, name)
+    if star is not None:
+        return machine.unknown(f"{name} may be one of what {module} imports from {star}, whose source is not there")
     lost = next((why for (owner, _), why in machine.base.unfollowed.items() if owner == module), None)
     if lost is not None:
         return lost

@@ -13,6 +13,7 @@ from modgraph.prediction import enumerations, hashing, partial_texts, possible, 
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.limits import MAX_VALUE_SIZE
 from modgraph.prediction.objects import DictObject, ListObject, SetObject
+from modgraph.prediction.rich_comparison import NOT_IMPLEMENTED, is_derived
 from modgraph.prediction.state import room_of
 from modgraph.prediction.values import (
     Address,
@@ -118,14 +119,13 @@ def binary(machine: Interpreter, symbol: str, left: Value, right: Value) -> Valu
         plain = [_plain_member(machine, side) for side in (left, right)]
         if plain != [left, right]:
             return binary(machine, symbol, plain[0], plain[1])
-    for receiver, other, name in (
-        (left, right, f"__{METHODS[symbol]}__"),
-        (right, left, f"__r{METHODS[symbol]}__"),
-    ):
+    for receiver, other, name in _sides(machine, METHODS[symbol], left, right):
         method = _special(machine, receiver, name)
         if method is not None:
             result = machine.call(method, (receiver, other))
-            if result != Constant(NotImplemented):
+            if isinstance(result, Choice) and NOT_IMPLEMENTED in result.alternatives:
+                return machine.unknown(f"whether {symbol} is answered is not known", result)
+            if result != NOT_IMPLEMENTED:
                 return result
     if isinstance(left, Unknown) or isinstance(right, Unknown):
         if symbol == "+" and (partial_texts.ends_of(left) or partial_texts.ends_of(right)):
@@ -137,6 +137,20 @@ def binary(machine: Interpreter, symbol: str, left: Value, right: Value) -> Valu
     if "?" in names:
         return machine.unknown(f"{symbol} of {names[0]} and {names[1]} is not modelled")
     raise machine.raises("TypeError", f"unsupported operand type(s) for {symbol}: '{names[0]}' and '{names[1]}'")
+
+
+def _sides(machine: Interpreter, name: str, left: Value, right: Value) -> list[tuple[Value, Value, str]]:
+    """Whose special methods are asked, in order: of the right operand where it is of another class, and first where
+    that is derived from the left one's and has a method of its own."""
+    mirrored = f"__r{name}__"
+    sides = [(left, right, f"__{name}__"), (right, left, mirrored)]
+    if isinstance(left, Unknown) or isinstance(right, Unknown):
+        return sides
+    if isinstance(machine.class_of(left), ClassValue) and machine.class_of(left) == machine.class_of(right):
+        return sides[:1]
+    if is_derived(machine, right, left) and _special(machine, left, mirrored) != _special(machine, right, mirrored):
+        sides.reverse()
+    return sides
 
 
 def _unknown_result(machine: Interpreter, symbol: str, left: Value, right: Value) -> Unknown:

@@ -9,7 +9,9 @@ from modgraph.prediction import (
     attributes,
     calls,
     classes,
+    enum_texts,
     functions,
+    hashing,
     items,
     names,
     namespaces,
@@ -85,6 +87,7 @@ def callable_(arguments: Arguments, machine: Machine) -> Value:
 
 
 def _name(machine: Machine, value: Value) -> str | Unknown:
+    value = enum_texts.as_text(machine, value)
     if isinstance(value, Constant) and isinstance(value.value, str):
         return value.value
     return partial_texts.named(machine.unknown("the name of the attribute is not known", value), NONE)
@@ -284,6 +287,7 @@ def id_(arguments: Arguments, machine: Machine) -> Value:
 @models("builtins.hash")
 def hash_(arguments: Arguments, machine: Machine) -> Value:
     value = arguments.get(0, "obj", NONE)
+    hashing.require(machine, value)
     if isinstance(value, Constant) and isinstance(value.value, int):
         return Constant(hash(value.value))
     return machine.unknown("hash() differs from run to run", value)
@@ -293,7 +297,9 @@ def hash_(arguments: Arguments, machine: Machine) -> Value:
 def iter_(arguments: Arguments, machine: Machine) -> Value:
     value = arguments.get(0, "iterable", NONE)
     if len(arguments.positional) > 1:
-        return machine.unknown("iter() with a sentinel is not modelled")
+        why = machine.unknown("iter() with a sentinel is not modelled")
+        machine.expose([value], why)  # it is called as often as something is taken
+        return why
     return producing.iterator_of(machine, value)
 
 

@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from modgraph.prediction import partial_texts, possible
+from modgraph.prediction.enum_texts import text_given
 from modgraph.prediction.knowledge.registry import Arguments, Machine, models
 from modgraph.prediction.objects import DictObject, InstanceObject, ModuleObject, TensorObject
 from modgraph.prediction.values import (
@@ -292,7 +293,7 @@ def bare_module(arguments: Arguments, machine: Machine) -> Value:
 
 @models(f"{MODULE}.__setattr__")
 def set_attribute(arguments: Arguments, machine: Machine) -> Value:
-    address, name, value = _receiver(arguments), arguments.get(1, "name", NONE), arguments.get(2, "value", NONE)
+    address, name, value = _receiver(arguments), text_given(arguments, machine), arguments.get(2, "value", NONE)
     if isinstance(name, Constant):
         assign(machine, address, str(name.value), value)
     else:
@@ -305,7 +306,7 @@ def set_attribute(arguments: Arguments, machine: Machine) -> Value:
 def past_the_module(arguments: Arguments, machine: Machine) -> Value:
     """Straight into the instance's `__dict__`, past what `Module.__setattr__` does: nothing is registered. Properties
     of the class come first."""
-    address, name = arguments.positional[0], arguments.get(1, "name", NONE)
+    address, name = arguments.positional[0], text_given(arguments, machine)
     if isinstance(name, Constant) and isinstance(name.value, str):
         described = machine.class_attribute(machine.class_of(address), name.value)
         setter = described.setter if isinstance(described, PropertyValue) else None
@@ -323,7 +324,7 @@ def past_the_module(arguments: Arguments, machine: Machine) -> Value:
 
 @models(f"{MODULE}.__delattr__")
 def delete_attribute(arguments: Arguments, machine: Machine) -> Value:
-    name = arguments.get(1, "name", NONE)
+    name = text_given(arguments, machine)
     if isinstance(name, Constant):
         delete(machine, _receiver(arguments), str(name.value))
     else:
@@ -334,7 +335,7 @@ def delete_attribute(arguments: Arguments, machine: Machine) -> Value:
 
 @models(f"{MODULE}.__getattr__")
 def get_attribute(arguments: Arguments, machine: Machine) -> Value:
-    address, name = _receiver(arguments), arguments.get(1, "name", NONE)
+    address, name = _receiver(arguments), text_given(arguments, machine)
     if not isinstance(name, Constant):
         return machine.unknown("the name of an attribute is not known", name)
     found = lookup(machine, address, str(name.value))
@@ -347,7 +348,7 @@ def get_attribute(arguments: Arguments, machine: Machine) -> Value:
 
 @models(f"{MODULE}.add_module", f"{MODULE}.register_module")
 def add_module(arguments: Arguments, machine: Machine) -> Value:
-    address, name, value = _receiver(arguments), arguments.get(1, "name", NONE), arguments.get(2, "module", NONE)
+    address, name, value = _receiver(arguments), text_given(arguments, machine), arguments.get(2, "module", NONE)
     if isinstance(value, Choice) and _is_mixed(machine, value):
         return _each(machine, add_module, arguments, "module", value)
     kind = kind_of(machine, value)
@@ -361,7 +362,7 @@ def _each(
     machine: Machine, register: Callable[[Arguments, Machine], Value], arguments: Arguments, name: str, value: Choice
 ) -> Value:
     """Registers each alternative, on a path of its own."""
-    receiver, named = arguments.positional[0], arguments.get(1, "name", NONE)
+    receiver, named = arguments.positional[0], text_given(arguments, machine)
     rest = {key: each for key, each in arguments.keywords.items() if key not in ("name", name)}
     further = arguments.positional[3:]
 
@@ -385,7 +386,7 @@ def register_module(machine: Machine, address: Address, name: Value, value: Valu
 
 @models(f"{MODULE}.register_parameter")
 def register_parameter(arguments: Arguments, machine: Machine) -> Value:
-    address, name, value = _receiver(arguments), arguments.get(1, "name", NONE), arguments.get(2, "param", NONE)
+    address, name, value = _receiver(arguments), text_given(arguments, machine), arguments.get(2, "param", NONE)
     if isinstance(value, Choice) and _is_mixed(machine, value):
         return _each(machine, register_parameter, arguments, "param", value)
     _require_initialised(machine, address, "parameter")
@@ -403,7 +404,7 @@ def register_parameter(arguments: Arguments, machine: Machine) -> Value:
 
 @models(f"{MODULE}.register_buffer")
 def register_buffer(arguments: Arguments, machine: Machine) -> Value:
-    address, name, value = _receiver(arguments), arguments.get(1, "name", NONE), arguments.get(2, "tensor", NONE)
+    address, name, value = _receiver(arguments), text_given(arguments, machine), arguments.get(2, "tensor", NONE)
     if isinstance(value, Choice) and _is_mixed(machine, value):
         return _each(machine, register_buffer, arguments, "tensor", value)
     persistent = machine.truth(arguments.get(3, "persistent", TRUE))

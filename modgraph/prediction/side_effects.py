@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from modgraph.prediction.import_order import Imported
 from modgraph.source.index import Definition, Statement
 from modgraph.source.modules import SourceError, SourceModule
+from modgraph.source.quiet import python_tree
 from modgraph.source.walking import walk
 
 _READING = frozenset({"get", "items", "keys", "values", "copy", "index", "count", "format", "join", "startswith"})
@@ -124,7 +125,7 @@ def _changers(imported: Imported) -> Callable[[str], bool]:
 def _changes_given(source: SourceModule, definition: Definition) -> bool:
     """A function that changes an argument, or gives a function that does."""
     try:
-        tree = ast.parse(_slice(source, definition.first_line, definition.last_line))
+        tree = python_tree(_slice(source, definition.first_line, definition.last_line))
     except (SyntaxError, ValueError):
         return False
     given = {node.arg for node in walk(tree) if isinstance(node, ast.arg)}
@@ -164,7 +165,7 @@ def _slice(source: SourceModule, first: int, last: int) -> str:
 
 def _tree(source: SourceModule, statement: Statement) -> list[ast.stmt]:
     try:
-        return ast.parse(_slice(source, statement.first_line, statement.last_line)).body
+        return python_tree(_slice(source, statement.first_line, statement.last_line)).body
     except (SyntaxError, ValueError):
         return []
 

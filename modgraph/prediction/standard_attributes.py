@@ -40,6 +40,10 @@ if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
 
 
+class _Bare:
+    pass
+
+
 class _Plain:
     def method(self) -> None: ...
 
@@ -64,8 +68,8 @@ _SAMPLES: dict[type[Value], tuple[Any, ...]] = {
     GeneratedMethod: (_generator,),
     KnownFunction: (_generator, len),
     BoundMethod: (_Plain().method, [].append),
-    ClassValue: (_Plain,),
-    KnownClass: (_Plain,),
+    ClassValue: (_Bare,),
+    KnownClass: (_Bare,),
     PartialValue: (functools.partial(len),),
     PropertyValue: (property(),),
     StaticMethod: (staticmethod(_generator),),
@@ -136,7 +140,7 @@ def _is_named_like_class(name: str) -> bool:
 def _of_instance(machine: Interpreter, value: Value, name: str) -> bool | None:
     cls = classes.class_of(machine, value)
     lineage = machine.mro(cls)
-    if any(isinstance(base, ClassValue) for base in lineage) and hasattr(_Plain(), name):
+    if any(isinstance(base, ClassValue) for base in lineage) and hasattr(_Bare(), name):
         return True
     if any(each.holds(name) or (each.is_enum and name in _OF_ENUM) for each in _real_bases(machine, cls)):
         return True

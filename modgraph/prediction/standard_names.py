@@ -7,6 +7,7 @@ and any of them may be a file of the stranger's in the working directory. What i
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import dataclass
 from functools import cache
@@ -16,6 +17,8 @@ from types import ModuleType
 _TABLE = Path(__file__).parent / "knowledge/standard_names.txt"
 
 _MADE_ON = "linux"
+_WRITTEN = {"os.path": os.path.__name__}
+"""Modules that are found under another name than the one they are imported by."""
 
 _OF_EVERY_MODULE = frozenset(
     ("__name__", "__doc__", "__package__", "__loader__", "__spec__", "__builtins__", "__file__", "__cached__")
@@ -67,21 +70,26 @@ def standard_object(name: str) -> StandardObject | None:
     return None
 
 
-def module_lacks(module: str, name: str, text: str) -> bool:
-    """A module of the standard library that is written in Python, and has that source text, certainly has no such name.
+def module_lacks(module: str, name: str, text: str | None) -> bool:
+    """A module of the standard library, which has that source text, certainly has no such name.
 
     Where the program runs by another Python than those that were asked, or by another system, a name that stands in the
-    text is taken to be there, and any name where the text imports all of another module.
+    text is taken to be there, and any name where the text imports all of another module, or where there is no text.
     """
     names = _names_of(module)
     if names is None or name in names or name in _OF_EVERY_MODULE or hasattr(_ANY, name):
         return False
-    return _is_as_asked() or not (name in text or "import *" in text)
+    return _is_as_asked() or not (text is None or name in text or "import *" in text)
+
+
+def module_has(module: str, name: str) -> bool:
+    """Whether the table has that name in a module of the standard library: no where it does not know the module."""
+    return name in (_names_of(module) or ())
 
 
 @cache
 def _names_of(module: str) -> frozenset[str] | None:
-    for mask, names in (line for line in _lines(module) if line[0].startswith(":")):
+    for mask, names in (line for line in _lines(_WRITTEN.get(module, module)) if line[0].startswith(":")):
         if int(mask[1:], 16) & _bit():
             marked = (name.partition("@") for name in names.split())
             return frozenset(name for name, _, there in marked if not there or int(there, 16) & _bit())

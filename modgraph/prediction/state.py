@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from modgraph.graph.model import SourceLocation
-from modgraph.prediction.limits import ITEMS_OF_AN_ENTRY, ITEMS_OF_AN_OBJECT
+from modgraph.prediction.limits import ITEMS_OF_A_TUPLE, ITEMS_OF_AN_ENTRY, ITEMS_OF_AN_OBJECT
 from modgraph.prediction.objects import (
     ClassObject,
     DictObject,
@@ -279,7 +279,7 @@ class State:
 def room_of(value: Value) -> int:
     """Words of memory that a value takes which is no object of the heap: a tuple, a text, a long number."""
     if type(value) is TupleValue:
-        return len(value.items)
+        return ITEMS_OF_A_TUPLE + len(value.items)
     if type(value) is not Constant:
         return 0
     held = value.value

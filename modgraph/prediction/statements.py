@@ -217,11 +217,17 @@ def _pass(machine: Interpreter, frame: Frame, node: cst.CSTNode) -> Outcome:
 
 
 def _break(machine: Interpreter, frame: Frame, node: cst.Break) -> Outcome:
-    return "break"
+    return "break" if frame.loops else _outside(machine, "break")
 
 
 def _continue(machine: Interpreter, frame: Frame, node: cst.Continue) -> Outcome:
-    return "continue"
+    return "continue" if frame.loops else _outside(machine, "continue")
+
+
+def _outside(machine: Interpreter, word: str) -> Outcome:
+    """The parser accepts it; Python does not, when it compiles the file."""
+    machine.problem(f"'{word}' outside of a loop: Python refuses this file")
+    return "normal"
 
 
 def _global(machine: Interpreter, frame: Frame, node: cst.Global) -> Outcome:
@@ -235,12 +241,16 @@ def _nonlocal(machine: Interpreter, frame: Frame, node: cst.Nonlocal) -> Outcome
 
 
 def _function(machine: Interpreter, frame: Frame, node: cst.FunctionDef) -> Outcome:
-    targets.assign(machine, frame, node.name, functions.define_function(machine, frame, node))
+    names.bind(
+        machine, frame, frame.parsed.bound_as(node, node.name.value), functions.define_function(machine, frame, node)
+    )
     return "normal"
 
 
 def _class(machine: Interpreter, frame: Frame, node: cst.ClassDef) -> Outcome:
-    targets.assign(machine, frame, node.name, functions.define_class(machine, frame, node))
+    names.bind(
+        machine, frame, frame.parsed.bound_as(node, node.name.value), functions.define_class(machine, frame, node)
+    )
     return "normal"
 
 

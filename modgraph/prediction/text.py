@@ -12,9 +12,9 @@ import libcst as cst
 from modgraph.prediction import expressions, partial_texts
 from modgraph.prediction.frames import Frame
 from modgraph.prediction.knowledge.bounds import format_size, template_size, text_size
-from modgraph.prediction.knowledge.plain import has_no_order, number_unknown, plain
+from modgraph.prediction.knowledge.plain import has_no_order, lifted, number_unknown, plain
 from modgraph.prediction.limits import MAX_VALUE_SIZE
-from modgraph.prediction.objects import DictObject, InstanceObject, ListObject
+from modgraph.prediction.objects import InstanceObject
 from modgraph.prediction.values import (
     Address,
     ClassValue,
@@ -28,6 +28,7 @@ from modgraph.prediction.values import (
     Unknown,
     Value,
 )
+from modgraph.source.quiet import literal_value
 
 if TYPE_CHECKING:
     from modgraph.prediction.knowledge.registry import Machine
@@ -52,14 +53,7 @@ def to_python(machine: Interpreter, value: Value) -> Any:
 
 def from_python(machine: Interpreter, value: Any) -> Value:
     """The value of a Python literal, lists and dicts on the heap."""
-    if isinstance(value, tuple):
-        return TupleValue(tuple(from_python(machine, item) for item in value))
-    if isinstance(value, list):
-        return machine.allocate(ListObject([from_python(machine, item) for item in value]))
-    if isinstance(value, dict):
-        entries = {from_python(machine, key): from_python(machine, item) for key, item in value.items()}
-        return machine.allocate(DictObject(entries))
-    return Constant(value)
+    return lifted(machine, value)
 
 
 def string(machine: Interpreter, value: Value) -> str | None:
@@ -191,7 +185,7 @@ def _piece(value: Value) -> str | Ends:
 
 def _unescaped(text: str) -> str:
     try:
-        return str(cst.SimpleString('"""' + text.replace('"', '\\"') + '"""').evaluated_value)
+        return str(literal_value('"""' + text.replace('"', '\\"') + '"""'))
     except (ValueError, SyntaxError, cst.CSTValidationError):
         return text
 
@@ -201,11 +195,21 @@ def _replacement(machine: Interpreter, frame: Frame, part: cst.FormattedStringEx
     spec: Value = Constant("")
     if part.format_spec:
         spec = _parts(machine, frame, part.format_spec, False)
-    prefix = f"{expressions.source_of(part.expression)}=" if part.equal is not None else ""
+    prefix = _as_written(part)
     rendered = format_value(machine, value, part.conversion or ("r" if prefix and not part.format_spec else None), spec)
     if prefix:
         return put_together(machine, (Constant(prefix), rendered))
     return rendered
+
+
+def _as_written(part: cst.FormattedStringExpression) -> str:
+    """What `{value = }` shows before the value: its text with all its spaces; nothing without the `=`."""
+    if part.equal is None:
+        return ""
+    code = cst.Module([]).code_for_node
+    spaces = part.whitespace_before_expression, part.whitespace_after_expression
+    equal = f"{code(part.equal.whitespace_before)}={code(part.equal.whitespace_after)}"
+    return f"{code(spaces[0])}{code(part.expression)}{code(spaces[1])}{equal}"
 
 
 def format_value(machine: Interpreter, value: Value, conversion: str | None, spec: Value) -> Value:

@@ -9,6 +9,8 @@ long to make. They are not changed either.
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -88,7 +90,43 @@ class Constant(Value):
         )
 
     def __hash__(self) -> int:
-        return hash(self.value)
+        value = self.value
+        return hash(value) if type(value) is str else _hash_of(value)
+
+
+_OWN_HASH = 1024
+"""Whole numbers below it, of either sign, are few: their hashes are their own."""
+
+
+def _hash_of(value: Any) -> int:
+    """A hash that no author of a source can make equal for many values. Python's of numbers are known: 2**61 - 1 and
+    each multiple of it have the same, and a dict of such keys takes the square of their number. That of bytes begins
+    at random in each process."""
+    if isinstance(value, int):
+        if -_OWN_HASH < value < _OWN_HASH:
+            return hash(value)
+        return hash(value.to_bytes(value.bit_length() // 8 + 1, "little", signed=True))
+    if isinstance(value, float):
+        return hash(_FLOAT.pack(value + 0.0))  # 0.0, of -0.0 too: they are equal
+    if isinstance(value, complex):
+        return hash(_FLOAT.pack(value.real + 0.0) + _FLOAT.pack(value.imag + 0.0))
+    if isinstance(value, range):
+        # Equal ones have the same items.
+        return hash((_hash_of(value[0]), _hash_of(value[-1]))) if value else 0
+    return hash(value)
+
+
+_FLOAT = struct.Struct("<d")
+
+
+def number_key(value: Any) -> Constant:
+    """What is the same of two plain values that Python takes for equal, 1, 1.0 and True, and of no others: the key of
+    a dict that is to hold them."""
+    if isinstance(value, complex) and not value.imag:
+        value = value.real
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return Constant(int(value) if isinstance(value, bool) else value)
 
 
 NONE = Constant(None)
@@ -121,15 +159,26 @@ class TupleValue(Value):
     """Items, those of tuples inside included: a tuple is hashed, compared and walked as a whole."""
 
     def __post_init__(self) -> None:
-        weight = len(self.items)
-        for item in self.items:
-            if type(item) is TupleValue:
-                weight += item.weight
+        weight = len(self.items) + weight_of(self.items)
         object.__setattr__(self, "weight", weight)
         if weight > MAX_VALUE_SIZE:
-            from modgraph.prediction.frames import LimitError  # which stands above this file
+            raise _too_heavy("tuple")
 
-            raise LimitError(f"a tuple of more than {MAX_VALUE_SIZE} items, those of tuples inside included")
+
+def weight_of(values: Iterable[Value | None]) -> int:
+    """Values inside these, each at all its places: they are hashed, compared and walked as a whole."""
+    weight = 0
+    for value in values:
+        kind = type(value)
+        if kind is TupleValue or kind is PartialValue or kind is SliceValue or kind is PropertyValue:
+            weight += value.weight  # type: ignore[union-attr]
+    return weight
+
+
+def _too_heavy(kind: str) -> Exception:
+    from modgraph.prediction.frames import LimitError  # which stands above this file
+
+    return LimitError(f"a {kind} of more than {MAX_VALUE_SIZE} items, those of tuples inside included")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +188,12 @@ class SliceValue(Value):
     lower: Value
     upper: Value
     step: Value
+    weight: int = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weight", 3 + weight_of((self.lower, self.upper, self.step)))
+        if self.weight > MAX_VALUE_SIZE:
+            raise _too_heavy("slice")
 
 
 @dataclass(slots=True, eq=False)
@@ -234,6 +289,13 @@ class PartialValue(Value):
     function: Value
     positional: tuple[Value, ...] = ()
     keywords: tuple[tuple[str, Value], ...] = ()
+    weight: int = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        given = (self.function, *self.positional, *(value for _, value in self.keywords))
+        object.__setattr__(self, "weight", len(given) + weight_of(given))
+        if self.weight > MAX_VALUE_SIZE:
+            raise _too_heavy("partial")
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +305,12 @@ class PropertyValue(Value):
     getter: Value
     setter: Value | None = None
     deleter: Value | None = None
+    weight: int = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weight", 3 + weight_of((self.getter, self.setter, self.deleter)))
+        if self.weight > MAX_VALUE_SIZE:
+            raise _too_heavy("property")
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,6 +345,17 @@ class GenericAlias(Value):
     """`list[int]`, `Optional[int]`, `Mapping[str, Tensor]`: what a subscripted class or typing form gives."""
 
     origin: Value
+
+
+DELETED = KnownFunction("<deleted>")
+"""Stands in a namespace under a name that `del` took out of it."""
+
+
+def remaining(found: Value | None) -> Value | None:
+    """What a namespace holds under a name; None where it was deleted, unknown where it was on some paths."""
+    if isinstance(found, Choice) and DELETED in found.alternatives:
+        return Unknown("it is deleted on some paths", found.where, optional=True)
+    return None if found == DELETED else found
 
 
 def is_optional(value: Value) -> bool:

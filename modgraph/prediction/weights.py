@@ -24,6 +24,10 @@ UNITS_OF_A_WORD = 8
 """Of work, for each word of 64 bits of a number that a function gives: a factorial, a binomial."""
 _CHARACTERS = 256
 """Of a text, per unit."""
+_SHORT = 1 << 2048
+"""Numbers below it take no time."""
+_NUMBERS = 20
+"""Of a range, per unit."""
 _DIGITS = 1 << 10
 """Products of words of 64 bits, per unit: what is done with long numbers takes the square of their length."""
 
@@ -31,6 +35,9 @@ _DIGITS = 1 << 10
 def weight(state: State, value: Value) -> int:
     """Of looking at each of its items, characters, or digits."""
     kind = type(value)
+    if kind is Constant:
+        held = value.value  # type: ignore[attr-defined]
+        return 0 if type(held) is int and -_SHORT < held < _SHORT else _of_constant(held)
     if kind is Address:
         index = value.index  # type: ignore[attr-defined]
         item = state.get(index) or state.base.objects.get(index)  # not by `read`, which notes that it was asked for
@@ -41,8 +48,6 @@ def weight(state: State, value: Value) -> int:
         return len(item.entries) if type(item) is DictObject else 0
     if kind is TupleValue:
         return len(value.items)  # type: ignore[attr-defined]
-    if kind is Constant:
-        return _of_constant(value.value)  # type: ignore[attr-defined]
     if kind is Unknown:
         return len(value.may_be)  # type: ignore[attr-defined]
     return sum(weight(state, each) for each in value.alternatives) if isinstance(value, Choice) else 0
@@ -54,13 +59,12 @@ def _of_constant(held: object) -> int:
         return words * words // _DIGITS
     if isinstance(held, (str, bytes)):
         return len(held) // _CHARACTERS
-    return min(held.stop - held.start, 1 << 30) // 20 if isinstance(held, range) and held.step == 1 else 0
+    if isinstance(held, range):
+        return min(abs((held.stop - held.start) // held.step), 1 << 30) // _NUMBERS
+    return 0
 
 
 def weigh(state: State, values: Iterable[Value]) -> None:
     """Counts that they are looked through."""
-    units = 0
     for value in values:
-        units += weight(state, value)
-    if units > 0:
-        state.base.work += units
+        state.base.work += weight(state, value)

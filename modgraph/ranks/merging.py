@@ -8,7 +8,6 @@ statistics, figures) are those of the first that has them. A process of which th
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
@@ -27,6 +26,7 @@ from modgraph.graph.model import (
     TensorInfo,
 )
 from modgraph.graph.paths import is_below
+from modgraph.graph.sizes import elements
 from modgraph.ranks.alignment import Alignment, Members
 from modgraph.ranks.differences import all_differences
 from modgraph.ranks.modules import merged_modules
@@ -136,10 +136,10 @@ def _holdings(graph: Graph) -> list[Hashable]:
 def _elements(shapes: Sequence[Shape | None]) -> int | None:
     total = 0
     for shape in shapes:
-        sizes = [size for size in shape or () if isinstance(size, int)]
-        if shape is None or len(sizes) < len(shape):
+        number = elements(shape)
+        if number is None:
             return None
-        total += math.prod(sizes)
+        total += number
     return total
 
 

@@ -8,11 +8,13 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
+from modgraph.doors.data import TooLargeError, read_json
 from modgraph.doors.reading import CONFIG_BYTES, read
 from modgraph.errors import ConfigError
 from modgraph.findings import Finding
 
 VERSION = 1
+_MOST_OF_A_KIND = 10**9
 Key = tuple[str, str, str]
 """Path from the baseline's folder, code, and what it is about: "Net.blocks"."""
 
@@ -28,18 +30,15 @@ class Baseline:
     def read(cls, file: str) -> Baseline:
         """Raises ConfigError where the file is not there, or is no baseline."""
         try:
-            data = json.loads(read(file, CONFIG_BYTES).decode("utf-8"))
+            data = read_json(read(file, CONFIG_BYTES).decode("utf-8"))
         except OSError as error:
             hint = "write one with --write-baseline"
             raise ConfigError(f"the baseline cannot be read: {error.strerror}", file=file, hint=hint) from None
-        except (ValueError, RecursionError) as error:
+        except TooLargeError as error:
+            raise ConfigError(f"the baseline is not read: {error}", file=file) from None
+        except ValueError as error:
             raise ConfigError(f"the baseline is no JSON: {error}", file=file) from None
-        try:
-            if data["version"] != VERSION:
-                raise ConfigError(f"a baseline of version {data['version']}; this modgraph reads {VERSION}", file=file)
-            return cls(file, Counter(dict(_entries(data["findings"]))))
-        except (KeyError, TypeError, AttributeError, ValueError):
-            raise ConfigError("the file is no baseline", file=file, hint="write one with --write-baseline") from None
+        return cls(file, _known(data, file))
 
     def hide(self, findings: Sequence[Finding]) -> list[Finding]:
         """Those that are not known; of several of one kind the later ones count as new."""
@@ -87,8 +86,32 @@ def text(file: str, findings: Iterable[Finding]) -> str:
     return json.dumps({"version": VERSION, "findings": tree}, indent=2) + "\n"
 
 
-def _entries(tree: Any) -> Iterable[tuple[Key, int]]:
+def _known(data: Any, file: str) -> Counter[Key]:
+    """What a file says is known. It may have come with a stranger's repository: whatever JSON holds may be in it."""
+    found = data if isinstance(data, dict) else {}
+    version = found.get("version")
+    if type(version) is int and version != VERSION:
+        raise ConfigError(f"a baseline of version {version}; this modgraph reads {VERSION}", file=file)
+    try:
+        entries = dict(_entries(_table(found.get("findings"))))
+    except TypeError:
+        version = None
+    if type(version) is not int:
+        raise ConfigError("the file is no baseline", file=file, hint="write one with --write-baseline")
+    return Counter(entries)
+
+
+def _entries(tree: dict[str, Any]) -> Iterable[tuple[Key, int]]:
+    """Raises TypeError where anything is not as `text` writes it."""
     for path, codes in tree.items():
-        for code, places in codes.items():
-            for about, count in places.items():
-                yield (path, code, about), int(count)
+        for code, places in _table(codes).items():
+            for about, count in _table(places).items():
+                if type(count) is not int or not 0 <= count <= _MOST_OF_A_KIND:
+                    raise TypeError
+                yield (path, code, about), count
+
+
+def _table(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise TypeError
+    return value

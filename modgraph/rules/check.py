@@ -19,6 +19,8 @@ from modgraph.rules.rule import Found, Rule
 from modgraph.rules.subject import FileSubject, Subject
 from modgraph.source.dotted_names import dotted
 from modgraph.source.integers import parse
+from modgraph.source.mangling import as_written, has_private, mangle_syntax
+from modgraph.source.refusing_text import TooMuchError
 from modgraph.source.summaries import Summary, summarize
 
 if TYPE_CHECKING:
@@ -72,6 +74,8 @@ def check_text(
         ignored = {*ignored, UNUSED_IGNORE}
     try:
         tree = parse(text)
+        if has_private(text):
+            mangle_syntax(tree)
         if not may_hold_modules(text):
             return suppressions.apply(text, shown, (), rules, ignored)
         summary = summarize(tree)
@@ -81,6 +85,8 @@ def check_text(
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         if isinstance(error, ValueError) and "null" not in str(error):
             raise
+        if isinstance(error, TooMuchError) and not may_hold_modules(text):
+            return []  # a table of data: there is nothing in it to check
         reported = SYNTAX_ERROR not in ignored and any(rule.code == SYNTAX_ERROR for rule in rules)
         return [syntax_error(error, shown)] if reported else []
     found.sort(key=lambda finding: finding.key)
@@ -123,7 +129,7 @@ def _finding(rule: Rule, found: Found, subject: Subject) -> Finding:
         code=rule.code,
         name=rule.name,
         severity=found.severity or rule.severity,
-        message=found.message,
+        message=as_written(found.message, subject.facts.qualname.split(".")),
         file=subject.file.shown,
         line=line,
         column=column + 1,
@@ -155,7 +161,8 @@ def syntax_error(error: BaseException, shown: str) -> Finding:
     message = getattr(error, "msg", None) or str(error)
     if isinstance(error, (RecursionError, MemoryError)):
         message = "nested too deeply to be read"
+    message = f"not checked: {message}" if isinstance(error, TooMuchError) else f"not valid Python: {message}"
     return Finding(
-        code=SYNTAX_ERROR, name="syntax-error", severity="error", message=f"not valid Python: {message}", file=shown,
+        code=SYNTAX_ERROR, name="syntax-error", severity="error", message=message, file=shown,
         line=line, column=column, end_line=line, end_column=column + 1,
     )  # fmt: skip

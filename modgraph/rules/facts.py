@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
 
+from modgraph.source.mangling import bound_as
+
 _LEAVES = frozenset(
     [
         ast.Break,
@@ -88,7 +90,7 @@ class Method:
 
     def __init__(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         self.node = node
-        self.name = node.name
+        self.name = bound_as(node)
         self.receiver = _receiver(node)
         """Name of its first parameter, "self"; "" for a static method."""
         self.assigns: list[ast.Assign | ast.AnnAssign | ast.AugAssign] = []
@@ -248,7 +250,7 @@ class ClassFacts:
     def _read(self, body: list[ast.stmt]) -> None:
         for statement in body:
             if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                self.methods[statement.name] = Method(statement)
+                self.methods[bound_as(statement)] = Method(statement)
             elif isinstance(statement, (ast.Assign, ast.AnnAssign)):
                 self.body_assigns.append(statement)
             elif isinstance(statement, (ast.If, ast.Try, ast.With)):

@@ -51,7 +51,9 @@ WORK_OF_A_CLASS = 150
 MAX_HOLDINGS = 10_000
 """What classes hold, kept for the trials of fixes."""
 MAX_MODULES = 200
-"""Modules that are kept with what was parsed of them, between one interpretation and the next."""
+MAX_SMALL_MODULES, MAX_SMALL_TEXT = 1_000, 4_000_000
+"""Modules that are kept with what was parsed of them, between one interpretation and the next; more where their text is
+small together, as to read them anew for each class takes the square of their number."""
 MAX_TEXTS = 4
 """Texts whose indexes and trees are kept: a fix is tried on one while those before are still asked for."""
 _CONTAINERS = (ListObject, DictObject, SetObject, IteratorObject)
@@ -254,10 +256,10 @@ def _holdings(state: Interpreted | None) -> Holdings | None:
 def _interpret(
     project: Project, file: str, qualname: str, text: str, unknown: Iterable[str]
 ) -> tuple[Interpreted | None, dict[str, None]]:
-    """With the files that were read for it."""
+    """With the files that were read for it, and the directories in which modules were looked for."""
     path = Path(os.path.realpath(file))
     root, module = import_name(path)
-    own = [folder for folder in roots(file) if folder != str(root)]
+    own = [folder for folder in roots(file).folders if folder != str(root)]
     target = Target(
         text=path.relative_to(root).as_posix(),
         module=module,
@@ -268,28 +270,41 @@ def _interpret(
         search_path=(str(root), *own, *(entry for entry in project.path if entry)),
     )
 
+    finders: list[ModuleFinder] = []
+
     def prepare(finder: ModuleFinder) -> None:
-        finder.share(_shared(project, target.search_path))
+        finders.append(finder)
+        finder.share(_shared(project, (*target.search_path, "", *project.territory(str(path)).folders)))
         _add_believed(finder, list(project.believed))
 
     try:
         prediction = predict_target(target, _module(project, target, text), prepare)
+        state = _interpreted(prediction)
+        project.work += prediction.machine.steps
     except ModgraphError:
-        return None, {}
+        state = None
     finally:
         project.work += WORK_OF_A_CLASS
-    project.work += prediction.machine.steps
-    return _interpreted(prediction), dict.fromkeys(prediction.machine.finder.files_read)
+    depends = (each for finder in finders for each in (*finder.files_read, *finder.looked_in))
+    return state, dict.fromkeys(depends)
 
 
 def _shared(project: Project, path: tuple[str, ...]) -> Shared:
     """What earlier interpretations on the same search path have read; forgotten where it has become much."""
     known = project.shared.get(path)
-    if known is None or len(known.modules) > MAX_MODULES:
+    if known is None or _is_much(known):
         project.shared.clear()
         known = project.shared[path] = Shared()
     found: Shared = known
     return found
+
+
+def _is_much(known: Shared) -> bool:
+    modules = known.modules.values()
+    if len(modules) <= MAX_MODULES:
+        return False
+    text = sum(len(each.text) for each in modules if "text" in vars(each))
+    return len(modules) > MAX_SMALL_MODULES or text > MAX_SMALL_TEXT
 
 
 def _module(project: Project, target: Target, text: str) -> SourceModule:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from modgraph.rules.facts import ClassFacts
 from modgraph.rules.names import Project
 from modgraph.source.dotted_names import dotted
+from modgraph.source.mangling import bound_as
 from modgraph.source.summaries import Summary
 
 _DIRECT = ("_modules", "_parameters", "_buffers", "__dict__", "__getattr__")
@@ -32,7 +33,7 @@ def names(node: ast.ClassDef) -> set[str]:
     found: set[str] = set()
     for statement in node.body:
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            found.add(statement.name)
+            found.add(bound_as(statement))
         elif isinstance(statement, (ast.Assign, ast.AnnAssign)):
             found.update(_assigned(statement))
     return found
@@ -65,7 +66,7 @@ def _statements(node: ast.ClassDef) -> dict[str, list[_Defining]]:
     found: dict[str, list[_Defining]] = {}
     for statement in node.body:
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            found.setdefault(statement.name, []).append(statement)
+            found.setdefault(bound_as(statement), []).append(statement)
         elif isinstance(statement, (ast.Assign, ast.AnnAssign)):
             for name in dict.fromkeys(_assigned(statement)):
                 found.setdefault(name, []).append(statement)

@@ -6,7 +6,6 @@ vanished, and the class holds, once its constructor has run, all that it held be
 
 from __future__ import annotations
 
-import ast
 from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -18,6 +17,7 @@ from modgraph.findings import Edit, Finding
 from modgraph.rules.names import EnoughTried
 from modgraph.rules.registry import UNUSED_IGNORE
 from modgraph.source.files import lines_of
+from modgraph.source.quiet import python_tree
 
 MAX_ROUNDS = 50
 """Fixes that lie in one another, or of which some have to be refused, are made one after the other; more rounds than
@@ -447,7 +447,7 @@ def _touches(spans: Sequence[tuple[_Place, _Place]], span: tuple[_Place, _Place]
 
 def _is_python(text: str) -> bool:
     try:
-        ast.parse(text)
+        python_tree(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return True

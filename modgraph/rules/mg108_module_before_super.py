@@ -94,12 +94,16 @@ def _late(subject: Subject, init: Method, place: int, initialised: list[ast.Call
 def _is_template(subject: Subject) -> bool:
     """Another file beside it says that it is generated from this one, which then is not run as it is."""
     folder, own = os.path.split(subject.file.path)
+    subject.file.project.read[folder] = None
     try:
         beside = sorted(name for name in os.listdir(folder) if name.endswith(".py") and name != own)
     except OSError:
         return False
     for name in beside[:MAX_BESIDE]:
-        head = (subject.file.project.text(os.path.join(folder, name)) or "")[:2_000]
+        path = os.path.join(folder, name)
+        if not subject.file.project.may_reach(path, subject.file.path):
+            continue
+        head = (subject.file.project.text(path) or "")[:2_000]
         if own in head and "generated from" in head:
             return True
     return False

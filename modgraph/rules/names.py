@@ -12,12 +12,15 @@ import re
 import sys
 from collections.abc import Callable, Collection, Iterator
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from modgraph.doors.reading import read
 from modgraph.rules import known
 from modgraph.source.files import decode
+from modgraph.source.mangling import has_private, mangle_syntax
+from modgraph.source.quiet import python_tree
 from modgraph.source.summaries import Summary, summarize
+from modgraph.source.territory import Territory, territory_of
 
 MAX_STEPS = 40
 """Imports and bases followed for one name; more is a cycle."""
@@ -70,11 +73,12 @@ class Project:
         self.believed: dict[str, None] = {}
         """Import paths of classes of which no file is found and that are taken for modules."""
         self.read: dict[str, None] = {}
-        """Files that were asked for while the present file is checked, those too that are not there: its findings
-        depend on them."""
+        """Files that were asked for while the present file is checked, those too that are not there, and folders in
+        which it was looked for some: its findings depend on them."""
         self._summaries: dict[str, Summary | None] = {}
         self._files: dict[tuple[str, str], str | None] = {}
-        self._roots: dict[str, tuple[str, ...]] = {}
+        self._roots: dict[str, Roots] = {}
+        self._territories: dict[str, Territory] = {}
         self._modules: dict[tuple[str, str], tuple[bool | None, dict[str, None]]] = {}
         """With the files that the answer depends on."""
         self._trees: dict[str, ast.Module | None] = {}
@@ -191,30 +195,48 @@ class Project:
             folder = os.path.dirname(importer)
             for _ in range(level - 1):
                 folder = os.path.dirname(folder)
-            return self._in_folder(folder, module, own=True)
-        own = os.path.dirname(importer)
-        if own not in self._roots:
-            self._roots[own] = roots(importer)
-        for folder in self._roots[own]:
-            found = self._in_folder(folder, module, own=True)
+            return self._in_folder(folder, module, importer)
+        around = self._roots_of(importer)
+        self.read.update(dict.fromkeys(around.depends))
+        for folder in around.folders:
+            found = self._in_folder(folder, module, importer)
             if found is not None:
                 return found
         for folder in self.path:
-            found = self._in_folder(folder or os.curdir, module, own=False)
+            found = self._in_folder(os.path.abspath(folder or os.curdir), module, importer)
             if found is not None:
                 return found
         return None
 
-    def _in_folder(self, folder: str, module: str, *, own: bool) -> str | None:
-        """`own`: the folder is the project's, and the file may be there tomorrow if it is not today."""
+    def _roots_of(self, file: str) -> Roots:
+        folder = os.path.dirname(file)
+        if folder not in self._roots:
+            self._roots[folder] = roots(file)
+        return self._roots[folder]
+
+    def _in_folder(self, folder: str, module: str, importer: str) -> str | None:
+        """The file that a folder has for a module, if imports of the project of `importer` may lead to it."""
         key = (folder, module)
         if key not in self._files:
             found = next((os.path.abspath(each) for each in _options(folder, module) if os.path.isfile(each)), None)
             self._files[key] = found
-        found = self._files[key]
-        if found is None and own:
+        found, territory = self._files[key], self.territory(importer)
+        if found is not None and not territory.has(found):
+            found = None
+        if found is None and not territory.is_installed(folder):  # may be there tomorrow
             self.read.update(dict.fromkeys(_options(folder, module)))
         return found
+
+    def may_reach(self, path: str, importer: str) -> bool:
+        """Whether a file belongs to the project of another, or to the user."""
+        return self.territory(os.path.abspath(importer)).has(os.path.abspath(path))
+
+    def territory(self, importer: str) -> Territory:
+        """What imports of the project of a file, by its absolute path, may lead to; found out once for a folder."""
+        home = os.path.dirname(importer)
+        if home not in self._territories:
+            self._territories[home] = territory_of(home, [entry for entry in self.path if entry])
+        return self._territories[home]
 
     # ---- names -------------------------------------------------------------------------------------------------------
 
@@ -371,17 +393,26 @@ def _options(folder: str, module: str) -> tuple[str, str]:
     return os.path.join(base, "__init__.py"), f"{base}.py"
 
 
-def roots(file: str) -> tuple[str, ...]:
-    """Folders from which a file's own project is imported: above its packages, and `src` beside it."""
-    folder = os.path.dirname(os.path.abspath(file))
-    while os.path.isfile(os.path.join(folder, "__init__.py")):
+class Roots(NamedTuple):
+    """Folders from which a file's own project is imported."""
+
+    folders: tuple[str, ...]
+    depends: tuple[str, ...]
+    """What says so by being there, or not."""
+
+
+def roots(file: str) -> Roots:
+    """Above the packages of a file, and `src` beside the working directory."""
+    own = folder = os.path.dirname(os.path.abspath(file))
+    asked = [os.path.join(folder, "__init__.py")]
+    while os.path.isfile(asked[-1]):
         above = os.path.dirname(folder)
         if above == folder:
             break
         folder = above
-    own = os.path.dirname(os.path.abspath(file))
+        asked.append(os.path.join(folder, "__init__.py"))
     here = os.getcwd()
-    return tuple(dict.fromkeys((folder, own, here, os.path.join(here, "src"))))
+    return Roots(tuple(dict.fromkeys((folder, own, here, os.path.join(here, "src")))), tuple(asked))
 
 
 def _summary(file: str) -> Summary | None:
@@ -391,6 +422,10 @@ def _summary(file: str) -> Summary | None:
 
 def _parsed(file: str) -> ast.Module | None:
     try:
-        return ast.parse(decode(read(file)))
+        text = decode(read(file))
+        tree = python_tree(text)
+        if has_private(text):
+            mangle_syntax(tree)
+        return tree
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import gc
 import os
 import sys
@@ -12,7 +11,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from modgraph.config import Config, Configs
-from modgraph.doors.reading import SOURCE_BYTES, UnreadableError, read
+from modgraph.doors.reading import SOURCE_BYTES, UnreadableError, irregular, read
+from modgraph.errors import ConfigError
 from modgraph.rules.check import check_text, syntax_error
 from modgraph.rules.names import Costly, Project
 from modgraph.rules.options import CheckOptions
@@ -20,6 +20,7 @@ from modgraph.rules.outcomes import Change, Failure, Outcome
 from modgraph.rules.registry import SYNTAX_ERROR, meant, selected
 from modgraph.rules.rule import Rule
 from modgraph.source.files import decode, encoding_of, is_excluded
+from modgraph.source.quiet import python_tree
 from modgraph.source.summaries import summarize
 
 if TYPE_CHECKING:
@@ -40,15 +41,16 @@ class Settings:
         self.config = config
         select = config.select if options.select is None else options.select
         extend = (*config.extend_select, *options.extend_select) if options.select is None else options.extend_select
+        for word in (*(options.select or ()), *options.extend_select, *options.ignore):
+            meant(word)  # what is wrong there is wrong on the command line
         try:
             self.rules: Sequence[Rule] = selected(select, extend, (*config.ignore, *options.ignore))
             self._ignored = {
                 pattern: frozenset(rule.code for word in words for rule in meant(word))
                 for pattern, words in config.per_file_ignores.items()
             }
-        except Exception as error:
-            if config.file is not None and options.select is None and not options.ignore:
-                error.file = config.file  # type: ignore[attr-defined]
+        except ConfigError as error:
+            error.file = config.file
             raise
         self.project = Project(config.module_bases, hidden_names=config.hidden_names, strict=options.strict)
         self._text = repr(
@@ -130,7 +132,7 @@ class Checker:
         except FileNotFoundError:  # it was there a moment ago
             return Outcome([])
         except OSError as error:
-            return Outcome([], failure=Failure(shown, f"cannot be read: {error.strerror or error}"))
+            return Outcome([], failure=Failure(shown, f"{shown} cannot be read: {error.strerror or error}"))
         except Exception as error:
             return Outcome([], failure=defect(shown, error))
 
@@ -138,7 +140,7 @@ class Checker:
         try:
             data = read(path, MAX_BYTES)
         except UnreadableError as error:  # too large, or no file that has an end
-            return Outcome([], failure=Failure(shown, f"is not checked: {error.strerror}"))
+            return Outcome([], failure=Failure(shown, f"{shown} is not checked: {error.strerror}", _help(path, shown)))
         try:
             text = decode(data)
         except SyntaxError as error:
@@ -149,8 +151,17 @@ class Checker:
         if outcome.change is not None and self.options.write:
             failure = _write(path, outcome.change, encoding_of(data), data)
             if failure is not None:
-                return Outcome([], failure=failure)
+                return self._unmended(text, shown, path)._replace(failure=failure, depends=None)
         return outcome
+
+    def _unmended(self, text: str, shown: str, path: str) -> Outcome:
+        """What is found in a text that stays as it is."""
+        options = self.options
+        self.options = options._replace(fix="no")
+        try:
+            return self.check_text(text, shown, path)
+        finally:
+            self.options = options
 
     def _looked_up(self, text: str, shown: str, path: str) -> Outcome | None:
         """The outcome, where it takes no interpretation or the cache has it: loading that costs as much as a check of
@@ -197,7 +208,7 @@ class Checker:
                 findings, after = list(mended.left), mended.text
                 taken_back, untried = mended.taken_back, mended.untried
                 change = Change(shown, text, after, mended.fixed) if after != text else None
-            tree = ast.parse(after)
+            tree = python_tree(after)
             project.add(path, summarize(tree), tree, after)
         mends = self.options.fix != "no" and tried
         depends = None if mends or failure else tuple(each for each in project.read if each != path)
@@ -215,8 +226,9 @@ def _too_much(shown: str, classes: Sequence[str]) -> Failure:
     """What is said of a file of which not all was looked at."""
     number = len(classes)
     which = f"class {classes[0]!r} was" if number == 1 else f"{number} classes from {classes[0]!r} on were"
-    what = f"is not checked to its end: following its constructors takes too much work, and {which} not interpreted"
-    return Failure(shown, what, "what was found so far is reported; smaller files are checked whole")
+    why = f"following its constructors takes too much work, and {which} not interpreted"
+    what = f"{shown} is not checked to its end: {why}"
+    return Failure(shown, what, "what was found so far is reported; smaller files are checked whole: split the file")
 
 
 def looking(project: Project, path: str) -> Look:
@@ -247,6 +259,13 @@ def undisturbed() -> Iterator[None]:
         gc.unfreeze()
 
 
+def _help(path: str, shown: str) -> str:
+    """What to do about a file that is not read."""
+    if irregular(path) is not None:
+        return f"standard input is checked: modgraph check - < {shown}"
+    return f"split the file, or leave it out: --exclude {shown}"
+
+
 def defect(shown: str, error: BaseException) -> Failure:
     """What is said where modgraph itself fails on a file."""
     import traceback
@@ -264,8 +283,11 @@ def _write(path: str, change: Change, encoding: str, before: bytes) -> Failure |
     try:
         after = change.after.encode(encoding)
         if read(path) != before:
-            return Failure(change.file, "is not mended: it has changed since it was read")
+            return Failure(
+                change.file, f"{change.file} is not mended: it has changed since it was read", is_checked=True
+            )
         put(path, after)
     except (OSError, UnicodeEncodeError) as error:
-        return Failure(change.file, f"cannot be mended: {getattr(error, 'strerror', None) or error}")
+        why = getattr(error, "strerror", None) or error
+        return Failure(change.file, f"{change.file} cannot be mended: {why}", is_checked=True)
     return None

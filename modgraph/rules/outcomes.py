@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from modgraph.errors import ModgraphError
     from modgraph.findings import Finding
 
 
@@ -16,6 +17,8 @@ class Failure(NamedTuple):
     hint: str | None = None
     trace: str | None = None
     """Of a defect of modgraph's own."""
+    is_checked: bool = False
+    """The file was checked all the same, and its findings are in the report: it could not be written."""
 
 
 class Change(NamedTuple):
@@ -50,12 +53,29 @@ class Report:
         self.findings: list[Finding] = []
         self.files: list[str] = []
         """That were looked at, as they are shown."""
+        self.unchecked: dict[str, None] = {}
+        """That were not, as their configuration cannot be used."""
+        self._refused: dict[str, None] = {}
         self.notices: list[str] = []
         self.failures: list[Failure] = []
         self.changes: list[Change] = []
         self.taken_back = 0
         self.untried: dict[str, int] = {}
         """By file: fixes that are not offered, as trying them takes too much work."""
+        self.excluded: list[str] = []
+        """Files, by their absolute paths, that are not looked at as the configuration or an option says."""
+        self.not_entered: list[str] = []
+        """Folders that are not looked into because of their names."""
+
+    def refuse(self, file: str, configuration: str, error: ModgraphError) -> None:
+        """A file whose configuration cannot be used; which is said once."""
+        self.unchecked[file] = None
+        if configuration not in self._refused:
+            self._refused[configuration] = None
+            hint = f"{error.hint}; " if error.hint else ""
+            self.failures.append(
+                Failure(configuration, error.message, f"{hint}the files below it are not checked, all others are")
+            )
 
     def add(self, file: str, outcome: Outcome) -> None:
         """The outcome of one file."""

@@ -7,12 +7,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from modgraph.config import Config, Configs
+from modgraph.doors.reading import lies_in
+from modgraph.errors import ConfigError
 from modgraph.rules.options import CheckOptions
 from modgraph.rules.outcomes import Failure, Outcome, Report
-from modgraph.source.files import NOTEBOOK, is_excluded, lies_in_none_of_ours, python_files
+from modgraph.source.files import NOTEBOOK, Skipped, is_excluded, is_python, lies_in_none_of_ours, python_files
 
 if TYPE_CHECKING:
     from modgraph.findings import Finding
+    from modgraph.rules.one_file import Checker
 
 POOL_FROM = 200
 """Files to be checked from which on several processes are started; below, starting them costs more than it spares."""
@@ -29,8 +32,7 @@ def check_paths(paths: Sequence[str], options: CheckOptions) -> Report:
     report = Report()
     checker = Checker(options)
     wanted = list(find_files(paths, options, checker.configs, report))
-    for path in {os.path.dirname(path): path for _, path in wanted}.values():
-        checker.settings(path)  # a configuration that cannot be used is said before any work
+    wanted = _with_settings(wanted, checker, paths, report)
     with undisturbed():
         known = checker.cached(wanted) if len(wanted) > ALWAYS_KEPT_FROM and options.fix == "no" else {}
         left = [each for each in wanted if each[1] not in known]
@@ -48,6 +50,44 @@ def check_paths(paths: Sequence[str], options: CheckOptions) -> Report:
     return report
 
 
+def _with_settings(
+    files: Sequence[tuple[str, str]], checker: Checker, paths: Sequence[str], report: Report
+) -> list[tuple[str, str]]:
+    """The files whose configuration can be used; of the others it is said before any work.
+
+    Raises:
+        ConfigError: none can.
+    """
+    wrong: dict[str, ConfigError | None] = {}
+    for _, path in files:
+        folder = os.path.dirname(path)
+        if folder not in wrong:
+            wrong[folder] = None
+            try:
+                checker.settings(path)
+            except ConfigError as error:
+                wrong[folder] = error
+    wanted: list[tuple[str, str]] = []
+    for name, path in files:
+        refused = wrong[os.path.dirname(path)]
+        if refused is None:
+            wanted.append((name, path))
+        else:
+            _refuse(name, refused, paths, report)
+    return wanted
+
+
+def _refuse(name: str, error: ConfigError, paths: Sequence[str], report: Report) -> None:
+    """A file is not checked, and the others are; raises the error where its file governs all that is to be checked, or
+    it is about the command line."""
+    if error.file is None:
+        raise error
+    folder = os.path.dirname(os.path.abspath(error.file))
+    if all(lies_in(os.path.abspath(given), folder) for given in paths):
+        raise error
+    report.refuse(name, shown(error.file, error.file), error)
+
+
 def _place(finding: Finding) -> tuple[object, ...]:
     return (*finding.key, finding.message)
 
@@ -57,15 +97,15 @@ def find_files(
 ) -> Iterator[tuple[str, str]]:
     """(as it is shown, absolute) of each file to be checked, once, in the order of the paths given.
 
-    What is named file by file is checked whatever its name is, and though it be excluded, unless that is to hold for
-    it too. Paths that are not there are failures of the report, notebooks a notice.
+    What is named file by file is checked though it be excluded, unless that is to hold for it too. Paths that are not
+    there, and files that are no Python, are failures of the report, notebooks a notice; it is told what was left out.
     """
     seen: set[str] = set()
-    leading_out: list[str] = []
+    skipped = Skipped()
     notebooks = 0
     for given in paths:
         if os.path.isdir(given):
-            found: Iterable[str] = python_files(os.path.normpath(given), leading_out)
+            found: Iterable[str] = python_files(os.path.normpath(given), skipped)
             named = False
         elif os.path.exists(given):
             found, named = (os.path.normpath(given),), True
@@ -77,18 +117,65 @@ def find_files(
             if path in seen:
                 continue
             seen.add(path)
-            if _is_left_out(path, configs.of(path), named=named, options=options):
+            config, error = _config(configs, path)
+            if _is_left_out(path, config, named=named, options=options):
+                report.excluded.append(path)
                 continue
             if each.endswith(NOTEBOOK):
                 notebooks += 1
+            elif error is not None:
+                _refuse(shown(each, path), error, paths, report)
+            elif named and not is_python(each):
+                _leave_out(shown(each, path), options.force_exclude or config.force_exclude, report)
             else:
                 yield shown(each, path), path
-    if leading_out:
-        plural = "s are" if len(leading_out) > 1 else " is"
-        report.notices.append(f"{len(leading_out)} link{plural} skipped: what is outside of the folder is not checked")
+    report.not_entered += skipped.not_entered
+    _tell(skipped, options, configs, report)
     if notebooks:
         plural = "s are" if notebooks > 1 else " is"
         report.notices.append(f"{notebooks} notebook{plural} skipped: only files of Python are checked")
+
+
+def _leave_out(name: str, is_listed: bool, report: Report) -> None:
+    """A file that is no Python. `is_listed`: a program names the files, which may take more for Python than we do."""
+    message = "is not checked: it is no file of Python, neither by its ending (.py, .pyi) nor by its first line (#!)"
+    if is_listed:
+        report.notices.append(f"{name} {message}")
+    else:
+        hint = "the text of any file is checked on standard input: modgraph check - < FILE"
+        report.failures.append(Failure(name, message, hint))
+
+
+def _config(configs: Configs, path: str) -> tuple[Config, ConfigError | None]:
+    """What holds for a file; where that cannot be used, nothing but the options does."""
+    try:
+        return configs.of(path), None
+    except ConfigError as error:
+        return Config(file=error.file), error
+
+
+def _tell(skipped: Skipped, options: CheckOptions, configs: Configs, report: Report) -> None:
+    """Says what was met below folders and not looked at; not of what is excluded."""
+
+    def is_wanted(met: str) -> bool:
+        path = os.path.abspath(met)
+        return not _is_left_out(path, _config(configs, path)[0], named=False, options=options)
+
+    links = list(filter(is_wanted, dict.fromkeys(skipped.links)))
+    if links:
+        first = f"{shown(links[0], os.path.abspath(links[0]))} leads out of the folder that is checked"
+        number = "1 link is skipped" if len(links) == 1 else f"{len(links)} links are skipped"
+        name = "it" if len(links) == 1 else "one"
+        others = "" if len(links) == 1 else ", and so do the others"
+        report.notices.append(f"{number}: {first}{others}; name {name} to have what it leads to checked")
+    for folder, why in dict(skipped.unreadable).items():
+        if is_wanted(folder):
+            place = shown(folder, os.path.abspath(folder))
+            report.failures.append(Failure(place, f"the folder cannot be read, and nothing in it is checked: {why}"))
+    if skipped.distrusted is not None:
+        error = skipped.distrusted
+        what_to_do = f" ({error.hint})" if error.hint else ""
+        report.notices.append(f"what git ignores is checked too: {error.message}{what_to_do}")
 
 
 def shown(given: str, path: str) -> str:

@@ -13,10 +13,11 @@ import os
 import sys
 import time
 from collections.abc import Iterable
+from importlib.machinery import EXTENSION_SUFFIXES
 from typing import Any
 
 from modgraph._version import __version__
-from modgraph.doors.reading import SOURCE_BYTES, read
+from modgraph.doors.reading import SOURCE_BYTES, read, repository_of
 from modgraph.findings import Edit, Finding, Fix, Related
 from modgraph.source.cache_home import kept_in
 
@@ -25,6 +26,11 @@ MAX_ENTRIES = 4_000
 """Files kept in one shard; beyond, those that are no longer there are forgotten, then all."""
 _RACY = 2_000_000_000
 """Nanoseconds within which a file may change twice without a new time: then its content is looked at again."""
+
+
+_IMPORTED = (".py", *EXTENSION_SUFFIXES)
+_LINKED = " with links"
+"""Of a folder: what its links lead to may change while it does not."""
 
 
 class ResultsCache:
@@ -39,6 +45,7 @@ class ResultsCache:
         self._changed: set[str] = set()
         self._stats: dict[str, tuple[int, int] | None] = {}
         self._hashes: dict[str, str | None] = {}
+        self._reals: dict[str, str] = {}
 
     def get(self, path: str, shown: str, settings: str) -> list[Finding] | None:
         """What was found in a file, under these settings; None where that is not known, or no longer so."""
@@ -96,17 +103,21 @@ class ResultsCache:
         stamp, now = shard["stamps"][path], self._stat(path)
         if stamp is None or now is None:
             return stamp is None and now is None
-        size, changed, content = stamp
+        size, changed, content, leads = stamp
+        if leads != self._lead(path):
+            return False
         if now == (size, changed):
             return True
-        return bool(now[0] == size and self._hash(path) == content)
+        return bool((os.path.isdir(path) or now[0] == size) and self._hash(path) == content)
 
     def _stamp(self, path: str) -> list[Any] | None:
         stat = self._stat(path)
         if stat is None:
             return None
         size, changed = stat
-        return [size, 0 if time.time_ns() - changed < _RACY else changed, self._hash(path)]
+        content = self._hash(path)
+        soon = time.time_ns() - changed < _RACY or (content or "").endswith(_LINKED)
+        return [size, 0 if soon else changed, content, self._lead(path)]
 
     def _stat(self, path: str) -> tuple[int, int] | None:
         if path not in self._stats:
@@ -117,13 +128,42 @@ class ResultsCache:
                 self._stats[path] = None
         return self._stats[path]
 
+    def _lead(self, path: str) -> str:
+        """Where links on the way to a file lead, and whether that is within one repository: it decides whether they are
+        followed. "" for a path without one."""
+        real = self._real(os.path.dirname(path))
+        real = os.path.realpath(path) if os.path.islink(path) else os.path.join(real, os.path.basename(path))
+        if real == path:
+            return ""
+        return f"{real} in {repository_of(os.path.dirname(path))} and {repository_of(os.path.dirname(real))}"
+
+    def _real(self, folder: str) -> str:
+        if folder not in self._reals:
+            self._reals[folder] = os.path.realpath(folder)
+        return self._reals[folder]
+
     def _hash(self, path: str) -> str | None:
         if path not in self._hashes:
             try:
-                self._hashes[path] = _digest(read(path, SOURCE_BYTES))
+                self._hashes[path] = _listed(path) if os.path.isdir(path) else _digest(read(path, SOURCE_BYTES))
             except OSError:
                 self._hashes[path] = None
         return self._hashes[path]
+
+
+def _listed(folder: str) -> str:
+    """What of a folder an import may find: files of Python, extensions, folders, and where links lead."""
+    found: list[str] = []
+    linked = False
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            name = entry.name
+            if entry.is_symlink():
+                linked = True
+                found.append(f"{name} -> {os.path.realpath(entry.path)} {os.path.isdir(entry.path)}")
+            elif name.endswith(_IMPORTED) or entry.is_dir():
+                found.append(f"{name} {entry.is_dir()}")
+    return _digest("\0".join(sorted(found)).encode("utf-8", "surrogateescape")) + _LINKED * linked
 
 
 def _name(path: str) -> str:

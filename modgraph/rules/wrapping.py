@@ -14,6 +14,7 @@ from modgraph.rules.subject import Subject
 from modgraph.rules.torch_containers import METHODS, OPERATIONS
 from modgraph.rules.uses import Use
 from modgraph.source.dotted_names import dotted
+from modgraph.source.quiet import python_tree
 
 _ITERATING = frozenset(
     [
@@ -97,7 +98,7 @@ def _is_bare(subject: Subject, value: ast.expr) -> bool:
     """A tuple without parentheses of its own: `self.x = a, b`, `self.x = (a), (b)`."""
     if not isinstance(value, ast.Tuple) or not value.elts:
         return False
-    called = ast.parse(f"f{source(subject, value)}", mode="eval").body
+    called = python_tree(f"f{source(subject, value)}", mode="eval").body
     return not isinstance(called, ast.Call)
 
 

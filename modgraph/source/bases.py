@@ -131,7 +131,7 @@ class BaseResolver:
         """
         if module.name not in self._stars:
             homes = dict.fromkeys(module.absolute(each.module, each.level) for each in module.index.star_imports)
-            self._stars[module.name] = tuple(filter(None, map(self._finder.source, homes)))
+            self._stars[module.name] = tuple(filter(None, map(self._finder.readable, homes)))
         found = self._stars[module.name]
         self._n_stars += len(found)
         if self._n_stars > MAX_STARS_FOLLOWED:
@@ -172,7 +172,7 @@ class BaseResolver:
         prefix = dotted
         while "." in prefix:
             prefix = prefix.rpartition(".")[0]
-            source = self._finder.source(prefix)
+            source = self._finder.readable(prefix)
             if source is not None:
                 yield from self._meanings(source, dotted[len(prefix) + 1 :], steps - 1)
                 return

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -64,9 +65,12 @@ class Checkout:
         roots = source_roots(self.root, "" if below == "." else below, self.projects, foreign)
         return list(dict.fromkeys([*own, *roots, *foreign]))
 
-    def place_of(self, file: str) -> str:
+    def place_of(self, file: str, behind: str = "") -> str:
         """A file, written from the working directory or else from the top of the repository, as it is written from the
         top; whether or not there is one.
+
+        Args:
+            behind: what stands behind the file in the target, for a help: ":Net".
 
         Raises:
             TargetError: it lies outside of the repository, or is left out.
@@ -81,8 +85,17 @@ class Checkout:
                 return place
             for each in (place, *map(str, PurePosixPath(place).parents)):
                 if each in self.left_out:
-                    raise TargetError(f"{each} {self.left_out[each]}")
+                    raise TargetError(f"{each} {self.left_out[each]}", hint=self._instead(each, place, behind))
         return places[0]
+
+    def _instead(self, left_out: str, place: str, behind: str) -> str | None:
+        """The same command within a submodule, which has revisions of its own."""
+        if self.left_out[left_out] != _SUBMODULE:
+            return None
+        folder = shlex.quote(os.path.relpath(self.top / left_out))
+        inner = os.path.relpath(place, left_out) + behind
+        both = f"{shlex.quote(f'HEAD:{inner}')} {shlex.quote(inner)}"
+        return f"compare it in there: cd {folder} && modgraph diff {both}"
 
     def place_in(self, file: str) -> str | None:
         """The same; None where there can be none."""

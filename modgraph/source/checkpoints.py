@@ -7,7 +7,6 @@ Source of the format: the safetensors README, "Format".
 
 from __future__ import annotations
 
-import json
 import math
 import struct
 from collections import Counter
@@ -17,8 +16,11 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
 from modgraph.doors import reading
+from modgraph.doors.data import TooLargeError, read_json
 from modgraph.errors import InputError
 
+_MAX_MEMORY = 500_000_000
+"""Bytes that a header may take when it is read; that of a hundred thousand tensors takes a third."""
 MAX_HEADER = 100 * 1024 * 1024
 """Bytes; the format's own limit for a header. An index is held to it as well."""
 MAX_DIMENSIONS = 1_000
@@ -246,10 +248,12 @@ def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _parsed(path: Path, data: bytes) -> dict[str, Any]:
     try:
-        parsed = json.loads(data, object_pairs_hook=_once_each)
+        parsed = read_json(data, _MAX_MEMORY, object_pairs_hook=_once_each)
     except _TwiceError as error:
         raise InputError(f"{path} is broken: its header has the key {error.args[0][:100]!r} twice") from error
-    except (ValueError, RecursionError) as error:
+    except TooLargeError as error:
+        raise InputError(f"{path} is not read: {error}") from error
+    except ValueError as error:
         raise InputError(f"{path} is broken: its header is no JSON") from error
     if not isinstance(parsed, dict):
         raise InputError(f"{path} is broken: its header is no JSON object")

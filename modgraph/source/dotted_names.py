@@ -7,8 +7,10 @@ import ast
 
 def dotted(node: ast.expr) -> str | None:
     """None for anything but a name or attributes of one."""
-    if isinstance(node, ast.Name):
-        return node.id
-    if isinstance(node, ast.Attribute) and (prefix := dotted(node.value)) is not None:
-        return f"{prefix}.{node.attr}"
-    return None
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):  # no recursion: a stranger's name may have thousands of parts
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return None
+    return ".".join([node.id, *reversed(parts)]) if parts else node.id

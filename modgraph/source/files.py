@@ -6,8 +6,13 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from modgraph.doors.reading import leads_out
+from modgraph.doors.reading import beginning, leads_out, repository_of
+from modgraph.source.ignored import ignored_by_git
+
+if TYPE_CHECKING:
+    from modgraph.errors import ModgraphError
 
 SUFFIXES = (".py", ".pyi")
 NOTEBOOK = ".ipynb"
@@ -40,8 +45,6 @@ NEVER = frozenset(
     ]
 )
 """Directories that hold no code of the project's own; by name."""
-_GIT_SECONDS = 20.0
-"""How long git may look for what it ignores; then nothing is."""
 
 
 def is_excluded(path: str, patterns: Sequence[str]) -> bool:
@@ -76,7 +79,33 @@ def lies_in_none_of_ours(path: str) -> bool:
     return any(part in NEVER for part in path.replace(os.sep, "/").split("/")[:-1])
 
 
-def python_files(folder: str, leading_out: list[str] | None = None) -> Iterator[str]:
+class Skipped:
+    """What was met below a folder and not looked at, or looked at though it should not be."""
+
+    def __init__(self) -> None:
+        self.links: list[str] = []
+        """To files of Python and to folders that lie outside of the folder."""
+        self.not_entered: list[str] = []
+        """Folders that are called as none of the project's own is."""
+        self.unreadable: list[tuple[str, str]] = []
+        """Folders that cannot be listed, and why."""
+        self.distrusted: ModgraphError | None = None
+        """Why it is not known what git ignores: somebody else owns its repository, or it would wait."""
+
+
+def is_python(file: str) -> bool:
+    """Whether a file that was named is meant to be Python, by its ending or its first line. Yes of what cannot be read:
+    whoever reads it says so."""
+    if file.lower().endswith((*SUFFIXES, ".pyw")):
+        return True
+    try:
+        first = beginning(file, 200).partition(b"\n")[0]
+    except OSError:
+        return True
+    return first.startswith(b"#!") and b"py" in first
+
+
+def python_files(folder: str, skipped: Skipped | None = None) -> Iterator[str]:
     """Files of Python below a folder, and notebooks, in the order of their paths; what git ignores is left out where
     there is git.
 
@@ -84,34 +113,51 @@ def python_files(folder: str, leading_out: list[str] | None = None) -> Iterator[
     lie outside of the folder: somebody else may have put them there, and what is read is shown.
 
     Args:
-        leading_out: is given the latter.
+        skipped: is told what was met on the way.
     """
     wanted = (*SUFFIXES, NOTEBOOK)
-    ignored = _ignored_by_git(folder)
+    skipped = Skipped() if skipped is None else skipped
+    top = repository_of(os.path.abspath(folder))
+    ignored, unknown = (frozenset[str](), None) if top is None else ignored_by_git(folder, top, NEVER)
+    skipped.distrusted = skipped.distrusted or unknown
     pending = [folder]
     while pending:
         here = pending.pop()
         below: list[str] = []
-        for entry in _entries(here):
+        for entry in _entries(here, skipped):
             path = entry.name if here == os.curdir else os.path.join(here, entry.name)
-            if entry.name.endswith(wanted) and _is_file(entry):
-                if os.path.normpath(path) in ignored:
-                    continue
-                if not (entry.is_symlink() and leads_out(path, folder)):
-                    yield path
-                elif leading_out is not None:
-                    leading_out.append(path)
-            elif entry.name not in NEVER and _is_folder(entry) and os.path.normpath(path) not in ignored:
+            is_file = entry.name.endswith(wanted) and _is_file(entry)
+            if not is_file and not _is_folder(entry):
+                continue
+            if os.path.normpath(path) in ignored:
+                continue
+            if not is_file and entry.name in NEVER:
+                skipped.not_entered.append(path)
+                continue
+            if entry.is_symlink() and (leads_out(path, folder) or (is_file and not _is_source(path))):
+                skipped.links.append(path)
+            elif is_file:
+                yield path
+            elif not entry.is_symlink():
                 below.append(path)
         pending.extend(reversed(below))
 
 
-def _entries(folder: str) -> list[os.DirEntry[str]]:
+def _entries(folder: str, skipped: Skipped) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as found:
             return sorted(found, key=lambda entry: entry.name)
-    except OSError:  # vanished, or not ours to read
+    except FileNotFoundError:  # it was there a moment ago
         return []
+    except OSError as error:
+        skipped.unreadable.append((folder, error.strerror or str(error)))
+        return []
+
+
+def _is_source(path: str) -> bool:
+    """Whether what a link leads to is source by its name too: `x.py` is a link to `.env` to have that shown."""
+    real = os.path.realpath(path)
+    return real.endswith((*SUFFIXES, NOTEBOOK)) and ".git" not in real.split(os.sep)
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:
@@ -123,43 +169,11 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
+    """A folder, or a link to one."""
     try:
-        return entry.is_dir(follow_symlinks=False)
+        return entry.is_dir()
     except OSError:
         return False
-
-
-_GIT_SECONDS = 300
-"""How long git may take; which files are checked must not depend on how busy the machine is."""
-
-
-def _ignored_by_git(folder: str) -> frozenset[str]:
-    """Paths below a folder that git ignores, whole directories as one; empty where there is no git repository."""
-    if repository_of(os.path.abspath(folder)) is None:
-        return frozenset()
-    from modgraph.doors.git import GitLimitError, git
-    from modgraph.errors import ModgraphError
-
-    asked = ["ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z"]
-    try:
-        told = git(asked, folder, seconds=_GIT_SECONDS)
-    except GitLimitError as error:  # which files are checked must not hang on it
-        raise GitLimitError(error.message, hint="name the files or folders that are wanted") from error
-    except ModgraphError:
-        return frozenset()
-    names = os.fsdecode(told.stdout).split("\0") if told.status == 0 else []
-    return frozenset(os.path.normpath(os.path.join(folder, name)) for name in names if name)
-
-
-def repository_of(folder: str) -> str | None:
-    """The folder, or the nearest above it, that has a `.git`; of an absolute path."""
-    while True:
-        if os.path.exists(os.path.join(folder, ".git")):
-            return folder
-        above = os.path.dirname(folder)
-        if above == folder:
-            return None
-        folder = above
 
 
 def decode(data: bytes) -> str:
@@ -175,7 +189,7 @@ def decode(data: bytes) -> str:
         name = "utf-8" if encoding == "utf-8-sig" else encoding
         line = data.count(b"\n", 0, error.start) + 1
         raise SyntaxError(f"not {name}: byte {error.start} cannot be decoded", ("", line, 1, "")) from None
-    except (LookupError, ValueError) as error:  # a codec that gives no text, such as rot13
+    except ValueError as error:  # cut off in the midst of a shift
         raise SyntaxError(f"encoding {encoding} cannot be used: {error}") from None
 
 
@@ -185,7 +199,7 @@ def encoding_of(data: bytes) -> str:
     By bytes, as Python itself does it: `tokenize` refuses a line that declares another encoding and makes use of it.
 
     Raises:
-        SyntaxError: no such encoding exists.
+        SyntaxError: no such encoding exists, or it is none of plain text.
     """
     marked = data.startswith(b"\xef\xbb\xbf")
     end = data.find(b"\n", data.find(b"\n") + 1)
@@ -196,15 +210,64 @@ def encoding_of(data: bytes) -> str:
     declared = _declared(data[3:] if marked else data)
     if declared is None:
         return "utf-8-sig" if marked else "utf-8"
-    try:
-        name = codecs.lookup(declared).name
-    except (LookupError, ValueError):
-        raise SyntaxError(f"unknown encoding: {declared}") from None
+    name = _known_encoding(declared)
+    if name is None:
+        raise SyntaxError(f"unknown encoding: {declared}, which is none of Python's encodings of plain text")
+    name = codecs.lookup(name).name
     if marked:
         if name != "utf-8":
             raise SyntaxError(f"encoding {declared}, and a byte order mark of utf-8")
         return "utf-8-sig"
     return name
+
+
+_CODE_PAGES = (
+    "037 273 424 437 500 720 737 775 850 852 855 856 857 858 860 861 862 863 864 865 866 869 874 875 932 949 950 1006 "
+    "1026 1125 1140 1250 1251 1252 1253 1254 1255 1256 1257 1258"
+)
+_ENCODINGS = frozenset(
+    [
+        *("ascii", "utf_8", "utf_8_sig", "utf_7"),
+        *("utf_16", "utf_16_be", "utf_16_le", "utf_32", "utf_32_be", "utf_32_le"),
+        *("latin_1", *(f"iso8859_{part}" for part in range(1, 17) if part != 12)),
+        *(f"cp{page}" for page in _CODE_PAGES.split()),
+        *("koi8_r", "koi8_t", "koi8_u", "kz1048", "ptcp154", "hp_roman8", "tis_620", "palmos"),
+        *(
+            f"mac_{name}"
+            for name in ("croatian", "cyrillic", "farsi", "greek", "iceland", "latin2", "roman", "romanian")
+        ),
+        *("mac_arabic", "mac_turkish"),
+        *(
+            "big5",
+            "big5hkscs",
+            "gb2312",
+            "gbk",
+            "gb18030",
+            "hz",
+            "johab",
+            "shift_jis",
+            "shift_jis_2004",
+            "shift_jisx0213",
+        ),
+        *("euc_jp", "euc_jis_2004", "euc_jisx0213", "euc_kr"),
+        *(f"iso2022_{name}" for name in ("jp", "jp_1", "jp_2", "jp_2004", "jp_3", "jp_ext", "kr")),
+    ]
+)
+"""Modules of Python's encodings of text, each of which takes time in proportion. The others take the square of it
+(`punycode`, `idna`), make no text, read escapes, or are of this system alone; and looking one up imports a module
+whose name the source chose. Source: docs.python.org/3/library/codecs.html, "Standard Encodings"."""
+
+
+def _known_encoding(declared: str) -> str | None:
+    """The module of the encoding, found by name as Python finds it; None where it is not used."""
+    from encodings import normalize_encoding
+    from encodings.aliases import aliases
+
+    name = normalize_encoding(declared.lower())
+    for each in (aliases.get(name), aliases.get(name.replace(".", "_")), name):
+        if each is not None:
+            return each if each in _ENCODINGS else None
+    return None
 
 
 def _declared(data: bytes) -> str | None:

@@ -13,10 +13,11 @@ from functools import cached_property
 from typing import Literal
 
 from modgraph.source.integers import parse
+from modgraph.source.mangling import bound_as, has_private, imported_as, mangle_syntax
 from modgraph.source.summaries import blocks
 from modgraph.source.walking import walk
 
-StatementKind = Literal["import", "class", "function", "assign", "expression", "compound", "other"]
+StatementKind = Literal["import", "class", "function", "assign", "expression", "compound", "delete", "other"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +140,8 @@ def read_index(text: str, filename: str = "<source>") -> ModuleIndex:
         RecursionError: it is nested too deeply to parse.
     """
     tree = parse(text, filename)
+    if has_private(text):
+        mangle_syntax(tree)
     definitions: dict[str, Definition] = {}
     body = _statements(tree.body, "", definitions)
     _local_definitions(tree.body, "", definitions)
@@ -164,7 +167,7 @@ def _merged(neighbours: Sequence[Statement]) -> Statement:
     if len(neighbours) == 1:
         return neighbours[0]
     return Statement(
-        "other",
+        "delete" if any(each.kind == "delete" for each in neighbours) else "other",
         tuple(dict.fromkeys(name for each in neighbours for name in each.names)),
         tuple(dict.fromkeys(name for each in neighbours for name in each.touched)),
         neighbours[0].first_line,
@@ -181,7 +184,7 @@ def _statement(node: ast.stmt, prefix: str, definitions: dict[str, Definition]) 
         kind=_kind(node),
         names=tuple(dict.fromkeys(_bound(node))),
         touched=tuple(dict.fromkeys(_touched(node))),
-        first_line=_first_line(node),
+        first_line=first_line_of(node),
         last_line=node.end_lineno or node.lineno,
         imports=tuple(_imports(node, False)),
         definition=definition,
@@ -199,10 +202,13 @@ def _kind(node: ast.stmt) -> StatementKind:
         return "assign"
     if isinstance(node, ast.Expr):
         return "expression"
+    if isinstance(node, ast.Delete):
+        return "delete"
     return "compound" if any(True for _ in _blocks(node)) else "other"
 
 
-def _first_line(node: ast.stmt) -> int:
+def first_line_of(node: ast.stmt) -> int:
+    """Of a statement, with its decorators."""
     decorators: list[ast.expr] = getattr(node, "decorator_list", [])
     return min([node.lineno, *(decorator.lineno for decorator in decorators)])
 
@@ -213,13 +219,13 @@ def _definition(
     qualname = prefix + node.name
     is_class = isinstance(node, ast.ClassDef)
     header_end = _header_end(node)
-    body_line = min(_first_line(statement) for statement in node.body)
+    body_line = min(first_line_of(statement) for statement in node.body)
     inline = body_line <= header_end
     definition = Definition(
         kind="class" if is_class else "function",
         name=node.name,
         qualname=qualname,
-        first_line=_first_line(node),
+        first_line=first_line_of(node),
         line=node.lineno,
         last_line=node.end_lineno or node.lineno,
         body_line=body_line,
@@ -267,7 +273,7 @@ def _blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
 def _bound(node: ast.stmt) -> Iterator[str]:
     """Names that the statement binds, also in its blocks."""
     if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
-        yield node.name
+        yield bound_as(node)
         return
     if isinstance(node, (ast.Import, ast.ImportFrom)):
         for name in _imports(node, False):
@@ -371,8 +377,7 @@ def _imports(node: ast.stmt, type_checking: bool) -> Iterator[ImportedName]:
     """The imports of a statement and of its blocks."""
     if isinstance(node, ast.Import):
         for alias in node.names:
-            name = alias.asname or alias.name.partition(".")[0]
-            yield ImportedName(name, alias.name, None, 0, node.lineno, type_checking)
+            yield ImportedName(imported_as(alias), alias.name, None, 0, node.lineno, type_checking)
     elif isinstance(node, ast.ImportFrom):
         for alias in node.names:
             name = alias.asname or alias.name

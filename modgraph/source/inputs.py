@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import difflib
 import re
 from dataclasses import dataclass
 from typing import Any
 
 from modgraph.errors import InputError
+from modgraph.source.quiet import literal_value
 
 DTYPES = (
     "float32", "float64", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool",
@@ -57,7 +57,7 @@ def parse_input(text: str) -> InputSpec:
         sizes = () if tensor["shape"] == "scalar" else tuple(int(size) for size in re.split("[xX×]", tensor["shape"]))
         return InputSpec(text=text, name=name, shape=sizes, dtype=_dtype(tensor["dtype"], text))
     try:
-        literal = ast.literal_eval(value)
+        literal = literal_value(value)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         raise InputError(f"{text!r} is no input", hint=_HELP) from None
     return InputSpec(text=text, name=name, literal=literal)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import re
 
+from modgraph.source.quiet import python_tree
+
 _LONG = re.compile(r"0[xXoObB][0-9a-fA-F_]{3500,}")
 _MOST_BITS = 14_000
 """Python writes no integer of more than 4,300 digits, and reads one in hexadecimal."""
@@ -21,9 +23,10 @@ def parse(text: str, filename: str = "<unknown>") -> ast.Module:
     """`ast.parse`, of which `ast.unparse` takes every node.
 
     Raises:
+        TooMuchError: Python's parser would take too long for it; a SyntaxError too.
         SyntaxError, ValueError, RecursionError, MemoryError: as `ast.parse`.
     """
-    tree = ast.parse(text, filename)
+    tree = python_tree(text, filename)
     if _LONG.search(text) is not None:
         for node in ast.walk(tree):
             if isinstance(node, ast.Constant) and type(node.value) is int and node.value.bit_length() > _MOST_BITS:

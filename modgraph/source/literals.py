@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Sequence
 
+from modgraph.source.quiet import literal_value, python_tree
 from modgraph.source.walking import walk
 
 _PLAIN_ASSIGNMENT = re.compile(
@@ -21,7 +22,7 @@ def assigned_literal(lines: Sequence[str]) -> tuple[str, object] | None:
     if sum(map(len, lines)) > _LONG:
         return _long_literal("\n".join(lines))
     found = _PLAIN_ASSIGNMENT.fullmatch(lines[0]) if len(lines) == 1 else None
-    return None if found is None else (found[1], ast.literal_eval(found[2]))
+    return None if found is None else (found[1], literal_value(found[2]))
 
 
 _TABLE = re.compile(r"\s*([A-Za-z_]\w*)\s*=\s*(\[.*\])\s*", re.DOTALL)
@@ -42,7 +43,7 @@ def _long_literal(text: str) -> tuple[str, object] | None:
         except ValueError:
             pass  # what JSON does not read, Python may
     try:
-        statement = ast.parse(f"if 1:\n{text}" if text[:1] in " \t" else text).body[0]
+        statement = python_tree(f"if 1:\n{text}" if text[:1] in " \t" else text).body[0]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     if isinstance(statement, ast.If):
@@ -52,12 +53,23 @@ def _long_literal(text: str) -> tuple[str, object] | None:
     targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
     if len(targets) != 1 or not isinstance(targets[0], ast.Name):
         return None
-    if any(not isinstance(node, _OF_LITERALS) for node in walk(statement.value)):
+    if any(not isinstance(node, _OF_LITERALS) or _is_large_mapping(node) for node in walk(statement.value)):
         return None
     try:
         return targets[0].id, ast.literal_eval(statement.value)
     except (ValueError, TypeError, RecursionError):
         return None
+
+
+_MOST_NUMBERS = 1_000
+
+
+def _is_large_mapping(node: ast.AST) -> bool:
+    """A dict with so many keys besides texts that, where their hashes are equal, making one takes the square of it."""
+    if not isinstance(node, ast.Dict) or len(node.keys) <= _MOST_NUMBERS:
+        return False
+    texts = sum(isinstance(key, ast.Constant) and isinstance(key.value, str) for key in node.keys)
+    return len(node.keys) - texts > _MOST_NUMBERS
 
 
 _OF_LITERALS = (ast.List, ast.Tuple, ast.Dict, ast.UnaryOp, ast.Constant)

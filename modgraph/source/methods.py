@@ -36,7 +36,7 @@ def methods_of(target: Target, class_names: Iterable[str | None]) -> Methods:
         target: the model that they are of; their modules are found as its own imports are.
         class_names: as in a graph: "package.module.Class".
     """
-    finder = finder_for(target.search_path)
+    finder = finder_for(target.search_path, target.home)
     find_source(target, finder)
     reader = _Reader(finder)
     found: dict[str, Mapping[str, str]] = {}
@@ -68,7 +68,7 @@ class _Reader:
         module = name
         while "." in module:
             module = module.rpartition(".")[0]
-            source = self._finder.source(module) if module.partition(".")[0] != "torch" else None
+            source = self._finder.readable(module) if module.partition(".")[0] != "torch" else None
             if source is None:
                 continue
             definition = source.index.definitions.get(name[len(module) + 1 :])

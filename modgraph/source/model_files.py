@@ -218,7 +218,7 @@ class ModelFile(FileClasses):
         found: dict[str, None] = {}
         for one in self.module.index.imports:
             home = self.module.absolute(one.module, one.level)
-            source = (finder.source(f"{home}.{one.attribute}") or finder.source(home)) if one.level > 0 else None
+            source = (finder.readable(f"{home}.{one.attribute}") or finder.readable(home)) if one.level > 0 else None
             if source is not None and source.name != self.module.name:
                 names = [name for name, each in source.index.definitions.items() if each.kind == "class"]
                 names += [imported.name for imported in source.index.imports if imported.level > 0]

@@ -5,37 +5,43 @@ Nothing is imported: a `ModuleFinder` looks for files as Python's own path finde
 
 from __future__ import annotations
 
+import ast
 import importlib.machinery
 import os
 import re
 import sys
+import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import libcst as cst
 
-from modgraph.doors.reading import leads_out, lies_in, read
+from modgraph.doors.reading import read
 from modgraph.errors import TargetError
-from modgraph.source.files import decode, repository_of
-from modgraph.source.index import Definition, ModuleIndex, Statement
+from modgraph.source.files import decode
+from modgraph.source.index import Definition, ModuleIndex, Statement, first_line_of
 from modgraph.source.index_cache import indexed
+from modgraph.source.integers import parse
 from modgraph.source.literals import assigned_literal
-from modgraph.source.nesting import MAX_NESTING, depth_of
+from modgraph.source.mangling import has_private
+from modgraph.source.nesting import MAX_ALL_READINGS, MAX_NESTING, MAX_READINGS, MAX_TRIED, depth_of, readings_of
 from modgraph.source.parsed import Parsed
+from modgraph.source.refusing_text import TooMuchError, n_tokens, refuse
+from modgraph.source.territory import Listing, refused, territory_of
+from modgraph.source.walking import walk
 
 BYTES_READ, BYTES_SEARCHED, BYTES_INDEXED = 100, 10, 4
 """How much of a file is read, searched for words, and indexed in a unit of work: about a microsecond. An index counts
 the same where it is kept on disk, so that what is foretold does not depend on what was read before."""
 UNITS_OF_A_TREE, UNITS_PARSED = 10, 2
 """Units that libcst needs for a piece of source, and for each character of it."""
+UNITS_READ_AGAIN, DEPTHS_OF_A_READING = 2, 10
+"""Units of reading a word again, and levels of nodes inside each other that cost as much: see `nesting.py`."""
 
 _WORD = re.compile(r"[^\W\d]\w*")
-_TOKEN = re.compile(r"\w+|[^\w\s]|\n")
-MAX_TOKENS = 500_000
-"""Words, signs and line ends of one file; `ast` takes up to 1 KB for each. Of a file of Python's length a tenth."""
 MAX_PARSED_TOKENS = 300_000
 """The same of all statements that are parsed for one prediction; libcst takes up to 3 KB for each, and keeps it."""
 _MAX_KEPT = 64
@@ -75,17 +81,13 @@ def plain(word: str) -> str:
     return word.replace("_", "").lower()
 
 
-def n_tokens(text: str, most: int) -> int:
-    """How many words, signs and line ends a text has, counted up to `most` and one more. Those of strings and
-    comments count too: what looks like a string to less than a parser may be none."""
-    return sum(1 for _ in islice(_TOKEN.finditer(text), most + 1))
-
-
 @dataclass
 class ParsedTokens:
     """What libcst was given for one prediction."""
 
     spent: int = 0
+    readings: int = 0
+    """Those besides the first of each word and sign."""
 
 
 class TextFacts:
@@ -94,6 +96,10 @@ class TextFacts:
     def __init__(self, text: str) -> None:
         self.text = text
         self.searches: dict[re.Pattern[str], bool] = {}
+        self.imports: Any = None
+        """What `prediction/import_order.py` reads from it."""
+        self.stores: list[ast.expr] | None = None
+        """What `prediction/namespace_stores.py` looks at in it."""
         self._index: ModuleIndex | None = None
 
     @cached_property
@@ -102,11 +108,29 @@ class TextFacts:
 
     @cached_property
     def words(self) -> frozenset[str]:
-        return frozenset(map(sys.intern, set(_WORD.findall(self.text))))
+        text = self.text if self.is_ascii else f"{self.text}\n{unicodedata.normalize('NFKC', self.text)}"
+        return frozenset(map(sys.intern, set(_WORD.findall(text))))
+
+    @cached_property
+    def is_ascii(self) -> bool:
+        """No name in it can be written in two ways."""
+        return self.text.isascii()
 
     @cached_property
     def plain_words(self) -> frozenset[str]:
         return frozenset(map(sys.intern, map(plain, self.words)))
+
+    @cached_property
+    def class_bodies(self) -> list[tuple[int, int, str]]:
+        """First and last line of the body of every class, with its name; none where no name is private."""
+        if not has_private(self.text):
+            return []
+        found = [node for node in walk(parse(self.text)) if isinstance(node, ast.ClassDef)]
+        # What shares its line with the header is never parsed without it.
+        places = [
+            (first_line_of(node.body[0]), node.end_lineno or node.lineno, node.name, node.lineno) for node in found
+        ]
+        return [(first, last, name) for first, last, name, line in places if first > line]
 
     def has(self, pattern: re.Pattern[str]) -> bool:
         """Whether the pattern matches somewhere in it."""
@@ -161,10 +185,10 @@ class SourceModule:
             raise SourceError(f"cannot be read: {error.strerror}", file=self.file) from error
         except SyntaxError as error:
             raise SourceError(error.msg, file=self.file, line=error.lineno or 1) from error
-        if len(text) > MAX_TOKENS and n_tokens(text, MAX_TOKENS) > MAX_TOKENS:
-            raise SourceError(
-                f"{self.file} is too long to be read: more than {MAX_TOKENS:,} words and signs", file=self.file
-            )
+        try:
+            refuse(text)
+        except TooMuchError as error:
+            raise SourceError(f"{self.file} is not read: {error.msg}", file=self.file) from error
         return text
 
     @cached_property
@@ -198,6 +222,8 @@ class SourceModule:
         if self.is_package or "index" in vars(self) or not name.isascii():
             return True
         try:
+            if not self.facts.is_ascii:
+                return True
             self._n_asked += 1
             stands_there = name in (self.text if self._n_asked < _ASKED_OFTEN else self.words)
             return stands_there or self.facts.has(_BINDS_UNWRITTEN)
@@ -214,7 +240,9 @@ class SourceModule:
             said = error.msg if error.msg.startswith("invalid syntax") else f"invalid syntax: {error.msg}"
             raise SourceError(said, file=self.file, line=error.lineno, column=error.offset, text=error.text) from error
         except (ValueError, RecursionError, MemoryError) as error:
-            raise SourceError(f"cannot be parsed: {error or 'nested too deeply'}", file=self.file) from error
+            # Python's parser says of nesting that it has no memory left, and nothing else.
+            why = "nested too deeply" if isinstance(error, RecursionError | MemoryError) else str(error)
+            raise SourceError(f"cannot be parsed: {why or type(error).__name__}", file=self.file) from error
 
     @property
     def package(self) -> str:
@@ -238,7 +266,7 @@ class SourceModule:
         key = (first_line, last_line)
         found = self._parsed.get(key)
         if found is None:
-            found = self._parsed[key] = self._parse(self.lines[first_line - 1 : last_line], first_line)
+            found = self._parsed[key] = self._parse(self.lines[first_line - 1 : last_line], first_line, last_line)
         return found
 
     def definition(self, name: str) -> Parsed:
@@ -258,7 +286,8 @@ class SourceModule:
         list of such: no tree of libcst is needed for it, and making one takes a hundred times as long."""
         if statement.kind != "assign":
             return None
-        return assigned_literal(self.lines[statement.first_line - 1 : statement.last_line])
+        found = assigned_literal(self.lines[statement.first_line - 1 : statement.last_line])
+        return found if found is not None and found[0] in statement.names else None
 
     def header(self, definition: Definition) -> Parsed:
         """The tree of a class with `pass` for its body: decorators and bases, at no cost for the methods."""
@@ -270,15 +299,39 @@ class SourceModule:
             lines = self.lines[definition.first_line - 1 : definition.body_line - 1]
             body = self.lines[definition.body_line - 1]
             indentation = body[: len(body) - len(body.lstrip(" \t\f"))]
-            found = self._parsed[key] = self._parse([*lines, f"{indentation}pass"], definition.first_line)
+            found = self._parsed[key] = self._parse(
+                [*lines, f"{indentation}pass"], definition.first_line, definition.last_line
+            )
         return found
 
-    def _parse(self, lines: Sequence[str], first_line: int) -> Parsed:
-        self.spend(UNITS_OF_A_TREE + sum(map(len, lines)) * UNITS_PARSED)
-        depth = depth_of(lines)
+    def _class_around(self, first_line: int, last_line: int) -> str | None:
+        """The innermost class in whose body these lines stand, where private names make it matter."""
+        around = [each for each in self.facts.class_bodies if each[0] <= first_line and last_line <= each[1]]
+        return max(around)[2] if around else None
+
+    def _require_readable(self, lines: Sequence[str], first_line: int) -> None:
+        """Raises SourceError where libcst would read the same words and signs too often; else spends what it takes."""
+
+        def refuse(why: str) -> SourceError:
+            return SourceError(why, file=self.file, line=first_line)
+
+        depth, depths = depth_of(lines)
         if depth > MAX_NESTING:
-            raise SourceError(f"nested more than {MAX_NESTING} levels deep", file=self.file, line=first_line)
-        self.spend(depth * depth // 2)
+            raise refuse(f"nested more than {MAX_NESTING} levels deep")
+        readings = readings_of(lines)
+        if readings.deepest_tried > MAX_TRIED:
+            raise refuse(f"patterns, or what is deleted, nested more than {MAX_TRIED} levels deep")
+        again = readings.again + depths // DEPTHS_OF_A_READING
+        if again > MAX_READINGS:
+            raise refuse(f"too much stands in brackets inside each other: more than {MAX_READINGS:,} readings")
+        self.spend(depth * depth // 2 + again * UNITS_READ_AGAIN)
+        self.tokens.readings += again
+        if self.tokens.readings > MAX_ALL_READINGS:
+            raise refuse(f"more than {MAX_ALL_READINGS:,} readings of what stands inside brackets are needed")
+
+    def _parse(self, lines: Sequence[str], first_line: int, last_line: int) -> Parsed:
+        self.spend(UNITS_OF_A_TREE + sum(map(len, lines)) * UNITS_PARSED)
+        self._require_readable(lines, first_line)
         left = MAX_PARSED_TOKENS - self.tokens.spent
         spent = sum(n_tokens(line, left) + 1 for line in lines) if sum(map(len, lines)) > 200 else len(lines)
         if spent > left:
@@ -286,7 +339,7 @@ class SourceModule:
             raise SourceError(why, file=self.file, line=first_line)
         self.tokens.spent += spent
         try:
-            return Parsed(lines, first_line, self.file)
+            return Parsed(lines, first_line, self.file, self._class_around(first_line, last_line))
         except (cst.ParserSyntaxError, SyntaxError, RecursionError, MemoryError, ValueError) as error:
             raise SourceError(f"libcst cannot parse this: {error}", file=self.file, line=first_line) from error
         except BaseException as error:  # a panic of its native parser is none of `Exception`
@@ -315,33 +368,43 @@ class CompiledModule:
 Found = SourceModule | NamespacePackage | CompiledModule
 
 
-_LIBRARY = os.path.dirname(os.__file__)
-
-
 class Shared:
     """What several finders on one search path know, while no file changes: modules with what was read and parsed of
     them. For those who ask for many targets of one file."""
 
     def __init__(self) -> None:
         self.modules: dict[tuple[str, str], SourceModule] = {}
-        self.listed: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
+        self.listed: dict[str, Listing] = {}
         self.imports: dict[SourceModule, tuple[list[tuple[int, str]], str | None]] = {}
 
 
 class ModuleFinder:
     """Finds modules below a search path, without importing anything; remembers what it found.
 
-    `fallback` are further roots, searched only for packages that no entry of the search path has.
+    Args:
+        fallback: further roots, searched only for packages that no entry of the search path has.
+        home: folder of the file whose imports are followed: what they may lead to depends on it (`territory.py`).
+            By default the first of the search path.
     """
 
-    def __init__(self, search_path: Sequence[str | os.PathLike[str]], fallback: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        search_path: Sequence[str | os.PathLike[str]],
+        fallback: Sequence[str] = (),
+        home: str | os.PathLike[str] | None = None,
+    ) -> None:
         self.roots = tuple(dict.fromkeys(os.path.abspath(os.fspath(entry) or ".") for entry in search_path))
         self.fallback = tuple(fallback)
+        where = os.fspath(home) if home is not None else next(iter(self.roots), os.curdir)
+        self._territory = territory_of(where, self.roots, self.fallback)
         self.spend: Callable[[int], None] = _for_nothing
         """Given to the modules that are found: told what reading them costs."""
         self._tokens = ParsedTokens()
         self._found: dict[str, Found | None] = {}
-        self._listed: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
+        self._refused: dict[str, str] = {}
+        """By import name: what lies, or leads, outside of the project."""
+        self._looked_in: dict[str, None] = {}
+        self._listed: dict[str, Listing] = {}
         self.imports: dict[SourceModule, tuple[list[tuple[int, str]], str | None]] = {}
         """Of modules that were looked at: line and name of what they import, and why there may be more."""
         self._modules: dict[tuple[str, str], SourceModule] = {}
@@ -350,6 +413,10 @@ class ModuleFinder:
     def share(self, known: Shared) -> None:
         """Keeps what it finds among what others on the same search path have found."""
         self._modules, self._listed, self.imports = known.modules, known.listed, known.imports
+
+    def start(self) -> None:
+        """A prediction begins: what may be parsed for one counts anew."""
+        self._tokens.spent = self._tokens.readings = 0
 
     def add(self, module: SourceModule) -> None:
         """Makes a module findable under its name, whatever the path says: the file of a target."""
@@ -369,10 +436,30 @@ class ModuleFinder:
     def source(self, name: str) -> SourceModule | None:
         return found if isinstance(found := self.find(name), SourceModule) else None
 
+    def readable(self, name: str) -> SourceModule | None:
+        """The same, of what is Python: a mistake in a file that another imports is not the other's."""
+        found = self.source(name)
+        try:
+            return found if found is None or found.index is not None else None
+        except SourceError:
+            return None
+
     @property
     def files_read(self) -> list[str]:
         """Of the modules whose text was asked for."""
         return [str(m.path) for m in self._found.values() if isinstance(m, SourceModule) and "text" in vars(m)]
+
+    @property
+    def looked_in(self) -> list[str]:
+        """Directories on which it depends what was found, and what was not: not those of installed packages."""
+        return [each for each in self._looked_in if not self._territory.is_installed(each)]
+
+    def refusal(self, name: str) -> str | None:
+        """Why a module is not found that Python would find outside of the project: itself, or a package above it."""
+        self.find(name)
+        parts = name.split(".")
+        above = (".".join(parts[:end]) for end in range(len(parts), 0, -1))
+        return next((refused(link) for each in above if (link := self._refused.get(each))), None)
 
     def _search(self, name: str) -> Found | None:
         parent, _, last = name.rpartition(".")
@@ -395,50 +482,39 @@ class ModuleFinder:
     def _in_directories(self, name: str, last: str, directories: Sequence[str]) -> Found | None:
         namespace: list[str] = []
         for directory in directories:
-            folders, files = self._entries(directory)
+            here = self._entries(directory)
             base = os.path.join(directory, last)
-            if last in folders and "__init__.py" in self._entries(base)[1]:
+            below = self._entries(base) if last in here.folders else None
+            if below is not None and "__init__.py" in below.files:
                 return self._module(name, os.path.join(base, "__init__.py"), directory, True)
-            if f"{last}.py" in files:
+            if f"{last}.py" in here.files:
                 return self._module(name, f"{base}.py", directory, False)
-            compiled = next((file for extension in _EXTENSIONS if (file := last + extension) in files), None)
+            compiled = next((file for extension in _EXTENSIONS if (file := last + extension) in here.files), None)
             if compiled is not None:
                 return CompiledModule(name, Path(directory, compiled))
-            if last in folders:
+            for link in (last, f"{last}.py"):
+                if link in here.refused:
+                    self._refused.setdefault(name, os.path.join(directory, link))
+            if below is not None:
                 namespace.append(base)
+                if "__init__.py" in below.refused:
+                    self._refused.setdefault(name, os.path.join(base, "__init__.py"))
         return NamespacePackage(name, tuple(namespace)) if namespace else None
 
-    def _entries(self, directory: str) -> tuple[frozenset[str], frozenset[str]]:
-        """Names of the directories and of the files in a directory; listed once, as most names that are asked for are
-        of no file."""
+    def _entries(self, directory: str) -> Listing:
+        """What is in a directory; listed once, as most names that are asked for are of no file."""
+        self._looked_in[directory] = None
         found = self._listed.get(directory)
         if found is None:
-            folders: set[str] = set()
-            files: set[str] = set()
-            try:
-                with os.scandir(directory) as entries:
-                    for entry in entries:
-                        if entry.is_symlink() and self._leads_out(directory, entry.path):
-                            continue
-                        (folders if entry.is_dir() else files).add(entry.name)
-            except OSError:
-                pass
-            found = self._listed[directory] = frozenset(folders), frozenset(files)
+            found = self._listed[directory] = self._territory.listing(directory)
         return found
-
-    def _leads_out(self, directory: str, path: str) -> bool:
-        """Whether a link in a directory leads to what is neither on the search path nor of the same repository: what
-        is read there would be shown. Where packages are installed, links are the user's own."""
-        parts = Path(directory).parts
-        own = any(lies_in(directory, place) for place in (_LIBRARY, *self.fallback))
-        if own or "site-packages" in parts or "dist-packages" in parts:
-            return False
-        top = repository_of(os.path.realpath(directory))
-        return leads_out(path, *self.roots, os.curdir, *(() if top is None else (top,)))
 
     def _module(self, name: str, path: str, directory: str, is_package: bool) -> SourceModule:
         parent = name.rpartition(".")[0].replace(".", "/")
-        file = (f"{parent}/" if parent else "") + os.path.relpath(path, directory).replace(os.sep, "/")
+        inside = (
+            path[len(directory) + 1 :] if path.startswith(f"{directory}{os.sep}") else os.path.relpath(path, directory)
+        )
+        file = (f"{parent}/" if parent else "") + inside.replace(os.sep, "/")
         found = self._modules.get((name, path))
         if found is None or found.file != file:
             found = self._modules[name, path] = SourceModule(name, Path(path), file, is_package)
@@ -450,6 +526,9 @@ BUNDLED = Path(__file__).parents[1] / "prediction" / "knowledge" / "torch_stubs"
 """Source of torch's modules that comes with modgraph: read where torch itself is not on the path, never imported."""
 
 
-def finder_for(search_path: Sequence[str | os.PathLike[str]]) -> ModuleFinder:
-    """A finder below `search_path`, with the bundled source of torch for where torch is not there."""
-    return ModuleFinder(search_path, (str(BUNDLED),))
+def finder_for(
+    search_path: Sequence[str | os.PathLike[str]], home: str | os.PathLike[str] | None = None
+) -> ModuleFinder:
+    """A finder below `search_path`, for a file in the folder `home`, with the bundled source of torch for where torch
+    is not there."""
+    return ModuleFinder(search_path, (str(BUNDLED),), home)

@@ -7,6 +7,9 @@ has them.
 from __future__ import annotations
 
 import ast
+import io
+import re
+import tokenize
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
@@ -15,6 +18,8 @@ from functools import cached_property
 import libcst as cst
 
 from modgraph.graph.model import SourceLocation
+from modgraph.source.mangling import bound_as, has_private, imported_as, mangle_syntax, mangled, spelled
+from modgraph.source.quiet import python_tree
 
 
 def local_names(function: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:
@@ -28,11 +33,11 @@ def local_names(function: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[s
             if not isinstance(node.ctx, ast.Load):
                 found.add(node.id)
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            found.add(node.name)
+            found.add(bound_as(node))
         elif isinstance(node, (ast.Global, ast.Nonlocal)):
             elsewhere.update(node.names)
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
-            found.update((each.asname or each.name).partition(".")[0] for each in node.names)
+            found.update(map(imported_as, node.names))
         elif isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda)):
             found.update(each.target.id for each in ast.walk(node) if isinstance(each, ast.NamedExpr))
         else:
@@ -41,6 +46,33 @@ def local_names(function: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[s
                 found.add(bound)
             pending.extend(ast.iter_child_nodes(node))
     return frozenset(found - elsewhere)
+
+
+_INDENTED_BY_FORM_FEED = re.compile(r"^[ \t]*\f", re.MULTILINE)
+
+
+def without_form_feeds(lines: Sequence[str]) -> Sequence[str]:
+    """The lines with the indentation that Python counts, from the last form feed in it on, which libcst does not know;
+    lines inside of a string are as they were."""
+    text = "\n".join(lines)
+    if not _INDENTED_BY_FORM_FEED.search(text):
+        return lines
+    indented = lines[0].lstrip("\f")[:1] in (" ", "\t")
+    offset = 2 if indented else 1  # a block of its own, whose first line is line 2
+    found = list(lines)
+    last = 0
+    try:
+        for token in tokenize.generate_tokens(io.StringIO("if 1:\n" + text if indented else text).readline):
+            row, column = token.start
+            if row > last and column and token.type not in (tokenize.INDENT, tokenize.DEDENT):
+                line = found[row - offset]
+                if not line[:column].strip(" \t\f"):
+                    found[row - offset] = line[:column].rpartition("\f")[2] + line[column:]
+            if token.type not in (tokenize.INDENT, tokenize.DEDENT):
+                last = max(last, token.end[0] - (token.string == "\n"))
+    except (tokenize.TokenError, SyntaxError, IndexError):
+        pass  # libcst says what is wrong with it
+    return found
 
 
 _MAX_PAIRED = 300
@@ -52,15 +84,17 @@ _paired: deque[Parsed] = deque()
 class Parsed:
     """The libcst tree of a few lines of a file, and the line of every statement and call in it."""
 
-    def __init__(self, lines: Sequence[str], first_line: int, file: str) -> None:
-        """`lines` hold whole statements of one indentation; the first of them is line `first_line` of `file`.
+    def __init__(self, lines: Sequence[str], first_line: int, file: str, class_name: str | None = None) -> None:
+        """`lines` hold whole statements of one indentation; the first of them is line `first_line` of `file`, and they
+        stand in a class of that name.
 
         Raises:
             libcst.ParserSyntaxError: libcst does not know this syntax.
         """
         self.file = file
         self.first_line = first_line
-        first = lines[0].lstrip("\f")
+        lines = without_form_feeds(lines)
+        first = lines[0]
         text = "\n".join([first, *lines[1:]]) + "\n"
         indented = first[:1] in (" ", "\t")
         # A block of its own keeps the indentation as it is; removing it would change strings of several lines.
@@ -68,6 +102,9 @@ class Parsed:
         self._offset = first_line - (2 if indented else 1)
         self._text = "if 1:\n" + text if indented else text
         self._indented = indented
+        self._class_name = class_name
+        self._private = has_private(text)
+        self._bound: dict[int, str] = {}
         self._locations: dict[tuple[int, int], SourceLocation] = {}
         self._located: list[tuple[cst.CSTNode, cst.CSTNode | None]] = []
         """The nodes whose ids are keys of `_locations`, so that no other gets such an id."""
@@ -79,12 +116,18 @@ class Parsed:
         self.statements: tuple[cst.BaseStatement, ...] = tuple(
             node for node in outer if isinstance(node, cst.BaseStatement)
         )
+        if self._private or not text.isascii():
+            for statement in self.statements:
+                self._bound.update(_spell(statement, class_name))
 
     @cached_property
     def _pairs(self) -> dict[int, ast.stmt]:
         """id of a libcst statement -> the same in `ast`; ids are stable, as `self.statements` keeps the nodes."""
         pairs: dict[int, ast.stmt] = {}
-        body = ast.parse(self._text).body
+        tree = python_tree(self._text)
+        if self._private:
+            mangle_syntax(tree, self._class_name)
+        body = tree.body
         if self._indented:
             block = body[0]
             assert isinstance(block, ast.If)
@@ -94,6 +137,10 @@ class Parsed:
         if len(_paired) > _MAX_PAIRED:
             vars(_paired.popleft()).pop("_pairs", None)
         return pairs
+
+    def bound_as(self, node: cst.CSTNode, written: str) -> str:
+        """The name that a definition, or a part of `import a.b`, binds."""
+        return self._bound.get(id(node), written)
 
     def bound_by(self, function: cst.FunctionDef) -> frozenset[str]:
         """The names that a function in it binds by statements of its own: local ones, wherever it reads them."""
@@ -105,8 +152,8 @@ class Parsed:
         return {}
 
     def mentions(self, word: str) -> bool:
-        """The text of these lines has that word in it."""
-        return word in self._text
+        """The text of these lines has that word in it, or may have it, written otherwise."""
+        return word in self._text or self._private or not self._text.isascii()
 
     def line(self, statement: cst.CSTNode) -> int:
         """1-based line of a statement; that of the first one for a node that is none."""
@@ -232,3 +279,52 @@ def _collect_calls(node: cst.CSTNode, calls: list[int]) -> None:
 
 
 _TRIVIA = frozenset({"lpar", "rpar", "leading_lines", "lines_after_decorators", "comma", "semicolon", "dot", "equal"})
+
+
+def _spell(tree: cst.CSTNode, class_name: str | None) -> dict[int, str]:
+    """Spells the names of a tree as Python does.
+
+    Returns:
+        By id of a definition, or of a part of `import a.b`, what it binds, where that is not what is written.
+    """
+    bound: dict[int, str] = {}
+    pending: list[tuple[cst.CSTNode, str | None]] = [(tree, class_name)]
+    while pending:
+        node, owner = pending.pop()
+        if isinstance(node, cst.Name):
+            # No other holds a node of a tree that was just parsed.
+            object.__setattr__(node, "value", spelled(node.value, owner))
+            continue
+        pending.extend(_parts(node, owner, bound))
+    return bound
+
+
+def _parts(node: cst.CSTNode, owner: str | None, bound: dict[int, str]) -> Iterator[tuple[cst.CSTNode, str | None]]:
+    left: tuple[object, ...] = ()
+    inside: object = None
+    if isinstance(node, (cst.ClassDef, cst.FunctionDef)):
+        left = (node.name,)
+        object.__setattr__(node.name, "value", spelled(node.name.value, None))
+        bound[id(node)] = mangled(node.name.value, owner)
+        inside = node.body if isinstance(node, cst.ClassDef) else None
+    elif isinstance(node, cst.Arg):
+        left = (node.keyword,)
+    elif isinstance(node, cst.MatchKeywordElement):
+        left = (node.key,)
+    elif isinstance(node, cst.ImportAlias) and isinstance(node.name, cst.Attribute):
+        left = (node.name,)
+        bound[id(node)] = mangled(_first(node.name), owner)
+    elif isinstance(node, cst.ImportFrom) and isinstance(node.module, cst.Attribute):
+        left = (node.module,)
+    for each in left:
+        if isinstance(each, cst.CSTNode):
+            yield each, None
+    for child in node.children:
+        if not any(child is each for each in left):
+            yield child, node.name.value if child is inside and isinstance(node, cst.ClassDef) else owner
+
+
+def _first(node: cst.BaseExpression) -> str:
+    while isinstance(node, cst.Attribute):
+        node = node.value
+    return node.value if isinstance(node, cst.Name) else ""

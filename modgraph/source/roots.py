@@ -29,7 +29,7 @@ def find_roots(target: Target) -> tuple[Target, ...]:
     Raises:
         TargetError: it does not exist, does not parse, or has no model in it.
     """
-    finder = finder_for(target.search_path)
+    finder = finder_for(target.search_path, target.home)
     return roots_in(model_file(target, finder, BaseResolver(finder)), target, finder)
 
 
@@ -67,7 +67,7 @@ def as_its_file_builds_it(target: Target) -> Target:
     """The target; of a class that needs arguments, named without any, the way in which its file builds it."""
     if target.called:
         return target
-    finder = finder_for(target.search_path)
+    finder = finder_for(target.search_path, target.home)
     module = find_source(target, finder)
     try:
         definition = module.index.definitions.get(target.name) if module is not None else None
@@ -82,6 +82,8 @@ def as_its_file_builds_it(target: Target) -> Target:
 def _source_of(target: Target, finder: ModuleFinder) -> SourceModule:
     source = find_source(target, finder)
     if source is None:
+        if (why := finder.refusal(target.module)) is not None:
+            raise MissingFileError(why)
         raise MissingFileError(
             f"there is no module {shortened(target.module)!r} with Python source on the search path",
             hint="a file is named with its ending: model.py" if "." not in target.module else None,

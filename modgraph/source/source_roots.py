@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from modgraph.doors.reading import CONFIG_BYTES, read
+from modgraph.doors.data import read_toml
+from modgraph.doors.reading import CONFIG_BYTES, leads_out, read
 
 PROJECT_FILES = ("pyproject.toml", "setup.cfg", "setup.py")
 """Their folder is that of a project."""
@@ -39,49 +39,51 @@ def source_roots(top: Path, below: str, projects: Iterable[str], foreign: Sequen
     others = sorted(set(projects) - set(around))
     if others:
         installed = _installed(foreign)
-        folders += [folder for folder in others if _name(_toml(top / folder)) in installed]
+        folders += [folder for folder in others if _name(_toml(top / folder, top)) in installed]
     return [str(root) for folder in folders for root in _roots(top, folder)]
 
 
 def _roots(top: Path, folder: str) -> list[Path]:
     """Of one project; its own folder where nothing else is there."""
     found: list[Path] = []
-    for said in ("src", *_said(_toml(top / folder).get("tool"))):
+    for said in ("src", *_said(_toml(top / folder, top).get("tool"))):
         place = os.path.normpath(os.path.join(folder, said))
         if os.path.isabs(place) or place.split(os.sep)[0] == os.pardir:
             continue
         root = top / place
-        while root != top and (root / "__init__.py").is_file():  # a package itself
+        while root != top and os.path.isfile(root / "__init__.py"):  # a package itself
             root = root.parent
-        if root.is_dir():
+        if os.path.isdir(root) and not leads_out(root, top):  # a link may lead elsewhere
             found.append(root)
     return found or [top / folder]
 
 
-def _toml(folder: Path) -> dict[str, Any]:
-    """Its pyproject.toml; empty where there is none that can be read."""
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
-    try:
-        found: dict[str, Any] = tomllib.loads(read(folder / PROJECT_FILES[0], CONFIG_BYTES).decode("utf-8"))
-    except (OSError, ValueError, RecursionError):
+def _toml(folder: Path, top: Path) -> dict[str, Any]:
+    """Its pyproject.toml; empty where there is none that can be read, or a link that leads out of the repository."""
+    if leads_out(folder / PROJECT_FILES[0], top):
         return {}
-    return found
+    try:
+        return read_toml(read(folder / PROJECT_FILES[0], CONFIG_BYTES).decode("utf-8"))
+    except (OSError, ValueError):
+        return {}
 
 
-def _said(value: object, key: str = "") -> Iterator[str]:
-    if isinstance(value, dict):
-        for name, inner in value.items():
-            yield from _said(inner, name if name in _SAYING or name == _PACKAGES or key not in _SAYING else key)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _said(inner, key)
-    elif isinstance(value, str) and key in _SAYING:
-        yield value
-    elif isinstance(value, str) and key == _PACKAGES and "/" in value:
-        yield os.path.dirname(value.rstrip("/"))
+def _said(table: object) -> Iterator[str]:
+    pending: list[tuple[object, str]] = [(table, "")]  # no function inside of itself: how deep it is, others say
+    while pending:
+        value, key = pending.pop()
+        if isinstance(value, dict):
+            inner = [
+                (each, name if name in _SAYING or name == _PACKAGES or key not in _SAYING else key)
+                for name, each in value.items()
+            ]
+            pending.extend(reversed(inner))
+        elif isinstance(value, list):
+            pending.extend((each, key) for each in reversed(value))
+        elif isinstance(value, str) and key in _SAYING:
+            yield value
+        elif isinstance(value, str) and key == _PACKAGES and "/" in value:
+            yield os.path.dirname(value.rstrip("/"))
 
 
 def _name(project: dict[str, Any]) -> str | None:

@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from modgraph.doors.printing import control_in
+from modgraph.doors.reading import INSTEAD_OF_A_PIPE, irregular
 from modgraph.errors import MissingFileError, TargetError
 from modgraph.source.dotted_names import dotted
+from modgraph.source.quiet import python_tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,9 @@ class Ref:
     def __repr__(self) -> str:
         return self.name
 
+
+NOT_GIVEN = "is not given:"
+"""What a prediction says of an argument that a target leaves out, behind the argument and before the signature."""
 
 SCRIPT = "__main__"
 """What stands below `if __name__ == "__main__":`, as a `Target.caller`."""
@@ -66,6 +71,11 @@ class Target:
     def place(self) -> str:
         """The file or module, as written in front of the colon: "model.py"."""
         return self.text.partition(":")[0] if self.file is None else self.relative_file
+
+    @property
+    def home(self) -> str | None:
+        """The folder of the file; what its imports may lead to depends on it. None of a module."""
+        return None if self.file is None else str(self.file.parent)
 
     @property
     def model(self) -> str:
@@ -154,6 +164,9 @@ def parse_target(text: str, *, path: Sequence[str] | None = None, cwd: Path | No
             f"{name} is not a Python file (its name does not end in .py)",
             hint=notebook if name.endswith(".ipynb") else _FORMS,
         )
+    elif text == "-" or (text and (kind := irregular(cwd / text)) is not None):
+        what = "standard input is not read as a target" if text == "-" else f"{text} is {kind}, not a regular file"
+        raise TargetError(what, hint=_INSTEAD)
     elif match := _MODULE_TARGET.match(text):
         base = Target(text=match["module"], module=match["module"], name="", search_path=search)
     else:
@@ -164,10 +177,18 @@ def parse_target(text: str, *, path: Sequence[str] | None = None, cwd: Path | No
     return base.named(name, arguments, keywords, called=called)
 
 
+_INSTEAD = f"{INSTEAD_OF_A_PIPE}, with a name that ends in .py; standard input is read by `modgraph check -` alone"
+
+
 def file_in(text: str) -> str | None:
     """The file that a target names, as it is written; None where it names a module."""
     match = _FILE_TARGET.match(text)
     return match["file"] if match else None
+
+
+def path_in(text: str) -> str:
+    """What of a target is taken for a path, if there is something of that name."""
+    return file_in(text) or (text if ":" not in text else text.partition(":")[0])
 
 
 def _is(test: Callable[[Path], bool], path: Path) -> bool:
@@ -197,6 +218,8 @@ def file_target(name: str, search: tuple[str, ...], cwd: Path) -> Target:
         raise TargetError(f"{shortened(name)} cannot be the name of a file: {reason}") from error
     if is_directory:
         raise TargetError(f"{name} is a directory, not a Python file", hint=_files_in(file, name))
+    if not is_file and (kind := irregular(file)) is not None:
+        raise TargetError(f"{name} is {kind}, not a regular file", hint=_INSTEAD)
     if not is_file:
         raise MissingFileError(f"{name} does not exist", file=name, hint=_near_files(cwd / name, name))
     root, module = import_name(file)
@@ -217,14 +240,14 @@ def import_name(file: Path) -> tuple[Path, str]:
     """
     parts = [] if file.stem == "__init__" else [file.stem]
     root = file.parent
-    while (root / "__init__.py").is_file() and root.name.isidentifier() and root.parent != root:
+    while os.path.isfile(root / "__init__.py") and root.name.isidentifier() and root.parent != root:
         parts.insert(0, root.name)
         root = root.parent
     return root, ".".join(parts) or file.stem
 
 
 def _files_in(directory: Path, name: str) -> str:
-    files = sorted(entry.name for entry in directory.glob("*.py") if entry.is_file())[:5]
+    files = sorted(entry.name for entry in directory.glob("*.py") if os.path.isfile(entry))[:5]
     if not files:
         return f"name a file, or take all models below: modgraph analyze --all {name}"
     return "name a file in it: " + ", ".join(f"{name.rstrip('/')}/{file}" for file in files)
@@ -235,14 +258,14 @@ def _near_files(missing: Path, name: str) -> str | None:
         names = [entry.name for entry in missing.parent.iterdir() if entry.suffix == ".py"]
     except OSError:
         return f"the directory {Path(name).parent} does not exist either"
-    near = difflib.get_close_matches(missing.name, names, n=1)
+    near = difflib.get_close_matches(missing.name, [each for each in names if each != missing.name], n=1)
     return f"did you mean {Path(name).parent / near[0]}?" if near else None
 
 
 def _parse_object(text: str, whole: str) -> tuple[str, tuple[Any, ...], tuple[tuple[str, Any], ...], bool]:
     """Name, positional arguments, keyword arguments, and whether parentheses were written."""
     try:
-        node = ast.parse(text.strip(), mode="eval").body
+        node = python_tree(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise TargetError(
             f"{shortened(text)!r} in target {shortened(whole)!r} is not a name with literal arguments",
@@ -275,11 +298,17 @@ def _literal(node: ast.expr, whole: str) -> Any:
         pass
     if isinstance(node, ast.Attribute) and (name := dotted(node)) is not None:
         return Ref(name)
-    if isinstance(node, ast.Tuple | ast.List | ast.Set):
-        items = [_literal(element, whole) for element in node.elts]
-        return tuple(items) if isinstance(node, ast.Tuple) else set(items) if isinstance(node, ast.Set) else items
-    if isinstance(node, ast.Dict) and None not in node.keys:
-        return {_literal(k, whole): _literal(v, whole) for k, v in zip(node.keys, node.values, strict=True) if k}
+    try:
+        if isinstance(node, ast.Tuple | ast.List | ast.Set):
+            items = [_literal(element, whole) for element in node.elts]
+            return tuple(items) if isinstance(node, ast.Tuple) else set(items) if isinstance(node, ast.Set) else items
+        if isinstance(node, ast.Dict) and None not in node.keys:
+            return {_literal(k, whole): _literal(v, whole) for k, v in zip(node.keys, node.values, strict=True) if k}
+    except TypeError:  # a list, a dict or a set cannot be in a set, nor a key
+        raise TargetError(
+            f"{shortened(ast.unparse(node))!r} in target {shortened(whole)!r} cannot be: what is in a set, and the keys"
+            " of a dict, must be hashable"
+        ) from None
     raise TargetError(
         f"{shortened(ast.unparse(node))!r} in target {shortened(whole)!r} is not a literal",
         hint="numbers, strings, True, None, and tuples, lists and dicts of them, or a class by its import path"

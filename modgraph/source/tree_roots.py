@@ -15,15 +15,16 @@ from functools import cached_property
 from pathlib import Path
 
 from modgraph.doors.reading import NOTEBOOK_BYTES, read
-from modgraph.errors import TargetError
+from modgraph.errors import ModgraphError, TargetError
 from modgraph.source.bases import BaseResolver
 from modgraph.source.dotted_names import dotted
-from modgraph.source.files import NOTEBOOK, is_excluded, python_files
+from modgraph.source.files import NOTEBOOK, Skipped, is_excluded, python_files
 from modgraph.source.model_files import ModelFile
 from modgraph.source.modules import ModuleFinder, SourceError, SourceModule, finder_for
 from modgraph.source.roots import as_file_builds, model_file, roots_in
 from modgraph.source.syntax import FunctionNode, annotation_name, handed_on, required
 from modgraph.source.targets import Target, file_target
+from modgraph.source.territory import project_folders
 from modgraph.source.usage import Looks, used_by_others
 
 _Place = tuple[Path, str]
@@ -53,6 +54,10 @@ class TreeRoots:
     left_out: tuple[LeftOut, ...]
     n_files: int
     """Files of Python that were read."""
+    problems: tuple[ModgraphError, ...] = ()
+    """What could not be looked at."""
+    distrusted: ModgraphError | None = None
+    """Why it is not known what git ignores."""
 
 
 def find_tree_roots(folder: Path, *, exclude: Sequence[str] = (), static: bool = False) -> TreeRoots:
@@ -94,12 +99,12 @@ class _Tree:
         self.n_files = 0
         here = [os.getcwd(), str(folder), *(entry for entry in sys.path if entry)]
         self._search_path = tuple(dict.fromkeys(here))
-        self._readers: dict[tuple[str, ...], tuple[ModuleFinder, BaseResolver]] = {}
+        self._readers: dict[tuple[object, ...], tuple[ModuleFinder, BaseResolver]] = {}
         self.files: dict[Path, _Read] = {}
         self._looks = Looks(str(folder))
         self._taken: dict[tuple[_Place, int, frozenset[str], int], bool | None] = {}
-        leading_out: list[str] = []
-        for name in python_files(str(folder), leading_out):
+        self.skipped = Skipped()
+        for name in python_files(str(folder), self.skipped):
             path = Path(name)
             if is_excluded(self._shown(path), exclude):
                 continue
@@ -108,9 +113,16 @@ class _Tree:
                 self._read(path)
             elif path.suffix == NOTEBOOK and _has_a_model(path):
                 self.left_out.append(LeftOut(self._shown(path), _NOTEBOOK_REASON))
-        for name in leading_out:
+        for name in self.skipped.links:
             if not is_excluded(self._shown(Path(name)), exclude):
                 self.left_out.append(LeftOut(self._shown(Path(name)), _LINK_REASON))
+        self.problems = [
+            TargetError(
+                f"the folder cannot be read, and nothing in it is analyzed: {why}", file=self._shown(Path(name))
+            )
+            for name, why in self.skipped.unreadable
+            if not is_excluded(self._shown(Path(name)), exclude)
+        ]
 
     def _shown(self, path: Path) -> str:
         return os.path.relpath(path, self.folder).replace(os.sep, "/")
@@ -124,10 +136,11 @@ class _Tree:
         if target.file is None or not target.file.is_relative_to(self.folder):
             self.left_out.append(LeftOut(self._shown(path), _LINK_REASON))
             return
-        if target.search_path not in self._readers:
-            finder = finder_for(target.search_path)
-            self._readers[target.search_path] = finder, BaseResolver(finder)
-        finder, resolver = self._readers[target.search_path]
+        key = target.search_path, *project_folders(str(target.file.parent))
+        if key not in self._readers:
+            finder = finder_for(target.search_path, target.home)
+            self._readers[key] = finder, BaseResolver(finder)
+        finder, resolver = self._readers[key]
         try:
             file = model_file(target, finder, resolver)
         except SourceError as error:
@@ -165,7 +178,8 @@ class _Tree:
                 self.left_out.append(LeftOut(self._name(one, root), _needed(one.file, root.name)))
         order = {path: number for number, path in enumerate(self.files)}
         found.sort(key=lambda target: order[target.file or Path()])
-        return TreeRoots(tuple(found), tuple(sorted(self.left_out, key=lambda each: each.place)), self.n_files)
+        left_out = tuple(sorted(self.left_out, key=lambda each: each.place))
+        return TreeRoots(tuple(found), left_out, self.n_files, tuple(self.problems), self.skipped.distrusted)
 
     def _name(self, one: _Read, root: Target) -> str:
         return f"{self._shown(one.path)}:{root.model}"

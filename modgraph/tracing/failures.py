@@ -9,9 +9,12 @@ import sys
 import traceback
 from functools import partial
 
+from torch import nn
+
 from modgraph.errors import RAISED_BY_OTHERS, TraceError
 from modgraph.tracing.origins import is_installed, is_own
-from modgraph.tracing.sites import relative_file
+from modgraph.tracing.sharding import user_class
+from modgraph.tracing.sites import class_location, relative_file
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+|\b0x[0-9a-fA-F]{8,}")
 MAX_MESSAGE = 2000
@@ -110,6 +113,29 @@ def user_line(error: BaseException) -> tuple[str | None, int | None]:
     for file, line in reversed(own or outside_torch or places):
         return relative_file(file), line
     return None, None
+
+
+def failure_of(error: BaseException, module: str | None) -> tuple[str, str | None, int | None]:
+    """What is said of an exception that left a model, with file and line of the user's code.
+
+    Args:
+        module: path of the module at which it arose.
+    """
+    kind = _without_forward(error)
+    if kind is None:
+        return describe(error), *user_line(error)
+    message = f"{kind.__qualname__} has no forward, so it cannot be called: write def forward(self, ...) in the class"
+    place = None if module else class_location(kind)  # one inside is called from a line of the user's
+    return message, *(user_line(error) if place is None else (place.file, place.line))
+
+
+def _without_forward(error: BaseException) -> type | None:
+    """The class that has no `forward`, where that is what an exception says; None of any other."""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    unwritten = getattr(nn.Module.forward, "__code__", None)
+    if not isinstance(error, NotImplementedError) or not frames or frames[-1].f_code is not unwritten:
+        return None
+    return user_class(type(frames[-1].f_locals["self"]))
 
 
 def raised_by_user(error: BaseException | None) -> bool:

@@ -16,6 +16,14 @@ from modgraph.tracing.sharding import unwrapped
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
+def has_forward(model: nn.Module) -> bool:
+    """Whether there is something to run: a class that defines none has the one of `nn.Module`, which raises."""
+    model = unwrapped(model)
+    # Not by `getattr`: of a script, `forward` is a descriptor that a class has no value of.
+    own = "forward" in vars(model) or inspect.getattr_static(type(model), "forward") is not nn.Module.forward
+    return own or type(model).__call__ is not nn.Module.__call__
+
+
 @dataclass(frozen=True, slots=True)
 class ForwardSignature:
     """The signature of `forward`, without `self`."""
@@ -41,6 +49,12 @@ class ForwardSignature:
             # An annotation may name what only a type checker imports.
             hints = {name: p.annotation for name, p in signature.parameters.items() if p.annotation is not p.empty}
         return cls(dict(signature.parameters), hints, known=True)
+
+    @property
+    def named(self) -> list[str]:
+        """Parameters that can be given by name, in order."""
+        variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+        return [name for name, parameter in self.parameters.items() if parameter.kind not in variadic]
 
     @property
     def required(self) -> list[str]:

@@ -8,6 +8,7 @@ import re
 import traceback
 from types import FrameType
 
+from modgraph.source.quiet import python_tree
 from modgraph.tracing.failures import describe, raised_by_user, said
 
 _UNCONDITIONAL = 3
@@ -89,7 +90,7 @@ def _function_around(frame: FrameType, line: int) -> ast.FunctionDef | ast.Async
     """The source of the function that the frame runs, if it can be read."""
     lines = linecache.getlines(frame.f_code.co_filename)
     try:
-        tree = ast.parse("".join(lines))
+        tree = python_tree("".join(lines))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     around = [

@@ -36,9 +36,9 @@ class TensorSpec:
         return self.dtype.startswith(("int", "uint"))
 
     def text(self) -> str:
-        """As on the command line: "1x8:int64"."""
+        """As on the command line: "1x8:int64"; a number alone would be that number."""
         shape = "x".join(map(str, self.shape)) or "scalar"
-        return shape if self.dtype == "float32" and self.shape else f"{shape}:{self.dtype}"
+        return shape if self.dtype == "float32" and len(self.shape) > 1 else f"{shape}:{self.dtype}"
 
 
 @dataclass(frozen=True, slots=True)

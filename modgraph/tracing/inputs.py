@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,11 +15,11 @@ from torch.utils import _pytree as pytree
 from modgraph.errors import InputError
 from modgraph.graph.model import ModelInput
 from modgraph.options import TraceOptions
-from modgraph.source.inputs import InputSpec
+from modgraph.source.inputs import InputSpec, parse_input
 from modgraph.tracing import fake
 from modgraph.tracing.caches import nothing_fake_remembered
 from modgraph.tracing.failures import describe
-from modgraph.tracing.forward_signature import ForwardSignature
+from modgraph.tracing.forward_signature import ForwardSignature, has_forward
 from modgraph.tracing.input_guesses import Guesser
 from modgraph.tracing.input_probe import Outcome, Prober, decides_by_values, home_of
 from modgraph.tracing.input_search import Found, Search, with_bounds
@@ -84,6 +85,8 @@ def make_inputs(
             args, kwargs = pytree.tree_map(lambda leaf: _moved(leaf, device), (args, kwargs))
         return Inputs(args, kwargs, describe_arguments(signature, args, kwargs, "example_inputs"))
     given = bind_specs(specs, signature)
+    if not given and not has_forward(model):
+        return Inputs((), {}, ())  # the run says what is amiss, and no input would change it
     return _infer(model, signature, given, options, fake_mode, probe)
 
 
@@ -135,7 +138,7 @@ def bind_specs(specs: Sequence[InputSpec], signature: ForwardSignature) -> dict[
 
 
 def _accepted(signature: ForwardSignature) -> str | None:
-    names = [name for name in signature.parameters if name not in ("args", "kwargs")]
+    names = signature.named
     return f"name one of its inputs: {', '.join(f'--input {name}=...' for name in names[:6])}" if names else None
 
 
@@ -259,14 +262,14 @@ def _warning(found: Found, signature: ForwardSignature, given: set[str]) -> str 
     inferred = [name for name, _ in found.candidate.entries if name not in given]
     if not inferred:
         return None
+    advice = _advice(found.candidate, given, signature)
     return (
         f"inputs were inferred, and {signature.text()} ran with none of {found.tries} tries; the nearest was"
-        f" {found.candidate.text()}, which ended with {describe(error).splitlines()[0]};"
-        f" {_advice(found.candidate, given)}"
+        f" {found.candidate.text()}, which ended with {describe(error).splitlines()[0]}; {advice}"
     )
 
 
-def _advice(candidate: Candidate, given: set[str]) -> str:
+def _advice(candidate: Candidate, given: set[str], signature: ForwardSignature) -> str:
     """How to give the inputs that were inferred in vain, with the nearest candidate as the pattern."""
     open_entries = [(name, spec) for name, spec in candidate.entries if name not in given]
     if any(isinstance(spec, GroupSpec) for _, spec in open_entries):
@@ -274,11 +277,32 @@ def _advice(candidate: Candidate, given: set[str]) -> str:
             "a list, tuple, dict or object is given by a function example_inputs() beside the model, which returns"
             " the arguments of forward"
         )
-    pattern = " ".join(f"--input {name}={spec_text(spec)}" for name, spec in open_entries)
+    pattern = _as_typed(open_entries, given, signature)
+    if pattern is None:
+        return "give them by a function example_inputs() beside the model, which returns the arguments of forward"
     return (
         f"give them, changed as needed, as in {pattern}; where it goes by values, write a function example_inputs()"
         " beside the model, which returns the arguments of forward"
     )
+
+
+def _as_typed(entries: Sequence[tuple[str, Spec]], given: set[str], signature: ForwardSignature) -> str | None:
+    """The options of a command that gives these; None where there is no such command.
+
+    What `*args` takes has no name on the command line: it is given in its place, behind all that have one.
+    """
+    known = {*given, *(name for name, _ in entries)}
+    written = []
+    for name, spec in entries:
+        if "[" in name and not known.issuperset(signature.positional):
+            return None
+        text = spec_text(spec) if "[" in name else f"{name}={spec_text(spec)}"
+        try:
+            parse_input(text)
+        except InputError:  # a value that is no literal
+            return None
+        written.append(f"--input {shlex.quote(text)}")
+    return " ".join(written)
 
 
 def _moved(leaf: Any, device: torch.device) -> Any:

@@ -23,7 +23,7 @@ from modgraph.graph.events import ErrorEvent, Event
 from modgraph.graph.model import SourceLocation
 from modgraph.tracing.arguments import Names, inputs_of, output_name
 from modgraph.tracing.dataflow import Dataflow
-from modgraph.tracing.failures import describe, user_line
+from modgraph.tracing.failures import describe, failure_of
 from modgraph.tracing.frames import Frame
 from modgraph.tracing.operations import SHARES_MEMORY, OperationMode
 from modgraph.tracing.own_state import own_tensors, tensors_held, torch_forward
@@ -349,8 +349,8 @@ class Recorder:
         self.has_failed = True
         self.refusals.left(error)
         module = self._failure[1] if self._failure is not None and self._failure[0] is error else None
-        file, line = user_line(error)
-        self.say(ErrorEvent(message=describe(error), module=module, file=file, line=line))
+        message, file, line = failure_of(error, module)
+        self.say(ErrorEvent(message=message, module=module, file=file, line=line))
 
     def _discover(self, module: nn.Module, parent: Frame | None) -> str:
         """A path for a module that was in no known place when the run began."""

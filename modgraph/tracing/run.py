@@ -63,30 +63,16 @@ def _traced(
         if emit is not None:
             emit(event)
 
-    if options.verify and gathers(model):
-        raise ConfigError(
-            "a model whose parameters FSDP gathers cannot be verified: outside of its run they are not there",
-            hint="verify the same model before it is sharded",
-        )
+    _require_verifiable(model, options)
     with let_through():
         tree = Tree(model)
     pass_on(StartEvent(model=_model_info(model, args, kwargs, options, tree, info), modules=tuple(tree.nodes)))
     gradients = GradientHooks() if options.backward else None
-    recorder = Recorder(
-        tree,
-        statistics=options.stats,
-        emit=None if emit is None else pass_on,
-        on_exit=gradients.watch if gradients is not None else None,
-        verify=options.verify,
-    )
+    recorder = _recorder(tree, options, gradients, None if emit is None else pass_on)
     recipes = recorder.recipes
-    recorder.observes_hooks = has_global_forward_hooks()
     snapshot = Snapshot((module for module, _ in tree.modules()), (args, kwargs))
     gathered = Gathered(module for module, _ in tree.modules())
-    recorder.before_write = snapshot.before_write
-    recorder.dataflow.on_constant = snapshot.keep_foreign
-    recorder.before_backward = snapshot.before_backward
-    recorder.on_new_module = snapshot.keep
+    _tell_before_changes(recorder, snapshot)
     lost: list[BaseException] = []
     try:
         _run(model, args, kwargs, options, recorder, snapshot, gradients)
@@ -118,6 +104,36 @@ def _traced(
             pass_on(event)
     pass_on(DoneEvent())
     return replay(events)
+
+
+def _require_verifiable(model: nn.Module, options: TraceOptions) -> None:
+    if options.verify and gathers(model):
+        raise ConfigError(
+            "a model whose parameters FSDP gathers cannot be verified: outside of its run they are not there",
+            hint="verify the same model before it is sharded",
+        )
+
+
+def _recorder(
+    tree: Tree, options: TraceOptions, gradients: GradientHooks | None, emit: Callable[[Event], None] | None
+) -> Recorder:
+    recorder = Recorder(
+        tree,
+        statistics=options.stats,
+        emit=emit,
+        on_exit=gradients.watch if gradients is not None else None,
+        verify=options.verify,
+    )
+    recorder.observes_hooks = has_global_forward_hooks()
+    return recorder
+
+
+def _tell_before_changes(recorder: Recorder, snapshot: Snapshot) -> None:
+    """What the recorder sees of what the run is about to change is kept, to be put back."""
+    recorder.before_write = snapshot.before_write
+    recorder.dataflow.on_constant = snapshot.keep_foreign
+    recorder.before_backward = snapshot.before_backward
+    recorder.on_new_module = snapshot.keep
 
 
 @contextlib.contextmanager

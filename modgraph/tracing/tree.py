@@ -356,7 +356,12 @@ def _store(module: nn.Module, name: str) -> Any:
     state = module.__dict__
     if "_actual_script_module" in state:  # of jit.trace: its own mappings are those of the script that it made
         state = vars(state["_actual_script_module"])
-    return state.get(name) or {}
+    store = state.get(name) or {}
+    # By `items`: the mapping of a scripted module has no other way to go through it.
+    if any(isinstance(key, str) and type(key) is not str for key, _ in store.items()):
+        # A member of an Enum of strings: torch joins names as the text that it is, whatever it is shown as.
+        return {str.__str__(key) if isinstance(key, str) else key: held for key, held in store.items()}
+    return store
 
 
 def constructor_arguments(module: nn.Module, parameters: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
@@ -393,7 +398,6 @@ def _constructor_parameters(kind: type) -> Mapping[str, inspect.Parameter]:
 
 
 _NOT_LITERAL = object()
-_MISSING = object()
 _MODULE_STATE = frozenset(vars(nn.Module()))
 
 

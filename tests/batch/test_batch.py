@@ -180,6 +180,23 @@ def test_a_line_that_was_cut_off_is_done_again(tree: Path, in_this_process: None
     assert again.done == ["pkg/d.py:D"]
 
 
+def test_a_manifest_of_somebody_else_counts_for_nothing(
+    tree: Path, in_this_process: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    monkeypatch.setenv("MODGRAPH_CACHE", str(tmp_path / "theirs"))
+    batch = analyze(tree, Counting())
+    for picture in batch.output.rglob("*.svg"):
+        picture.write_text("<svg>of another model</svg>")
+    monkeypatch.setenv("MODGRAPH_CACHE", str(tmp_path / "ours"))
+    again = Counting()
+    analyze(tree, again)
+    assert len(again.done) == 4
+    assert not any("another" in each.read_text("utf-8") for each in batch.output.rglob("*.svg"))
+    once_more = Counting()
+    analyze(tree, once_more)
+    assert once_more.done == []
+
+
 def test_what_cannot_be_built_or_read_is_listed(tree: Path, in_this_process: None):
     (tree / "broken.py").write_text("class\n")
     (tree / "open.py").write_text(NET.replace("(self):", "(self, config):").format(name="Open", width=1))

@@ -15,12 +15,16 @@ NET = "from torch import nn\nclass {name}(nn.Linear):\n    def __init__(self): s
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows has no SIGINT for one process")
-def test_the_same_command_goes_on(tmp_path: Path):
+def test_the_same_command_goes_on(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory):
     names = "ABCD"
     for name in names:
         (tmp_path / f"{name.lower()}.py").write_text(NET.format(name=name))
     command = [sys.executable, "-m", "modgraph", "analyze", "--all", "--static", "--format", "json", "--jobs", "1"]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
+        "MODGRAPH_CACHE": str(tmp_path_factory.mktemp("cache")),  # whose key no other test takes away
+    }
     first = subprocess.Popen(
         command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )

@@ -61,7 +61,7 @@ def test_a_pull_request_gets_graphs_a_summary_comments_and_findings(act, reposit
     out = repository / "modgraph-out"
     assert {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()} == {
         "graphs/Net.json", "graphs/Net.mmd", "graphs/Other.json", "graphs/Other.mmd",
-        "changes/Net.md", "changes/Other.md", "modgraph.sarif", ".gitignore",
+        "changes/Net.md", "changes/Other.md", "modgraph.sarif", "checked.txt", ".gitignore",
     }  # fmt: skip
     assert "parameters 144 → 288 (+144)" in result.summary
     assert "PlainListNet" not in result.summary

@@ -240,6 +240,31 @@ def test_a_configuration_that_cannot_be_used_exits_2(bad, modgraph, table, messa
     assert "pyproject.toml" in run.stderr
 
 
+@pytest.mark.parametrize(
+    ("name", "table", "told"),
+    [
+        ("modgraph.toml", "select = []\n", "rules = MG001\n"),
+        ("modgraph.toml", 'per-file-ignores = {"*" = ["ALL"]}\n', "per-file-ignores = *: ALL\n"),
+        ("modgraph.toml", 'exclude = ["*"]\n', "files = 0\nexcluded files = 2\n"),
+        ("pyproject.toml", '[tool.modgraph]\nignore = ["MG"]\n', "rules =\n"),
+    ],
+)
+def test_every_configuration_that_holds_is_shown(bad, modgraph, name, table, told):
+    for folder in ("models", "models/deep", "build", "dist", "sub/build"):
+        (bad / folder).mkdir(parents=True)
+        (bad / folder / "net.py").write_text(BAD)
+    (bad / "models" / name).write_text(table)
+    blocks = modgraph("check", "--show-settings").stdout.split("\n\n")
+    assert len(blocks) == 3
+    assert blocks[0].startswith("configuration = none\nfolder =\nfiles = 1\nexcluded files = 0\nrules = MG0")
+    assert blocks[1].startswith(f"configuration = models/{name}\nfolder = models\n")
+    assert told in f"{blocks[1]}\n"
+    assert "exclude" in table or "files = 2\n" in blocks[1]
+    assert blocks[2] == "not looked into = build (2), dist\n"
+    assert "3 folders are not looked into, by name: build (2), dist\n" in modgraph("check", "-v").stderr
+    assert ("2 files are excluded" in modgraph("check", "-v").stderr) == ("exclude" in table)
+
+
 def test_a_baseline_hides_old_findings_and_reports_stale_entries(bad, modgraph):
     assert modgraph("check", "--write-baseline", "base.json").returncode == 0
     (bad / "bad.py").write_text("# moved down\n" + BAD)
@@ -256,6 +281,17 @@ def test_a_baseline_hides_old_findings_and_reports_stale_entries(bad, modgraph):
     (bad / "pyproject.toml").write_text('[tool.modgraph]\nbaseline = "base.json"\n')
     (bad / "bad.py").write_text(BAD)
     assert modgraph("check").returncode == 0
+
+
+@pytest.mark.parametrize("name", ["-", "--", "-o", "--fix"])
+def test_behind_two_dashes_stand_names_of_files(bad, modgraph, name):
+    (bad / name).write_text(f"#!/usr/bin/env python3\n{BAD}")
+    run = modgraph("check", "--force-exclude", "--format", "json", "--", name, stdin="")
+    assert [found["file"] for found in json.loads(run.stdout)["findings"]] == [name]
+    both = modgraph("check", "--format", "json", "--", name, "bad.py", stdin="")
+    assert [found["file"] for found in json.loads(both.stdout)["findings"]] == sorted([name, "bad.py"])
+    before = modgraph("check", "--format", "json", "-", stdin=BAD)
+    assert [found["file"] for found in json.loads(before.stdout)["findings"]] == ["-"]
 
 
 def test_what_git_ignores_and_notebooks_are_left_out(bad, modgraph):

@@ -99,7 +99,7 @@ def test_a_module_that_moved_is_the_same_model(repository: Path, git):
         (
             {"b.py": "class A(:\n"},
             2,
-            "**not comparable**\n\ninvalid syntax (at the revision `HEAD~1)` `(HEAD~1:b.py:1)`",
+            "**not comparable**\n\ninvalid syntax (at the revision `HEAD~1`) (`HEAD~1:b.py:1`)",
         ),
         ({"b.py": "x = 1\n"}, 1, "**a new model**"),
         ({}, 1, "**a new model**"),
@@ -126,7 +126,7 @@ def test_new_is_only_what_was_not_there(repository: Path, git, files, status: in
         ("gone.py:Gone", "", "Gone", "gone.py does not exist"),
         ("b.py", "class A(:\n", "b", "invalid syntax (b.py:1)"),
         ("b.py:B", "class A(:\n", "B", "invalid syntax (b.py:1)"),
-        ("../out.py:Out", "", "Out", "out.py does not exist"),
+        ("../out.py:Out", "", "Out", "lies outside of the project"),
         ("b.py:build", "from nowhere import make\n\ndef build():\n    return make()\n", "build", "nothing is known"),
     ],
 )

@@ -80,16 +80,21 @@ def test_a_layout_that_takes_too_long_comes_coarser_and_says_so(tmp_path, monkey
     said = images.render(nets["residual"](3).graph(), PictureOptions(), "svg").decode()
     assert "drawn to depth 1 of 2" in said
     assert "▸ Block" in said
+    assert images.LATE in said
 
 
 @posix
 def test_what_would_take_too_long_is_not_begun(tmp_path, monkeypatch, nets):
     """By what is in the picture, so that a busy machine gives the same."""
-    program(tmp_path / "dot", f"open({str(tmp_path / 'runs')!r}, 'a').write('x')\nprint('<svg>' + input())")
+    program(
+        tmp_path / "dot",
+        f"open({str(tmp_path / 'runs')!r}, 'a').write('x')\nprint('<svg>' + __import__('sys').stdin.read())",
+    )
     monkeypatch.setenv("MODGRAPH_DOT", str(tmp_path / "dot"))
     whole = picture_of(nets["residual"](3).graph(), PictureOptions())
     monkeypatch.setattr(images, "MOST_CROSSINGS", images.count_nodes(whole) * len(whole.arrows) - 1)
-    images.render(nets["residual"](3).graph(), PictureOptions(), "svg")
+    said = images.render(nets["residual"](3).graph(), PictureOptions(), "svg").decode()
+    assert images.LATE not in said
     assert (tmp_path / "runs").read_text() == "x"
     monkeypatch.setattr(images, "MOST_CROSSINGS", -1)
     with pytest.raises(images.LayoutLimitError, match="would take too long for"):

@@ -380,7 +380,7 @@ def test_a_flat_model_says_the_module_of_every_node_where_functions_do_not_hold(
         "0.fc": ["weight", "bias"],
         "1.fc": ["weight", "bias"],
     }
-    assert [call.module for call in read.calls] == ["", "0", "0.fc", "1", "1.fc"]
+    assert [call.module for call in read.calls] == ["", "0", "0.fc", "0.drop", "1", "1.fc", "1.drop"]
     places = [read.calls[operation.call].module for operation in read.operations]
     assert (places[0], places[-1]) == ("0.fc", "1")
     assert_equal_results(model, (torch.ones(2, 4),), tmp_path / "net.onnx")
@@ -470,8 +470,7 @@ def test_a_file_is_read_back_with_its_modules(exported):
     assert (counts["mid"], counts["mid.inner"], counts["mid.inner.fc"], counts["mid.bare"]) == (2, 3, 3, 0)
     logits = next(edge for edge in read.edges if edge.consumer == "output:logits")
     assert logits.tensor.shape == (2, 3, 7)
-    last = next(operation for operation in read.operations if operation.id == logits.producer)
-    assert read.calls[last.call].module == "out"
+    assert read.calls[int(logits.producer.removeprefix("call:"))].module == "out"
 
 
 def test_without_the_exporters_packages_the_structure_is_written_and_what_to_install_said(tmp_path, monkeypatch):

@@ -60,10 +60,10 @@ def test_a_file_of_nobodys_has_its_nodes_shapes_weights_and_functions(tmp_path):
     assert [(held.name, held.shape) for held in graph.modules[0].parameters] == [("onnx::w_1", (3, 3))]
     edges = {(edge.producer, edge.consumer) for edge in graph.edges}
     assert edges == {
-        ("input:x", "op:0"),
-        ("param:onnx::w_1", "op:0"),
+        ("input:x", "call:1"),  # a function that calls no other is a leaf
+        ("param:onnx::w_1", "call:1"),
         ("op:0", "op:1"),
-        ("op:1", "op:2"),  # read in the arms of the If
+        ("call:1", "op:2"),  # read in the arms of the If
         ("input:flag", "op:2"),
         ("op:2", "output:y"),
     }

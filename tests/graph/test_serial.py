@@ -305,7 +305,7 @@ def test_what_is_no_graph_is_named(change, message: str):
         ('{\n  "schema": }', "this is no JSON: Expecting value", 2),
         ('{"schema": NaN}', "NaN is no JSON number", None),
         ("[]", "the document: expected an object, found the list []", None),
-        ("[" * 100_000, "this is no graph: it is nested too deeply", None),
+        ("[" * 100_000, "this graph is not read: it is nested too deeply", None),
     ],
 )
 def test_what_is_no_json_is_named(text: str, message: str, line):

@@ -50,7 +50,7 @@ def analyze(names: list[str], out: Path, environment: dict[str, str]) -> dict[st
     found: dict[str, bytes] = {}
     for number, name in enumerate(names):
         place = out / str(number)
-        command = ["analyze", name, "--static", "--format", "json,dot,text", "--output", str(place)]
+        command = ["analyze", name, "--static", "--format", "json,dot,text,svg", "--output", str(place)]
         run = subprocess.run(
             [sys.executable, "-m", "modgraph", *command],
             cwd=ROOT, capture_output=True, env={**os.environ, **environment}, check=False,

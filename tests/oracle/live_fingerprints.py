@@ -33,7 +33,7 @@ SECONDS = 60
 MODES = ("eval", "train")
 
 
-def one(library: str, name: str, coverage: dict[str, Any]) -> dict[str, Any]:
+def one(library: str, name: str, coverage: dict[str, Any], most: int) -> dict[str, Any]:
     """What became of one model."""
     resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
     import torch
@@ -46,13 +46,13 @@ def one(library: str, name: str, coverage: dict[str, Any]) -> dict[str, Any]:
             size = sum(p.numel() for p in coverage["built"](library, name, reduced=True).parameters())
     except Exception:
         size = 0
-    if size > MOST_PARAMETERS:
+    if size > most:
         return {**row, "skipped": f"{size} parameters"}
     try:
         model = coverage["built"](library, name, reduced=True)
     except Exception as error:
         return {**row, "skipped": f"not built: {type(error).__name__}"}
-    if sum(p.numel() for p in model.parameters()) > MOST_PARAMETERS:
+    if sum(p.numel() for p in model.parameters()) > most:
         return {**row, "skipped": "too many parameters"}
     for mode in MODES:
         row[mode] = left_as_it_was(model, mode)
@@ -89,7 +89,7 @@ def left_as_it_was(model: Any, mode: str) -> dict[str, Any]:
     return row
 
 
-def in_a_process(library: str, name: str, coverage: dict[str, Any]) -> dict[str, Any]:
+def in_a_process(library: str, name: str, coverage: dict[str, Any], most: int) -> dict[str, Any]:
     """What became of one model, in a fork of this process: libraries are imported once."""
     receiving, sending = os.pipe()
     child = os.fork()
@@ -101,7 +101,7 @@ def in_a_process(library: str, name: str, coverage: dict[str, Any]) -> dict[str,
             os.dup2(quiet, number)
         row = {"library": library, "name": name, "skipped": "ended"}
         try:
-            row = one(library, name, coverage)
+            row = one(library, name, coverage, most)
         except BaseException as error:  # whatever the model does: the next one is to be measured too
             row["skipped"] = f"{type(error).__name__}: {error}"[:200]
         finally:
@@ -145,6 +145,7 @@ def main() -> None:
     parser.add_argument("libraries", nargs="+", metavar="LIBRARY:COUNT")
     parser.add_argument("--path", action="append", default=[], help="where libraries lie without their dependencies")
     parser.add_argument("--json", required=True, help="the file of rows")
+    parser.add_argument("--parameters", type=int, default=MOST_PARAMETERS, help="of the largest model that is taken")
     parser.add_argument("--seconds", type=float, default=1e9, help="after which no other model is begun")
     arguments = parser.parse_args()
     coverage = runpy.run_path(str(HERE.with_name("trace_coverage.py")))
@@ -164,7 +165,7 @@ def main() -> None:
             if measured >= count or time.monotonic() > end:
                 break
             if name not in known:
-                known[name] = in_a_process(library, name, coverage)
+                known[name] = in_a_process(library, name, coverage, arguments.parameters)
                 rows.append(known[name])
                 with file.open("a", encoding="utf-8") as out:
                     out.write(json.dumps(known[name]) + "\n")

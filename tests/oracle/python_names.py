@@ -59,7 +59,7 @@ def ask(wanted: Iterable[str]) -> Asked:
     with warnings.catch_warnings(), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         warnings.simplefilter("ignore")
         found = {name: module for name in module_names() if (module := imported(name)) is not None}
-        modules = {name: names_of(module) for name, module in found.items() if is_written_in_python(module)}
+        modules = {name: names_of(module) for name, module in found.items() if is_listed(name, module)}
         objects = Objects(found)
         for name in sorted({*wanted, *_always(found)}):
             objects.add(name)
@@ -97,9 +97,9 @@ def imported(name: str) -> types.ModuleType | None:
         return None
 
 
-def is_written_in_python(module: types.ModuleType) -> bool:
-    """Of others nothing is asked: without source it is not known either what they hold where the code is run."""
-    return str(getattr(module, "__file__", None) or "").endswith(".py")
+def is_listed(name: str, module: types.ModuleType) -> bool:
+    """Of what stands behind other modules, `_json`, and is compiled, nothing is asked."""
+    return not name.startswith("_") or str(getattr(module, "__file__", None) or "").endswith(".py")
 
 
 def names_of(module: types.ModuleType) -> list[str]:

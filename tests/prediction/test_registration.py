@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -596,3 +597,38 @@ def test_without_torch_a_plain_module_saves_what_it_registers(predict_source: Ca
     for with_torch in (True, False):
         graph = predict_source(text, with_torch=with_torch)
         assert [node.path for node in graph.modules if node.own_state_dict] == ["own"]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "self._modules.update(b=nn.Tanh())",
+        "self._modules.update()",
+        "self._modules.update({'a': nn.ReLU()}, b=nn.Tanh())",
+        "self._modules.update([('a', nn.ReLU())])",
+        "self._modules.update({}, {})",
+        "self._modules.update([('a',)])",
+        "self._modules.setdefault('a', nn.ReLU())",
+        "self._modules.setdefault()",
+        "self._modules.pop()",
+        "self._modules.pop('a')",
+        "self._modules.pop('a', None)",
+        "self._modules.get()",
+        "self._modules.clear(1)",
+        "self._modules.__setitem__('a')",
+        "self._modules.__getitem__()",
+        "self.a = self._modules.update(b=nn.Tanh())",
+    ],
+)
+def test_stores_are_called_as_a_dict_is(predict_source: Predict, agrees: Agrees, statement: str) -> None:
+    namespace: dict[str, Any] = {}
+    exec(f"from torch import nn\n{net(statement)}", namespace)
+    refused = ""
+    try:
+        namespace["Net"]()
+    except (TypeError, ValueError, KeyError) as error:
+        refused = f"raises {type(error).__name__}"
+    if not refused:
+        agrees(net(statement))
+    else:
+        assert [refused in problem.message for problem in predict_source(net(statement)).problems] == [True]

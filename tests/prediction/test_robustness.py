@@ -56,6 +56,13 @@ def endless():
 """
 
 
+BEGIN = """
+from torch import nn
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()"""
+
+
 @pytest.mark.parametrize("name", BODIES)
 def test_what_has_no_end_is_unknown_in_time(name: str, predict_source: Callable[..., Graph]) -> None:
     lines = "".join(f"        {line}\n" for line in BODIES[name].splitlines())
@@ -67,6 +74,16 @@ def test_what_has_no_end_is_unknown_in_time(name: str, predict_source: Callable[
     assert graph.problems, "nothing is said to be unknown"
     assert not any("internal error" in problem.message for problem in graph.problems)
     assert time.process_time() - started < 40
+
+
+@pytest.mark.parametrize("word", ["break", "continue"])
+@pytest.mark.parametrize("line", ["{word}", "if open('x').read(): {word}"])
+def test_what_the_parser_takes_and_python_refuses_is_said(word: str, line: str, predict_source: Callable[..., Graph]):
+    body = f"{BEGIN}\n        self.a = nn.ReLU()\n        {line.format(word=word)}\n        self.b = nn.ReLU()\n"
+    with pytest.raises(SyntaxError):
+        compile(body, "net.py", "exec")
+    (problem,) = {each.message for each in predict_source(body, with_torch=False).problems if "Python" in each.message}
+    assert f"'{word}' outside of a loop" in problem
 
 
 @pytest.mark.parametrize("name", ["Base", "Loop1", "Odd", "Name", "ping"])

@@ -137,3 +137,72 @@ def test_damaged_entries_count_as_absent(project, place):
 def test_a_cache_that_cannot_be_written_is_no_error(project):
     Path("kept").write_text("a file in its place")
     assert found() == ["MG101"]
+
+
+FAR = NET.replace("from .base import Base", "from vendored.base import Base")
+
+
+@pytest.fixture
+def vendored(project: Path) -> Path:
+    """Of which a class is imported that only an interpretation follows."""
+    folder = project.parent / "vendored"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("")
+    (folder / "base.py").write_text(MODULE)
+    (project / "base.py").unlink()
+    (project / "net.py").write_text(FAR)
+    return folder
+
+
+def test_a_link_to_itself_costs_no_other_entry_of_its_folder(project, vendored):
+    (project / "net.py").write_text(f"from made.maker import make\n{FAR}        make(self)\n")
+    (project.parent / "made").mkdir()
+    (project.parent / "made" / "maker.py").write_text("def make(module):\n    pass\n")
+    loop = project.parent / "loop"
+    loop.symlink_to("loop")
+    assert found() == ["MG101"]
+    loop.unlink()
+    assert found() == ["MG101"]
+
+
+def test_what_was_looked_for_in_a_folder_counts(project, vendored, monkeypatch):
+    (project / "net.py").write_text(f"from made.maker import make\n{FAR}        make(self)\n")
+    silent = found()
+    made = project.parent / "made"
+    made.mkdir()
+    (made / "maker.py").write_text("def make(module):\n    pass\n")
+    fresh = [each.code for each in check_paths(["package"], CheckOptions()).findings]
+    assert fresh == ["MG101"] != silent
+    assert found() == fresh
+    for path in (made / "maker.py", made):
+        path.unlink() if path.is_file() else path.rmdir()
+    assert found() == silent
+    (project.parent / "notes.txt").write_text("nothing that an import finds")
+    refuse(monkeypatch)
+    assert found() == silent
+
+
+@pytest.mark.parametrize("name", ["vendored", "vendored/base.py"])
+def test_a_folder_that_becomes_a_link_is_another_one(project, vendored, tmp_path_factory, name):
+    assert found() == ["MG101"]
+    outside = tmp_path_factory.mktemp("outside") / "moved"
+    (project.parent / name).rename(outside)
+    (project.parent / name).symlink_to(outside)
+    fresh = check_paths(["package"], CheckOptions()).findings
+    assert found() == [each.code for each in fresh] == []
+    (project.parent / name).unlink()
+    outside.rename(project.parent / name)
+    assert found() == ["MG101"]
+
+
+def test_a_link_is_judged_again_when_the_repository_becomes_another(project, monkeypatch):
+    (project / "base.py").rename(project.parent / "shared.py")
+    (project / "__init__.py").unlink()  # else its parent is where it is imported from
+    (project / "base.py").symlink_to("../shared.py")
+    monkeypatch.chdir(project)
+    within = CheckOptions(cache="../kept")
+    assert check_paths(["net.py"], within).findings == []
+    (project.parent / ".git").mkdir()
+    assert [each.code for each in check_paths(["net.py"], within).findings] == ["MG101"]
+    (project.parent / ".git").rmdir()
+    assert check_paths(["net.py"], within).findings == []

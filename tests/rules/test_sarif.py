@@ -7,9 +7,12 @@ of all rules on a few hundred files, of none, and of files outside the working d
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from modgraph.export.findings import FindingView, render_findings
 from modgraph.findings import Edit, Finding, Fix, Related
@@ -106,3 +109,27 @@ def test_findings_of_all_rules_fit_the_schema():
 def test_a_base_stands_beside_relative_paths_alone(file: str, wanted: dict[str, str]):
     (result,) = log(of_rule(1, "MG101", file))["runs"][0]["results"]
     assert result["locations"][0]["physicalLocation"]["artifactLocation"] == wanted
+
+
+def as_read(text: str) -> str:
+    """What a reader shows, by sections 3.11.5 and 3.11.6; it takes a backslash before a backslash or a bracket away."""
+    assert not re.search(r"(?<!\{)(?:\{\{)*\{\d+\}", text), "a placeholder"
+    # A link for readers that look for a bracket without a backslash, as the one of Microsoft does; and for those that
+    # take two backslashes for one.
+    assert not re.search(r"(?<!\\)\[(?:\\\]|[^\]])+\]\(", text), "a link"
+    assert not re.search(r"\[(?:\\.|[^\\\]])*\]\(", re.sub(r"\\[\\\[\]]", "", text)), "a link"
+    assert not re.search(r"(?<!\\)(?:\\\\)*[\[\]]", text), "a bracket"
+    return re.sub(r"(\\*)\\([\[\]])", lambda found: "\\" * (len(found[1]) // 2) + found[2], text).replace(
+        "{{", "{").replace("}}", "}")  # fmt: skip
+
+
+@given(st.text("[]{}()0\\ a:/", max_size=14))
+def test_no_name_is_a_link_or_a_placeholder(text: str):
+    for name in (text, f"[click](https://evil.example){text}", f"{{0}}{text}", f"\\[x\\](1){text}"):
+        related, fix = (Related(3, 1, name),), Fix(name, (Edit(1, 0, 1, 0, "("),))
+        finding = Finding(
+            code="MG101", severity="error", message=name, file="a.py", line=1, column=1, related=related, fix=fix
+        )
+        (result,) = log(finding)["runs"][0]["results"]
+        texts = [result["message"], result["relatedLocations"][0]["message"], result["fixes"][0]["description"]]
+        assert [as_read(each["text"]) for each in texts] == [name] * 3

@@ -687,3 +687,37 @@ def conditional_expressions(n: int) -> Files:
 @shape
 def any_of(n: int) -> Files:
     return body(f"self.a = nn.Linear(2, 2 if {' or '.join(f'unknown({k})' for k in range(n))} else 3)")
+
+
+@shape
+def patterns(n: int) -> Files:
+    """A pattern of brackets inside each other."""
+    n = min(n, 90)
+    return body("match flag:", f"    case {'[' * n}1{']' * n}:", "        self.a = nn.Linear(2, 2)", head=OPEN)
+
+
+@shape
+def deleted(n: int) -> Files:
+    """Names that are deleted in brackets inside each other."""
+    n = min(n, 90)
+    return body("x = 1", f"del {'(' * n}x{',)' * n}")
+
+
+@shape
+def wide_patterns(n: int) -> Files:
+    """Patterns of six brackets inside each other, the innermost of which hold many."""
+    rows = [f"{'[' * 6}{'1|' * n}1{']' * 6}", f"{'{1: ' * 6}{'1|' * n}1{'}' * 6}", f"{'A(b=' * 6}{'1|' * n}1{')' * 6}"]
+    rows.append(f"{'A(' * 6}{'_,' * n}_{')' * 6}")
+    return body("match flag:", *(x for row in rows for x in (f"    case {row}:", "        pass")), head=OPEN)
+
+
+@shape
+def wide_deleted(n: int) -> Files:
+    return body("x = 1", f"del {'(' * 6}{'x,' * n}{'),' * 5})")
+
+
+@shape
+def wide_brackets(n: int) -> Files:
+    """Many items inside of many brackets, and of many blocks."""
+    blocks = [f"{' ' * k}if flag:" for k in range(60)]
+    return body(f"x = {'[' * 60}{'1,' * n}{']' * 60}", *blocks, *[f"{' ' * 60}x = 1"] * n, head=OPEN)

@@ -8,6 +8,7 @@ import re
 import runpy
 import subprocess
 import sys
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -323,3 +324,25 @@ def test_a_file_that_is_called_like_an_option_is_a_file(tmp_path: Path, monkeypa
             if "--fix" not in command:
                 assert status == 1
                 assert (tmp_path / "bad.py").read_text() == before
+
+
+def test_a_folder_that_switches_the_check_off_for_itself_is_seen(act, repository: Path, git):
+    git.commit("models/modgraph.toml", "select = []\n", cwd=repository)
+    git.commit("models/other.py", net(6, "x"), cwd=repository)
+    checked = act(fail_on="never").summary.partition("What was checked")[2].partition("</details>")[0]
+    assert "configuration = models/modgraph.toml\nfolder = models\nfiles = 1\n" in checked
+
+
+@pytest.mark.parametrize("module", ["raise ImportError('x')", "def main(argv): raise TypeError('x')", ""])
+def test_a_modgraph_that_fails_has_no_status_of_a_result(tmp_path: Path, module: str):
+    """Also an older one, which the input `version` names."""
+    action = (Path(__file__).parents[2] / "action.yml").read_text("utf-8")
+    script = re.search(r"bin/run\.py\" << 'END'\n(.*?)^ +END$", action, re.MULTILINE | re.DOTALL)
+    assert script is not None
+    (tmp_path / "run.py").write_text(textwrap.dedent(script[1]))
+    (tmp_path / "modgraph").mkdir()
+    (tmp_path / "modgraph" / "__init__.py").touch()
+    (tmp_path / "modgraph" / "cli.py").write_text(module)
+    run = subprocess.run([sys.executable, "run.py", "check"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert run.returncode == 2
+    assert run.stderr.startswith("error: modgraph failed: ")

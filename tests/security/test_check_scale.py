@@ -358,3 +358,21 @@ def test_a_configuration_that_is_too_much_is_refused(name: str, tmp_path: Path, 
     (tmp_path / "net.py").write_text("x = 1\n")
     assert main(["check", "--no-cache", str(tmp_path / "net.py")]) == 2
     assert why in capsys.readouterr().err
+
+
+def test_small_modules_are_kept_between_interpretations_and_large_ones_are_not() -> None:
+    from modgraph.rules.interpretation import MAX_MODULES, MAX_SMALL_MODULES, MAX_SMALL_TEXT, _is_much
+    from modgraph.source.modules import Shared, SourceModule
+
+    def known(count: int, size: int) -> Shared:
+        shared = Shared()
+        for each in range(count):
+            module = SourceModule(f"m{each}", Path(f"m{each}.py"), f"m{each}.py", False)
+            module.text = "#" * size
+            shared.modules[module.name, module.file] = module
+        return shared
+
+    assert not _is_much(known(MAX_MODULES, MAX_SMALL_TEXT))
+    assert not _is_much(known(MAX_SMALL_MODULES, 100))
+    assert _is_much(known(MAX_MODULES + 1, MAX_SMALL_TEXT // MAX_MODULES))
+    assert _is_much(known(MAX_SMALL_MODULES + 1, 0))

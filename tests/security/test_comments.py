@@ -18,11 +18,13 @@ from markdown_it import MarkdownIt
 from modgraph.cli import main
 from modgraph.doors import printing
 from modgraph.export.diff_markdown import not_comparable, one_side
+from modgraph.export.findings import FindingView, render_findings
 from modgraph.export.overview import Entry, Overview, markdown
+from modgraph.findings import Finding
 
 HOSTILE = runpy.run_path(str(Path(__file__).with_name("hostile.py")))
 LIVE = [
-    "@octocat", "(@octocat)", "x@octocat", "@org/team", "octocat#1", "#1", "GH-1", "owner/repo#12", "0123456789abcdef",
+    "@octocat", "(@octocat)", "x@octocat", "@org/team", "octocat#1", "#1", "GH-1", "GL-1", "GHSA-jfh8-c2jp-5v3q", "owner/repo#12", "0123456789abcdef",
     "owner/repo@0123456", "https://evil.example/x", "HTTP://evil.example", "www.evil.example", "mailto:a@b.example",
     "a@b.example", "xmpp:a@b.example", "ftp://evil.example", "[x](https://evil.example)", "[x](javascript:alert)",
     "![x](https://evil.example/x.png)", "[x]: https://evil.example", "[x][y]", "[^1]", "<https://evil.example>", "<img src=x>",
@@ -40,7 +42,7 @@ TEXTS = TOKENS.map("".join) | TOKENS.map(" ".join)
 
 # Source: the filters of gjtorikian/html-pipeline and of GitLab's Banzai, that look into text outside of code.
 REFERENCES = re.compile(
-    r"""(?<![\w`])@[\w] | \w@\w | (?<!\w)(?:\w[\w./-]*)?\#\d | \bGH-\d | \b[0-9a-f]{7,40}\b | ://\w | \bwww\.\w | \b(?:mailto|xmpp):\S
+    r"""(?<![\w`])@[\w] | \w@\w | (?<!\w)(?:\w[\w./-]*)?\#\d | \bG[HL]-\d | \bGHSA-\w | \b[0-9a-f]{7,40}\b | ://\w | \bwww\.\w | \b(?:mailto|xmpp):\S
     | (?<!\w)[!%~&^$]["\w] | :[\w+-]+: | \$\S+\$""",
     re.VERBOSE | re.IGNORECASE,
 )
@@ -203,3 +205,10 @@ def hostile(graph: dict[str, Any], text: str) -> None:
         if module["class"] == "torch.nn.modules.linear.Linear":
             module["class"] = f"{text}{len(module['path'])}.{text}"
             module["arguments"] |= {"note": text}
+
+
+@given(TEXTS)
+def test_nothing_is_live_in_the_message_that_reviewdog_posts(text: str):
+    finding = Finding(code="MG101", name="n", severity="error", message=text, file="a.py", line=1, column=1)
+    (posted,) = json.loads(render_findings(FindingView([finding]), "rdjson"))["diagnostics"]
+    assert_dead(posted["message"])

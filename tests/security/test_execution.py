@@ -6,6 +6,7 @@ import ast
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -33,6 +34,7 @@ def of_file(path: Path) -> ModuleType:
 
 
 watched = of_file(Path(__file__).with_name("watched.py"))
+test_doors = of_file(Path(__file__).with_name("test_doors.py"))
 python_names = of_file(REPOSITORY / "tests/oracle/python_names.py")
 
 
@@ -40,85 +42,147 @@ python_names = of_file(REPOSITORY / "tests/oracle/python_names.py")
 
 ALLOWED = {
     # Names that stand in our own tables.
-    ("__init__.py", "__getattr__", "import_module"): "_HOMES",
-    ("cli/__init__.py", "main", "import_module"): "a command that argparse has accepted",
-    ("cli/__init__.py", "_parser", "import_module"): "COMMANDS",
-    ("export/__init__.py", "__getattr__", "import_module"): "_HOMES",
-    ("export/findings.py", "render_findings", "import_module"): "FINDING_FORMATS",
-    ("export/diff_picture.py", "mermaid", "import_module"): "a name written out",
-    ("rules/registry.py", "rules", "import_module"): "FILES",
-    ("prediction/knowledge/registry.py", "load", "import_module"): "_KNOWLEDGE, _BESIDE",
-    ("prediction/knowledge/data_texts.py", "toml_text", "import_module"): "'tomllib'",
+    ("__init__.py", "__getattr__", "importlib.import_module"): "_HOMES",
+    ("cli/__init__.py", "main", "importlib.import_module"): "a command that argparse has accepted",
+    ("cli/__init__.py", "_parser", "importlib.import_module"): "COMMANDS",
+    ("export/__init__.py", "__getattr__", "importlib.import_module"): "_HOMES",
+    ("export/findings.py", "render_findings", "importlib.import_module"): "FINDING_FORMATS",
+    ("export/diff_picture.py", "mermaid", "importlib.import_module"): "a name written out",
+    ("rules/registry.py", "rules", "importlib.import_module"): "FILES",
+    ("prediction/knowledge/registry.py", "load", "importlib.import_module"): "_KNOWLEDGE, _BESIDE",
+    ("prediction/knowledge/data_texts.py", "toml_text", "importlib.import_module"): "'tomllib'",
     (
         "prediction/knowledge/data_texts.py",
         "yaml_text",
-        "import_module",
-    ): "'yaml', of which the safe loaders alone are used",
+        "importlib.import_module",
+    ): "'yaml', of which `yaml.` below is used",
+    ("prediction/knowledge/data_texts.py", "yaml_text", "yaml.load"): "with the loaders below, and no tag in the text",
     (
         "prediction/knowledge/data_texts.py",
         "yaml_text",
-        "yaml.load",
-    ): "with a SafeLoader or BaseLoader, and no tag in the text",
-    ("export/images.py", "find_engine", "find_spec"): "'pygraphviz'",
-    ("export/onnx_capture.py", "_require_packages", "find_spec"): "three names written out, none with a parent",
-    ("export/diff_picture.py", "mermaid", "find_spec"): "a name of ours",
+        "yaml",
+    ): "a SafeLoader or BaseLoader is asked for, by our own table",
+    ("export/images.py", "find_engine", "importlib.util.find_spec"): "'pygraphviz'",
+    ("export/onnx_capture.py", "_require_packages", "importlib.util.find_spec"): "three names, none with a parent",
+    ("export/diff_picture.py", "mermaid", "importlib.util.find_spec"): "a name of ours",
     # The process of a trace, which is there to run the user's code.
-    ("worker.py", "_capture", "import_module"): "the name that `exporting.py` writes",
-    ("tracing/importing.py", "import_target", "import_module"): "the target: in a trace",
-    ("tracing/importing.py", "_import_file", "import_module"): "the target's package: in a trace",
-    ("tracing/loading.py", "_import_object", "import_module"): "a class that the target names: in a trace",
+    ("worker.py", "_capture", "importlib.import_module"): "the name that `exporting.py` writes",
+    ("tracing/importing.py", "import_target", "importlib.import_module"): "the target: in a trace",
+    ("tracing/importing.py", "_import_file", "importlib.import_module"): "the target's package: in a trace",
+    ("tracing/importing.py", "_import_file", "importlib.machinery.SourceFileLoader"): "the target: in a trace",
+    ("tracing/importing.py", "_import_file", "importlib.util.spec_from_file_location"): "the target: in a trace",
+    ("tracing/importing.py", "_import_file", "importlib.util.module_from_spec"): "the target: in a trace",
+    ("tracing/importing.py", "_import_file", ".exec_module"): "the target: in a trace",
+    ("tracing/loading.py", "_import_object", "importlib.import_module"): "a class that the target names: in a trace",
     ("tracing/checkpoints.py", "_load", "torch.load"): "weights_only=True",
+    ("tracing/process_settings.py", "", "importlib.import_module"): "names written out, of what a run may set",
     # Processes.
-    ("doors/git.py", "conversation", "subprocess"): "git",
-    ("doors/keeper.py", "_started", "execv"): "what its caller starts: Python with code of ours, or dot",
+    ("doors/git.py", "conversation", "subprocess.Popen"): "git",
+    ("doors/keeper.py", "_started", "os.fork"): "what its caller starts",
+    ("doors/keeper.py", "_started", "os.execv"): "what its caller starts: Python with code of ours, or dot",
     ("doors/keeper.py", "prctl", "ctypes.CDLL"): "the C library of this process, to end with the one that started it",
-    ("doors/processes.py", "_started", "subprocess"): "what its caller names: Python with code of ours, or dot",
-    ("tracing/process_settings.py", "", "import_module"): "names written out, of what a run may set",
+    ("doors/processes.py", "_started", "subprocess.Popen"): "what its caller names: Python with code of ours, or dot",
+    ("rules/pool.py", "_dealt_out", "multiprocessing.get_context"): "processes that run our own check",
+    ("rules/pool.py", "pool_of", "concurrent.futures.ProcessPoolExecutor"): "processes that run our own check",
 }
-"""File, function and what is called there: whose word it is on that something is imported, started or unpickled."""
+"""File, function and what is referred to: whose word it is on that something is imported, started or unpickled."""
 
-NAMES = frozenset(
-    ("import_module", "__import__", "exec", "eval", "find_spec", "execv", "execve", "execvp", "system", "popen")
-)
-OWNERS = frozenset(("pickle", "marshal", "shelve", "runpy", "ctypes", "subprocess", "yaml", "torch"))
-METHODS = {
-    "pickle": ("load", "loads", "Unpickler"), "marshal": ("load", "loads"), "shelve": ("open",), "torch": ("load",),
-    "runpy": ("run_path", "run_module"), "ctypes": ("CDLL", "cdll", "PyDLL"), "yaml": ("load", "full_load", "unsafe_load"),
-    "subprocess": ("run", "Popen", "call", "check_call", "check_output"),
-}  # fmt: skip
-
-
-def dangerous(call: ast.Call) -> str | None:
-    """What a call that can run code is, by the name that stands there."""
-    function = call.func
-    if isinstance(function, ast.Name):
-        return function.id if function.id in NAMES or function.id == "compile" else None
-    if not isinstance(function, ast.Attribute):
-        return None
-    owner = function.value.id if isinstance(function.value, ast.Name) else ""
-    if owner in METHODS and function.attr in METHODS[owner]:
-        return owner if owner == "subprocess" else f"{owner}.{function.attr}"
-    known = {"import_module", "__import__", "find_spec", "execv", "execve", "execvp", "system", "popen"}
-    return function.attr if function.attr in known and owner not in ("self", "model") else None
+RUNS = """
+    builtins.exec builtins.eval builtins.compile builtins.__import__ builtins.breakpoint .exec_module .load_module
+    .import_module .find_spec pickle. cPickle. _pickle. marshal. shelve. dill. cloudpickle. joblib. pandas. runpy. ctypes.
+    cffi. yaml. pydoc. code. codeop. pty. multiprocessing. zipimport. imp. pkgutil. subprocess. asyncio. timeit. pdb. doctest.
+    importlib.import_module importlib.__import__ importlib.reload importlib.util. importlib.machinery.
+    importlib.metadata.entry_points importlib.metadata.EntryPoint concurrent.futures.ProcessPoolExecutor
+    concurrent.futures.process.ProcessPoolExecutor numpy.load numpy.lib. numpy.ctypeslib. torch.load torch.hub. torch.package.
+    torch.serialization.load torch.serialization.add_safe_globals torch.jit.load torch.utils.cpp_extension.
+    torch.ops.load_library torch.classes.load_library os.system os.popen os.startfile os.fork os.forkpty
+"""
+FAMILIES = ("os.exec", "os.spawn", "os.posix_spawn")
+CONSTANTS = """
+    pickle.UnpicklingError subprocess.PIPE subprocess.DEVNULL subprocess.TimeoutExpired ctypes.c_char
+    importlib.machinery.EXTENSION_SUFFIXES yaml.YAMLError
+"""
 
 
-def calls(tree: ast.AST, inside: str = "") -> Iterator[tuple[str, str, int]]:
-    for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.Call) and (what := dangerous(node)) is not None:
-            yield inside, what, node.lineno
-        of = node.name if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) else inside
-        yield from calls(node, of)
+def running(tree: ast.AST) -> Iterator[tuple[str, str, int]]:
+    """Function, name and line of what can run code, start a program or unpickle, wherever it is referred to.
+
+    A statement that imports a function runs nothing, and where that is used it is found; but all that a star brings is.
+    """
+    modules = {each.partition(".")[0] for each in RUNS.split()} | {"os"}
+    for each in test_doors.references(tree):
+        if each.name.rpartition(".")[2] == "*" and each.name.partition(".")[0] in modules:
+            yield each.function, each.name, each.line
+        elif each.is_import or test_doors.is_listed(each.name, CONSTANTS):
+            continue
+        elif (
+            test_doors.is_listed(each.name, RUNS)
+            or each.name.startswith(FAMILIES)
+            or f"{each.name}." in RUNS.split()  # the module itself, of which anything may be asked for
+        ):
+            yield each.function, each.name, each.line
 
 
-def test_every_call_that_can_run_code_is_known_and_by_whose_word() -> None:
+def test_everything_that_can_run_code_is_known_and_by_whose_word() -> None:
     found = {}
-    for file in sorted(ROOT.rglob("*.py")):
+    for file in test_doors.files():
         name = file.relative_to(ROOT).as_posix()
-        if "torch_stubs" not in name:
-            for function, what, line in calls(ast.parse(file.read_text(encoding="utf-8"))):
-                found[name, function, what] = f"{name}:{line}"
+        for function, what, line in running(ast.parse(file.read_text(encoding="utf-8"))):
+            found[name, function, what] = f"{name}:{line}"
     assert {key: place for key, place in found.items() if key not in ALLOWED} == {}
     assert set(ALLOWED) <= set(found), "a row of what is no longer there"
+
+
+SEEN = """
+import pickle as p; p.loads(b'')
+from pickle import loads; loads(b'')
+from pickle import *
+import pickle; f = pickle.Unpickler
+import marshal; marshal.loads(b'')
+from subprocess import run; run(['x'])
+import subprocess as s; s.check_call(['x'])
+def f(spec, module): spec.loader.exec_module(module)
+import importlib.util as u; u.spec_from_file_location('x', 'y')
+import importlib; importlib.reload(1)
+from importlib import import_module as i; i('x')
+import importlib; importlib.import_module('pickle').loads(b'')
+import importlib; y = importlib.import_module('yaml'); y.unsafe_load('')
+import numpy; numpy.load('x', allow_pickle=True)
+import numpy as np; np.load('x')
+import joblib; joblib.load('x')
+import torch; torch.load('x')
+from torch.serialization import load; load('x')
+import torch; torch.hub.load('x')
+from torch.utils import cpp_extension; cpp_extension.load('x')
+import pydoc; pydoc.locate('x')
+import os; os.execvpe('x', [], {})
+import os; os.spawnlp(0, 'x')
+from os import posix_spawnp as q; q('x', [], {})
+import os; os.forkpty()
+from os import *
+import runpy; runpy.run_path('x')
+import pkgutil; pkgutil.resolve_name('x')
+import code; code.interact()
+import ctypes; ctypes.cdll.LoadLibrary('x')
+import multiprocessing as m; m.Process()
+from concurrent.futures import ProcessPoolExecutor as P; P()
+eval('1')
+list(map(exec, ['1']))
+e = compile
+__import__('x')
+import builtins; builtins.exec('1')
+import pickle; getattr(pickle, 'loads')
+"""
+
+
+@pytest.mark.parametrize("text", SEEN.strip().splitlines())
+def test_what_would_run_code_is_seen(text: str) -> None:
+    assert list(running(ast.parse(text)))
+
+
+def test_what_runs_nothing_is_not_seen() -> None:
+    text = "import re, subprocess\nfrom pickle import loads\nre.compile('x'), subprocess.PIPE\ndef f(o): o.eval(), o.load()"
+    assert list(running(ast.parse(text))) == []
 
 
 # ---- the table of the standard library ---------------------------------------------------------------------------------
@@ -148,7 +212,8 @@ def test_the_table_of_the_standard_library_is_what_this_python_says() -> None:
         ("collections", "Mapping", True),  # gone since Python 3.10
         ("collections", "OrderedDict", False),
         ("typing", "Protocol", False),
-        ("math", "no_such_name", False),  # not written in Python: not known
+        ("math", "no_such_name", True),  # compiled, and in the table too
+        ("math", "floor", False),
         ("no_such_module", "name", False),
         ("collections", "__dict__", False),
         ("collections\n", "Mapping", False),
@@ -241,13 +306,12 @@ def test_no_module_of_the_standard_library_is_imported_because_the_source_names_
     }[command]
     files = sorted(folder.glob("model*.py"))
     environment = {"MARKER": str(tmp_path / "marker")}
-    watch = {"cwd": folder, "writable": [tmp_path / "out"], "environment": environment}
-    there = sorted(path.name for path in folder.iterdir())
+    bare = watched.OWN_FILES if command == "analyze" else ()
+    watch = {"cwd": folder, "writable": [tmp_path / "out"], "environment": environment, "bare": bare}
     if command == "check":
         seen = [watched.run([*every, *map(str, files)], **watch)]
     else:
         seen = [watched.run([*every, f"{file.name}:Net"], **watch) for file in files[:: max(1, len(files) // 4)]]
-    assert sorted(path.name for path in folder.iterdir()) == there
     plain = watched.run([*every, "plain.py" if command == "check" else "plain.py:Net"], **watch)
     for one in seen:
         assert one.forbidden == []
@@ -262,6 +326,48 @@ OWN_IMPORTS = {
     "concurrent", "multiprocessing", "html", "difflib", "textwrap", "tomllib", "json", "fractions", "decimal", "unicodedata",
 }  # fmt: skip
 """What larger inputs lead our own code to import."""
+
+
+WATCHED = {
+    "a file in a folder that is held open": (
+        "os.open('x', os.O_WRONLY | os.O_CREAT, dir_fd=os.open(HERE, os.O_RDONLY))",
+        [("perhaps written", "x")],
+    ),
+    "a name that is bare": (
+        "os.close(os.open('x', os.O_RDWR | os.O_CREAT))",
+        [("perhaps written", "x"), ("changed", "x")],
+    ),
+    "a secret in a folder that is held open": (
+        "os.open('token', os.O_RDONLY, dir_fd=os.open(os.path.join(HERE, 'secret'), os.O_RDONLY))",
+        [("read", "secret"), ("perhaps read", "token")],
+    ),
+    "a file by another program": ("subprocess.run(['sh', '-c', 'echo >> model.py'])", [("changed", "model.py")]),
+    "a file that is there again": (
+        "subprocess.run(['sh', '-c', 'touch t; rm t; touch sub/t; rm sub/t'])",
+        [("changed", "sub")],
+    ),
+    "a link": ("subprocess.run(['sh', '-c', 'ln -s model.py link'])", [("changed", "link")]),
+    "nothing": ("os.close(os.open('model.py', os.O_RDONLY)), open('model.py').read()", []),
+}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the watch reads /proc")
+@pytest.mark.parametrize("what", WATCHED)
+def test_the_watch_sees(tmp_path: Path, what: str) -> None:
+    code, expected = WATCHED[what]
+    for name in ("here/sub", "evil", "secret"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "secret/token").write_text("")
+    (tmp_path / "here/model.py").write_text("")
+    text = f"import os, subprocess\nHERE = {str(tmp_path)!r}\nimport modgraph.cli\n"
+    (tmp_path / "evil/evil.py").write_text(f"{text}modgraph.cli.main = lambda _: ({code}, 0)[-1]\n")
+    seen = watched.run(
+        [], cwd=tmp_path / "here", secret=[tmp_path / "secret"], programs=["sh"], before=["evil"],
+        environment={"PYTHONPATH": str(tmp_path / "evil")},
+    )  # fmt: skip
+    assert seen.status == 0, seen.errors
+    found = [(event, path if event.startswith("perhaps") else os.path.basename(path)) for event, path in seen.forbidden]
+    assert found == expected
 
 
 # ---- nothing of the working directory is imported ----------------------------------------------------------------------
@@ -401,3 +507,52 @@ def test_where_the_model_ends_the_process_the_graph_is_written_and_says_so(tmp_p
     else:
         assert done.returncode == 1
         assert graph["problems"]
+
+
+RUN_BY_PYTHON = [
+    "importlib",
+    "warnings",
+    "keyword",
+    "types",
+    "contextlib",
+    "collections",
+    "functools",
+    "json",
+    "modgraph",
+    "os",
+]
+
+
+@pytest.mark.parametrize("how", [["-P", "-m", "modgraph"], ["-I", "-m", "modgraph"], ["SCRIPT"]])
+def test_the_ways_in_that_are_recommended_run_nothing_of_the_working_directory(tmp_path: Path, how: list[str]):
+    """As docs/security.md says of them, and of `python -m modgraph` that it does."""
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    for name in RUN_BY_PYTHON:
+        (folder / f"{name}.py").write_text("print('ran', __name__)\n")
+    script = tmp_path / "modgraph-command"
+    script.write_text("import sys\nfrom modgraph.__main__ import main\nsys.exit(main())\n")
+    if "-P" in how and sys.version_info < (3, 11):
+        pytest.skip("from Python 3.11 on")
+    if "-I" in how:  # looks at no variable: the package has to be installed
+        code = f"import runpy, sys; sys.path.insert(0, {str(REPOSITORY)!r}); runpy.run_module('modgraph', run_name='__main__')"
+        how = ["-I", "-c", code]
+    command = [sys.executable, *(str(script) if part == "SCRIPT" else part for part in how), "--version"]
+    run = subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    assert "ran" not in run.stdout
+
+
+def test_no_recipe_starts_modgraph_as_a_module():
+    page = (REPOSITORY / "docs" / "ci.md").read_text("utf-8")
+    recipes = re.findall(r"^```yaml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    assert recipes
+    texts = [*recipes, *((REPOSITORY / name).read_text("utf-8") for name in ("action.yml", ".pre-commit-hooks.yaml"))]
+    assert not any("-m modgraph" in text for text in texts)

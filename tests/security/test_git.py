@@ -6,8 +6,9 @@ import os
 import shutil
 import stat
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ from modgraph.doors import reading
 from modgraph.doors.programs import find
 from modgraph.errors import TargetError
 from modgraph.export import images
-from modgraph.source import checkouts
+from modgraph.source import checkouts, ignored
 from modgraph.source.revisions import parse_revision, the_revision
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the traps are shell scripts")
@@ -456,13 +457,119 @@ def test_a_configuration_that_waits_is_ended(repository: Path, git, monkeypatch)
         the_revision("HEAD")
 
 
-def test_a_git_that_hangs_is_told_and_not_what_it_ignores_checked(repository: Path, instead, monkeypatch, capfd):
-    from modgraph.source import files
-
+def test_a_git_that_hangs_is_told_and_what_it_ignores_is_checked_too(repository: Path, instead, monkeypatch, capfd):
     instead("exec sleep 600")
-    monkeypatch.setattr(files, "_GIT_SECONDS", 0.3)
-    assert run(["check", "--show-files"]) == 2
-    assert "git did not answer" in capfd.readouterr().err
+    monkeypatch.setattr(ignored, "GIT_SECONDS", 0.3)
+    (repository / ".gitignore").write_text("left_out.py\n")
+    (repository / "left_out.py").write_text("")
+    assert run(["check", "--show-files"]) == 0
+    said = capfd.readouterr()
+    assert "left_out.py" in said.out.splitlines()
+    assert "what git ignores is checked too: git did not answer" in said.err
+
+
+def included(repository: Path, git) -> None:
+    (repository / "more").write_text('[Include]\n\tPath = "pi\\\npe"\n')
+    git("config", "include.path", "../more")
+    os.mkfifo(repository / "pipe")
+
+
+def linked(repository: Path, git) -> None:
+    os.mkfifo(repository / "pipe")
+    shutil.rmtree(repository / ".git/info")
+    (repository / ".git/info").mkdir()
+    (repository / ".git/info/exclude").symlink_to("../../pipe")
+
+
+def pipe_at(*places: str) -> Callable[..., None]:
+    def make(repository: Path, git=None) -> None:
+        for place in places:
+            (repository / place).parent.mkdir(parents=True, exist_ok=True)
+            (repository / place).unlink(missing_ok=True)
+            os.mkfifo(repository / place)
+
+    return make
+
+
+def named(key: str) -> Callable[..., None]:
+    def make(repository: Path, git) -> None:
+        os.mkfifo(repository / "pipe")
+        git("config", key, "pipe" if key.startswith("core") else "../pipe")
+
+    return make
+
+
+WAITING: dict[str, tuple[Callable[..., None], str]] = {
+    ".gitignore": (pipe_at(".gitignore"), ".gitignore"),
+    "one below": (pipe_at("a/b/.gitignore"), "a/b/.gitignore"),
+    "info/exclude": (pipe_at(".git/info/exclude"), ".git/info/exclude"),
+    "a link": (linked, ".git/info/exclude"),
+    "index": (pipe_at(".git/index"), ".git/index"),
+    "HEAD of one below": (pipe_at("a/.git/HEAD"), "a/.git/HEAD"),
+    "core.excludesFile": (named("core.excludesFile"), "pipe"),
+    "include.path": (named("include.path"), "pipe"),
+    "includeIf": (named("includeIf.gitdir:/**.path"), "pipe"),
+    "an include that includes": (included, "pipe"),
+}
+
+
+@pytest.mark.parametrize("kind", WAITING)
+def test_what_git_would_wait_for_is_seen_before_it_is_asked(repository: Path, git, kind: str, monkeypatch, capfd):
+    make, place = WAITING[kind]
+    make(repository, git)
+    monkeypatch.setattr(door, "conversation", forbidding_ls_files(door.conversation))
+    assert run(["check"]) == 0
+    said = capfd.readouterr()
+    assert f"{place} is a pipe or a device, for which git would wait" in said.err
+    (repository / "bad.py").write_text(BAD)
+    assert run(["check"]) == 1
+    assert "MG101" in capfd.readouterr().out
+
+
+def test_a_gitignore_above_the_folder_is_looked_at_too(repository: Path, capfd):
+    (repository / "a/b").mkdir(parents=True)
+    pipe_at(".gitignore")(repository)
+    assert run(["check", "a/b"]) == 0
+    assert ".gitignore is a pipe" in capfd.readouterr().err
+
+
+BAD = """\
+from torch import nn
+
+class Bad(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = [nn.Linear(2, 2)]
+
+    def forward(self, x):
+        return self.layers[0](x)
+"""
+
+
+def forbidding_ls_files(real: Callable[..., Any]) -> Callable[..., Any]:
+    def conversation(arguments: Sequence[str], *given: Any, **more: Any) -> Any:
+        assert "ls-files" not in arguments, "git was asked, which waits"
+        return real(arguments, *given, **more)
+
+    return conversation
+
+
+def test_what_names_ordinary_files_is_obeyed(repository: Path, git, capfd):
+    """Among them the null device, and files that are not there; also in a working tree beside the first."""
+    git("worktree", "add", "../beside", "-q")
+    (repository / "ignored_here").write_text("x.py\n")
+    (repository / ".git/more").write_text("[core]\n\texcludesFile = ignored_here\n")
+    git("config", "include.path", "more")
+    git("config", "includeIf.gitdir:/nowhere/.path", "/dev/null")
+    for name in ("x.py", "y.py"):
+        (repository / name).write_text("")
+        (repository.parent / "beside" / name).write_text("")
+    (repository.parent / "beside" / "ignored_here").write_text("y.py\n")
+    assert run(["check", "--show-files"]) == 0
+    assert run(["check", "--show-files", "../beside"]) == 0
+    said = capfd.readouterr()
+    assert [Path(line).name for line in said.out.splitlines()] == ["net.py", "y.py", "net.py", "x.py"]
+    assert said.err == ""
 
 
 def test_a_tree_of_too_many_files_is_refused(repository: Path, git, monkeypatch):

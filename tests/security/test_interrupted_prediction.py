@@ -179,6 +179,21 @@ def test_no_thread_at_all_is_one_clear_error(monkeypatch: pytest.MonkeyPatch, mo
     assert settings() == before
 
 
+def test_no_memory_while_the_thread_is_made_is_an_error_and_no_wait_without_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    real = threading.Thread
+
+    def made(*given: Any, **more: Any) -> threading.Thread:
+        if more.get("name") == "modgraph-prediction":
+            raise MemoryError
+        return real(*given, **more)
+
+    monkeypatch.setattr(threading, "Thread", made)
+    with pytest.raises(ModgraphError, match="no memory for the thread"):
+        with_deep_stack(lambda: 1)
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="limits the address space")
 @pytest.mark.parametrize("room", [2**20, 100 * 2**20])
 def test_a_limited_address_space_is_no_traceback(tmp_path: Path, room: int) -> None:

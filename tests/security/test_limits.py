@@ -12,13 +12,12 @@ from typing import Any
 
 import pytest
 
-from modgraph.doors.git import GitLimitError
 from modgraph.errors import UnknownNameError
 from modgraph.prediction import budget, entry, limits, machine, predict_graph
 from modgraph.prediction.deep_stack import with_deep_stack
 from modgraph.prediction.objects import DictObject
 from modgraph.prediction.values import Address
-from modgraph.source import files, modules
+from modgraph.source import files, ignored, modules
 from modgraph.source.index_cache import indexed
 from modgraph.source.modules import SourceError
 from modgraph.source.targets import Target, parse_target
@@ -217,13 +216,27 @@ def test_deep_nesting_ends_no_command_in_a_crash(tmp_path: Path) -> None:
 
 
 def test_a_git_that_does_not_answer_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is checked would be other files than on a quiet machine."""
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "git").write_text("#!/bin/sh\nexec sleep 60\n")
     (tmp_path / "bin" / "git").chmod(0o755)
     (tmp_path / "tree" / ".git").mkdir(parents=True)
     (tmp_path / "tree" / "a.py").write_text("a = 1\n")
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setattr(files, "_GIT_SECONDS", 0.1)
-    with pytest.raises(GitLimitError, match="git did not answer"):
-        list(files.python_files(str(tmp_path / "tree")))
+    monkeypatch.setattr(ignored, "GIT_SECONDS", 0.1)
+    skipped = files.Skipped()
+    found = list(files.python_files(str(tmp_path / "tree"), skipped))
+    assert [Path(each).name for each in found] == ["a.py"]
+    assert skipped.distrusted is not None
+    assert "git did not answer `git ls-files` within 0.1 s" in skipped.distrusted.message
+
+
+def test_what_was_parsed_for_one_prediction_does_not_count_for_the_next(tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text(f"{NET}        self.a = {'[' * 20}nn.ReLU(){']' * 20}\n")
+    engine = entry.interpreter([str(tmp_path)])
+    readings = []
+    for _ in range(3):
+        engine.start()
+        entry.predict_value(engine, engine.resolve("net.Net"), [])
+        readings.append(engine.finder._tokens.readings)
+    assert readings[0] > 0
+    assert readings[1:] == [0, 0]  # what is parsed already is kept

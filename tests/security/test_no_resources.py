@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
 import concurrent.futures
 import errno
@@ -18,6 +19,7 @@ from modgraph import api
 from modgraph.batch.tasks import Task, run_task
 from modgraph.cli import main
 from modgraph.doors import processes, temporary
+from modgraph.doors.git import conversation
 from modgraph.errors import ResourceError
 from modgraph.isolation import trace_in_process
 from modgraph.options import TraceOptions
@@ -152,13 +154,81 @@ def test_what_reaches_the_command_is_one_line(
     assert told.count("\n") == 1
 
 
-def test_other_errors_are_not_hidden(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_git_for_which_no_thread_is_left_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[subprocess.Popen[bytes]] = []
+    real = subprocess.Popen
+
+    def noting(*given: Any, **more: Any) -> Any:
+        started.append(real(*given, **more))
+        return started[-1]
+
+    monkeypatch.setattr(subprocess, "Popen", noting)
+    monkeypatch.setattr(threading.Thread, "start", no_threads)
+    with (
+        pytest.raises(ResourceError, match="no thread can be started"),
+        conversation(["cat-file", "--batch"], tmp_path),
+    ):
+        pass
+    assert [process.returncode is None for process in started] == [False]
+
+
+def test_a_command_for_which_no_thread_is_left_says_that(
+    model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(threading.Thread, "start", no_threads)
+    for command in (
+        ["diff", "HEAD:model.py:Net", "model.py:Net"],
+        ["analyze", "--static", "model.py:Net", "-o", "out"],
+    ):
+        assert main(command) in (1, 2)
+        told = capsys.readouterr().err
+        assert "thread" in told
+        assert "the prediction needs one" not in told
+    monkeypatch.setattr("modgraph.cli.check.run", no_threads)
+    assert main(["check", "."]) == 2
+    assert (
+        capsys.readouterr().err
+        == "error: this machine, or a limit of this user (ulimit -a), allows no further thread\n"
+    )
+
+
+def test_threads_are_started_in_one_place() -> None:
+    # Where `threading` is not, or is the user's, or where what the user starts is watched.
+    raw = {"doors/keeper.py", "doors/signals.py", "worker.py", "tracing/threads.py"}
+    found = {}
+    for file in sorted((ROOT / "modgraph").rglob("*.py")):
+        place = file.relative_to(ROOT / "modgraph").as_posix()
+        if "torch_stubs" in place:
+            continue
+        tree = ast.parse(file.read_text("utf-8"))
+        threads = {node.value.id for node in ast.walk(tree) if is_thread(node, "Thread", "Timer")}
+        started = [node.lineno for node in ast.walk(tree) if is_start(node)] if threads else []
+        started += [node.lineno for node in ast.walk(tree) if is_thread(node, "start_new_thread")]
+        if started and place not in raw:
+            found[place] = started
+    assert set(found) == {"doors/threads.py"}
+
+
+def is_thread(node: ast.AST, *names: str) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr in names and isinstance(node.value, ast.Name)
+
+
+def is_start(node: ast.AST) -> bool:
+    """Of a thread, by all that can be seen: `start()` of what is no job of the prediction."""
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "start"):
+        return False
+    return ast.unparse(node.func.value) != "job"
+
+
+def test_other_errors_are_not_hidden(
+    model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def fail(*_: Any) -> Any:
         raise OSError(errno.EIO, "a defect")
 
     monkeypatch.setattr("modgraph.cli.check.run", fail)
-    with pytest.raises(OSError, match="a defect"):
-        main(["check", "."])
+    assert main(["check", "."]) == 2
+    assert "modgraph itself failed: OSError: [Errno 5] a defect" in capsys.readouterr().err
 
 
 LIMITED = """

@@ -11,6 +11,7 @@ import runpy
 import struct
 import subprocess
 import sys
+import unicodedata
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,49 @@ def test_a_printable_text_is_one_line_in_which_nothing_acts(text: str):
     assert "\t" not in shown
     assert "##[" not in shown
     assert all(char in shown for char in text if char.isalnum() and not printing.acts(char))
+
+
+SHOWN = {
+    "printable": printing.printable, "excerpt": printing.excerpt, "block": printing.block, "clean": printing.clean,
+    "xml_text": printing.xml_text, "json_text": lambda text: printing.json_text(json.dumps(text, ensure_ascii=False)),
+    "markdown": printing.markdown, "markdown_code": printing.markdown_code,
+}  # fmt: skip
+ORDINARY = [
+    "\u00e9t\u00e9", "e\u0301te\u0301", "Vie\u0302\u0323t", "\u05e9\u05b8\u05c1\u05dc\u05d5\u05b9\u05dd", "\u0645\u064f\u062d\u064e\u0645\u0651\u064e\u062f",
+    "\u0939\u093f\u0928\u094d\u0926\u0940", "\u0e17\u0e35\u0e48", "\u0f66\u0f92\u0fb2\u0f74\u0f56", "\u2764\ufe0f", "1\ufe0f\u20e3", "\u2139\ufe0f", "\u65e5\u672c\u8a9e", "x\u0305",
+]  # fmt: skip
+"""Words with accents, points, vowels and tones; a heart and a key cap in colour."""
+
+
+def longest_stack(text: str) -> int:
+    """The most marks on one base."""
+    longest = now = 0
+    for char in text:
+        now = now + 1 if unicodedata.category(char) in ("Mn", "Me") else 0
+        longest = max(longest, now)
+    return longest
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_marks_do_not_cover_what_stands_beside_them(name: str):
+    for mark in ("\u0336", "\u20d2", "\ufe0f", "\u0300\u0336\u0489"):
+        assert longest_stack(SHOWN[name](f"a{mark * 200}b")) <= 4
+        assert longest_stack(SHOWN[name](f"\u05d0{mark * 200}\u05d1")) <= 4
+        assert longest_stack(SHOWN[name](mark * 200)) <= 4
+
+
+@pytest.mark.parametrize("name", SHOWN)
+@pytest.mark.parametrize(
+    "unseen", ["\u2800", "\U0001d159", "\ufffc", "a\ufe0f", "a\ufe0e", "\u2764\ufe0f\ufe0f", "1\ufe0f"]
+)
+def test_no_character_is_shown_as_nothing(name: str, unseen: str):
+    assert not SHOWN[name](f"x{unseen}").endswith(unseen)
+
+
+@pytest.mark.parametrize("name", SHOWN)
+@pytest.mark.parametrize("word", ORDINARY)
+def test_ordinary_words_are_as_they_are(name: str, word: str):
+    assert SHOWN[name](word).strip('"`') == word
 
 
 @given(TEXTS)

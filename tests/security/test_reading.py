@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,10 @@ from modgraph.cli import main
 from modgraph.doors import reading
 from modgraph.errors import ConfigError, GraphError, InputError
 from modgraph.graph import lfs, serial
+from modgraph.rules import names
 from modgraph.rules.baseline import Baseline
+from modgraph.rules.options import CheckOptions
+from modgraph.rules.paths import check_paths
 from modgraph.source import checkpoints, source_roots, tree_roots
 from modgraph.source.modules import SourceError, SourceModule, finder_for
 from modgraph.source.targets import Target
@@ -105,14 +109,15 @@ def test_a_place_that_reads_files_takes_no_other(tree: Path, make):
     assert lfs.is_pointer(path) is False
     with pytest.raises(SourceError):
         assert SourceModule("x", path, "x.json", False).text
-    assert config.read(str(path)) is None
+    with pytest.raises(ConfigError):
+        config.read(str(path))
     with pytest.raises(ConfigError):
         Baseline.read(str(path))
     assert tree_roots._has_a_model(path) is False
     with pytest.raises(InputError):
         checkpoints._read(path)
     make(tree / "pyproject.toml")
-    assert source_roots._toml(tree) == {}
+    assert source_roots._toml(tree, tree) == {}
     make(tree / "manifest.jsonl")
     assert Manifest(tree).records == {}
     target = Target(text="x.json", module="x", name="", file=path, root=tree, search_path=(str(tree),))
@@ -141,10 +146,17 @@ def test_a_tree_is_checked_around_what_is_no_file(tree: Path, make, capfd):
 
 @pytest.mark.parametrize("name", ["pyproject.toml", "modgraph.toml"])
 @pytest.mark.parametrize("make", [pipe, zeros, sparse])
-def test_a_configuration_that_is_no_file_keeps_nothing_back(tree: Path, make, name: str):
-    make(tree / name)
+def test_a_configuration_that_is_no_file_is_said_and_not_opened(tree: Path, make, name: str, monkeypatch, capfd):
+    (tree / "sub").mkdir()
+    make(tree / "sub" / name)
+    (tree / "sub" / "x.py").write_text("x = 1\n")
     (tree / "good.py").write_text("x = 1\n")
-    assert main(["check", "-q", "good.py"]) == 0
+    names = opened(tree, monkeypatch)
+    assert main(["check", "."]) == 2
+    said = capfd.readouterr()
+    assert "nothing found in 1 file; 1 not checked" in said.out
+    assert f"--> sub/{name}" in said.err
+    assert not any(each.endswith(name) for each in names)
 
 
 @pytest.mark.parametrize("make", [pipe, zeros, kernels])
@@ -273,11 +285,138 @@ def test_an_import_does_not_follow_a_link_out_of_the_tree(tree: Path, tmp_path: 
     assert finder.source(place.partition("/")[0].removesuffix(".py")) is None
 
 
+@pytest.mark.parametrize("place", ["secrets.py", "pkg/__init__.py", "folder"])
+def test_the_check_looks_up_no_base_outside_of_the_tree(tree: Path, tmp_path: Path, place: str):
+    outside = tmp_path / "elsewhere"
+    outside.mkdir()
+    for name in ("real.py", "__init__.py"):
+        (outside / name).write_text("from torch import nn\nclass Base(nn.Module): pass\n")
+    (tree / place).parent.mkdir(exist_ok=True)
+    (tree / "net.py").write_text("")
+    project, importer = names.Project(path=[]), str(tree / "net.py")
+    module = place.partition("/")[0].removesuffix(".py")
+    (tree / place).symlink_to(outside if place == "folder" else outside / "real.py")
+    assert project.find_file(importer, module, 0) is None
+    (tmp_path / ".git").mkdir()  # now both are of one repository
+    assert names.Project(path=[]).find_file(importer, module, 0) is not None
+
+
 def test_an_import_follows_a_link_within_the_repository(tree: Path, tmp_path: Path):
     (tmp_path / ".git").mkdir()
     (tmp_path / "shared.py").write_text("x = 1\n")
     (tree / "shared.py").symlink_to("../shared.py")
     assert finder_for([str(tree)]).source("shared") is not None
+
+
+BASE = "from torch import nn\nclass Base(nn.Module):\n    pass\n"
+USES = """\
+from torch import nn
+from vendored import Base
+class Net(Base):
+    def __init__(self):
+        super().__init__()
+        self.blocks = [nn.Linear(2, 2)]
+"""
+
+
+@pytest.fixture
+def farm(tree: Path, tmp_path: Path) -> Path:
+    """A folder of links, as build tools and installers make one, beside the project; what they lead to lies elsewhere."""
+    (tmp_path / "store" / "vendored").mkdir(parents=True)
+    (tmp_path / "store" / "vendored" / "real.py").write_text(BASE)
+    folder = tmp_path / "farm"
+    (folder / "vendored").mkdir(parents=True)
+    (folder / "vendored" / "__init__.py").symlink_to(tmp_path / "store" / "vendored" / "real.py")
+    (tree / "net.py").write_text(USES)
+    return folder
+
+
+def finds_vendored(tree: Path) -> tuple[bool, bool]:
+    """The prediction, and the check, follow the import."""
+    finder = finder_for([str(tree), *sys.path])
+    report = check_paths(["net.py"], CheckOptions(isolated=True))
+    return finder.source("vendored") is not None, [each.code for each in report.findings] == ["MG101"]
+
+
+def test_links_in_a_folder_of_pythonpath_are_followed(tree: Path, farm: Path, monkeypatch):
+    assert finds_vendored(tree) == (False, False)
+    monkeypatch.syspath_prepend(farm)
+    assert finds_vendored(tree) == (True, True)
+
+
+@pytest.mark.parametrize(
+    "where", ["the working directory", "a folder in it", "its repository", "a link to it", "above"]
+)
+def test_the_project_is_a_strangers_though_it_is_on_pythonpath(
+    tree: Path, farm: Path, tmp_path: Path, where: str, monkeypatch
+):
+    if where == "its repository":
+        (tree / ".git").mkdir()
+        (tree / "sub").mkdir()
+        (tree / "net.py").rename(tree / "sub" / "net.py")
+        monkeypatch.chdir(tree / "sub")
+    place = {"a folder in it": tree / "lib", "a link to it": tmp_path / "link", "above": tmp_path}.get(where, tree)
+    if where == "a link to it":
+        place.symlink_to(tree)
+    else:
+        place.mkdir(exist_ok=True)
+    (farm / "vendored").rename((tree if where == "above" else place) / "vendored")
+    monkeypatch.syspath_prepend(place)
+    assert finds_vendored(Path.cwd()) == (False, False)
+    assert finder_for([str(Path.cwd()), *sys.path]).source("tree.vendored") is None
+
+
+def test_the_repository_that_is_analysed_is_a_strangers_wherever_one_stands(
+    tree: Path, farm: Path, tmp_path: Path, monkeypatch
+):
+    (tree / "vendored").symlink_to(farm / "vendored")
+    monkeypatch.chdir(farm)
+    (farm / "vendored").rename(tmp_path / "moved")
+    monkeypatch.syspath_prepend(tree)
+    assert finder_for([str(tree), *sys.path]).source("vendored") is None
+    assert check_paths([str(tree / "net.py")], CheckOptions(isolated=True)).findings == []
+
+
+def test_links_where_packages_are_installed_are_followed_in_the_project_too(tree: Path, farm: Path, monkeypatch):
+    packages = tree / ".venv" / "lib" / "site-packages"
+    packages.parent.mkdir(parents=True)
+    farm.rename(packages)
+    assert finds_vendored(tree) == (False, False)
+    monkeypatch.syspath_prepend(packages)
+    assert finds_vendored(tree) == (True, True)
+
+
+def test_a_folder_called_like_those_of_packages_is_none_by_its_name(tree: Path, farm: Path, monkeypatch):
+    farm.rename(tree / "site-packages")
+    assert finder_for([str(tree)]).source("site-packages.vendored") is None
+
+
+def test_an_entry_that_cannot_be_looked_at_costs_only_itself(tree: Path):
+    (tree / "loop").symlink_to("loop")
+    (tree / "loop.py").symlink_to("loop.py")
+    (tree / "net.py").write_text("")
+    finder = finder_for([str(tree)])
+    assert finder.source("net") is not None
+    assert finder.source("loop") is None
+
+
+@pytest.mark.parametrize("place", ["vendored", "vendored.py", "vendored/__init__.py"])
+@pytest.mark.parametrize("line", ["from vendored import Base", "import vendored\nBase = vendored.Base"])
+def test_an_import_that_is_refused_is_said_to_be_that(tree: Path, tmp_path: Path, place: str, line: str, capfd):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "__init__.py").write_text(BASE)
+    (tree / place).parent.mkdir(exist_ok=True)
+    (tree / place).symlink_to(outside if place == "vendored" else outside / "__init__.py")
+    text = f"{line}\nfrom torch import nn\nclass Net(nn.Module):\n    def __init__(self):\n"
+    (tree / "net.py").write_text(f"{text}        super().__init__()\n        self.a = Base()\n")
+    assert main(["analyze", "--static", "net.py", "--format", "json", "-o", "out/"]) == 1
+    said = capfd.readouterr().err
+    assert f"{place} is a link that leads out of the project and is not followed; " in said
+    assert "PYTHONPATH" in said
+    assert "No module named" not in said
+    assert main(["analyze", "--static", "vendored:Base"]) == 2
+    assert "is a link that leads out of the project" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("command", [["analyze", "--static"], ["diff", "HEAD"]])

@@ -178,6 +178,68 @@ def test_signals_that_the_user_s_code_sends_to_its_parent_do_not_end_the_keeper(
     assert (process.status, process.output) == (0, "done\n")
 
 
+ELSEWHERE = """
+import os, runpy, sys
+del os.waitid
+sys.platform = "darwin"
+runpy.run_path({keeper!r}, run_name="__main__")
+"""
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A keeper on a system that adopts nothing and tells of an end only by taking it: macOS before Python 3.13."""
+    keeper = tmp_path / "keeper.py"
+    keeper.write_text(ELSEWHERE.format(keeper=str(processes.KEEPER)))
+    monkeypatch.setattr(processes, "KEEPER", keeper)
+
+
+@pytest.mark.usefixtures("elsewhere")
+@pytest.mark.parametrize("kind", ENDS)
+def test_elsewhere_the_status_is_that_of_the_command_too(kind: str) -> None:
+    with running([sys.executable, "-c", f"import os, sys\n{ENDS[kind][0]}"]) as process:
+        assert process.ended_within(_SECONDS)
+    assert process.status == ENDS[kind][1]
+
+
+def state_of(number: int) -> str:
+    return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0]
+
+
+@pytest.mark.usefixtures("elsewhere")
+def test_elsewhere_a_command_that_is_stopped_has_not_ended(tmp_path: Path) -> None:
+    code = NOTE.format(folder=str(tmp_path)) + "note('w'); os.kill(os.getpid(), signal.SIGSTOP); sys.exit(3)"
+    with running([sys.executable, "-c", code]) as process:
+        (number,) = noted(tmp_path, "w")
+        until(lambda: state_of(number) == "T", "the stop")
+        assert not process.ended_within(0.5)
+        os.kill(number, signal.SIGCONT)
+        assert process.ended_within(_SECONDS)
+    assert process.status == 3
+
+
+@pytest.mark.usefixtures("elsewhere")
+@pytest.mark.parametrize("kind", ["sleeps", "is stopped", "ignores signals"])
+def test_elsewhere_a_command_and_its_group_are_ended(tmp_path: Path, kind: str) -> None:
+    forks = "if os.fork() == 0: note('x'); time.sleep(1000)\n"
+    with running([sys.executable, "-c", NOTE.format(folder=str(tmp_path)) + forks + HELD[kind]]) as process:
+        numbers = noted(tmp_path, "wx")
+    assert process.status == -signal.SIGKILL
+    until(lambda: not any(map(alive, numbers)), "the end of the group")
+
+
+@pytest.mark.usefixtures("elsewhere")
+def test_elsewhere_what_a_command_leaves_in_its_group_is_ended(tmp_path: Path) -> None:
+    code = NOTE.format(folder=str(tmp_path)) + (
+        "a, b = os.pipe()\nif os.fork() == 0:\n    note('x'); os.write(b, b'.'); time.sleep(1000)\nos.read(a, 1); sys.exit(5)"
+    )
+    with running([sys.executable, "-c", code]) as process:
+        (number,) = noted(tmp_path, "x")
+        assert process.ended_within(_SECONDS)
+    assert process.status == 5
+    until(lambda: not alive(number), "the end of the group")
+
+
 # --- Commands ----------------------------------------------------------------------------------------------------
 
 

@@ -22,9 +22,9 @@ from modgraph.errors import TargetError
 from modgraph.prediction import predict_graph
 from modgraph.prediction.entry import predict_target  # which imports the parts in their order
 
-from modgraph.prediction import allowances, functions, import_order  # isort: skip
+from modgraph.prediction import allowances, functions, handed, import_order  # isort: skip
 from modgraph.prediction import tree as graph_tree  # isort: skip
-from modgraph.source import bases, call_arguments, modules, usage
+from modgraph.source import bases, call_arguments, modules, nesting, refusing_text, usage
 from modgraph.source.index import read_index
 from modgraph.source.roots import find_roots
 from modgraph.source.targets import parse_target
@@ -196,9 +196,9 @@ def test_statements_of_one_line_are_one_in_order() -> None:
 
 
 def test_a_source_of_too_many_words_is_not_parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(modules, "MAX_TOKENS", 1_000)
+    monkeypatch.setattr(refusing_text, "MAX_TOKENS", 1_000)
     model = written(tmp_path, SHAPES["line_length"](3_000))
-    with pytest.raises(TargetError, match="too long to be read: more than 1,000 words and signs"):
+    with pytest.raises(TargetError, match="is not read: more than 1,000 words and signs"):
         rooted(model)
 
 
@@ -290,3 +290,101 @@ def test_steps_behind_many_undecided_loops_count_several_times(tmp_path: Path, m
     as_many = predict_target(target).machine.steps
     monkeypatch.setattr(allowances, "UNDECIDED_STEPS", 1)
     assert as_many > 2 * predict_target(target).machine.steps
+
+
+# ---- what the parser itself takes for ever for -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "tried",
+    [
+        "match x:\n            case [[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]:\n                pass",
+        "match x:\n            case ((((((((((((((((((((1)))))))))))))))))))):\n                pass",
+        "match x:\n            case A(b=A(b=A(b=A(b=A(b=A(b=A(b=A(b=A(b=A(b=A(b=A(b=1)))))))))))):\n                pass",
+        "match x:\n            case {1: {1: {1: {1: {1: {1: {1: {1: {1: {1: 1}}}}}}}}}}:\n                pass",
+        "match x:\n            case 1 | [[[[\n [[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]:\n                pass",
+        "y = 1; del ((((((((((((((((((((((((y,),),),),),),),),),),),),),),),),),),),),),),),)",
+    ],
+)
+def test_brackets_of_which_both_readings_are_tried_are_not_parsed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tried: str
+) -> None:
+    """Twenty of them take libcst longer than anyone waits, in a call that nothing interrupts."""
+    from modgraph.source import parsed
+
+    given: list[str] = []
+    whole = parsed.cst.parse_module
+    monkeypatch.setattr(parsed.cst, "parse_module", lambda text: given.append(text) or whole(text.replace(tried, "1")))
+    text = f"from torch import nn\n\nclass Net(nn.Module):\n    def __init__(self, x=1):\n        super().__init__()\n        {tried}\n"
+    graph = predict_graph(parse_target(f"{written(tmp_path, {'model.py': text})}:Net"))
+    assert not any(tried in each for each in given)
+    assert any("nested more than 6 levels deep" in each.message for each in graph.problems)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "match x:\n    case [A(b=(1, 2)), {'a': [c]}] if f([[[[[[[[1]]]]]]]]) or 1:\n        f([[[[[[[[1]]]]]]]])\n",
+        "del a[f(1)], (b, c)\nx = [[[[[[[[1]]]]]]]]\n",
+        "case = [[[[[[[[1]]]]]]]]\n",
+        "delete = [[[[[[[[1]]]]]]]]  # del\n",
+    ],
+)
+def test_brackets_elsewhere_are_no_patterns(text: str) -> None:
+    if "if f(" in text:  # a guard stands in the same line: it counts with the pattern
+        assert nesting.readings_of(text.split("\n")).deepest_tried == 9
+    else:
+        assert nesting.readings_of(text.split("\n")).deepest_tried <= 2
+
+
+@pytest.mark.parametrize(("name", "n"), [("wide_patterns", 300), ("wide_deleted", 300), ("wide_brackets", 4_000)])
+def test_what_is_wide_inside_of_brackets_is_not_parsed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, n: int
+) -> None:
+    """Four times as often for each bracket, whatever the depth: it is the product that counts."""
+    from modgraph.source import parsed
+
+    given: list[str] = []
+    whole = parsed.cst.parse_module
+    monkeypatch.setattr(parsed.cst, "parse_module", lambda text: given.append(text) or whole(text))
+    graph = predict_graph(parse_target(f"{written(tmp_path, SHAPES[name](n))}:Net"))
+    assert any("more than 200,000 readings" in each.message for each in graph.problems)
+    assert not any(wide in text for text in given for wide in ("1|1|1|", "1,1,1,", "x,x,x,", "_,_,_,"))
+
+
+def test_what_a_prediction_reads_again_is_limited_in_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(modules, "MAX_ALL_READINGS", 1_000)
+    text = "".join(f"def f{k}():\n    return {'[' * 20}{'1,' * 20}{']' * 20}\n" for k in range(9))
+    calls = "".join(f"        self.l{k} = nn.Linear(2, f{k}())\n" for k in range(9))
+    model = written(
+        tmp_path,
+        {
+            "model.py": f"from torch import nn\n{text}class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n{calls}"
+        },
+    )
+    graph = predict_graph(parse_target(f"{model}:Net"))
+    assert any("more than 1,000 readings" in each.message for each in graph.problems)
+
+
+def test_partials_that_hold_two_of_the_last_are_given_up(tmp_path: Path) -> None:
+    graph = predict_graph(parse_target(f"{written(tmp_path, SHAPES['doubled_partials'](40))}:Net"))
+    assert any("a partial of more than 100000 items" in each.message for each in graph.problems)
+
+
+def test_names_that_stand_for_each_other_are_followed_once(tmp_path: Path) -> None:
+    text = "n0 = f()\n" + "".join(f"n{k} = n{k - 1}\n" for k in range(1, 400)) + "n5.x = 1\n"
+    module = modules.SourceModule("model", written(tmp_path, {"model.py": text}), "model.py", False)
+    names = handed._Aliases(module)
+    assert names.of("n0") == [f"n{k}" for k in range(1, 201)]
+    assert names.of("n398") == ["n399"]
+    assert names.of("n399") == []
+
+
+def test_what_a_text_imports_is_read_once_for_all_its_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = written(tmp_path, SHAPES["classes"](4))
+    read: list[str] = []
+    whole = import_order._read_text
+    monkeypatch.setattr(import_order, "_read_text", lambda text: read.append(text) or whole(text))
+    for number in (1, 2, 3):
+        predict_graph(parse_target(f"{model}:Net{number}"))
+    assert read.count(model.read_text(encoding="utf-8")) == 1

@@ -10,7 +10,8 @@ The hook cannot be taken off, and sees what Python's own C code does, too. Forbi
 - a process that is started, but for the programs that are allowed by name;
 - a socket, a pickle that names a class, a foreign library;
 - a file that is written outside of the folders that are allowed, or removed there; a file that is read below a folder
-  that is named as secret.
+  that is named as secret;
+- a file of the working directory that is another one afterwards, by its name, size or time: whoever changed it.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ import modgraph
 _HOOK = r"""
 import json, os, sys
 
-def _install(said, trusted, writable, secret, programs):
+def _install(said, trusted, writable, secret, programs, bare):
+    import fnmatch
     real = os.path.realpath
     prefix = lambda path, roots: any(path == one or path.startswith(one + os.sep) for one in roots)
     busy = []
@@ -63,12 +65,18 @@ def _install(said, trusted, writable, secret, programs):
                     say(event, args[1])
             elif event == "open":
                 path, mode, flags = args
-                # Of a bare name the event does not tell in which folder it is opened: the test compares the folder itself.
-                bare = mode is None and os.path.basename(os.fsdecode(path)) == os.fsdecode(path)
-                path = None if bare else path_of(path)
+                writes = flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND)
+                name = os.fsdecode(path) if isinstance(path, (str, bytes)) or hasattr(path, "__fspath__") else "/"
+                if mode is None and os.path.basename(name) == name:
+                    # Of a bare name the event does not tell in which folder it is opened: it may be any.
+                    if writes and not any(fnmatch.fnmatchcase(name, one) for one in bare):
+                        say("perhaps written", name)
+                    if any(os.path.lexists(os.path.join(one, name)) for one in secret):
+                        say("perhaps read", name)
+                    return
+                path = path_of(path)
                 if path is None:
                     return
-                writes = flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND)
                 if writes and not prefix(path, writable) and path != os.devnull:
                     say("written", path)
                 if prefix(path, secret):
@@ -113,6 +121,10 @@ sys.exit(modgraph.cli.main(sys.argv[2:]))
 )
 
 
+OWN_FILES = (".", ".modgraph-*.tmp")
+"""Names under which modgraph writes in a folder that it holds open: nameless, and random ones."""
+
+
 @dataclass(frozen=True)
 class Watched:
     """What came of a command that was watched."""
@@ -133,6 +145,7 @@ def run(
     writable: Sequence[Path] = (),
     secret: Sequence[Path] = (),
     programs: Sequence[str] = ("git",),
+    bare: Sequence[str] = (),
     before: Sequence[str] = (),
     environment: Mapping[str, str] | None = None,
     seconds: float = 300,
@@ -143,6 +156,7 @@ def run(
         writable: where files may be written and removed, besides a temporary folder of its own.
         secret: below these nothing may be read.
         programs: file names of programs that may be started.
+        bare: patterns of names that may be opened for writing in a folder that is not known; see `OWN_FILES`.
         before: modules that are imported before the watch begins.
         environment: variables to be added.
     """
@@ -158,6 +172,7 @@ def run(
             "writable": [os.path.realpath(path) for path in (f"{folder}/tmp", *writable)],
             "secret": [os.path.realpath(path) for path in secret],
             "programs": list(programs),
+            "bare": list(bare),
             "before": list(before),
         }
         env = {
@@ -166,6 +181,7 @@ def run(
             "XDG_CACHE_HOME": f"{folder}/tmp",
             "PYTHONDONTWRITEBYTECODE": "1",
         }
+        there = _state(cwd, settings["writable"])
         done = subprocess.run(
             [sys.executable, "-c", _COMMAND, json.dumps(settings), *arguments],
             cwd=cwd, env={**env, **(environment or {})}, pass_fds=[said.fileno()], stdin=subprocess.DEVNULL,
@@ -173,6 +189,8 @@ def run(
         )  # fmt: skip
         said.seek(0)
         events = [tuple(json.loads(line)) for line in said.read().decode().splitlines()]
+        after = _state(cwd, settings["writable"])
+        events += [("changed", path) for path in sorted({*there, *after}) if there.get(path) != after.get(path)]
     return Watched(
         done.returncode,
         done.stdout.decode("utf-8", "replace"),
@@ -180,3 +198,22 @@ def run(
         [(event, what) for event, what in events if event != "imports"],
         frozenset(what for event, what in events if event == "imports"),
     )
+
+
+def _state(folder: Path, writable: Sequence[str]) -> dict[str, tuple[object, ...]]:
+    """What lies in a folder, but for where may be written: links as such, and when each was changed."""
+    found: dict[str, tuple[object, ...]] = {}
+    pending = [os.path.realpath(folder)]
+    while pending:
+        here = pending.pop()
+        for entry in os.scandir(here):
+            if entry.path in writable:
+                continue
+            status = entry.stat(follow_symlinks=False)
+            if entry.is_dir(follow_symlinks=False):
+                pending.append(entry.path)
+                holds = any(one.startswith(entry.path + os.sep) for one in writable)
+                found[entry.path] = () if holds else (status.st_mtime_ns,)
+            else:
+                found[entry.path] = (status.st_mode, status.st_size, status.st_mtime_ns)
+    return found

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import ast
+import codecs
+import encodings
+import importlib.util
+import pkgutil
+from encodings.aliases import aliases
 from pathlib import Path
 
 import pytest
 
-from modgraph.source.files import decode
+from modgraph.source.files import _ENCODINGS, decode, encoding_of
 from modgraph.source.modules import SourceError, SourceModule, decode_source
 
 FILES = {
@@ -52,3 +57,43 @@ def test_what_python_refuses_is_refused(data: bytes, tmp_path: Path):
     with pytest.raises(SourceError) as told:
         _ = SourceModule("model", path, "model.py", is_package=False).text
     assert (told.value.message, told.value.line) == (one.value.msg, one.value.lineno or 1)
+
+
+NOT_PLAIN = [
+    "punycode",
+    "idna",
+    "unicode_escape",
+    "raw-unicode-escape",
+    "rot13",
+    "hex",
+    "zip",
+    "undefined",
+    "mbcs",
+    "charmap",
+]
+
+
+@pytest.mark.parametrize("name", NOT_PLAIN)
+def test_an_encoding_that_is_not_plain_text_is_not_used(name: str, monkeypatch: pytest.MonkeyPatch):
+    """Its decoder may take the square of the length; and looking it up imports a module that the source chose."""
+    monkeypatch.setattr(codecs, "lookup", lambda name: pytest.fail(name))
+    with pytest.raises(SyntaxError, match=f"unknown encoding: {name}"):
+        decode(f"# coding: {name}\nx = 1\n".encode())
+
+
+@pytest.mark.parametrize("module", sorted(_ENCODINGS))
+def test_every_name_of_an_encoding_means_what_python_means(module: str):
+    assert importlib.util.find_spec(f"encodings.{module}") is not None
+    for name in (module, *(alias for alias, meant in aliases.items() if meant == module and alias.islower())):
+        for written in (name, name.upper(), name.replace("_", "-")):
+            declared = f"# coding: {written}\n".encode()
+            assert encoding_of(declared) == codecs.lookup(written).name
+
+
+def test_encodings_of_text_are_all_known():
+    """Those of Python that a table or a state machine decodes."""
+    other = {"aliases", "bz2_codec", "base64_codec", "charmap", "hex_codec", "idna", "mbcs", "oem", "punycode"}
+    other |= {"quopri_codec", "raw_unicode_escape", "rot_13", "undefined", "unicode_escape", "uu_codec", "zlib_codec"}
+    of_windows = {"cp65001"}
+    found = {module.name for module in pkgutil.iter_modules(encodings.__path__)}
+    assert found - other - of_windows - _ENCODINGS <= {"_win_cp_codecs"}

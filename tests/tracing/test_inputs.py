@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import re
+import shlex
 import signal
 import sys
 import threading
@@ -23,7 +25,8 @@ from modgraph.options import TraceOptions
 from modgraph.source.inputs import parse_input
 from modgraph.tracing.forward_signature import ForwardSignature
 from modgraph.tracing.input_search import MAX_TRIES
-from modgraph.tracing.inputs import Inputs, make_inputs
+from modgraph.tracing.input_specs import TensorSpec
+from modgraph.tracing.inputs import Inputs, bind_specs, make_inputs
 from modgraph.tracing.loading import Example
 
 pytestmark = pytest.mark.needs_torch
@@ -571,6 +574,81 @@ def test_the_advice_takes_the_nearest_candidate_as_its_pattern() -> None:
     advice = warning.rpartition("as in ")[2].partition(";")[0]
     written = [parse_input(text) for text in advice.removeprefix("--input ").split(" --input ")]
     assert [spec.name for spec in written] == ["x", "mask"]
+
+
+class _ImpossibleRest(nn.Module):
+    def forward(self, *xs: torch.Tensor) -> torch.Tensor:
+        return torch.linalg.cholesky(xs[0][:, :, :, None, None] @ torch.zeros(91, 17))
+
+
+class _ImpossibleBehind(nn.Module):
+    def forward(self, x: torch.Tensor, *more: torch.Tensor) -> torch.Tensor:
+        return torch.linalg.cholesky(x[:, :, None] @ more[0] @ torch.zeros(91, 17)) @ torch.zeros(5, 6)
+
+
+class _ImpossibleWords(nn.Module):
+    def forward(self, x: torch.Tensor, how: str, n: int, /, *, flag: bool) -> torch.Tensor:
+        return torch.linalg.cholesky(x[:, :, None, None] @ torch.zeros(91, 17))
+
+
+@pytest.mark.parametrize("model", [_Impossible, _ImpossibleRest, _ImpossibleBehind, _ImpossibleWords])
+def test_the_advice_is_taken_when_it_is_typed(model: type[nn.Module]) -> None:
+    warning = inferred(model()).warning
+    assert warning is not None
+    if "as in " not in warning:
+        assert "--input" not in warning
+        return
+    typed = shlex.split(warning.rpartition("as in ")[2].partition("; where it goes")[0])
+    specs = [parse_input(text) for text in typed if text != "--input"]
+    tried = inferred(model()).infos
+    assert set(bind_specs(specs, ForwardSignature.of(model()))) == {re.sub(r"^\w+\[", "args[", i.name) for i in tried}
+
+
+@pytest.mark.parametrize("spec", [(), (5,), (2, 3), (1, 2, 3)])
+@pytest.mark.parametrize("dtype", ["float32", "int64", "bool"])
+def test_the_text_of_a_tensor_is_that_tensor_on_the_command_line(spec: tuple[int, ...], dtype: str) -> None:
+    read = parse_input(TensorSpec(spec, dtype).text())
+    assert (read.shape, read.dtype or "float32") == (spec, dtype)
+
+
+def test_the_names_that_a_refusal_offers_are_taken() -> None:
+    class Model(nn.Module):
+        def forward(self, x: torch.Tensor, *rest: torch.Tensor, scale: float = 1.0) -> torch.Tensor:
+            return x
+
+    signature = ForwardSignature.of(Model())
+    with pytest.raises(InputError) as caught:
+        bind_specs([parse_input("y=1x3")], signature)
+    offered = [text.removeprefix("--input ") for text in str(caught.value.hint).partition(": ")[2].split(", ")]
+    assert set(bind_specs([parse_input(text) for text in offered], signature)) == {"x", "scale"}
+
+
+class _WithoutForward(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.a = nn.Linear(3, 2)
+
+
+class _CallsOneWithoutForward(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.items = nn.ModuleList([nn.Linear(3, 2)])
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.items(x)  # type: ignore[no-any-return]
+
+
+def test_a_class_without_forward_is_told_so_and_nothing_of_inputs() -> None:
+    graph = trace(_WithoutForward())
+    (problem,) = graph.problems
+    assert problem.message.startswith("_WithoutForward has no forward")
+    assert "input" not in problem.message
+    assert problem.file is not None
+    assert problem.file.endswith("test_inputs.py")
+    assert not graph.model.inputs
+    inner = trace(_CallsOneWithoutForward(), torch.ones(1, 3)).problems[0]
+    assert inner.message.startswith("ModuleList has no forward")
+    assert (inner.module, inner.file) == ("items", problem.file)
 
 
 def test_the_advice_for_a_list_is_a_function() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Raised, models
+from modgraph.prediction.limits import ITEMS_OF_A_TUPLE
 from modgraph.prediction.objects import ListObject
 from modgraph.prediction.values import FALSE, NONE, TRUE, KnownClass, TupleValue, Unknown, Value
 
@@ -31,6 +32,7 @@ def view(arguments: Arguments, machine: Machine) -> Value:
     values = [machine.get_item(receiver, key) for key in keys]
     if method == "values":
         return machine.allocate(ListObject(values, None, shown))
+    machine.makes((ITEMS_OF_A_TUPLE + 2) * len(keys))
     pairs: list[Value] = [TupleValue(pair) for pair in zip(keys, values, strict=True)]
     return machine.allocate(ListObject(pairs, None, shown))
 

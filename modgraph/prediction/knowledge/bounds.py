@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from modgraph.prediction.knowledge.matching import matching_steps
@@ -33,6 +34,16 @@ def too_much(name: str, given: Sequence[Any]) -> str | None:
     if size is not None and size(given) > MAX_VALUE_SIZE:
         return f"the result of {name} is larger than {MAX_VALUE_SIZE}"
     return None
+
+
+MOST_LONG_NUMBERS = 500
+_LONG_NUMBER = re.compile(r"\d[\w:]{14,}")
+
+
+def has_many_long_numbers(text: str | bytes) -> bool:
+    """So many that, as keys of one dict whose hashes are chosen to be equal, they take much longer than as others."""
+    shown = text if isinstance(text, str) else text.decode("latin-1")
+    return sum(1 for _ in islice(_LONG_NUMBER.finditer(shown), MOST_LONG_NUMBERS + 1)) > MOST_LONG_NUMBERS
 
 
 def work(name: str, given: Sequence[Any]) -> int:

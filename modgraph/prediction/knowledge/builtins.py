@@ -22,7 +22,19 @@ from modgraph.prediction.knowledge.plain import folded, has_no_order, number_unk
 from modgraph.prediction.knowledge.registry import Arguments, Machine, constant, known_class, models
 from modgraph.prediction.limits import MAX_VALUE_SIZE
 from modgraph.prediction.objects import DictObject, IteratorObject, ListObject, SetObject
-from modgraph.prediction.values import NONE, TRUE, Address, Constant, KnownClass, SliceValue, TupleValue, Unknown, Value
+from modgraph.prediction.values import (
+    NONE,
+    TRUE,
+    Address,
+    ClassValue,
+    Constant,
+    FunctionValue,
+    KnownClass,
+    SliceValue,
+    TupleValue,
+    Unknown,
+    Value,
+)
 
 known_class("builtins.object", "")
 for _name in ("int", "float", "complex", "str", "bytes", "bytearray", "list", "dict", "tuple", "set", "frozenset"):
@@ -225,6 +237,13 @@ def raw(arguments: Arguments, machine: Machine) -> Value:
 
 @models("builtins.print", "builtins.breakpoint")
 def prints(arguments: Arguments, machine: Machine) -> Value:
+    """The text of an object of a class with source is made by its own method, which may change others."""
+    for each in arguments.positional if arguments.function == "print" else ():
+        cls = machine.class_of(each) if isinstance(each, Address) else None
+        if isinstance(cls, ClassValue) and not machine.is_module_class(cls):
+            method = machine.class_attribute(cls, "__str__") or machine.class_attribute(cls, "__repr__")
+            if isinstance(method, FunctionValue):
+                machine.call(method, (each,))
     return NONE
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import modgraph.prediction.knowledge.parameter_containers
 import modgraph.prediction.knowledge.stores  # noqa: F401  registers what it knows
 from modgraph.prediction import partial_texts, possible
+from modgraph.prediction.enum_texts import text_given
 from modgraph.prediction.knowledge.iteration import (
     certain_children,
     index_of,
@@ -187,7 +188,7 @@ def delete_item(arguments: Arguments, machine: Machine) -> Value:
 
 @models(f"{SEQUENTIAL}.pop", f"{LIST}.pop")
 def pop(arguments: Arguments, machine: Machine) -> Value:
-    key = arguments.get(1, "key", NONE)
+    key = text_given(arguments, machine, "key")
     value = machine.get_item(arguments.positional[0], key)
     machine.delete_item(arguments.positional[0], key)
     return value
@@ -377,13 +378,13 @@ def update(arguments: Arguments, machine: Machine) -> Value:
 @models(f"{DICT}.__setitem__")
 def set_entry(arguments: Arguments, machine: Machine) -> Value:
     address, _ = module_of(machine, arguments)
-    return own(machine, address, "add_module", arguments.get(1, "key", NONE), arguments.get(2, "module", NONE))
+    return own(machine, address, "add_module", text_given(arguments, machine, "key"), arguments.get(2, "module", NONE))
 
 
 def _entry(arguments: Arguments, machine: Machine) -> tuple[Address, str | None, Value]:
     """The dict, the key if it is a known one of its children, and that child or why it is not known."""
     address, module = module_of(machine, arguments)
-    key = arguments.get(1, "key", NONE)
+    key = text_given(arguments, machine, "key")
     if not isinstance(key, Constant):
         values = [value for name, value in module.modules.items() if name != OPEN and _may_be(key, name)]
         chosen = machine.choice(values, "which child is taken is not known") if values else None
@@ -425,7 +426,7 @@ def remove_entry(arguments: Arguments, machine: Machine) -> Value:
 @models(f"{DICT}.__contains__")
 def contains(arguments: Arguments, machine: Machine) -> Value:
     _, module = module_of(machine, arguments)
-    key = arguments.get(1, "key", NONE)
+    key = text_given(arguments, machine, "key")
     why = _why_missing(module, key) if isinstance(key, Constant) else openness(module)
     held = module.modules.get(key.value) if isinstance(key, Constant) else None
     if isinstance(held, Unknown) and held.optional:

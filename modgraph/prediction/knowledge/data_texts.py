@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import importlib
 import json
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
-from modgraph.prediction.knowledge.bounds import work
-from modgraph.prediction.knowledge.plain import number_unknown
+from modgraph.doors.data import TooLargeError, read_toml
+from modgraph.prediction.knowledge.bounds import MOST_LONG_NUMBERS, has_many_long_numbers, work
+from modgraph.prediction.knowledge.plain import number_unknown, room_of_plain
 from modgraph.prediction.knowledge.registry import Arguments, Machine, alias, known_class, models
 from modgraph.prediction.limits import MAX_VALUE_SIZE
 from modgraph.prediction.objects import DictObject, ListObject, SetObject
@@ -34,8 +34,10 @@ class _Lifted:
 
     def value(self, item: Any) -> Value:
         if type(item) in _PLAIN:
+            self.machine.makes(room_of_plain(item))
             return Constant(item)
         if id(item) not in self.made:
+            self.machine.makes(room_of_plain(item))
             self.made[id(item)] = self._container(item)
         return self.made[id(item)]
 
@@ -68,6 +70,8 @@ def _read(machine: Machine, given: Value, what: str, parse: Callable[[Any], Any]
         return machine.unknown(f"the {what} text is not known", given)
     if len(given.value) > MAX_VALUE_SIZE:
         return machine.unknown(f"a {what} text of more than {MAX_VALUE_SIZE} characters")
+    if has_many_long_numbers(given.value):
+        return machine.unknown(f"a {what} text of more than {MOST_LONG_NUMBERS} long numbers")
     machine.makes(work(what, [given.value]))
     try:
         found = parse(given.value)
@@ -102,24 +106,18 @@ def json_text(arguments: Arguments, machine: Machine) -> Value:
 @models("tomllib.loads")
 def toml_text(arguments: Arguments, machine: Machine) -> Value:
     try:
-        tomllib: Any = importlib.import_module("tomllib")
+        importlib.import_module("tomllib")
     except ImportError:  # before Python 3.11
         return machine.unknown("tomllib is not in this Python")
     given = arguments.get(0, "s", NONE)
-    if isinstance(given, Constant) and isinstance(given.value, str) and _longest_key(given.value) > _LONGEST_KEY:
-        return machine.unknown("a TOML text nested too deep")
+    if isinstance(given, Constant) and not isinstance(given.value, str):
+        raise machine.raises("TypeError", f"Expected str object, not '{type(given.value).__name__}'")
     try:
-        return _read(machine, arguments.get(0, "s", NONE), "TOML", tomllib.loads)
+        return _read(machine, given, "TOML", read_toml)
+    except TooLargeError as error:
+        return machine.unknown(f"a TOML text is not read: {error}")
     except ValueError as error:
         raise machine.raises("tomllib.TOMLDecodeError", str(error)) from None
-
-
-_LONGEST_KEY = 100
-"""Parts of a dotted key: reading it takes the square of their number."""
-
-
-def _longest_key(text: str) -> int:
-    return max(piece.count(".") for piece in re.split(r"[=,\[\]{}\n]", text))
 
 
 @models("json.load", "tomllib.load")

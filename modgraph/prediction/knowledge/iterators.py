@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from modgraph.prediction.knowledge.registry import Arguments, Machine, models
-from modgraph.prediction.limits import MAX_VALUE_SIZE
+from modgraph.prediction.limits import ITEMS_OF_A_TUPLE, MAX_VALUE_SIZE
 from modgraph.prediction.objects import IteratorObject
 from modgraph.prediction.producing import Lost, Steps, ended, iterator_of, made_by, take
 from modgraph.prediction.values import NONE, Address, Constant, TupleValue, Unknown, Value
@@ -23,6 +23,11 @@ def _iterator(machine: Machine, items: Iterable[Value], why: Unknown | None = No
     iterator = IteratorObject(list(items))
     iterator.open = why
     return machine.allocate(iterator)
+
+
+def _tuples(machine: Machine, rows: Sequence[tuple[Value, ...]]) -> list[Value]:
+    machine.makes(sum(ITEMS_OF_A_TUPLE + len(row) for row in rows))
+    return [TupleValue(row) for row in rows]
 
 
 def _columns(machine: Machine, values: Iterable[Value]) -> list[list[Value]] | Unknown:
@@ -142,7 +147,7 @@ def combinatorial(arguments: Arguments, machine: Machine) -> Value:
     listed = list(itertools.islice(rows, largest + 1))
     if len(listed) > largest:
         return _iterator(machine, [], machine.unknown(f"more than {largest} combinations"))
-    return _iterator(machine, [TupleValue(row) for row in listed])
+    return _iterator(machine, _tuples(machine, listed))
 
 
 @models("itertools.groupby")
@@ -160,7 +165,7 @@ def group_by(arguments: Arguments, machine: Machine) -> Value:
         if not same:
             groups.append((found, []))
         groups[-1][1].append(item)
-    return _iterator(machine, [TupleValue((found, _iterator(machine, members))) for found, members in groups])
+    return _iterator(machine, _tuples(machine, [(found, _iterator(machine, members)) for found, members in groups]))
 
 
 @models("itertools.pairwise")
@@ -198,8 +203,7 @@ def zip_longest(arguments: Arguments, machine: Machine) -> Value:
     if isinstance(columns, Unknown):
         return _iterator(machine, [], columns)
     fill = arguments.keywords.get("fillvalue", NONE)
-    rows = itertools.zip_longest(*columns, fillvalue=fill)
-    return _iterator(machine, [TupleValue(tuple(row)) for row in rows])
+    return _iterator(machine, _tuples(machine, list(itertools.zip_longest(*columns, fillvalue=fill))))
 
 
 @models("itertools.starmap")

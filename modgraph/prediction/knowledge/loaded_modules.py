@@ -45,7 +45,7 @@ def get_source(arguments: Arguments, machine: Machine) -> Value:
     of = arguments.get(0, "object", NONE)
     source = cast("Interpreter", machine).finder.source(of.name) if isinstance(of, ModuleReference) else None
     try:
-        text = source.text if source is not None else None
+        text = source.text if source is not None and source.index is not None else None  # of what is Python alone
     except SourceError:
         text = None
     return Constant(text) if text is not None else Unknown("inspect is not interpreted", None, inert=True)

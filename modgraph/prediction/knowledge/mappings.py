@@ -11,6 +11,7 @@ from modgraph.prediction import inner_stores, items, lookups, partial_texts, pos
 from modgraph.prediction.knowledge.iteration import pairs_of, prefix_of
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, known_class, models
+from modgraph.prediction.limits import ITEMS_OF_A_TUPLE
 from modgraph.prediction.objects import DictObject, IteratorObject, ListObject, ViewObject
 from modgraph.prediction.producing import VIEWED
 from modgraph.prediction.unordered import MIXED
@@ -298,6 +299,7 @@ def view(arguments: Arguments, machine: Machine) -> Value:
     if method == "values":
         found = [value for _, value in pairs]
     elif method == "items":
+        machine.makes((ITEMS_OF_A_TUPLE + 2) * len(pairs))
         found = [TupleValue(pair) for pair in pairs]
     shown = KnownClass(f"builtins.dict_{method}")
     why = held.unsure
@@ -324,4 +326,5 @@ def most_common(arguments: Arguments, machine: Machine) -> Value:
     limit = arguments.get(1, "n", NONE)
     if isinstance(limit, Constant) and isinstance(limit.value, int):
         ordered = ordered[: limit.value]
+    machine.makes((ITEMS_OF_A_TUPLE + 2) * len(ordered))
     return machine.allocate(ListObject([TupleValue(pair) for pair in ordered]))

@@ -9,6 +9,7 @@ import itertools
 from dataclasses import replace
 
 from modgraph.prediction import doubtful, partial_texts, possible
+from modgraph.prediction.enum_texts import text_given
 from modgraph.prediction.knowledge.iteration import index_of, own, pairs_of, prefix_of, slice_of
 from modgraph.prediction.knowledge.parameters import as_parameter
 from modgraph.prediction.knowledge.registry import Arguments, Machine, models
@@ -216,7 +217,7 @@ def update(arguments: Arguments, machine: Machine) -> Value:
 @models(f"{DICT}.__setitem__")
 def set_entry(arguments: Arguments, machine: Machine) -> Value:
     address, module = module_of(machine, arguments)
-    key, value = arguments.get(1, "key", NONE), _value_to_set(machine, arguments.get(2, "value", NONE))
+    key, value = text_given(arguments, machine, "key"), _value_to_set(machine, arguments.get(2, "value", NONE))
     if not isinstance(key, Constant):
         why = partial_texts.named(machine.unknown("a key is not known", key), key)
         _may_be_replaced(machine, address, value, why)
@@ -237,7 +238,7 @@ def set_entry(arguments: Arguments, machine: Machine) -> Value:
 def _entry(arguments: Arguments, machine: Machine) -> tuple[Address, Constant | None, Value | None]:
     """The dict, the key where it is one of its own, and the value; None where there is no such key."""
     address, module = module_of(machine, arguments)
-    key, (_, keys) = arguments.get(1, "key", NONE), _keys(machine, module)
+    key, (_, keys) = text_given(arguments, machine, "key"), _keys(machine, module)
     if isinstance(key, Constant) and key in keys:
         return address, key, machine.get_attribute(address, key.value)
     if not isinstance(key, Constant):
@@ -251,7 +252,7 @@ def get_entry(arguments: Arguments, machine: Machine) -> Value:
     method = arguments.function.rpartition(".")[2]
     if value is not None:
         return value
-    key, default = arguments.get(1, "key", NONE), arguments.get(2, "default", NONE)
+    key, default = text_given(arguments, machine, "key"), arguments.get(2, "default", NONE)
     if method == "get":
         return default
     if method == "setdefault":
@@ -264,7 +265,7 @@ def get_entry(arguments: Arguments, machine: Machine) -> Value:
 def remove_entry(arguments: Arguments, machine: Machine) -> Value:
     address, key, value = _entry(arguments, machine)
     if value is None:
-        raise machine.raises("KeyError", machine.string(arguments.get(1, "key", NONE)) or "key")
+        raise machine.raises("KeyError", machine.string(text_given(arguments, machine, "key")) or "key")
     if key is None:
         _open(machine, address, machine.unknown("which parameter is removed is not known", value))
     else:

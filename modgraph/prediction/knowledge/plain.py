@@ -8,7 +8,13 @@ from typing import Any
 
 from modgraph.prediction.knowledge.bounds import too_much, work
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model
-from modgraph.prediction.limits import MAX_VALUE_SIZE
+from modgraph.prediction.limits import (
+    ITEMS_OF_A_CONSTANT,
+    ITEMS_OF_A_TUPLE,
+    ITEMS_OF_AN_ENTRY,
+    ITEMS_OF_AN_OBJECT,
+    MAX_VALUE_SIZE,
+)
 from modgraph.prediction.objects import DictObject, InstanceObject, ListObject, SetObject
 from modgraph.prediction.values import Constant, EnumMember, KnownClass, SliceValue, TupleValue, Unknown, Value
 
@@ -88,8 +94,20 @@ def has_no_order(value: Any) -> bool:
 _NUMBERS = (int, float)
 
 
+def room_of_plain(result: Any) -> int:
+    """Words of memory that values take which are made of an object of Python: what one container holds directly, or one
+    number or text."""
+    if isinstance(result, dict):
+        return ITEMS_OF_AN_OBJECT + ITEMS_OF_AN_ENTRY * len(result)
+    if isinstance(result, list | tuple | set):
+        numbers = sum(type(item) in _NUMBERS for item in result) if isinstance(result, list) else 0
+        return ITEMS_OF_A_TUPLE + len(result) + ITEMS_OF_A_CONSTANT * numbers
+    return ITEMS_OF_A_CONSTANT + (len(result) // 8 if isinstance(result, str | bytes) else 0)
+
+
 def lifted(machine: Machine, result: Any) -> Value:
     """A Python object made of constants, lists, tuples, dicts and sets as a value."""
+    machine.makes(room_of_plain(result))
     if isinstance(result, tuple):
         return TupleValue(tuple(lifted(machine, item) for item in result))
     if isinstance(result, list):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import ast
-
+from modgraph.prediction.knowledge.bounds import MOST_LONG_NUMBERS, has_many_long_numbers
 from modgraph.prediction.knowledge.plain import lifted
 from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
+from modgraph.prediction.limits import MAX_VALUE_SIZE
 from modgraph.prediction.objects import DictObject, InstanceObject, ListObject
 from modgraph.prediction.values import NONE, Address, Constant, KnownClass, KnownFunction, PartialValue, Unknown, Value
+from modgraph.source.quiet import literal_value
+from modgraph.source.refusing_text import TooMuchError
 
 NAMESPACES = ("types.SimpleNamespace", "argparse.Namespace")
 for _name in NAMESPACES:
@@ -110,12 +112,24 @@ def synchronisation(arguments: Arguments, machine: Machine) -> Value:
 # ---- text of values --------------------------------------------------------------------------------------------------
 
 
+_WORDS_OF_A_CHARACTER = 40
+"""What reading a character of a literal takes, in words of memory that could be made meanwhile."""
+
+
 @models("ast.literal_eval")
 def literal(arguments: Arguments, machine: Machine) -> Value:
     text = arguments.positional[0]
     if not isinstance(text, Constant) or not isinstance(text.value, str):
         return machine.unknown("the text of a literal is not known", text)
+    if len(text.value) > MAX_VALUE_SIZE or has_many_long_numbers(text.value):
+        most = f"{MAX_VALUE_SIZE} characters, or {MOST_LONG_NUMBERS} long numbers"
+        return machine.unknown(f"a literal of more than {most}")
+    machine.makes(_WORDS_OF_A_CHARACTER * len(text.value))
     try:
-        return lifted(machine, ast.literal_eval(text.value))
+        return lifted(machine, literal_value(text.value))
+    except TooMuchError as error:
+        return machine.unknown(f"the text of a literal is not read: {error.msg}")
+    except (RecursionError, MemoryError):
+        return machine.unknown("the text of a literal is nested too deep")
     except (ValueError, SyntaxError) as error:
         raise machine.raises(type(error).__name__, str(error)) from None

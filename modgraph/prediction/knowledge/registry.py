@@ -214,6 +214,7 @@ _constants: dict[str, Value] = {}
 _inert: set[str] = set()
 _informing: set[str] = set()
 _outside: set[str] = set()
+_not_calling: set[str] = set()
 _interpreted: set[str] = set()
 _aliases: dict[str, str] = {}
 _KNOWLEDGE = ("builtins", "stdlib", "containers", "tensors", "outside")
@@ -316,7 +317,24 @@ def _look_up(name: str) -> Value | None:
 
 def not_interpreted(name: str) -> Unknown:
     """What comes from something inert."""
-    return Unknown(f"{name} is not interpreted", None, inert=True, outside=not _lies_in(name, _informing))
+    return Unknown(f"{name}{_NOT_INTERPRETED}", None, inert=True, outside=not _lies_in(name, _informing))
+
+
+_NOT_INTERPRETED = " is not interpreted"
+
+
+def not_calling(*names: str) -> None:
+    """Packages, among those that are inert, of which no function calls what it is given."""
+    _not_calling.update(names)
+
+
+def may_call(function: Unknown) -> bool:
+    """Whether something inert may call what it is given: whatever comes from a library that is not interpreted, and is
+    not known to call nothing."""
+    name = function.reason.removesuffix(_NOT_INTERPRETED)
+    if not function.inert or name == function.reason:
+        return False
+    return not _lies_in(name, _informing) and not _lies_in(name, _not_calling)
 
 
 def model(name: str) -> Model | None:

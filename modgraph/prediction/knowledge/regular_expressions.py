@@ -28,10 +28,6 @@ def _refused(arguments: Arguments, machine: Machine, *, text_at: int) -> Value |
     return None
 
 
-_STEPS_OF_A_WORD = 100
-"""Steps of matching that cost as much as a word of memory; most bounds are far above what is needed."""
-
-
 def _pattern_and_text(arguments: Arguments, text_at: int) -> tuple[Value, Value]:
     return arguments.get(0, "pattern", NONE), arguments.get(text_at, "string", NONE)
 

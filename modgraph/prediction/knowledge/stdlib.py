@@ -40,6 +40,7 @@ from modgraph.prediction.knowledge.registry import (
     informing,
     known_class,
     models,
+    not_calling,
 )
 from modgraph.prediction.objects import InstanceObject
 from modgraph.prediction.values import (
@@ -337,6 +338,7 @@ inert(
     *("tempfile", "shutil", "urllib", "requests", "rich", "datetime", "hashlib", "base64", "io", "signal", "socket"),
     *("matplotlib", "PIL", "cv2", "wandb", "tensorboard"),
 )
+not_calling("textwrap", "inspect", "datetime", "hashlib", "base64", "csv", "subprocess", "urllib", "typing_extensions")
 
 
 @models("warnings.warn", "warnings.simplefilter", "warnings.filterwarnings", "warnings.warn_explicit")

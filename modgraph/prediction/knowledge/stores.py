@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from modgraph.prediction import partial_texts
+from modgraph.prediction.enum_texts import text_given
 from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
 from modgraph.prediction.knowledge.walks import contents, module_of
 from modgraph.prediction.objects import InstanceObject, ModuleObject
@@ -74,20 +75,52 @@ def _set(machine: Machine, address: Address, store: str, key: Value, value: Valu
 def _store_method(
     *names: str,
 ) -> Callable[[Callable[[Arguments, Machine], Value]], Callable[[Arguments, Machine], Value]]:
-    return models(*(f"{STORE}.{name}" for name in names))
+    """Registers a method, which is called with as many arguments as a dict takes."""
+
+    def register(method: Callable[[Arguments, Machine], Value]) -> Callable[[Arguments, Machine], Value]:
+        def checked(arguments: Arguments, machine: Machine) -> Value:
+            if arguments.open is not None:
+                address, store, _ = _stored(arguments, machine)
+                return _opened(machine, address, store, arguments.open)
+            _require_arguments(arguments, machine)
+            return method(arguments, machine)
+
+        models(*(f"{STORE}.{name}" for name in names))(checked)
+        return method
+
+    return register
+
+
+_ARITY = {
+    **dict.fromkeys(("__setitem__",), (2, 2)),
+    **dict.fromkeys(("__delitem__", "__getitem__", "__contains__", "__ior__"), (1, 1)),
+    **dict.fromkeys(("pop", "get", "setdefault"), (1, 2)),
+    "update": (0, 1),
+}
+"""The fewest and the most arguments of a method; of the others none."""
+
+
+def _require_arguments(arguments: Arguments, machine: Machine) -> None:
+    method = arguments.function.rpartition(".")[2]
+    fewest, most = _ARITY.get(method, (0, 0))
+    given = len(arguments.positional) - 1
+    named = 0 if method == "update" else len(arguments.keywords)
+    if given > most or not fewest <= given + named <= most:
+        why = f"{method}() takes {fewest} to {most} arguments, and is given {given + named}"
+        raise machine.raises("TypeError", why)
 
 
 @_store_method("__setitem__")
 def store_set(arguments: Arguments, machine: Machine) -> Value:
     address, store, _ = _stored(arguments, machine)
-    _set(machine, address, store, arguments.get(1, "key", NONE), arguments.get(2, "value", NONE))
+    _set(machine, address, store, text_given(arguments, machine, "key"), arguments.get(2, "value", NONE))
     return NONE
 
 
 @_store_method("__delitem__", "pop")
 def store_delete(arguments: Arguments, machine: Machine) -> Value:
     address, store, entries = _stored(arguments, machine)
-    key = arguments.get(1, "key", NONE)
+    key = text_given(arguments, machine, "key")
     default = arguments.get(2, "default", Unknown("")) if arguments.function.endswith("pop") else Unknown("")
     if isinstance(key, Choice):
         receiver, *rest = arguments.positional
@@ -118,7 +151,7 @@ def _opened(machine: Machine, address: Address, store: str, key: Value) -> Value
 @_store_method("__getitem__", "get", "setdefault")
 def store_get(arguments: Arguments, machine: Machine) -> Value:
     address, store, entries = _stored(arguments, machine)
-    key, method = arguments.get(1, "key", NONE), arguments.function.rpartition(".")[2]
+    key, method = text_given(arguments, machine, "key"), arguments.function.rpartition(".")[2]
     if not isinstance(key, Constant):
         return machine.unknown("the name of an entry is not known", key)
     if str(key.value) in entries:
@@ -149,7 +182,7 @@ def store_length(arguments: Arguments, machine: Machine) -> Value:
 @_store_method("__contains__")
 def store_contains(arguments: Arguments, machine: Machine) -> Value:
     _, _, entries = _stored(arguments, machine)
-    key = arguments.get(1, "key", NONE)
+    key = text_given(arguments, machine, "key")
     if isinstance(key, Unknown) and not any(name == OPEN or partial_texts.may_be(key, name) for name in entries):
         return FALSE
     if not isinstance(key, Constant):
@@ -170,17 +203,29 @@ def store_contents(arguments: Arguments, machine: Machine) -> Value:
 @_store_method("update", "__ior__")
 def store_update(arguments: Arguments, machine: Machine) -> Value:
     address, store, _ = _stored(arguments, machine)
-    items = machine.iterate(machine.call(machine.get_attribute(arguments.positional[1], "items")))
+    receiver, *given = arguments.positional
+    for each in given:
+        _add_all(machine, address, store, each)
+    for name, value in arguments.keywords.items():
+        _set(machine, address, store, Constant(name), value)
+    return NONE if arguments.function.endswith("update") else receiver
+
+
+def _add_all(machine: Machine, address: Address, store: str, given: Value) -> None:
+    """The entries of a mapping, or pairs of an iterable."""
+    is_mapping = machine.find_attribute(given, "keys") is not None
+    items = machine.iterate(machine.call(machine.get_attribute(given, "items")) if is_mapping else given)
     if isinstance(items, Unknown):
         _opened(machine, address, store, items)
-        return arguments.positional[0]
+        return
     for item in items:
         pair = machine.iterate(item)
         if isinstance(pair, Unknown):
             _opened(machine, address, store, pair)
+        elif len(pair) != 2:
+            raise machine.raises("ValueError", f"an element of an update has {len(pair)} parts; 2 are required")
         else:
             _set(machine, address, store, pair[0], pair[1])
-    return arguments.positional[0]
 
 
 @_store_method("clear")

@@ -5,7 +5,7 @@ Shape and dtype are exact or not given; elements are kept where they are few. So
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import modgraph.prediction.knowledge.compiled
@@ -79,8 +79,11 @@ def _new_shape(machine: Machine, sizes: Sequence[Value]) -> Shape | None:
     """The shape of a tensor that is made.
 
     Raises:
-        Raised: RuntimeError, where a size is negative.
+        Raised: RuntimeError, where a size is negative; TypeError, where the first is True or False.
     """
+    first = sizes[0].items[:1] if len(sizes) == 1 and isinstance(sizes[0], TupleValue) else sizes[:1]
+    if any(isinstance(size, Constant) and type(size.value) is bool for size in first):  # torch looks at no other
+        raise machine.raises("TypeError", "argument 'size' must be tuple of ints, but found element of type bool")
     shape = shape_argument(machine, sizes)
     if any(size is not None and size < 0 for size in shape or ()):
         raise machine.raises("RuntimeError", f"Trying to create tensor with negative dimension: {list(shape or ())}")
@@ -203,11 +206,6 @@ def new_of(arguments: Arguments, machine: Machine) -> Value:
 
 
 # ---- sequences of numbers --------------------------------------------------------------------------------------------
-
-
-def _numbers(values: Iterable[Value]) -> list[Any] | None:
-    numbers = [value.value for value in values if isinstance(value, Constant)]
-    return numbers if len(numbers) == len(list(values)) else None
 
 
 @models("torch.arange", "torch.range")

@@ -1,0 +1,101 @@
+"""What is given to a library that may call it: the prediction claims nothing that the call could have changed."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+import types
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from modgraph.graph.model import Graph
+
+pytestmark = pytest.mark.needs_torch
+Predict = Callable[..., Graph]
+
+BEFORE = """
+import atexit, gc, inspect, json, logging, multiprocessing.pool, pickle, signal, threading
+W = [1]
+class Plain: pass
+class Worker(threading.Thread):
+    def __init__(self, owner=None):
+        super().__init__()
+        self.owner = owner
+    def run(self):
+        if self.owner is not None:
+            self.owner.a = nn.ReLU()
+        W[0] = 5
+class Kept:
+    def __init__(self, owner):
+        self.owner = owner
+    def __getstate__(self):
+        self.owner.a = nn.ReLU()
+        return 1
+class Encoder(json.JSONEncoder):
+    def default(self, o):
+        W[0] = 4
+        return 1
+def change(*_):
+    W[0] = 3
+"""
+CHANGED = {
+    "a thread": "t = threading.Thread(target=lambda: self.add_module('a', nn.ReLU())); t.start(); t.join()",
+    "a method": "t = threading.Thread(target=self.add_module, args=('a', nn.ReLU())); t.start(); t.join()",
+    "later": "t = threading.Thread(target=self.add_module, args=('a', nn.ReLU()))\nself.a = nn.Tanh()\nt.start(); t.join()",
+    "a timer": "t = threading.Timer(0, self.add_module, ('a', nn.ReLU())); t.start(); t.join()",
+    "a pool": "multiprocessing.pool.ThreadPool(1).map(lambda name: self.add_module(name, nn.ReLU()), ['a'])",
+    "setattr": "t = threading.Thread(target=setattr, args=(self, 'a', nn.ReLU())); t.start(); t.join()",
+    "a function": "t = threading.Thread(target=change); t.start(); t.join(); self.a = nn.Linear(W[0], 1)",
+    "a class of its own": "t = Worker(self); t.start(); t.join()",
+    "a table": "t = Worker(); t.start(); t.join(); self.a = nn.Linear(W[0], 1)",
+    "a hook": "json.dumps(Plain(), default=lambda _: self.add_module('a', nn.ReLU()))",
+    "an encoder": "json.dumps(Plain(), cls=Encoder); self.a = nn.Linear(W[0], 1)",
+    "a signal": (
+        "old = signal.signal(signal.SIGUSR1, change); signal.raise_signal(signal.SIGUSR1)\n"
+        "signal.signal(signal.SIGUSR1, old); self.a = nn.Linear(W[0], 1)"
+    ),
+    "what is pickled": "pickle.dumps(Kept(self))",
+}
+KEPT = {
+    "what asks for a signature": "inspect.signature(self.forward); self.a = nn.ReLU()",
+    "what only reads": "json.dumps({'a': 1}, default=lambda o: o.__dict__); self.a = nn.ReLU()",
+    "a lock": "with threading.Lock(): self.a = nn.ReLU()",
+    "a message": "logging.getLogger('x').debug('%s', self.forward); self.a = nn.ReLU()",
+    "at the end": "atexit.register(lambda: 1); self.a = nn.ReLU()",
+}
+
+
+def net(body: str) -> str:
+    init = textwrap.indent(f"super().__init__()\n{body}\n", " " * 8)
+    return f"{BEFORE}\nclass Net(nn.Module):\n    def __init__(self):\n{init}    def forward(self, x): return x\n"
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_what_a_library_may_call_may_have_changed_it(
+    predict_source: Predict, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setitem(sys.modules, "net", types.ModuleType("net"))
+    namespace: dict[str, Any] = vars(sys.modules["net"])
+    exec(f"import torch\nfrom torch import nn\n{net(CHANGED[name])}", namespace)
+    live = namespace["Net"]()
+    assert "a" in live._modules
+    graph = predict_source(net(CHANGED[name]))
+    assert not graph.complete
+    assert not any("cannot be built" in problem.message for problem in graph.problems)
+    assert any("not interpreted" in problem.message for problem in graph.problems)
+    for module in graph.modules:
+        if module.path == "a" and module.class_name is not None:
+            assert module.class_name.rpartition(".")[2] == type(live.a).__name__
+            shapes = {each.name: each.shape for each in module.parameters}
+            for each, parameter in live.a.named_parameters():
+                known = shapes[each]
+                assert known is None or all(
+                    size in (None, real) for size, real in zip(known, parameter.shape, strict=True)
+                )
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_what_calls_nothing_leaves_everything_known(agrees: Callable[[str], Graph], name: str) -> None:
+    agrees(net(KEPT[name]))

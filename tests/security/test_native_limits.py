@@ -1,0 +1,232 @@
+"""Single calls of native code that nothing interrupts, each in a process of its own: what they may take is bounded before
+they are begun. Their time and memory are those of the process, not counts of calls."""
+
+from __future__ import annotations
+
+import ast
+import os
+import resource
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CPU_SECONDS = 20
+MEMORY = 1_500_000_000
+"""The promise of docs/security.md."""
+
+HEAD = "from torch import nn\n"
+BEFORE = HEAD + "class Net(nn.Module):\n    def __init__(self, x=1):\n        super().__init__()\n"
+LAYER = "        self.layer = nn.Linear(2, 2)\n"
+
+
+_MEASURED = """
+import re, sys
+from modgraph.__main__ import main
+status = main()
+most = re.search(r"VmHWM:\\s*(\\d+)", open("/proc/self/status").read())
+open("most", "w").write(most[1])
+sys.exit(status)
+"""
+"""What `wait4` tells of memory counts the process that started it as well, as it was then."""
+
+
+def _limited() -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS + 5))
+    resource.setrlimit(resource.RLIMIT_AS, (4 * MEMORY, 4 * MEMORY))
+
+
+def run(folder: Path, *command: str) -> tuple[int, str]:
+    """Status and output of a command that kept within the promise."""
+    with (folder / "said").open("w+b") as said:
+        process = subprocess.Popen(
+            [sys.executable, "-c", _MEASURED, *command],
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=subprocess.STDOUT,
+            preexec_fn=_limited,
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        )
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        said.seek(0)
+        text = said.read().decode("utf-8", "replace")
+    assert process.returncode >= 0, f"ended by signal {-process.returncode}: {text[-500:]}"
+    assert used.ru_utime + used.ru_stime < CPU_SECONDS, text[-500:]
+    kilobytes = int((folder / "most").read_text())
+    assert kilobytes * 1024 < MEMORY, f"{kilobytes // 1024} MB"
+    assert "Traceback" not in text
+    return process.returncode, text
+
+
+def analyzed(folder: Path, text: str | bytes) -> tuple[int, str]:
+    (folder / "model.py").write_bytes(text if isinstance(text, bytes) else text.encode())
+    return run(folder, "analyze", "--static", "model.py:Net", "--format", "json", "-o", "net.json")
+
+
+# ---- libcst ------------------------------------------------------------------------------------------------------------
+
+WIDE = {
+    "alternatives": f"match x:\n            case {'{1:' * 6}{'1|' * 14_000}1{'}' * 6}: pass",
+    "sequences": f"match x:\n            case {'[' * 6}{'1,' * 14_000}1{']' * 6}: pass",
+    "classes": f"match x:\n            case {'A(' * 6}{'y,' * 130_000}y{')' * 6}: pass",
+    "named": f"match x:\n            case {'A(a=' * 6}{'1|' * 14_000}1{')' * 6}: pass",
+    "deleted": f"del {'(' * 6}{'y,' * 14_000}{'),' * 5})",
+    "lists": f"y = {'[' * 90}{'1,' * 60_000}{']' * 90}",
+    "calls": f"y = {'f(' * 90}{'1,' * 60_000}{')' * 90}",
+    "parentheses": f"y = {'(' * 90}[{'1,' * 60_000}]{')' * 90}",
+    "targets": f"{'(' * 90}{'y,' * 60_000}{',)' * 90} = x".replace(",,)", ",)", 1),
+    "chain": "y = f" + f"({'1,' * 150})" * 450,
+    "sums": "y = z" + f" + [{'1,' * 150}]" * 450,
+    "strings": f"y = f'{{{'(' * 90}[{'1,' * 60_000}]{')' * 90}}}'",
+}
+
+
+@pytest.mark.parametrize("statement", WIDE.values(), ids=WIDE)
+def test_what_libcst_would_read_again_and_again_is_not_parsed(tmp_path: Path, statement: str) -> None:
+    ast.parse(f"if 1:\n    if 1:\n        {statement}\n")
+    status, _ = analyzed(tmp_path, f"{BEFORE}        {statement}\n{LAYER}")
+    assert status == 1
+    assert "readings" in (tmp_path / "net.json").read_text()
+
+
+def test_the_check_ends_too(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text(f"{BEFORE}        {WIDE['alternatives']}\n{LAYER}")
+    run(tmp_path, "check", "model.py")
+
+
+def test_blocks_inside_each_other_count(tmp_path: Path) -> None:
+    blocks = "".join(" " * (8 + k) + "if x:\n" for k in range(80))
+    status, _ = analyzed(tmp_path, f"{BEFORE}{blocks}{(' ' * 88 + 'y = 1' + chr(10)) * 60_000}{LAYER}")
+    assert status == 1
+    assert "readings" in (tmp_path / "net.json").read_text()
+
+
+# ---- codecs ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("encoding", ["punycode", "idna", "unicode_escape", "zlib"])
+def test_the_source_chooses_no_slow_decoder(tmp_path: Path, encoding: str) -> None:
+    status, said = analyzed(tmp_path, f"# coding: {encoding}\n{BEFORE}{LAYER}#{'a' * 400_000}-{'a' * 400_000}".encode())
+    assert status == 2
+    assert f"unknown encoding: {encoding}" in said
+    status, said = run(tmp_path, "check", "model.py")
+    assert status != 0
+    assert f"unknown encoding: {encoding}" in said
+
+
+# ---- what functions of Python give -------------------------------------------------------------------------------------
+
+MANY = {
+    "split": "x.split('a')",
+    "re.findall": "re.findall('a', x)",
+    "re.split": "re.split('a', x)",
+    "json.loads": "json.loads('[' + '[],' * 30_000 + '[]]')",
+    "product": "list(itertools.product([1, 2, 3, 4, 5, 6, 7, 8, 9, 10], repeat=4))",
+    "combinations": "list(itertools.combinations(range(200), 2))",
+    "zip_longest": "list(itertools.zip_longest(range(20_000), [1]))",
+    "groupby": "[key for key, group in itertools.groupby(range(20_000))]",
+    "items": "dict.fromkeys(range(20_000)).items()",
+    "list": "list(range(20_000))",
+    "literal": "ast.literal_eval('[' + '(1,),' * 9_000 + ']')",
+    "sorted": "sorted(range(20_000))",
+    "enumerate": "list(enumerate(range(20_000)))",
+    "pairs": "list(zip(range(20_000), range(20_000)))",
+}
+
+
+@pytest.mark.parametrize("made", MANY.values(), ids=MANY)
+def test_what_is_made_in_a_loop_is_weighed(tmp_path: Path, made: str) -> None:
+    imports = "import ast, itertools, json, re\n"
+    loop = f"        x = 'a' * 90_000\n        kept = []\n        for k in range(2_000):\n            kept.append({made})\n"
+    status, _ = analyzed(tmp_path, f"{imports}{BEFORE}{loop}{LAYER}")
+    assert status == 1
+    assert "more than" in (tmp_path / "net.json").read_text()
+
+
+# ---- TOML --------------------------------------------------------------------------------------------------------------
+
+NESTED = {
+    "dotted": "[tool]\na" + ".a" * 20_000 + " = 1\n",
+    "head": "[tool" + ".a" * 20_000 + "]\n",
+    "spaced": "[tool]\na" + " . 'a'" * 20_000 + " = 1\n",
+    "inline": "[tool]\nx = {a" + ".a" * 20_000 + " = 1}\n",
+    "lists": "[tool]\nx = " + "[" * 20_000 + "]" * 20_000 + "\n",
+    "long": "[tool]\nx = [" + "[1]," * 1_900_000 + "]\n",
+}
+
+
+@pytest.mark.parametrize("text", NESTED.values(), ids=NESTED)
+def test_a_project_file_is_read_in_bounds(tmp_path: Path, text: str) -> None:
+    (tmp_path / "pyproject.toml").write_text(text)
+    status, _ = analyzed(tmp_path, BEFORE + LAYER)
+    assert status == 0
+    (tmp_path / "pyproject.toml").write_text(f"{text}[tool.modgraph]\n")
+    status, said = run(tmp_path, "check", "model.py")
+    assert status == 2
+    assert "is not read: it " in said
+
+
+@pytest.mark.parametrize("text", NESTED.values(), ids=NESTED)
+def test_directories_that_a_project_file_says_are_read_in_bounds(tmp_path: Path, text: str) -> None:
+    from modgraph.source.source_roots import source_roots
+
+    (tmp_path / "pyproject.toml").write_text(text)
+    assert source_roots(tmp_path, "", [""], []) == [str(tmp_path)]
+
+
+def test_directories_are_told_from_tables_inside_each_other(tmp_path: Path) -> None:
+    from modgraph.source.source_roots import source_roots
+
+    for name in ("one", "two", "three", "four"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "pyproject.toml").write_text(
+        '[tool.a]\nwhere = ["one", "two"]\n[tool.a.b.c]\npackages = ["three/x"]\n[[tool.d]]\npackage-dir = {"" = "four"}\n'
+    )
+    assert source_roots(tmp_path, "", [""], []) == [str(tmp_path / name) for name in ("one", "two", "three", "four")]
+
+
+# ---- JSON --------------------------------------------------------------------------------------------------------------
+
+LARGE = {
+    "lists": '{"schema":"modgraph/1","x":[' + "[]," * 33_000_000 + "[]]}",
+    "objects": '{"schema":"modgraph/1","x":[' + '{"a":1},' * 12_000_000 + "{}]}",
+    "texts": '{"schema":"modgraph/1","x":[' + '"ab",' * 20_000_000 + '""]}',
+    "wide": '{"schema":"modgraph/1","x":"\U0001f600' + "a" * 250_000_000 + '"}',
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_a_graph_that_would_not_fit_into_memory_is_not_read(tmp_path: Path, name: str) -> None:
+    (tmp_path / "net.json").write_text(LARGE[name], encoding="utf-8")
+    status, said = run(tmp_path, "render", "net.json", "-o", "net.svg")
+    assert status == 2
+    assert "it could take more than 1 GB of memory" in said
+
+
+@pytest.mark.parametrize("value", ["[]", '{"a":1}', '"ab"', "1.5", '[{"a":[[1,"b"]]}]', '{"k":{"k":{"k":"v"}}}'])
+def test_what_is_read_from_json_takes_no_more_than_is_told(value: str) -> None:
+    import tracemalloc
+
+    from modgraph.doors.data import memory_of_json, read_json
+
+    for text in (f"[{','.join([value] * 20_000)}]", "{" + ",".join(f'"n{k}":{value}' for k in range(20_000)) + "}"):
+        tracemalloc.start()
+        _ = read_json(text)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < memory_of_json(text)
+
+
+def test_headers_of_weights_are_held_to_less(tmp_path: Path) -> None:
+    from modgraph.errors import InputError
+    from modgraph.source.checkpoints import read_safetensors
+
+    header = b'{"a":[' + b"[]," * 20_000_000 + b"0]}"
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(struct.pack("<Q", len(header)) + header)
+    with pytest.raises(InputError, match="it could take more than 500 MB of memory"):
+        read_safetensors([path])
