@@ -145,23 +145,24 @@ def workflow_command(name: str, properties: Mapping[str, object], message: str) 
 # --- Markdown ------------------------------------------------------------------------------------------------------
 
 _LIVE = re.compile(
-    r"""@ | :/ | \bwww\. | \b(?:mailto|xmpp|tel):  # people, and addresses
-    | :[\w+-]+:                                    # small pictures
-    | \$                                           # formulas
-    | [#!%~&^]["\w] | \bG[HL]-\d                   # issues, requests, milestones, labels, epics
-    | \bGHSA-                                      # advisories
-    | \b[0-9a-f]{7,40}\b                           # commits
+    r"""@ | :/ | www\. | (?:mailto|xmpp|tel):        # people, and addresses
+    | :[\w+-]+:                                      # small pictures
+    | \$                                             # formulas
+    | [#!%~&^]["\w] | (?<![^\W_])G[HL]-\d            # issues, requests, milestones, labels, epics
+    | (?<![^\W_])GHSA-                               # advisories
+    | (?<![^\W_])[0-9a-f]{7,40}(?![^\W_])            # commits
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-"""GitHub and GitLab look for these in the text that comes out, where no escape of Markdown helps: code does. A key such
+"""GitHub and GitLab look for these in the text that comes out, where no escape of Markdown helps: code does. An underscore
+before one ends no word for GitHub's parser, which looks for addresses behind `*`, `_`, `~` and `(`. A key such
 as `PROJ-123` is left: it is a link only where the owners of a project have named their own tracker, it leads nowhere
 else, and its form is that of `UTF-8` and `SHA-256`."""
 _SPECIAL = re.compile(r"[\\`*_{}\[\]<>#|~&]")
 _ENTITIES = {"<": "&lt;", ">": "&gt;", "&": "&amp;", "|": "&#124;"}
 _LONGEST_MARKER = 500
-_BEGINNING = re.compile(r"(?=[-+=/])|(?<=\d)(?=[.)])")
-"""Where a backslash keeps a line from being a list, an underlined heading, or a quick action of GitLab."""
+_BEGINNING = re.compile(r"(?=[-+=/:])|(?<=\d)(?=[.)])")
+"""Where a backslash keeps a line from being a list, an underlined heading, a quick action of GitLab, or in a log a command."""
 
 
 def markdown(text: str) -> str:
@@ -170,7 +171,7 @@ def markdown(text: str) -> str:
         _live_word(word) if _LIVE.search(word) else _SPECIAL.sub(_markdown_character, word)
         for word in printable(" ".join(text.split())).split(" ")
     ]
-    if (first := re.match(r"[-+=/]|\d{1,9}[.)]", words[0])) is not None:
+    if (first := re.match(r"[-+=/:]|\d{1,9}[.)]", words[0])) is not None:
         words[0] = _BEGINNING.sub(r"\\", first[0], count=1) + words[0][first.end() :]
     return " ".join(words)
 

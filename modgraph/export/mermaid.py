@@ -92,6 +92,11 @@ def escaped(text: str) -> str:
 _NAMED = {'"': "#quot;", "<": "#lt;", ">": "#gt;", "&": "#amp;", "\0": "#46;"}
 
 
+def _in_comment(text: str) -> str:
+    """`text` in a comment, where Mermaid still looks for directives: `%%{init: ...}%%` anywhere in a diagram is one."""
+    return re.sub(r"%(?=[%{])", "% ", clean(text))
+
+
 class _Writer:
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
@@ -111,7 +116,7 @@ class _Writer:
         for name, nodes in self.classes.items():
             yield f"  classDef {name} {_CLASSES[name]}"
             yield f"  class {','.join(nodes)} {name}"
-        yield f"%% {clean(' · '.join(picture.notes)) or 'nothing was cut'}"
+        yield f"%% {_in_comment(' · '.join(picture.notes)) or 'nothing was cut'}"
 
     def _item(self, item: Item, indent: str) -> Iterator[str]:
         if isinstance(item, Frame):

@@ -6,12 +6,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
 from modgraph.export import mermaid, render
 from modgraph.export.mermaid import MOST_EDGES, MOST_LENGTH, escaped
 from modgraph.export.picture import PictureOptions, picture_of
+from modgraph.graph.model import Problem
 
 LABEL = r'"(?:[^"<>&;#\n]|#(?:\d+|quot|lt|gt|amp);|</?b>|<br/>)*"'
 NODE = rf"(n\d+)(?:\(\[{LABEL}\]\)|\[\[{LABEL}\]\]|\(\({LABEL}\)\)|\[{LABEL}\]|\({LABEL}\))"
@@ -60,6 +62,18 @@ def test_the_card_the_fold_and_the_shape_are_those_of_the_picture(nets):
     )
     assert '  n1 -->|"4"| n2' in lines
     assert lines[-2] == "%% nothing was cut"
+
+
+# Source: `directiveRegex` of mermaid 11, which is looked for in the whole text but its front matter.
+DIRECTIVE = re.compile(r"%%\{")
+
+
+@pytest.mark.parametrize("text", ['%%{init:{"theme":"dark"}}%%', "%%%{init: {}}%%", "%\x1b%{wrap}", "%\u200b%{wrap}%%"])
+def test_a_message_is_no_directive(sketch, text: str):
+    graph = replace(sketch(text).graph(), problems=(Problem(stage="predict", message=text),))
+    body = str(render(graph, "mermaid")).split("---\n", 2)[2]
+    assert not DIRECTIVE.search(body)
+    assert "init" in body or "wrap" in body
 
 
 def test_states_are_words_and_lines(nets):

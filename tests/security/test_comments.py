@@ -32,17 +32,19 @@ LIVE = [
     "&lt;img&gt;", "&#64;octocat", "`code", "``", "```", "~~~", "`@octocat`", "` @octocat `", "\\`@octocat\\`", "\\", "\\\\@octocat",
     "**bold**", "__x__", "~~x~~", "| a | b |", "a\\|b", "|", "# heading", "## x", "- item", "+ item", "* item", "1. item", "1) item",
     "> quote", "> [!WARNING]", "- [x] task", "---", "===", "    indented", ":tada:", ":octocat:", "$x^2$", "$`x`$", "$$",
+    "x_www.evil.example", "_www.evil.example", "x_0123456789", "x_GH-1", "~www.evil.example", "::stop-commands::x", "  ::set-output name=x::y",
     "/close", "/approve", "!1", "%1", "~bug", "&1", "~\"a b\"", "%\"a b\"", "^alert#1", "$1", "*iteration:1", "[issue:1]",
 ]  # fmt: skip
 """What GitHub or GitLab would make something of."""
 TOKENS = st.lists(
-    st.sampled_from([*LIVE, " ", "\n", "\n\n", "\t", "x", "`", "|", "\\", "\r\n", "\u2028", "\x1b[31m"]), max_size=8
+    st.sampled_from([*LIVE, " ", "\n", "\n\n", "\t", "x", "x_", "_", "~", "*", "`", "|", "\\", "\r\n", "\u2028", "\x1b[31m"]), max_size=8
 )
 TEXTS = TOKENS.map("".join) | TOKENS.map(" ".join)
 
 # Source: the filters of gjtorikian/html-pipeline and of GitLab's Banzai, that look into text outside of code.
 REFERENCES = re.compile(
-    r"""(?<![\w`])@[\w] | \w@\w | (?<!\w)(?:\w[\w./-]*)?\#\d | \bG[HL]-\d | \bGHSA-\w | \b[0-9a-f]{7,40}\b | ://\w | \bwww\.\w | \b(?:mailto|xmpp):\S
+    r"""(?<![\w`])@[\w] | \w@\w | (?<!\w)(?:\w[\w./-]*)?\#\d | (?<![^\W_])G[HL]-\d | (?<![^\W_])GHSA-\w | (?<![^\W_])[0-9a-f]{7,40}(?![^\W_]) | ://\w
+    | (?<![^\W_])www\.\w | (?<![^\W_])(?:mailto|xmpp):\S
     | (?<!\w)[!%~&^$]["\w] | :[\w+-]+: | \$\S+\$""",
     re.VERBOSE | re.IGNORECASE,
 )
@@ -92,6 +94,7 @@ def assert_dead(text: str, *, comments: int = 0, tags: str = "") -> _Shown:
     found = REFERENCES.search(" ".join(page.text))
     assert found is None, found
     assert HOSTILE["acting"](text) == []
+    assert not re.search(r"^\s*::", text, re.MULTILINE)  # a command to GitHub, where it is printed in a log
     outside = re.sub(r"^(`{3,})\w*\n.*?^\1$", "", text, flags=re.MULTILINE | re.DOTALL)
     assert not re.search(r"^\s*/[a-z]", outside, re.MULTILINE)  # a quick action of GitLab
     return page
