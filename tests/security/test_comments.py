@@ -37,7 +37,10 @@ LIVE = [
 ]  # fmt: skip
 """What GitHub or GitLab would make something of."""
 TOKENS = st.lists(
-    st.sampled_from([*LIVE, " ", "\n", "\n\n", "\t", "x", "x_", "_", "~", "*", "`", "|", "\\", "\r\n", "\u2028", "\x1b[31m"]), max_size=8
+    st.sampled_from(
+        [*LIVE, " ", "\n", "\n\n", "\t", "x", "x_", "_", "~", "*", "`", "|", "\\", "\r\n", "\u2028", "\x1b[31m"]
+    ),
+    max_size=8,
 )
 TEXTS = TOKENS.map("".join) | TOKENS.map(" ".join)
 
