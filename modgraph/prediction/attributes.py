@@ -9,6 +9,7 @@ from modgraph.prediction import (
     callables,
     classes,
     enumerations,
+    exceptions,
     items,
     metaclasses,
     named_tuples,
@@ -370,6 +371,10 @@ def raw(machine: Interpreter, value: Address, name: str) -> Value | None:
                 return entry
     if attribute is not None and not isinstance(attribute, Unknown):
         return bind(machine, attribute, value, cls)
+    if type(item) is InstanceObject and "args" in item.attributes:
+        kept = exceptions.attribute(machine, item, name)
+        if kept is not None:
+            return kept
     if isinstance(item, ModuleObject):
         stored = registration.lookup(machine, value, name)
         if stored is not None:

@@ -257,10 +257,7 @@ def _equal_objects(machine: Interpreter, left: Address, right: Value) -> bool | 
     if isinstance(ours, DictObject) and isinstance(theirs, DictObject):
         if ours.unsure is not None or theirs.unsure is not None:
             return None
-        if ours.entries.keys() != theirs.entries.keys():
-            return False
-        keys = list(ours.entries)
-        return _equal_items(machine, [ours.entries[k] for k in keys], [theirs.entries[k] for k in keys])
+        return _equal_mappings(machine, ours, theirs)
     if isinstance(ours, SetObject) and isinstance(theirs, SetObject):
         return None if ours.open or theirs.open else ours.items.keys() == theirs.items.keys()
     if isinstance(ours, TensorObject) or isinstance(theirs, TensorObject):
@@ -268,6 +265,22 @@ def _equal_objects(machine: Interpreter, left: Address, right: Value) -> bool | 
     if isinstance(ours, (InstanceObject, ModuleObject)):
         return _equal_instances(machine, left, ours, right, theirs)
     return False
+
+
+def _equal_mappings(machine: Interpreter, ours: DictObject, theirs: DictObject) -> bool | None:
+    """Of two OrderedDicts the order counts; in a Counter, a key that is not there counts zero."""
+    counted, ordered = (
+        all(KnownClass(f"collections.{kind}") in machine.mro(each.cls) for each in (ours, theirs))
+        for kind in ("Counter", "OrderedDict")
+    )
+    keys = list(ours.entries)
+    if counted:
+        keys = list(dict.fromkeys((*keys, *theirs.entries)))
+    elif ours.entries.keys() != theirs.entries.keys() or (ordered and keys != list(theirs.entries)):
+        return False
+    zero = Constant(0)
+    pairs = [[each.entries.get(key, zero) for key in keys] for each in (ours, theirs)]
+    return _equal_items(machine, *pairs)
 
 
 def _equal_instances(

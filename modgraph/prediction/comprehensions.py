@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from modgraph.prediction import expressions, hashing, items, names, possible, producing, targets, unordered
+from modgraph.prediction import expressions, hashing, items, names, possible, producing, targets, unordered, walruses
 from modgraph.prediction.frames import Frame
 from modgraph.prediction.limits import MAX_PLAIN_STEPS
 from modgraph.prediction.objects import DictObject, EnvironmentObject, ListObject, SetObject
 from modgraph.prediction.producing import Lost, Steps
-from modgraph.prediction.values import NONE, TRUE, Address, TupleValue, Unknown, Value
+from modgraph.prediction.values import NONE, TRUE, TupleValue, Unknown, Value
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
@@ -90,8 +90,13 @@ def _collect(machine: Interpreter, frame: Frame, node: cst.ListComp | cst.SetCom
     return gathered
 
 
-def _inside(machine: Interpreter, frame: Frame) -> Frame:
+def _inside(machine: Interpreter, frame: Frame, clause: cst.CompFor) -> Frame:
     """The scope of a comprehension in that frame."""
+    own: set[str] = set()
+    inner: cst.CompFor | None = clause
+    while inner is not None:
+        own.update(targets.bound_names(inner.target))
+        inner = inner.inner_for_in
     return Frame(
         frame.module,
         frame.parsed,
@@ -100,8 +105,9 @@ def _inside(machine: Interpreter, frame: Frame) -> Frame:
         frame.receiver,
         None,  # the names of a class body are not seen in it
         frame.statement,
-        frame.global_names,
+        frame.global_names - own,
         yields=frame.yields,
+        around=frame,
     )
 
 
@@ -114,7 +120,7 @@ def _run(
     if elements is not None and _apart(machine, frame, clause, elements, gathered, since):
         gathered.in_any_order = True
         return
-    _turns(machine, _inside(machine, frame), clause, iterable, gathered)
+    _turns(machine, _inside(machine, frame, clause), clause, iterable, gathered)
 
 
 def _apart(
@@ -130,7 +136,7 @@ def _apart(
     before = machine.state
     since = machine.base.next_index if since is None else since
     machine.state = before.fork()
-    _turns(machine, _inside(machine, frame), clause, TupleValue(tuple(elements)), gathered)
+    _turns(machine, _inside(machine, frame, clause), clause, TupleValue(tuple(elements)), gathered)
     changed = machine.state.above(before.below)
     if all(index >= since for index in changed) and machine.state.globals == before.globals and gathered.why is None:
         return True
@@ -209,7 +215,13 @@ def _maybe(
 def generator_of(machine: Interpreter, frame: Frame, node: cst.GeneratorExp) -> Value:
     """Nothing of it runs before the first item is asked for, but what stands after its first `in`."""
     iterable = expressions.evaluate(machine, frame, node.for_in.iter)
-    inner = _inside(machine, frame)
+    inner = _inside(machine, frame, node.for_in)
+    bound = walruses.bound_by(node)
+
+    def forget(why: Unknown) -> None:
+        for name in bound:
+            bind_outside(machine, inner, name, why)
+
     changes = (inner.environment, *((frame.receiver,) if frame.receiver is not None else ()))
 
     def start() -> tuple[Steps, Frame]:
@@ -217,13 +229,13 @@ def generator_of(machine: Interpreter, frame: Frame, node: cst.GeneratorExp) -> 
 
     elements = unordered.elements(machine, iterable)
     if elements is None:
-        return producing.suspended(machine, start, changes)
+        return producing.suspended(machine, start, changes, forget=forget)
 
     def found(_: object) -> list[Value] | None:
         gathered = _Gathered(lambda each: gathered.found.append(expressions.evaluate(machine, each, node.elt)))
         return gathered.found if _apart(machine, frame, node.for_in, elements, gathered, None) else None
 
-    return unordered.iterator(machine, found, producing.Suspended(start, changes))
+    return unordered.iterator(machine, found, producing.Suspended(start, changes, forget=forget))
 
 
 def _steps(
@@ -267,12 +279,7 @@ def _lazy_turn(machine: Interpreter, inner: Frame, clause: cst.CompFor, element:
 
 
 def bind_outside(machine: Interpreter, frame: Frame, name: str, value: Value) -> None:
-    """name := value, which a comprehension binds in the scope around it."""
-    address: Address | None = frame.environment
-    function = frame
-    for candidate in reversed(machine.frames):
-        if candidate.function is frame.function and candidate.module == frame.module:
-            function = candidate
-            break
-    if address is not None:
-        names.bind(machine, function, name, value)
+    """name := value, which a comprehension binds in the scope around it: so does a generator, whoever runs it."""
+    while frame.around is not None:
+        frame = frame.around
+    names.bind(machine, frame, name, value)

@@ -73,6 +73,8 @@ def expose(machine: Interpreter, values: Iterable[Value], why: Unknown) -> None:
                 held = possible.held_by(item)
                 machine.base.work += len(held)
                 pending.extend(held)
+                if type(item) is IteratorObject and item.source is not None:
+                    item.source.forgotten(why)
                 forget(machine.state.write(value), why)
 
 

@@ -71,6 +71,8 @@ class Frame:
     """What a bare `raise` raises again."""
     undecided: int = 0
     """How many undecided branches enclosed the call."""
+    around: Frame | None = None
+    """Of a comprehension: that of the code in which it stands."""
     value: Value = NONE
     """Of the `return` that ended the block."""
 

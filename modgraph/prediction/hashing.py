@@ -76,7 +76,8 @@ def require(machine: Machine, value: Value) -> None:
     elif isinstance(value, Address) and _is_unhashable(machine, value):
         cls = cast("Interpreter", machine).class_of(value)
         name = cls.name.rpartition(".")[2] if isinstance(cls, (ClassValue, KnownClass)) else "object"
-        raise machine.raises("TypeError", f"unhashable type: '{name}'")
+        message = f"unhashable type: '{name}'"
+        raise machine.raises("TypeError", message, (Constant(message),))
 
 
 def _is_unhashable(machine: Machine, value: Value) -> bool:

@@ -48,6 +48,11 @@ if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
 
 
+COUNTER = KnownClass("collections.Counter")
+FACTORY = "default_factory"
+"""Attribute of a defaultdict."""
+
+
 def get(machine: Interpreter, value: Value, key: Value) -> Value:
     """value[key].
 
@@ -102,7 +107,7 @@ def _subscript_class(machine: Interpreter, value: Value, key: Value) -> Value:
         if members is not None and isinstance(key, Constant):
             if key.value in members:
                 return members[key.value]
-            raise machine.raises("KeyError", repr(key.value))
+            raise machine.raises("KeyError", repr(key.value), (key,))
         made = _by_class(machine, value, key)
         if made is not None:
             return made
@@ -198,7 +203,7 @@ def _from_constant(machine: Interpreter, value: Constant, key: Value) -> Value:
         machine.makes(room_of(found))
         return found
     except (IndexError, TypeError, ValueError) as error:
-        raise machine.raises(type(error).__name__, str(error)) from None
+        raise machine.raises(type(error).__name__, str(error), (Constant(str(error)),)) from None
 
 
 def find_entry(machine: Interpreter, mapping: DictObject, key: Value) -> Value | None:
@@ -258,7 +263,7 @@ def _loaded_module(machine: Interpreter, key: Value) -> Value:
 def _from_dict(machine: Interpreter, address: Value, mapping: DictObject, key: Value) -> Value:
     if isinstance(key, Unknown):
         values = [held for each, held in mapping.entries.items() if partial_texts.may_be_key(key, each)]
-        if mapping.open is None and values and mapping.default_factory is None:
+        if mapping.open is None and values and FACTORY not in mapping.attributes:
             return any_of(machine, values, key)
         rest = () if mapping.open is None else (mapping.open,)
         return possible.read(machine, partial_texts.named(key, NONE), [*values, *rest])
@@ -268,7 +273,7 @@ def _from_dict(machine: Interpreter, address: Value, mapping: DictObject, key: V
             machine.may_fail("KeyError")
         return found
     missing = machine.class_attribute(mapping.cls, "__missing__")
-    made_on_demand = mapping.default_factory not in (None, NONE) or missing is not None
+    made_on_demand = missing is not None and mapping.attributes.get(FACTORY) != NONE
     if isinstance(address, Address) and not (made_on_demand and machine.module_depth):
         again = lookups.look_again(machine, address, key, certain=True)
         if again is not False:
@@ -280,13 +285,9 @@ def _from_dict(machine: Interpreter, address: Value, mapping: DictObject, key: V
                 return again
     if mapping.open is not None:
         return mapping.open
-    if missing is not None and not isinstance(missing, Unknown):
-        return machine.call(missing, (address, key))
-    if mapping.default_factory is not None and mapping.default_factory != NONE:
-        value = machine.call(mapping.default_factory)
-        assign(machine, address, key, value)
-        return value
-    raise machine.raises("KeyError", machine.string(key) or "...")
+    if missing is not None:
+        return missing if isinstance(missing, Unknown) else machine.call(missing, (address, key))
+    raise machine.raises("KeyError", machine.string(key) or "...", (key,))
 
 
 def assign(machine: Interpreter, value: Value, key: Value, new: Value) -> None:
@@ -417,7 +418,7 @@ def delete(machine: Interpreter, value: Value, key: Value) -> None:
         machine.on_each(value, lambda each: delete(machine, each, key))
         return
     item = machine.state.read(value) if isinstance(value, Address) else None
-    if isinstance(item, (ListObject, DictObject)) and isinstance(item.cls, KnownClass):
+    if isinstance(item, (ListObject, DictObject)) and isinstance(item.cls, KnownClass) and item.cls != COUNTER:
         own_delete(machine, value, key)
         return
     cls = machine.class_of(value)
@@ -453,7 +454,7 @@ def own_delete(machine: Interpreter, value: Value, key: Value) -> None:
         elif isinstance(key, Unknown):
             item.open, item.entries = possible.either_of(item.open or key, item.entries.values()), {}
         elif item.open is None:
-            raise machine.raises("KeyError", machine.string(key) or "...")
+            raise machine.raises("KeyError", machine.string(key) or "...", (key,))
         return
     assert isinstance(item, ListObject)
     unordered.forget(item)

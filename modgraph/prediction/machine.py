@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 import libcst as cst
 
@@ -17,6 +18,7 @@ from modgraph.prediction import (
     classes,
     comparison,
     copying,
+    exceptions,
     exposure,
     functions,
     guards,
@@ -47,7 +49,6 @@ from modgraph.prediction.values import (
     Address,
     Choice,
     ClassValue,
-    Constant,
     KnownClass,
     TupleValue,
     Unknown,
@@ -434,11 +435,13 @@ class Interpreter(Budget):
     def expose(self, values: Iterable[Value], why: Unknown) -> None:
         exposure.expose(self, values, why)
 
-    def raises(self, name: str, message: str) -> Raised:
+    def raises(self, name: str, message: str, given: tuple[Value, ...] | None = None) -> Raised:
         qualified = name if "." in name else f"builtins.{name}"
-        exception = self.allocate(
-            InstanceObject(KnownClass(qualified), {"args": TupleValue((Constant(message),))}, where=self.where)
-        )
+        if given is None:
+            why = self.unknown("the text of an exception that Python or torch raises is not followed")
+            given = (replace(why, text=(("", ""),)),)
+        exception = self.allocate(InstanceObject(KnownClass(qualified), {"args": TupleValue(given)}, where=self.where))
+        exceptions.keep_context(self, exception)
         raised = Raised(exception, qualified, message, self.where)
         raised.asked = place_outside_torch(self.frames)
         return raised

@@ -149,7 +149,6 @@ def _walk(machine: Interpreter, roots: tuple[int, ...]) -> _Contents | None:
         seen.append(item)
         machine.base.work += 3
         tokens.append((type(item).__name__, getattr(item, "cls", None), getattr(item, "open", None)))
-        tokens.append(getattr(item, "default_factory", None))
         tokens.append(tuple(getattr(item, "attributes", ())))
         for value in item.references():
             if type(value) is Address and state.get(value.index) is not None:

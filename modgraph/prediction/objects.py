@@ -70,8 +70,6 @@ class DictObject(HeapObject):
     """Why there may be further entries."""
     cls: Value = field(default_factory=lambda: KnownClass("builtins.dict"))
     attributes: dict[str, Value] = field(default_factory=dict)
-    default_factory: Value | None = None
-    """Of a defaultdict."""
 
     @property
     def unsure(self) -> Unknown | None:
@@ -81,7 +79,7 @@ class DictObject(HeapObject):
         return next((each for each in self.entries.values() if type(each) is Unknown and each.optional), None)
 
     def copy(self) -> DictObject:
-        return DictObject(dict(self.entries), self.open, self.cls, dict(self.attributes), self.default_factory)
+        return DictObject(dict(self.entries), self.open, self.cls, dict(self.attributes))
 
     def references(self) -> Iterator[Value]:
         for key, value in self.entries.items():
@@ -101,7 +99,6 @@ class ViewObject(DictObject):
         self.open = open_
         self.cls = KnownClass("builtins.dict")
         self.attributes = attributes
-        self.default_factory = None
         self.owner = None
 
     @property
@@ -154,6 +151,9 @@ class Source:
     def references(self) -> tuple[Value, ...]:
         """Values that what runs to make an item starts from."""
         return ()
+
+    def forgotten(self, why: Unknown) -> None:
+        """Code that is not known may have taken any number of items."""
 
 
 @dataclass(frozen=True, slots=True)

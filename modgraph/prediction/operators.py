@@ -12,7 +12,7 @@ import libcst as cst
 from modgraph.prediction import enumerations, hashing, partial_texts, possible, text, unordered
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.limits import MAX_VALUE_SIZE
-from modgraph.prediction.objects import DictObject, ListObject, SetObject
+from modgraph.prediction.objects import ListObject, SetObject
 from modgraph.prediction.rich_comparison import NOT_IMPLEMENTED, is_derived
 from modgraph.prediction.state import room_of
 from modgraph.prediction.values import (
@@ -197,10 +197,6 @@ def in_place(machine: Interpreter, symbol: str, left: Value, right: Value) -> Va
             else:
                 target.items.extend(found)
             return left
-        mapping = machine.state.find(left, DictObject)
-        if mapping is not None and symbol == "|":
-            machine.call(machine.get_attribute(left, "update"), (right,))
-            return left
         method = _special(machine, left, f"__i{METHODS[symbol]}__")
         if method is not None:
             return machine.call(method, (left, right))
@@ -221,7 +217,7 @@ def constants(machine: Interpreter, symbol: str, left: Any, right: Any) -> Value
         machine.makes(room_of(made))
         return made
     except (ArithmeticError, TypeError, ValueError) as error:
-        raise machine.raises(type(error).__name__, str(error)) from None
+        raise machine.raises(type(error).__name__, str(error), (Constant(str(error)),)) from None
 
 
 def _bounded(symbol: str, left: Any, right: Any) -> bool:
@@ -242,7 +238,7 @@ def _bounded(symbol: str, left: Any, right: Any) -> bool:
 
 
 def _sequences(machine: Interpreter, symbol: str, left: Value, right: Value) -> Value | None:
-    """+ and * of tuples and lists, | & - ^ of sets, | of dicts."""
+    """+ and * of tuples and lists, | & - ^ of sets."""
     state = machine.state
     if symbol == "*":
         for sequence, count in ((left, right), (right, left)):
@@ -268,14 +264,6 @@ def _sequences(machine: Interpreter, symbol: str, left: Value, right: Value) -> 
         if first is not None and isinstance(right, Unknown):
             return machine.allocate(ListObject(list(first.items), possible.either_of(first.open or right, (right,))))
         return None
-    if symbol == "|":
-        ours, theirs = state.find(left, DictObject), state.find(right, DictObject)
-        if ours is not None and theirs is not None:
-            merged = DictObject(dict(ours.entries), ours.open or theirs.open, ours.cls)
-            for key, item in theirs.entries.items():
-                there = isinstance(item, Unknown) and item.optional and key in merged.entries
-                merged.entries[key] = replace(item, optional=False) if there and isinstance(item, Unknown) else item
-            return machine.allocate(merged)
     return _sets(machine, symbol, left, right)
 
 

@@ -8,10 +8,10 @@ what the code would have done for it.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias, cast
 
-from modgraph.prediction import iteration, unordered
+from modgraph.prediction import items, iteration, unordered
 from modgraph.prediction.doubtful import Rest, rest_of
 from modgraph.prediction.frames import EnoughError, Frame
 from modgraph.prediction.knowledge.registry import Machine, Raised
@@ -24,11 +24,23 @@ from modgraph.prediction.objects import (
     HeapObject,
     IteratorObject,
     ListObject,
+    ModuleObject,
     SetObject,
     Source,
+    ViewObject,
 )
 from modgraph.prediction.state import State
-from modgraph.prediction.values import NONE, Address, KnownClass, Unknown, Value
+from modgraph.prediction.values import (
+    NONE,
+    OPEN,
+    Address,
+    Constant,
+    KnownClass,
+    TupleValue,
+    Unknown,
+    Value,
+    is_optional,
+)
 from modgraph.prediction.widening import widen
 
 if TYPE_CHECKING:
@@ -66,6 +78,8 @@ class Suspended(Source):
     """What the code may change, or reaches it: what is open where it cannot be followed."""
     most: int = MAX_LOOP_ITERATIONS
     """Items it is asked for by what wants all of them."""
+    forget: Callable[[Unknown], None] | None = None
+    """Makes the names unknown that the code binds outside of itself."""
 
     def step(self, machine: Interpreter, address: Address) -> Value | Ended:
         running = machine.state.change(address, IteratorObject).running
@@ -96,7 +110,12 @@ class Suspended(Source):
                 reached.extend(environment.names.values())
                 environment = machine.state.find(environment.parent, EnvironmentObject)
         machine.expose(reached, why)
+        self.forgotten(why)
         return Ended(why)
+
+    def forgotten(self, why: Unknown) -> None:
+        if self.forget is not None:
+            self.forget(why)
 
 
 def _resumed(machine: Interpreter, running: _Running, resume: Callable[[], Value | Lost]) -> Value | Lost | Ended:
@@ -342,8 +361,11 @@ def _places(machine: Machine, address: Address) -> Walk:
         place += 1
 
 
-def _steady(machine: Machine, watched: Value | None, found: list[Value], why: Unknown | None) -> Walk:
-    """The items of a dict or set, as long as nothing is added to it or taken from it."""
+def _steady(
+    machine: Machine, watched: Value | None, found: list[Value], why: Unknown | None, view: Value | None = None
+) -> Walk:
+    """The items of a dict or set, as long as nothing is added to it or taken from it; of the keys that were found, what
+    the view shows of them."""
     if why is not None:
         return why
     before = _keys(machine, watched)
@@ -355,14 +377,45 @@ def _steady(machine: Machine, watched: Value | None, found: list[Value], why: Un
                 return now if isinstance(now, Unknown) else None
             if len(now) != len(before):
                 raise machine.raises("RuntimeError", f"{kind} changed size during iteration")
+            machine.may_refuse("RuntimeError")
             return machine.unknown(f"a {kind.lower()} whose keys change while it is walked is not followed")
         if place < len(found):
-            yield found[place]
+            yield found[place] if view is None else _seen(machine, watched, found[place], view)
     return None
 
 
+def _shown(machine: Machine, view: ViewObject) -> dict[str, Value] | None:
+    """What the `__dict__` of an object shows now; None of one that is not known by address."""
+    owner, store = view.attributes.get(items.VIEW_OF), view.attributes.get(items.VIEW_STORE)
+    if not isinstance(owner, Address) or not isinstance(store, Constant):
+        return None
+    return cast("dict[str, Value]", getattr(machine.state.read(owner), store.value))
+
+
+def _seen(machine: Machine, watched: Value | None, key: Value, view: Value) -> Value:
+    """What keys, values or items of a dict show of an entry."""
+    if isinstance(watched, TupleValue):
+        owner, store = watched.items
+        assert isinstance(key, Constant)
+        value: Value = getattr(machine.state.find(owner, ModuleObject), str(getattr(store, "value", "")))[key.value]
+    else:
+        held = machine.state.find(watched, DictObject)
+        assert held is not None
+        shown = _shown(machine, held) if isinstance(held, ViewObject) else None
+        value = held.entries[key] if shown is None or not isinstance(key, Constant) else shown[key.value]
+    return key if view == _VIEWS[0] else value if view == _VIEWS[1] else TupleValue((key, value))
+
+
 def _keys(machine: Machine, watched: Value | None) -> list[Value] | Unknown:
+    if isinstance(watched, TupleValue):
+        owner, store = watched.items
+        module = machine.state.find(owner, ModuleObject)
+        entries: dict[str, Value] = getattr(module, store.value) if isinstance(store, Constant) else {}
+        unsure = next((each for name, each in entries.items() if name == OPEN or is_optional(each)), None)
+        return replace(unsure, optional=False) if isinstance(unsure, Unknown) else list(map(Constant, entries))
     item = machine.state.read(watched) if isinstance(watched, Address) else None
+    if isinstance(item, ViewObject) and (shown := _shown(machine, item)) is not None:
+        return item.unsure or list(map(Constant, shown))
     if isinstance(item, DictObject):
         return item.unsure or list(item.entries)
     if isinstance(item, SetObject):
@@ -378,9 +431,10 @@ def suspended(
     start: Callable[[], tuple[Steps, Frame | None]],
     changes: Iterable[Value] = (),
     most: int = MAX_LOOP_ITERATIONS,
+    forget: Callable[[Unknown], None] | None = None,
 ) -> Address:
     """A new iterator over what the code gives that `start` begins."""
-    return machine.allocate(IteratorObject(source=Suspended(start, tuple(changes), most)))
+    return machine.allocate(IteratorObject(source=Suspended(start, tuple(changes), most, forget)))
 
 
 def iterator_of(machine: Machine, value: Value) -> Address:
@@ -423,9 +477,14 @@ def _inside(machine: Machine, container: Address, whole: bool = False) -> Walk:
         if whole and (rest := rest_of(item)) is not None:
             return (yield from in_turn([*item.items, *rest]))
         if item.cls in _VIEWS:
-            return (yield from _steady(machine, item.attributes.get(VIEWED), list(item.items), item.open))
+            watched = item.attributes.get(VIEWED)
+            keys = _keys(machine, watched) if watched is not None and item.open is None else None
+            if isinstance(keys, list):  # it shows what is there now
+                return (yield from _steady(machine, watched, keys, None, item.cls))
+            return (yield from _steady(machine, watched, list(item.items), item.open))
         return (yield from _places(machine, container))
-    found = iteration.items_of(cast("Interpreter", machine), item)
+    keys = _keys(machine, container) if isinstance(item, ViewObject) else None
+    found = keys or iteration.items_of(cast("Interpreter", machine), item)
     return found if isinstance(found, Unknown) else (yield from _steady(machine, container, found, None))
 
 

@@ -7,17 +7,20 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from modgraph.prediction import control, expressions, names, statements
+from modgraph.prediction import control, exceptions, expressions, names, statements
 from modgraph.prediction.frames import Frame, LimitError, Outcome, place_outside_torch
 from modgraph.prediction.guards import OPERATION, Guard, Leaving
 from modgraph.prediction.knowledge.registry import Raised
 from modgraph.prediction.limits import MAX_MESSAGE_STEPS
 from modgraph.prediction.objects import InstanceObject
 from modgraph.prediction.state import State
-from modgraph.prediction.values import ClassValue, Constant, KnownClass, TupleValue, Unknown, Value
+from modgraph.prediction.values import NONE, Choice, ClassValue, KnownClass, TupleValue, Unknown, Value
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
+
+
+_EXCEPTION = KnownClass("builtins.BaseException")
 
 
 def execute_raise(machine: Interpreter, frame: Frame, node: cst.Raise) -> Outcome:
@@ -25,7 +28,25 @@ def execute_raise(machine: Interpreter, frame: Frame, node: cst.Raise) -> Outcom
         if frame.handling is not None:
             raise frame.handling
         raise machine.raises("RuntimeError", "No active exception to reraise")
-    raise raised_from(machine, _exception(machine, frame, node.exc))
+    raised = raised_from(machine, _exception(machine, frame, node.exc))
+    exceptions.keep_context(machine, raised.exception)
+    if node.cause is not None:
+        exceptions.keep_cause(machine, raised.exception, _cause(machine, frame, node.cause.item))
+    raise raised
+
+
+def _cause(machine: Interpreter, frame: Frame, node: cst.BaseExpression) -> Value:
+    """What follows `from`; a class is instantiated.
+
+    Raises:
+        Raised: TypeError, where it is no exception.
+    """
+    cause = expressions.evaluate(machine, frame, node)
+    if isinstance(cause, (ClassValue, KnownClass)):
+        cause = machine.call(cause)
+    if cause != NONE and not isinstance(cause, (Unknown, Choice)) and machine.is_instance(cause, _EXCEPTION) is False:
+        raise machine.raises("TypeError", "exception causes must derive from BaseException")
+    return cause
 
 
 def _exception(machine: Interpreter, frame: Frame, node: cst.BaseExpression) -> Value:
@@ -53,6 +74,8 @@ def raised_from(machine: Interpreter, value: Value) -> Raised:
     if isinstance(value, (ClassValue, KnownClass)):
         value = machine.call(value)
     cls = machine.class_of(value)
+    if machine.is_instance(value, _EXCEPTION) is False:
+        raise machine.raises("TypeError", "exceptions must derive from BaseException")
     name = cls.name if isinstance(cls, (ClassValue, KnownClass)) else "builtins.Exception"
     raised = Raised(value, name, _message(machine, value), machine.where)
     raised.asked = place_outside_torch(machine.frames)
@@ -70,8 +93,9 @@ def _message(machine: Interpreter, value: Value) -> str:
 def execute_assert(machine: Interpreter, frame: Frame, node: cst.Assert) -> Outcome:
     value = expressions.test(machine, frame, node.test)
     if machine.truth(value) is False:
-        message = expressions.evaluate(machine, frame, node.msg) if node.msg is not None else Constant("")
-        raise machine.raises("AssertionError", machine.string(message) or expressions.source_of(node.test))
+        given = (expressions.evaluate(machine, frame, node.msg),) if node.msg is not None else ()
+        said = machine.string(given[0]) if given else None
+        raise machine.raises("AssertionError", said or expressions.source_of(node.test), given)
     if machine.truth(value) is None:
         machine.may_fail("AssertionError")
     return "normal"
@@ -144,8 +168,12 @@ def _finish(
         last = node.finalbody.body
         leaving.run(machine, lambda: statements.run_block(machine, frame, last))
     if node.finalbody is not None and (outcome != "dead" or failure is not None):
-        value = frame.value
-        final = statements.run_block(machine, frame, node.finalbody.body)
+        value, outer = frame.value, frame.handling
+        frame.handling = failure or outer
+        try:
+            final = statements.run_block(machine, frame, node.finalbody.body)
+        finally:
+            frame.handling = outer
         if final != "normal":
             return final
         frame.value = value

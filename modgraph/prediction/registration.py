@@ -466,7 +466,8 @@ def _checked_name(machine: Machine, address: Address, name: Value, what: str, st
     if not isinstance(name.value, str):
         raise machine.raises("TypeError", f"{what} name should be a string. Got {type(name.value).__name__}")
     if "." in name.value:
-        raise machine.raises("KeyError", f'{what} name can\'t contain "."')
+        got = f", got: {name.value}" if store == "modules" else ""
+        raise machine.raises("KeyError", f'{what} name can\'t contain "."{got}')
     if name.value == "":
         raise machine.raises("KeyError", f'{what} name can\'t be empty string ""')
     module = machine.state.read(address)

@@ -52,7 +52,8 @@ def compared(machine: Interpreter, symbol: str, left: Value, right: Value) -> Va
         same = comparison.identical(machine, left, right)
         return TRUE if same is (symbol == "==") else FALSE
     names = _type_name(machine, left), _type_name(machine, right)
-    raise machine.raises("TypeError", f"'{symbol}' not supported between instances of '{names[0]}' and '{names[1]}'")
+    message = f"'{symbol}' not supported between instances of '{names[0]}' and '{names[1]}'"
+    raise machine.raises("TypeError", message, (Constant(message),))
 
 
 def _asked(machine: Interpreter, symbol: str, receiver: Value, other: Value, method: Value) -> Value:
@@ -100,7 +101,7 @@ def _is_made(machine: Interpreter, cls: ClassValue, name: str) -> bool:
 def is_derived(machine: Interpreter, value: Value, other: Value) -> bool:
     """The class of the value is derived from that of the other, and is not the same."""
     cls, base = machine.class_of(value), machine.class_of(other)
-    if cls == base or not isinstance(cls, ClassValue) or isinstance(base, Unknown):
+    if cls == base or not isinstance(cls, (ClassValue, KnownClass)) or isinstance(base, Unknown):
         return False
     return base in machine.mro(cls)
 

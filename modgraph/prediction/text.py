@@ -12,7 +12,7 @@ import libcst as cst
 from modgraph.prediction import expressions, partial_texts
 from modgraph.prediction.frames import Frame
 from modgraph.prediction.knowledge.bounds import format_size, template_size, text_size
-from modgraph.prediction.knowledge.plain import has_no_order, lifted, number_unknown, plain
+from modgraph.prediction.knowledge.plain import has_other_text, lifted, number_unknown, plain
 from modgraph.prediction.limits import MAX_VALUE_SIZE
 from modgraph.prediction.objects import InstanceObject
 from modgraph.prediction.values import (
@@ -46,7 +46,7 @@ def to_python(machine: Interpreter, value: Value) -> Any:
         NotPlainError: some part is no literal, or there are too many.
     """
     found = plain(machine, value)
-    if found is None or has_no_order(found[0]):
+    if found is None or has_other_text(found[0]):
         raise NotPlainError
     return found[0]
 
@@ -120,15 +120,33 @@ def _member(machine: Interpreter, value: EnumMember) -> str | None:
 def _instance(machine: Interpreter, value: Address) -> str | None:
     item = machine.state.read(value)
     assert isinstance(item, InstanceObject)
-    for name in ("__str__", "__repr__"):
+    given = item.attributes.get("args")
+    exceptional = isinstance(given, TupleValue) and KnownClass("builtins.BaseException") in machine.mro(item.cls)
+    for name in ("__str__",) if exceptional else ("__str__", "__repr__"):
         method = machine.class_attribute(item.cls, name)
         if method is not None and not isinstance(method, Unknown) and hasattr(method, "definition"):
             result = machine.call(method, (value,))
             return result.value if isinstance(result, Constant) and isinstance(result.value, str) else None
-    arguments = item.attributes.get("args")
-    if isinstance(arguments, TupleValue) and len(arguments.items) == 1:
-        return string(machine, arguments.items[0])
-    return None
+    return _exception(machine, item.cls, given) if exceptional and isinstance(given, TupleValue) else None
+
+
+_OWN_TEXT = ("builtins.OSError", "builtins.SyntaxError", "builtins.UnicodeError", "builtins.BaseExceptionGroup")
+"""Exceptions whose text is made of more than their arguments."""
+
+
+def _exception(machine: Interpreter, cls: Value, given: TupleValue) -> str | None:
+    """What BaseException makes of its arguments; KeyError shows a key as it is written."""
+    order = machine.mro(cls)
+    if any(isinstance(base, Unknown) or (isinstance(base, KnownClass) and base.name in _OWN_TEXT) for base in order):
+        return None
+    if len(given.items) != 1:
+        return string(machine, given) if given.items else ""
+    if KnownClass("builtins.KeyError") not in order:
+        return string(machine, given.items[0])
+    try:
+        return repr(to_python(machine, given.items[0]))
+    except (NotPlainError, TypeError, ValueError):
+        return None
 
 
 def concatenated(machine: Interpreter, frame: Frame, node: cst.ConcatenatedString) -> Value:
@@ -225,7 +243,7 @@ def format_value(machine: Interpreter, value: Value, conversion: str | None, spe
             shown = repr(value.value) if conversion in ("r", "a") else value.value
             return Constant(format(str(shown) if conversion == "s" else shown, spec.value))
         except (ArithmeticError, TypeError, ValueError) as error:
-            raise machine.raises(type(error).__name__, str(error)) from None
+            raise machine.raises(type(error).__name__, str(error), (Constant(str(error)),)) from None
     text = string(machine, value)
     if text is None:
         return number_unknown(machine, "its text is not known", value)
@@ -259,4 +277,4 @@ def percent(machine: Interpreter, template: str, value: Value) -> Value:
     try:
         return Constant(template % python)
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-        raise machine.raises(type(error).__name__, str(error)) from None
+        raise machine.raises(type(error).__name__, str(error), (Constant(str(error)),)) from None

@@ -126,3 +126,6 @@ class _Elements(Source):
 
     def references(self) -> tuple[Value, ...]:
         return self.otherwise.references()
+
+    def forgotten(self, why: Unknown) -> None:
+        self.otherwise.forgotten(why)

@@ -38,14 +38,26 @@ def local_names(function: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[s
             elsewhere.update(node.names)
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
             found.update(map(imported_as, node.names))
-        elif isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda)):
-            found.update(each.target.id for each in ast.walk(node) if isinstance(each, ast.NamedExpr))
+        elif isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
+            found.update(_walruses(node))
+        elif isinstance(node, ast.Lambda):
+            pending.append(node.args)
         else:
             bound = getattr(node, "name", None) or getattr(node, "rest", None)
             if isinstance(bound, str):  # `except ... as name`, and the captures of a `match`
                 found.add(bound)
             pending.extend(ast.iter_child_nodes(node))
     return frozenset(found - elsewhere)
+
+
+def _walruses(comprehension: ast.AST) -> Iterator[str]:
+    """Names that `:=` in a comprehension binds around it; that in a lambda binds a name of the lambda."""
+    pending = [comprehension]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.NamedExpr):
+            yield node.target.id
+        pending.extend(ast.iter_child_nodes(node.args if isinstance(node, ast.Lambda) else node))
 
 
 _INDENTED_BY_FORM_FEED = re.compile(r"^[ \t]*\f", re.MULTILINE)

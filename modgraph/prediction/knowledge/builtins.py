@@ -18,7 +18,7 @@ import modgraph.prediction.knowledge.strings  # noqa: F401  registers what it kn
 from modgraph.prediction import hashing, possible, unordered
 from modgraph.prediction.knowledge.bounds import text_size
 from modgraph.prediction.knowledge.iteration import prefix_of
-from modgraph.prediction.knowledge.plain import folded, has_no_order, number_unknown, plain
+from modgraph.prediction.knowledge.plain import folded, has_other_text, number_unknown, plain
 from modgraph.prediction.knowledge.registry import Arguments, Machine, constant, known_class, models
 from modgraph.prediction.limits import MAX_VALUE_SIZE
 from modgraph.prediction.objects import DictObject, IteratorObject, ListObject, SetObject
@@ -215,7 +215,7 @@ def string(arguments: Arguments, machine: Machine) -> Value:
 @models("builtins.repr")
 def representation(arguments: Arguments, machine: Machine) -> Value:
     found = plain(machine, arguments.positional[0])
-    if found is None or has_no_order(found[0]):
+    if found is None or has_other_text(found[0]):
         return number_unknown(machine, "repr of something not known", arguments.positional[0])
     if text_size(found[0]) > MAX_VALUE_SIZE:
         return number_unknown(machine, f"a text of more than {MAX_VALUE_SIZE} characters")
@@ -278,7 +278,7 @@ def number_range(arguments: Arguments, machine: Machine) -> Value:
     try:
         return Constant(range(*bounds))
     except (TypeError, ValueError) as error:
-        raise machine.raises(type(error).__name__, str(error)) from None
+        raise machine.raises(type(error).__name__, str(error), (Constant(str(error)),)) from None
 
 
 @models("builtins.slice")

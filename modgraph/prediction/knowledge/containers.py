@@ -74,8 +74,7 @@ def length(arguments: Arguments, machine: Machine) -> Value:
 
 @models(f"{SEQUENTIAL}.__iter__", f"{LIST}.__iter__")
 def iterate(arguments: Arguments, machine: Machine) -> Value:
-    _, module = module_of(machine, arguments)
-    return contents(machine, module.modules, "__iter__", of_values=True)
+    return contents(machine, module_of(machine, arguments)[0], "modules", "__iter__", of_values=True)
 
 
 @models(f"{SEQUENTIAL}.append", f"{LIST}.append")
@@ -215,7 +214,7 @@ def insert(arguments: Arguments, machine: Machine) -> Value:
     children = machine.state.change(address, ModuleObject).modules
     for i in range(size, index, -1):
         if str(i - 1) not in children:
-            raise machine.raises("KeyError", repr(str(i - 1)))
+            raise machine.raises("KeyError", repr(str(i - 1)), (Constant(str(i - 1)),))
         children[str(i)] = children[str(i - 1)]
     children[str(index)] = value
     return address if is_sequential else NONE
@@ -393,7 +392,7 @@ def _entry(arguments: Arguments, machine: Machine) -> tuple[Address, str | None,
         return address, key.value, module.modules[key.value]
     if (why := _why_missing(module, key)) is not None:
         return address, None, why
-    raise machine.raises("KeyError", repr(key.value))
+    raise machine.raises("KeyError", repr(key.value), (key,))
 
 
 def _may_be(key: Value, name: str) -> bool:
@@ -447,7 +446,7 @@ def clear(arguments: Arguments, machine: Machine) -> Value:
 
 def _contents(method: str) -> Model:
     def view(arguments: Arguments, machine: Machine) -> Value:
-        return contents(machine, module_of(machine, arguments)[1].modules, method)
+        return contents(machine, module_of(machine, arguments)[0], "modules", method)
 
     return view
 

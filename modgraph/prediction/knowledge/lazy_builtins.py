@@ -128,7 +128,7 @@ def send(arguments: Arguments, machine: Machine) -> Value:
     if arguments.function.endswith("send") and given == [NONE] and isinstance(generator, Address):
         item = take(machine, generator)
         if item is None and ended(machine, generator) is None:
-            raise machine.raises("StopIteration", "")
+            raise machine.raises("StopIteration", "", (machine.unknown("what a generator returns is not followed"),))
         return item or ended(machine, generator) or NONE
     why = machine.unknown(f"{arguments.function} is not followed", *given)
     machine.expose(arguments.positional, why)

@@ -1,4 +1,4 @@
-"""Methods of dict, OrderedDict, defaultdict and Counter; keys keep the order of insertion."""
+"""Methods of dict, OrderedDict and defaultdict; keys keep the order of insertion."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from modgraph.prediction import inner_stores, items, lookups, partial_texts, possible, weak_updates
+from modgraph.prediction.items import FACTORY
 from modgraph.prediction.knowledge.iteration import pairs_of, prefix_of
-from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, known_class, models
 from modgraph.prediction.limits import ITEMS_OF_A_TUPLE
 from modgraph.prediction.objects import DictObject, IteratorObject, ListObject, ViewObject
 from modgraph.prediction.producing import VIEWED
+from modgraph.prediction.rich_comparison import NOT_IMPLEMENTED
 from modgraph.prediction.unordered import MIXED
 from modgraph.prediction.values import (
     NONE,
@@ -112,9 +113,8 @@ def ordered(arguments: Arguments, machine: Machine) -> Value:
 
 @models(DEFAULT)
 def with_default(arguments: Arguments, machine: Machine) -> Value:
-    factory = arguments.get(0, "default_factory", NONE)
-    default = None if factory == NONE else factory
-    address = machine.allocate(DictObject({}, cls=KnownClass(DEFAULT), default_factory=default))
+    factory = arguments.get(0, FACTORY, NONE)
+    address = machine.allocate(DictObject({}, cls=KnownClass(DEFAULT), attributes={FACTORY: factory}))
     fill(machine, address, arguments.positional[1:2], arguments.keywords, arguments.open)
     return address
 
@@ -122,30 +122,20 @@ def with_default(arguments: Arguments, machine: Machine) -> Value:
 @models(f"{DEFAULT}.__init__")
 def initialise_default(arguments: Arguments, machine: Machine) -> Value:
     address, _ = _dict(machine, arguments)
-    factory = arguments.get(1, "default_factory", NONE)
-    machine.state.change(address, DictObject).default_factory = None if factory == NONE else factory
+    machine.state.change(address, DictObject).attributes[FACTORY] = arguments.get(1, FACTORY, NONE)
     fill(machine, address, arguments.positional[2:3], arguments.keywords, arguments.open)
     return NONE
 
 
-@models(COUNTER, f"{COUNTER}.__init__", f"{COUNTER}.update")
-def counter(arguments: Arguments, machine: Machine) -> Value:
-    is_new = arguments.function.endswith("Counter")
-    rest = arguments.positional if is_new else arguments.positional[1:]
-    address = machine.allocate(DictObject({}, cls=KnownClass(COUNTER))) if is_new else arguments.positional[0]
-    assert isinstance(address, Address)
-    if rest and machine.state.find(rest[0], DictObject) is not None:
-        fill(machine, address, rest[:1], arguments.keywords)
-        return address if is_new else NONE
-    first, why = prefix_of(machine, rest[0]) if rest else ([], None)
-    target = machine.state.change(address, DictObject)
-    for item in first:
-        before = target.entries.get(item, Constant(0))
-        target.entries[item] = machine.binary("+", before, Constant(1))
-    if why is not None:
-        target.open = target.open or why
-    fill(machine, address, (), arguments.keywords)
-    return address if is_new else NONE
+@models(f"{DEFAULT}.__missing__")
+def made_on_demand(arguments: Arguments, machine: Machine) -> Value:
+    address, held = _dict(machine, arguments)
+    factory, key = held.attributes.get(FACTORY, NONE), arguments.get(1, "key", NONE)
+    if factory == NONE:
+        raise machine.raises("KeyError", machine.string(key) or "...", (key,))
+    made = machine.call(factory)
+    items.assign(cast("Interpreter", machine), address, key, made)
+    return made
 
 
 @models(f"{DICT}.get")
@@ -230,7 +220,7 @@ def pop(arguments: Arguments, machine: Machine) -> Value:
     if held.open is not None:
         return held.open
     if default is None:
-        raise machine.raises("KeyError", machine.string(key) or "key")
+        raise machine.raises("KeyError", machine.string(key) or "key", (key,))
     return default
 
 
@@ -241,7 +231,8 @@ def pop_item(arguments: Arguments, machine: Machine) -> Value:
     if held.unsure is not None:
         return _opened(machine, address, "which entry is the last is not known", held.unsure)
     if not held.entries:
-        raise machine.raises("KeyError", "dictionary is empty")
+        kind = "" if machine.is_instance(address, KnownClass(ORDERED)) else "popitem(): "
+        raise machine.raises("KeyError", f"{kind}dictionary is empty")
     last = machine.truth(arguments.get(1, "last", TRUE)) is not False
     key = list(held.entries)[-1 if last else 0]
     return TupleValue((key, machine.state.change(address, DictObject).entries.pop(key)))
@@ -254,7 +245,7 @@ def move_to_end(arguments: Arguments, machine: Machine) -> Value:
     target = machine.state.change(address, DictObject)
     if key not in target.entries:
         if target.open is None and not isinstance(key, (Unknown, Choice)):
-            raise machine.raises("KeyError", machine.string(key) or "key")
+            raise machine.raises("KeyError", machine.string(key) or "key", (key,))
         return NONE
     value = target.entries.pop(key)
     target.entries = {**target.entries, key: value} if last else {key: value, **target.entries}
@@ -269,12 +260,63 @@ def clear(arguments: Arguments, machine: Machine) -> Value:
     return NONE
 
 
-@models(f"{DICT}.copy", f"{DICT}.__copy__")
+@models(f"{DICT}.copy")
 def copy(arguments: Arguments, machine: Machine) -> Value:
-    _, held = _dict(machine, arguments)
-    cls = held.cls if isinstance(held.cls, KnownClass) else KnownClass(DICT)
+    return _plain_copy(machine, _dict(machine, arguments)[1])
+
+
+def _plain_copy(machine: Machine, held: DictObject) -> Address:
     mixed: dict[str, Value] = {MIXED: TRUE} if MIXED in held.attributes else {}
-    return machine.allocate(DictObject(dict(held.entries), held.open, cls, mixed, held.default_factory))
+    return machine.allocate(DictObject(dict(held.entries), held.open, KnownClass(DICT), mixed))
+
+
+@models(*(f"{kind}.{method}" for kind in (ORDERED, DEFAULT, COUNTER) for method in ("copy", "__copy__")))
+def copy_of_kind(arguments: Arguments, machine: Machine) -> Value:
+    address, _ = _dict(machine, arguments)
+    return _of_kind(machine, address, address)
+
+
+def _of_kind(machine: Machine, like: Address, given: Value) -> Value:
+    """A new mapping of the class of the one, with the entries of the other."""
+    held = machine.state.find(like, DictObject)
+    assert held is not None
+    factory = (held.attributes[FACTORY],) if FACTORY in held.attributes else ()
+    if not isinstance(held.cls, KnownClass):
+        return machine.call(held.cls, (*factory, given))
+    kept = {name: value for name, value in held.attributes.items() if name == FACTORY}
+    other = machine.state.find(given, DictObject)
+    assert other is not None
+    if MIXED in other.attributes:
+        kept[MIXED] = TRUE
+    return machine.allocate(DictObject(dict(other.entries), other.open, held.cls, kept))
+
+
+@models(f"{DICT}.__or__", f"{DICT}.__ror__")
+def union(arguments: Arguments, machine: Machine) -> Value:
+    """A dict, of whatever classes the two are."""
+    one, other = arguments.positional[:2]
+    left, right = (other, one) if arguments.function.endswith("__ror__") else (one, other)
+    held = machine.state.find(left, DictObject)
+    if held is None or machine.state.find(right, DictObject) is None:
+        return NOT_IMPLEMENTED
+    made = _plain_copy(machine, held)
+    fill(machine, made, (right,), {})
+    return made
+
+
+@models(*(f"{kind}.{method}" for kind in (ORDERED, DEFAULT) for method in ("__or__", "__ror__")))
+def union_of_kind(arguments: Arguments, machine: Machine) -> Value:
+    """One of the receiver's class."""
+    receiver, other = arguments.positional[:2]
+    assert isinstance(receiver, Address)
+    if machine.state.find(other, DictObject) is None:
+        return NOT_IMPLEMENTED
+    left, right = (other, receiver) if arguments.function.endswith("__ror__") else (receiver, other)
+    made = _of_kind(machine, receiver, left)
+    if not isinstance(made, Address) or machine.state.find(made, DictObject) is None:
+        return machine.unknown("what the class of a mapping makes is not known", made)
+    fill(machine, made, (right,), {})
+    return made
 
 
 @models(f"{DICT}.fromkeys", f"{ORDERED}.fromkeys")
@@ -314,17 +356,3 @@ def backwards(arguments: Arguments, machine: Machine) -> Value:
     iterator = IteratorObject([] if held.unsure is not None else list(held.entries)[::-1])
     iterator.open = held.unsure
     return machine.allocate(iterator)
-
-
-@models(f"{COUNTER}.most_common")
-def most_common(arguments: Arguments, machine: Machine) -> Value:
-    _, held = _dict(machine, arguments)
-    counts = list(held.entries.values())
-    if held.unsure is not None or not all(isinstance(count, Constant) for count in counts):
-        return number_unknown(machine, "counts are not known", *counts)
-    ordered = sorted(held.entries.items(), key=lambda item: -item[1].value if isinstance(item[1], Constant) else 0)
-    limit = arguments.get(1, "n", NONE)
-    if isinstance(limit, Constant) and isinstance(limit.value, int):
-        ordered = ordered[: limit.value]
-    machine.makes((ITEMS_OF_A_TUPLE + 2) * len(ordered))
-    return machine.allocate(ListObject([TupleValue(pair) for pair in ordered]))

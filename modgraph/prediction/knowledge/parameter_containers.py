@@ -265,7 +265,8 @@ def get_entry(arguments: Arguments, machine: Machine) -> Value:
 def remove_entry(arguments: Arguments, machine: Machine) -> Value:
     address, key, value = _entry(arguments, machine)
     if value is None:
-        raise machine.raises("KeyError", machine.string(text_given(arguments, machine, "key")) or "key")
+        asked = text_given(arguments, machine, "key")
+        raise machine.raises("KeyError", machine.string(asked) or "key", (asked,))
     if key is None:
         _open(machine, address, machine.unknown("which parameter is removed is not known", value))
     else:

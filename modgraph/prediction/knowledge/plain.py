@@ -24,6 +24,7 @@ TEXT = "<text>"
 _PLAIN_BASES = ("builtins.str", "builtins.int", "enum.IntEnum", "enum.StrEnum")
 
 
+_LIST, _DICT = KnownClass("builtins.list"), KnownClass("builtins.dict")
 _WORDS_OF_AN_ITEM = 10
 """Words of memory that could be made while an item is looked at, here and in what it is looked at for."""
 
@@ -59,12 +60,13 @@ def plain(machine: Machine, value: Value, depth: int = 0, budget: _Budget | None
     listed = machine.state.find(value, ListObject)
     if listed is not None and listed.open is None:
         items = _all(machine, listed.items, depth, budget)
-        return None if items is None else (items,)
+        return None if items is None else (items if listed.cls == _LIST else _List(items),)
     mapping = machine.state.find(value, DictObject)
     if mapping is not None and mapping.open is None:
         keys = _all(machine, mapping.entries, depth, budget)
         values = _all(machine, mapping.entries.values(), depth, budget)
-        return None if keys is None or values is None else (dict(zip(keys, values, strict=True)),)
+        made = dict if mapping.cls == _DICT else _Dict
+        return None if keys is None or values is None else (made(zip(keys, values, strict=True)),)
     members = machine.state.find(value, SetObject)
     if members is not None and members.open is None:
         items = _all(machine, members.items, depth, budget)
@@ -84,11 +86,22 @@ def _all(machine: Machine, values: Any, depth: int, budget: _Budget) -> list[Any
     return found
 
 
-def has_no_order(value: Any) -> bool:
-    """There is a set in it, whose text is another in every process."""
+class _List(list[Any]):
+    """Of another class than list, or a view."""
+
+
+class _Dict(dict[Any, Any]):
+    """Of another class than dict."""
+
+
+def has_other_text(value: Any) -> bool:
+    """Its text is not that of plain containers: there is a set in it, which is written in another order in every
+    process, or a container of a class that has a text of its own."""
+    if isinstance(value, (_List, _Dict)):
+        return True
     if isinstance(value, dict):
-        return any(map(has_no_order, (*value, *value.values())))
-    return isinstance(value, set) or (isinstance(value, list | tuple) and any(map(has_no_order, value)))
+        return any(map(has_other_text, (*value, *value.values())))
+    return isinstance(value, set) or (isinstance(value, list | tuple) and any(map(has_other_text, value)))
 
 
 _NUMBERS = (int, float)
@@ -160,15 +173,15 @@ def folded(function: Callable[..., Any], name: str) -> Model:
         given = [found[0] for found in values if found is not None]
         named = {key: found[0] for key, found in keywords.items() if found is not None}
         refusal = too_much(name, [*given, *named.values()])
-        if refusal is None and not name.startswith("math.") and any(map(has_no_order, (*given, *named.values()))):
-            refusal = "the order of a set depends on hashes"
+        if refusal is None and not name.startswith("math.") and any(map(has_other_text, (*given, *named.values()))):
+            refusal = "the text or order of a set, or of a container with a class of its own, is not followed"
         if refusal is not None:
             return number_unknown(machine, refusal)
         machine.makes(work(name, [*given, *named.values()]))
         try:
             result = function(*given, **named)
         except Exception as error:  # what Python raises for these very arguments
-            raise machine.raises(type(error).__name__, str(error)) from None
+            raise machine.raises(type(error).__name__, str(error), (Constant(str(error)),)) from None
         return lifted(machine, result)
 
     return fold

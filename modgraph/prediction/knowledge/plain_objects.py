@@ -132,4 +132,4 @@ def literal(arguments: Arguments, machine: Machine) -> Value:
     except (RecursionError, MemoryError):
         return machine.unknown("the text of a literal is nested too deep")
     except (ValueError, SyntaxError) as error:
-        raise machine.raises(type(error).__name__, str(error)) from None
+        raise machine.raises(type(error).__name__, str(error), (Constant(str(error)),)) from None

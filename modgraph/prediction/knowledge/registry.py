@@ -183,8 +183,9 @@ class Machine(Protocol):
     def expose(self, values: Iterable[Value], why: Unknown) -> None:
         """Something not known was given these: whatever mutable is reachable from them is open from here on."""
 
-    def raises(self, name: str, message: str) -> Raised:
-        """To raise: `raise machine.raises("TypeError", "...")`; `name` a builtin exception or a qualified name."""
+    def raises(self, name: str, message: str, given: tuple[Value, ...] | None = None) -> Raised:
+        """To raise: `raise machine.raises("TypeError", "...")`; `name` a builtin exception or a qualified name; `given`
+        its `args`, where they are known: the message need not be that of Python to the letter."""
 
     def may_refuse(self, name: str) -> None:
         """What is done here raises that exception for some of the values that it may be given."""

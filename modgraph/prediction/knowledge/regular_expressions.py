@@ -56,7 +56,7 @@ def matches(arguments: Arguments, machine: Machine) -> Value:
             *(found[0] for found in given if found), **{name: found[0] for name, found in named.items() if found}
         )
     except (re.error, TypeError, ValueError) as error:
-        raise machine.raises(type(error).__name__, str(error)) from None
+        raise machine.raises(type(error).__name__, str(error), (Constant(str(error)),)) from None
     if match is None:
         return NONE
     groups = lifted(machine, (match.group(0), *match.groups()))

@@ -259,7 +259,7 @@ def discard(arguments: Arguments, machine: Machine) -> Value:
     elif (held := hashing.key_of(machine, target.items, item)) is not None:
         del target.items[held]
     elif arguments.function.endswith("remove") and target.open is None:
-        raise machine.raises("KeyError", machine.string(item) or "element")
+        raise machine.raises("KeyError", machine.string(item) or "element", (item,))
     return NONE
 
 

@@ -19,8 +19,10 @@ import modgraph.prediction.knowledge.chance
 import modgraph.prediction.knowledge.class_members
 import modgraph.prediction.knowledge.command_lines
 import modgraph.prediction.knowledge.copies
+import modgraph.prediction.knowledge.counters
 import modgraph.prediction.knowledge.data_texts
 import modgraph.prediction.knowledge.dispatching
+import modgraph.prediction.knowledge.exception_methods
 import modgraph.prediction.knowledge.generic_names
 import modgraph.prediction.knowledge.iterators
 import modgraph.prediction.knowledge.loaded_modules

@@ -134,7 +134,7 @@ def store_delete(arguments: Arguments, machine: Machine) -> Value:
     if (why := partial_texts.further(entries, str(key.value))) is not None:
         return why
     if default == Unknown(""):
-        raise machine.raises("KeyError", repr(key.value))
+        raise machine.raises("KeyError", repr(key.value), (key,))
     return default
 
 
@@ -159,7 +159,7 @@ def store_get(arguments: Arguments, machine: Machine) -> Value:
     if (why := partial_texts.further(entries, str(key.value))) is not None:
         return why
     if method == "__getitem__":
-        raise machine.raises("KeyError", repr(key.value))
+        raise machine.raises("KeyError", repr(key.value), (key,))
     default = arguments.get(2, "default", NONE)
     if method == "setdefault":
         _set(machine, address, store, key, default)
@@ -195,9 +195,8 @@ def store_contains(arguments: Arguments, machine: Machine) -> Value:
 
 @_store_method("__iter__", "keys", "values", "items", "copy", "__reversed__")
 def store_contents(arguments: Arguments, machine: Machine) -> Value:
-    _, _, entries = _stored(arguments, machine)
-    method = arguments.function.rpartition(".")[2]
-    return contents(machine, entries, method)
+    address, store, _ = _stored(arguments, machine)
+    return contents(machine, address, store, arguments.function.rpartition(".")[2])
 
 
 @_store_method("update", "__ior__")
@@ -241,6 +240,6 @@ def store_pop_item(arguments: Arguments, machine: Machine) -> Value:
     if OPEN in entries or (entries and is_optional(list(entries.values())[-1])):
         return _opened(machine, address, store, machine.unknown("which entry is the last is not known"))
     if not entries:
-        raise machine.raises("KeyError", "dictionary is empty")
+        raise machine.raises("KeyError", "popitem(): dictionary is empty")
     name, value = getattr(machine.state.change(address, ModuleObject), store).popitem()
     return TupleValue((Constant(name), value))

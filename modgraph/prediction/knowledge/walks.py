@@ -6,11 +6,13 @@ unknown. Source of all: torch/nn/modules/module.py.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from modgraph.prediction import doubtful, exposure, possible
+from modgraph.prediction import doubtful, exposure, possible, producing
+from modgraph.prediction.knowledge import live_walks
 from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
 from modgraph.prediction.limits import ITEMS_OF_A_FURTHER_PATH, ITEMS_OF_A_PATH
 from modgraph.prediction.objects import DictObject, ListObject, ModuleObject, TensorObject
@@ -27,6 +29,7 @@ from modgraph.prediction.values import (
     TupleValue,
     Unknown,
     Value,
+    is_optional,
 )
 
 if TYPE_CHECKING:
@@ -141,16 +144,35 @@ def tensors(
             yield f"{path}.{name}" if path else name, tensor
 
 
-def _iterator(machine: Machine, entries: Iterable[tuple[str, Value]], pairs: bool) -> Address:
-    """Over what was found, by their paths or without: where one is not known, so is all that is below it."""
-    found: list[Value] = []
-    for path, value in entries:
+def _iterator(machine: Machine, found: Iterable[tuple[str, Value]], pairs: bool, live: live_walks.Entries) -> Address:
+    """Over what was found, by their paths or without: where one is not known, so is all that is below it. What is known
+    is walked `live`, when it is asked for."""
+    held = list(found)
+    items: list[Value] = []
+    for path, value in held:
         item = TupleValue((_name(path, value), value)) if pairs else value
-        found.append(doubtful.Several(item) if isinstance(value, (Unknown, Choice)) else item)
-    return doubtful.iterator(machine, found)
+        items.append(doubtful.Several(item) if isinstance(value, (Unknown, Choice)) else item)
+    if any(isinstance(each, doubtful.Several) for each in items):
+        return doubtful.iterator(machine, items)
+    return _walked(machine, live, pairs, [value for _, value in held])
 
 
-def _children_of(machine: Machine, module: ModuleObject, pairs: bool) -> Address:
+def _walked(machine: Machine, live: live_walks.Entries, pairs: bool, held: list[Value]) -> Address:
+    def steps() -> producing.Steps:
+        for entry in live:
+            if isinstance(entry, producing.Lost) or not pairs:
+                yield entry if isinstance(entry, producing.Lost) else entry[1]
+            else:
+                yield TupleValue((Constant(entry[0]), entry[1]))
+        return None
+
+    return producing.suspended(machine, lambda: (steps(), None), held, sys.maxsize)
+
+
+def _children_of(machine: Machine, arguments: Arguments, pairs: bool) -> Address:
+    address, module = module_of(machine, arguments)
+    if not any(name == OPEN or isinstance(child, (Unknown, Choice)) for name, child in module.modules.items()):
+        return _walked(machine, live_walks.children(machine, address), pairs, list(module.modules.values()))
     found: list[Value] = []
     for name, child in children_in(module):
         each = replace(child, optional=True) if isinstance(child, Unknown) else child
@@ -180,23 +202,24 @@ def _flag(machine: Machine, arguments: Arguments, position: int, name: str, defa
 def named_modules(arguments: Arguments, machine: Machine) -> Value:
     address, _ = module_of(machine, arguments)
     prefix, unique = _text(arguments, 2, "prefix"), _flag(machine, arguments, 3, "remove_duplicate")
-    return _iterator(machine, walk(machine, address, prefix, unique), pairs=True)
+    live = live_walks.modules(machine, address, prefix, unique)
+    return _iterator(machine, walk(machine, address, prefix, unique), True, live)
 
 
 @models(f"{MODULE}.modules")
 def modules(arguments: Arguments, machine: Machine) -> Value:
     address, _ = module_of(machine, arguments)
-    return _iterator(machine, walk(machine, address), pairs=False)
+    return _iterator(machine, walk(machine, address), False, live_walks.modules(machine, address, "", True))
 
 
 @models(f"{MODULE}.named_children")
 def named_children(arguments: Arguments, machine: Machine) -> Value:
-    return _children_of(machine, module_of(machine, arguments)[1], pairs=True)
+    return _children_of(machine, arguments, pairs=True)
 
 
 @models(f"{MODULE}.children")
 def children(arguments: Arguments, machine: Machine) -> Value:
-    return _children_of(machine, module_of(machine, arguments)[1], pairs=False)
+    return _children_of(machine, arguments, pairs=False)
 
 
 def children_in(module: ModuleObject) -> list[tuple[str, Value]]:
@@ -217,7 +240,8 @@ def named_tensors(arguments: Arguments, machine: Machine) -> Value:
     store = "buffers" if arguments.function.endswith("buffers") else "parameters"
     prefix, recurse = _text(arguments, 1, "prefix"), _flag(machine, arguments, 2, "recurse")
     unique = _flag(machine, arguments, 3, "remove_duplicate")
-    return _iterator(machine, tensors(machine, address, store, prefix, recurse, unique), pairs=True)
+    live = live_walks.tensors(machine, address, store, prefix, recurse, unique)
+    return _iterator(machine, tensors(machine, address, store, prefix, recurse, unique), True, live)
 
 
 @models(f"{MODULE}.parameters")
@@ -233,12 +257,20 @@ def buffers(arguments: Arguments, machine: Machine) -> Value:
 def _tensor_iterator(arguments: Arguments, machine: Machine, store: str) -> Value:
     address, _ = module_of(machine, arguments)
     recurse = _flag(machine, arguments, 1, "recurse")
-    return _iterator(machine, tensors(machine, address, store, recurse=recurse), pairs=False)
+    live = live_walks.tensors(machine, address, store, "", recurse, True)
+    return _iterator(machine, tensors(machine, address, store, recurse=recurse), False, live)
 
 
-def contents(machine: Machine, entries: dict[str, Value], method: str, *, of_values: bool = False) -> Value:
+def contents(machine: Machine, owner: Address, store: str, method: str, *, of_values: bool = False) -> Value:
     """keys, values, items, a copy, or an iterator over the names of a store, or over its values."""
-    entries = dict(held_in(entries))
+    entries: dict[str, Value] = dict(held_in(getattr(machine.state.read(owner), store)))
+    certain = OPEN not in entries and not any(map(is_optional, entries.values()))
+    if method == "__iter__" and certain:
+        live = live_walks.entries(machine, owner, store, list(entries))
+        if of_values:
+            return _walked(machine, live, False, list(entries.values()))
+        names = (each if isinstance(each, producing.Lost) else ("", Constant(each[0])) for each in live)
+        return _walked(machine, names, False, [])
     if method == "copy":
         held: dict[Value, Value] = {Constant(name): value for name, value in entries.items() if name != OPEN}
         why = entries.get(OPEN)
@@ -265,4 +297,8 @@ def contents(machine: Machine, entries: dict[str, Value], method: str, *, of_val
         found.reverse()
     if method in ("__iter__", "__reversed__"):
         return doubtful.iterator(machine, found)
-    return doubtful.view(machine, found, KnownClass(f"builtins.dict_{method}"))
+    shown = doubtful.view(machine, found, KnownClass(f"builtins.dict_{method}"))
+    if certain:
+        viewed = TupleValue((owner, Constant(store)))
+        machine.state.change(shown, ListObject).attributes[producing.VIEWED] = viewed
+    return shown

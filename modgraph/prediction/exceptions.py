@@ -1,0 +1,54 @@
+"""What an exception holds besides its `args`: its cause, what was handled when it was raised, its text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from modgraph.prediction import possible
+from modgraph.prediction.objects import InstanceObject
+from modgraph.prediction.values import NONE, TRUE, Address, KnownClass, TupleValue, Value
+
+if TYPE_CHECKING:
+    from modgraph.prediction.machine import Interpreter
+
+_FIRST = {"value": "builtins.StopIteration", "code": "builtins.SystemExit"}
+_NOT_FOLLOWED = frozenset({"__context__", "__suppress_context__", "__traceback__"})
+_RUNTIME_ERROR = KnownClass("builtins.RuntimeError")
+
+
+def attribute(machine: Interpreter, item: InstanceObject, name: str) -> Value | None:
+    """What Python keeps with every exception, where nothing was set; None for other attributes and objects."""
+    arguments = item.attributes.get("args")
+    if not isinstance(arguments, TupleValue) or not _is_one(machine, item):
+        return None
+    if name in _FIRST and KnownClass(_FIRST[name]) in machine.mro(item.cls):
+        if name == "code" and len(arguments.items) > 1:
+            return arguments
+        return arguments.items[0] if arguments.items else NONE
+    if name == "__cause__" and item.open is None and item.cls != _RUNTIME_ERROR:
+        return NONE
+    if (
+        name in _NOT_FOLLOWED or name == "__cause__"
+    ):  # a generator that lets StopIteration through gives RuntimeError one
+        return machine.unknown(f"{name} of an exception is not followed")
+    return None
+
+
+def _is_one(machine: Interpreter, item: InstanceObject) -> bool:
+    return KnownClass("builtins.BaseException") in machine.mro(item.cls)
+
+
+def keep_context(machine: Interpreter, exception: Value) -> None:
+    """An exception is raised: where others are handled, one of them becomes its context, the last as a rule."""
+    handled = [frame.handling.exception for frame in machine.frames if frame.handling is not None]
+    if not handled or not isinstance(exception, Address) or machine.state.find(exception, InstanceObject) is None:
+        return
+    why = possible.either_of(machine.unknown("__context__ of an exception is not followed"), handled)
+    machine.state.change(exception, InstanceObject).attributes["__context__"] = why
+
+
+def keep_cause(machine: Interpreter, exception: Value, cause: Value) -> None:
+    """`raise exception from cause`."""
+    if isinstance(exception, Address) and machine.state.find(exception, InstanceObject) is not None:
+        attributes = machine.state.change(exception, InstanceObject).attributes
+        attributes["__cause__"], attributes["__suppress_context__"] = cause, TRUE
