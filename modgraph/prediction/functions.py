@@ -14,6 +14,7 @@ from modgraph.prediction import (
     expressions,
     metaclasses,
     names,
+    naming_hooks,
     registries,
     statements,
 )
@@ -275,6 +276,8 @@ def _make(
         machine.state.change(cls.address, ClassObject).metaclass = meta
     if definition.entry is None:
         _run_body(machine, frame, node, cls, closure)
+    else:
+        naming_hooks.tell(machine, cls, definition.entry)
     return decorate(machine, frame, decorators, finished(machine, cls, keywords))
 
 
@@ -351,7 +354,7 @@ def _run_body(machine: Interpreter, frame: Frame, node: cst.ClassDef, cls: Class
     for name, value in found.names.items():
         item.namespace[name] = enumerations.as_member(machine, cls, name, value)
     for name, value in found.names.items():
-        _tell_name(machine, cls, name, value)
+        tell_name(machine, cls, name, value)
 
 
 def _init_subclass(machine: Interpreter, keywords: Mapping[str, Value], cls: ClassValue) -> None:
@@ -433,7 +436,7 @@ def _fill_class(machine: Interpreter, source: SourceModule, frame: Frame, item: 
                 found.pop(name, None)
     machine.filled.add(cls.address.index)
     for name, value in found.items():
-        _tell_name(machine, cls, name, value)
+        tell_name(machine, cls, name, value)
     return {name: _keep(machine, cls, definition, name, value, places[name]) for name, value in found.items()}
 
 
@@ -446,7 +449,7 @@ def _run_class_entry(
             given = _run_class_statement(machine, source, frame, statement, name)
             value = value if given is None else given
     if value is not None and frame.class_scope is not None:
-        _tell_name(machine, frame.class_scope, name, value)
+        tell_name(machine, frame.class_scope, name, value)
     return value
 
 
@@ -468,7 +471,7 @@ def _run_class_statement(
     return given
 
 
-def _tell_name(machine: Interpreter, cls: ClassValue, name: str, value: Value) -> None:
+def tell_name(machine: Interpreter, cls: ClassValue, name: str, value: Value) -> None:
     """Calls `__set_name__` of a descriptor written as a class."""
     instance = machine.state.find(value, InstanceObject)
     if instance is not None and isinstance(instance.cls, ClassValue):

@@ -130,6 +130,8 @@ def type_new(arguments: Arguments, machine: Machine) -> Value:
         made = functions.make_class(interpreter, f"{module}.{name.value}", bases.items, None, None, entries)
         if isinstance(meta, ClassValue):
             machine.state.change(made.address, ClassObject).metaclass = meta
+        for key, value in entries.items():
+            functions.tell_name(interpreter, made, key, value)
         return made
     changed = {key: value for key, value in entries.items() if classes.own_attribute(interpreter, cls, key) != value}
     changed = {key: value for key, value in changed.items() if key not in ("__module__", "__qualname__")}

@@ -215,6 +215,8 @@ def type_(arguments: Arguments, machine: Machine) -> Value:
     interpreter = _interpreter(machine)
     module = interpreter.frames[-1].module if interpreter.frames else ""
     cls = functions.make_class(interpreter, f"{module}.{name.value}", bases.items, None, None, given)
+    for key, value in given.items():
+        functions.tell_name(interpreter, cls, key, value)
     return functions.finished(interpreter, cls, arguments.keywords)
 
 
@@ -321,7 +323,7 @@ def next_(arguments: Arguments, machine: Machine) -> Value:
         return why
     if len(arguments.positional) > 1:
         return arguments.positional[1]
-    raise machine.raises("StopIteration", "")
+    raise machine.raises("StopIteration", "", (machine.unknown("what a generator returns is not followed"),))
 
 
 @models("builtins.generator.__iter__")
