@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from modgraph.prediction import classes, functions
 from modgraph.prediction.knowledge.registry import Arguments, Machine, models
-from modgraph.prediction.objects import ClassObject, DictObject, InstanceObject, ListObject
+from modgraph.prediction.objects import ClassObject, DictObject, EnvironmentObject, InstanceObject, ListObject
 from modgraph.prediction.values import (
     NONE,
+    Choice,
     ClassMethod,
     ClassValue,
     Constant,
@@ -28,6 +29,7 @@ from modgraph.prediction.values import (
 )
 
 if TYPE_CHECKING:
+    from modgraph.prediction.frames import Frame
     from modgraph.prediction.machine import Interpreter
 
 _FLAG = "enum.Flag"
@@ -66,6 +68,14 @@ def members(machine: Interpreter, cls: Value) -> list[Value] | None:
     ]
 
 
+def unsure(machine: Interpreter, cls: ClassValue) -> Unknown | None:
+    """Why the class may have fewer members than names: what has the value of another is an alias, and so is a flag of
+    several bits."""
+    values = [member.value for member in (named(machine, cls) or {}).values()]
+    unknown = [value for value in values if isinstance(value, (Unknown, Choice))]
+    return machine.unknown("whether a member of an Enum class is an alias is not known", *unknown) if unknown else None
+
+
 def _names(machine: Interpreter, cls: ClassValue) -> list[str]:
     item = machine.state.read(cls.address)
     assert isinstance(item, ClassObject)
@@ -87,7 +97,7 @@ def as_member(machine: Interpreter, cls: ClassValue, name: str, value: Value) ->
         value = marked.attributes["value"]
         if marked.cls == _MARKS[1]:
             return value
-    elif isinstance(value, (FunctionValue, StaticMethod, ClassMethod, PropertyValue)):
+    elif _is_no_member(value):
         return value
     if isinstance(value, EnumMember):
         if value.cls != cls:
@@ -97,7 +107,7 @@ def as_member(machine: Interpreter, cls: ClassValue, name: str, value: Value) ->
         return value
     before = _before(machine, cls, name)
     automatic = machine.state.find(value, InstanceObject)
-    if automatic is not None and automatic.cls == KnownClass("enum.auto"):
+    if automatic is not None and automatic.cls == _AUTO:
         value = _next_value(machine, cls, name, before)
     maker = machine.class_attribute(cls, "__new__")
     maker = maker.function if isinstance(maker, StaticMethod) else maker
@@ -113,6 +123,28 @@ def as_member(machine: Interpreter, cls: ClassValue, name: str, value: Value) ->
         elif machine.equal(other, value) is True:
             return member
     return EnumMember(cls, name, value)
+
+
+_AUTO = KnownClass("enum.auto")
+
+
+def as_bound(machine: Interpreter, frame: Frame, cls: ClassValue, name: str, value: Value) -> Value:
+    """What a name of a running class body is bound to: in an Enum class, `auto()` is a value from there on."""
+    automatic = machine.state.find(value, InstanceObject)
+    if automatic is None or automatic.cls != _AUTO or not classes.is_enum(machine, cls):
+        return value
+    running = machine.state.read(frame.environment)
+    assert isinstance(running, EnvironmentObject)
+    maker = running.names.get("_generate_next_value_")
+    before = {each.name: each for each in _before(machine, cls, name)}
+    for other, held in running.names.items():
+        if other not in before and other != name and not other.startswith("_") and not _is_no_member(held):
+            before[other] = held if isinstance(held, EnumMember) else EnumMember(cls, other, held)
+    return _next_value(machine, cls, name, list(before.values()), maker)
+
+
+def _is_no_member(value: Value) -> bool:
+    return isinstance(value, (FunctionValue, StaticMethod, ClassMethod, PropertyValue))
 
 
 def _made(machine: Interpreter, cls: ClassValue, maker: FunctionValue, value: Value) -> Value:
@@ -166,10 +198,12 @@ def _before(machine: Interpreter, cls: ClassValue, name: str) -> list[EnumMember
     return found
 
 
-def _next_value(machine: Interpreter, cls: ClassValue, name: str, before: list[EnumMember]) -> Value:
-    """What enum.auto() stands for."""
+def _next_value(
+    machine: Interpreter, cls: ClassValue, name: str, before: list[EnumMember], own: Value | None = None
+) -> Value:
+    """What enum.auto() stands for; `own` counts, where the class is not made yet."""
     last = [member.value for member in before]
-    maker = machine.class_attribute(cls, "_generate_next_value_")
+    maker = own or machine.class_attribute(cls, "_generate_next_value_")
     function = maker.function if isinstance(maker, (StaticMethod, ClassMethod)) else maker
     if isinstance(function, FunctionValue):
         listed = machine.allocate(ListObject(last))
@@ -195,7 +229,7 @@ def _mixed_in(machine: Interpreter, cls: ClassValue, value: Value) -> Value:
             try:
                 return Constant(wanted(value.value))
             except (TypeError, ValueError) as error:
-                raise machine.raises(type(error).__name__, str(error)) from None
+                raise machine.raises(type(error).__name__, str(error), (Constant(str(error)),)) from None
     return value
 
 

@@ -45,7 +45,7 @@ def iterate(machine: Interpreter, value: Value) -> list[Value] | Unknown:
     if isinstance(value, ClassValue):
         members = enumerations.members(machine, value)
         if members is not None:
-            return list(members)
+            return enumerations.unsure(machine, value) or list(members)
     if isinstance(value, EnumMember):
         return _member(machine, value)
     if isinstance(value, Address):
@@ -208,11 +208,11 @@ def length(machine: Interpreter, value: Value) -> int | Unknown:
         try:
             return len(value.value)
         except (TypeError, OverflowError) as error:
-            raise machine.raises(type(error).__name__, str(error)) from None
+            raise machine.raises(type(error).__name__, str(error), (Constant(str(error)),)) from None
     if isinstance(value, ClassValue):
         members = enumerations.members(machine, value)
         if members is not None:
-            return len(members)
+            return enumerations.unsure(machine, value) or len(members)
     if isinstance(value, EnumMember) and _is_text(machine, value):
         return length(machine, value.value)
     if (found := unordered.elements(machine, value)) is not None:

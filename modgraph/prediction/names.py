@@ -12,7 +12,16 @@ import sysconfig
 from typing import TYPE_CHECKING
 
 from modgraph.graph.model import SourceLocation
-from modgraph.prediction import allowances, guards, handed, namespaces, registries, standard_names, star_imports
+from modgraph.prediction import (
+    allowances,
+    enumerations,
+    guards,
+    handed,
+    namespaces,
+    registries,
+    standard_names,
+    star_imports,
+)
 from modgraph.prediction.frames import Frame, LimitError
 from modgraph.prediction.knowledge import registry
 from modgraph.prediction.knowledge.registry import INSTALLED, Raised
@@ -81,7 +90,7 @@ def look_up(machine: Interpreter, frame: Frame, name: str) -> Value:
     value = _of_class_body(machine, frame, name) or namespaces.otherwise_bound(machine, frame.module, name)
     if value is not None:
         return value
-    raise machine.raises("NameError", f"name '{name}' is not defined")
+    raise _undefined(machine, name)
 
 
 def _of_class_body(machine: Interpreter, frame: Frame, name: str) -> Value | None:
@@ -121,6 +130,8 @@ _BUILTIN_NAMES = frozenset(dir(builtins))
 
 def bind(machine: Interpreter, frame: Frame, name: str, value: Value) -> None:
     """name = value."""
+    if frame.class_scope is not None:
+        value = enumerations.as_bound(machine, frame, frame.class_scope, name, value)
     if name in frame.global_names:
         machine.state.globals[(frame.module, name)] = value
         return
@@ -140,14 +151,14 @@ def unbind(machine: Interpreter, frame: Frame, name: str) -> None:
         address = _enclosing(machine, address, name) or address
     names = machine.state.change(address, EnvironmentObject).names
     if name not in names:
-        raise machine.raises("NameError", f"name '{name}' is not defined")
+        raise _undefined(machine, name)
     del names[name]
 
 
 def unbind_global(machine: Interpreter, module: str, name: str) -> None:
     """Takes a name out of a module's namespace."""
     if global_name(machine, module, name) is None:
-        raise machine.raises("NameError", f"name '{name}' is not defined")
+        raise _undefined(machine, name)
     machine.state.globals[(module, name)] = DELETED
 
 
@@ -173,6 +184,11 @@ def require_own(machine: Interpreter, frame: Frame, name: str) -> None:
 def _unbound(machine: Interpreter, name: str) -> Raised:
     message = f"cannot access local variable '{name}' where it is not associated with a value"
     return machine.raises("UnboundLocalError", message)
+
+
+def _undefined(machine: Interpreter, name: str) -> Raised:
+    message = f"name '{name}' is not defined"
+    return machine.raises("NameError", message, (Constant(message),))
 
 
 def _enclosing(machine: Interpreter, address: Address, name: str) -> Address | None:
