@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from modgraph.prediction import possible
+from modgraph.prediction.knowledge.registry import Machine, Raised
 from modgraph.prediction.objects import InstanceObject
-from modgraph.prediction.values import NONE, TRUE, Address, KnownClass, TupleValue, Value
+from modgraph.prediction.values import NONE, TRUE, Address, Constant, KnownClass, TupleValue, Value
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
@@ -14,6 +15,16 @@ if TYPE_CHECKING:
 _FIRST = {"value": "builtins.StopIteration", "code": "builtins.SystemExit"}
 _NOT_FOLLOWED = frozenset({"__context__", "__suppress_context__", "__traceback__"})
 _RUNTIME_ERROR = KnownClass("builtins.RuntimeError")
+
+
+def exactly(machine: Machine, name: str, message: str) -> Raised:
+    """One whose text is that of Python to the letter."""
+    return machine.raises(name, message, (Constant(message),))
+
+
+def unbound(machine: Machine, name: str) -> Raised:
+    message = f"cannot access local variable '{name}' where it is not associated with a value"
+    return exactly(machine, "UnboundLocalError", message)
 
 
 def attribute(machine: Interpreter, item: InstanceObject, name: str) -> Value | None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, cast
 
+from modgraph.prediction import exceptions
 from modgraph.prediction.knowledge.registry import Machine
 from modgraph.prediction.objects import ClassObject, DictObject, InstanceObject, ModuleObject, SetObject
 from modgraph.prediction.values import (
@@ -76,8 +77,7 @@ def require(machine: Machine, value: Value) -> None:
     elif isinstance(value, Address) and _is_unhashable(machine, value):
         cls = cast("Interpreter", machine).class_of(value)
         name = cls.name.rpartition(".")[2] if isinstance(cls, (ClassValue, KnownClass)) else "object"
-        message = f"unhashable type: '{name}'"
-        raise machine.raises("TypeError", message, (Constant(message),))
+        raise exceptions.exactly(machine, "TypeError", f"unhashable type: '{name}'")
 
 
 def _is_unhashable(machine: Machine, value: Value) -> bool:

@@ -13,7 +13,17 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from modgraph.graph.model import SourceLocation
-from modgraph.prediction import changers, classes, handed, module_effects, names, registries, side_effects, statements
+from modgraph.prediction import (
+    changers,
+    classes,
+    handed,
+    module_effects,
+    names,
+    registries,
+    side_effects,
+    statements,
+    stored_later,
+)
 from modgraph.prediction.frames import Frame, LimitError
 from modgraph.prediction.import_order import Imported, is_installed
 from modgraph.prediction.knowledge.registry import Raised
@@ -61,7 +71,9 @@ def _follow(machine: Interpreter, source: SourceModule, imported: Imported, orde
     for effect in ordered[:MAX_REPLAYED_STATEMENTS]:
         _evaluate_before(machine, effect, reached, imported)
         before = None if effect.source.name in at_once else dict(machine.base.globals)
+        watch = stored_later.Watch(machine, effect)
         why = _run_once(machine, effect)
+        watch.forget()
         if before is not None:
             _forget_order(machine, effect, before)
         if why is not None:

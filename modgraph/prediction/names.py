@@ -15,6 +15,7 @@ from modgraph.graph.model import SourceLocation
 from modgraph.prediction import (
     allowances,
     enumerations,
+    exceptions,
     guards,
     handed,
     namespaces,
@@ -90,7 +91,7 @@ def look_up(machine: Interpreter, frame: Frame, name: str) -> Value:
     value = _of_class_body(machine, frame, name) or namespaces.otherwise_bound(machine, frame.module, name)
     if value is not None:
         return value
-    raise _undefined(machine, name)
+    raise exceptions.exactly(machine, "NameError", f"name '{name}' is not defined")
 
 
 def _of_class_body(machine: Interpreter, frame: Frame, name: str) -> Value | None:
@@ -122,7 +123,7 @@ def _require_bound(machine: Interpreter, frame: Frame, running: FunctionValue, n
         inner = isinstance(environment, EnvironmentObject) and environment.parent != running.closure
         if inner and sys.version_info < (3, 12):  # a comprehension was a function of its own
             raise machine.raises("NameError", f"cannot access free variable '{name}'")
-        raise _unbound(machine, name)
+        raise exceptions.unbound(machine, name)
 
 
 _BUILTIN_NAMES = frozenset(dir(builtins))
@@ -151,14 +152,14 @@ def unbind(machine: Interpreter, frame: Frame, name: str) -> None:
         address = _enclosing(machine, address, name) or address
     names = machine.state.change(address, EnvironmentObject).names
     if name not in names:
-        raise _undefined(machine, name)
+        raise exceptions.exactly(machine, "NameError", f"name '{name}' is not defined")
     del names[name]
 
 
 def unbind_global(machine: Interpreter, module: str, name: str) -> None:
     """Takes a name out of a module's namespace."""
     if global_name(machine, module, name) is None:
-        raise _undefined(machine, name)
+        raise exceptions.exactly(machine, "NameError", f"name '{name}' is not defined")
     machine.state.globals[(module, name)] = DELETED
 
 
@@ -178,17 +179,7 @@ def require_own(machine: Interpreter, frame: Frame, name: str) -> None:
         return
     environment = machine.state.read(frame.environment)
     if isinstance(environment, EnvironmentObject) and name not in environment.names:
-        raise _unbound(machine, name)
-
-
-def _unbound(machine: Interpreter, name: str) -> Raised:
-    message = f"cannot access local variable '{name}' where it is not associated with a value"
-    return machine.raises("UnboundLocalError", message)
-
-
-def _undefined(machine: Interpreter, name: str) -> Raised:
-    message = f"name '{name}' is not defined"
-    return machine.raises("NameError", message, (Constant(message),))
+        raise exceptions.unbound(machine, name)
 
 
 def _enclosing(machine: Interpreter, address: Address, name: str) -> Address | None:

@@ -8,10 +8,10 @@ what the code would have done for it.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, cast
 
-from modgraph.prediction import items, iteration, unordered
+from modgraph.prediction import iteration, steady, unordered
 from modgraph.prediction.doubtful import Rest, rest_of
 from modgraph.prediction.frames import EnoughError, Frame
 from modgraph.prediction.knowledge.registry import Machine, Raised
@@ -24,7 +24,6 @@ from modgraph.prediction.objects import (
     HeapObject,
     IteratorObject,
     ListObject,
-    ModuleObject,
     SetObject,
     Source,
     ViewObject,
@@ -32,14 +31,10 @@ from modgraph.prediction.objects import (
 from modgraph.prediction.state import State
 from modgraph.prediction.values import (
     NONE,
-    OPEN,
     Address,
-    Constant,
     KnownClass,
-    TupleValue,
     Unknown,
     Value,
-    is_optional,
 )
 from modgraph.prediction.widening import widen
 
@@ -313,11 +308,6 @@ def walk(machine: Machine, value: Value, by_demand: bool = False, whole: bool = 
     return None
 
 
-VIEWED = "<viewed>"
-"""Attribute of the keys, values or items of a dict: the dict."""
-_VIEWS = tuple(KnownClass(f"builtins.dict_{kind}") for kind in ("keys", "values", "items"))
-
-
 def is_plain(machine: Machine, value: Address, item: HeapObject | None) -> bool:
     """A list, dict or set whose class has no `__iter__` of its own."""
     if not isinstance(item, (ListObject, DictObject, SetObject)):
@@ -361,68 +351,6 @@ def _places(machine: Machine, address: Address) -> Walk:
         place += 1
 
 
-def _steady(
-    machine: Machine, watched: Value | None, found: list[Value], why: Unknown | None, view: Value | None = None
-) -> Walk:
-    """The items of a dict or set, as long as nothing is added to it or taken from it; of the keys that were found, what
-    the view shows of them."""
-    if why is not None:
-        return why
-    before = _keys(machine, watched)
-    kind = "Set" if machine.state.find(watched, SetObject) is not None else "dictionary"
-    for place in range(len(found) + 1):
-        now = _keys(machine, watched)
-        if now != before:
-            if isinstance(now, Unknown) or isinstance(before, Unknown):
-                return now if isinstance(now, Unknown) else None
-            if len(now) != len(before):
-                raise machine.raises("RuntimeError", f"{kind} changed size during iteration")
-            machine.may_refuse("RuntimeError")
-            return machine.unknown(f"a {kind.lower()} whose keys change while it is walked is not followed")
-        if place < len(found):
-            yield found[place] if view is None else _seen(machine, watched, found[place], view)
-    return None
-
-
-def _shown(machine: Machine, view: ViewObject) -> dict[str, Value] | None:
-    """What the `__dict__` of an object shows now; None of one that is not known by address."""
-    owner, store = view.attributes.get(items.VIEW_OF), view.attributes.get(items.VIEW_STORE)
-    if not isinstance(owner, Address) or not isinstance(store, Constant):
-        return None
-    return cast("dict[str, Value]", getattr(machine.state.read(owner), store.value))
-
-
-def _seen(machine: Machine, watched: Value | None, key: Value, view: Value) -> Value:
-    """What keys, values or items of a dict show of an entry."""
-    if isinstance(watched, TupleValue):
-        owner, store = watched.items
-        assert isinstance(key, Constant)
-        value: Value = getattr(machine.state.find(owner, ModuleObject), str(getattr(store, "value", "")))[key.value]
-    else:
-        held = machine.state.find(watched, DictObject)
-        assert held is not None
-        shown = _shown(machine, held) if isinstance(held, ViewObject) else None
-        value = held.entries[key] if shown is None or not isinstance(key, Constant) else shown[key.value]
-    return key if view == _VIEWS[0] else value if view == _VIEWS[1] else TupleValue((key, value))
-
-
-def _keys(machine: Machine, watched: Value | None) -> list[Value] | Unknown:
-    if isinstance(watched, TupleValue):
-        owner, store = watched.items
-        module = machine.state.find(owner, ModuleObject)
-        entries: dict[str, Value] = getattr(module, store.value) if isinstance(store, Constant) else {}
-        unsure = next((each for name, each in entries.items() if name == OPEN or is_optional(each)), None)
-        return replace(unsure, optional=False) if isinstance(unsure, Unknown) else list(map(Constant, entries))
-    item = machine.state.read(watched) if isinstance(watched, Address) else None
-    if isinstance(item, ViewObject) and (shown := _shown(machine, item)) is not None:
-        return item.unsure or list(map(Constant, shown))
-    if isinstance(item, DictObject):
-        return item.unsure or list(item.entries)
-    if isinstance(item, SetObject):
-        return item.open or list(item.items)
-    return []
-
-
 # ---- for whoever makes -----------------------------------------------------------------------------------------------
 
 
@@ -462,7 +390,7 @@ def iterator_over(machine: Machine, container: Address) -> Address:
     item = machine.state.read(container)
     if isinstance(item, ListObject) and item.open is not None:
         return machine.allocate(IteratorObject(list(item.items), 0, item.open))
-    if isinstance(item, ListObject) and item.cls not in _VIEWS:
+    if isinstance(item, ListObject) and item.cls not in steady.VIEWS:
         return machine.allocate(IteratorObject(source=_Cursor(container)))
     inside = Suspended(lambda: (_inside(machine, container), None))
     found = unordered.elements(machine, container)
@@ -476,16 +404,16 @@ def _inside(machine: Machine, container: Address, whole: bool = False) -> Walk:
     if isinstance(item, ListObject):
         if whole and (rest := rest_of(item)) is not None:
             return (yield from in_turn([*item.items, *rest]))
-        if item.cls in _VIEWS:
-            watched = item.attributes.get(VIEWED)
-            keys = _keys(machine, watched) if watched is not None and item.open is None else None
+        if item.cls in steady.VIEWS:
+            watched = item.attributes.get(steady.VIEWED)
+            keys = steady.keys_of(machine, watched) if watched is not None and item.open is None else None
             if isinstance(keys, list):  # it shows what is there now
-                return (yield from _steady(machine, watched, keys, None, item.cls))
-            return (yield from _steady(machine, watched, list(item.items), item.open))
+                return (yield from steady.walked(machine, watched, keys, None, item.cls))
+            return (yield from steady.walked(machine, watched, list(item.items), item.open))
         return (yield from _places(machine, container))
-    keys = _keys(machine, container) if isinstance(item, ViewObject) else None
+    keys = steady.keys_of(machine, container) if isinstance(item, ViewObject) else None
     found = keys or iteration.items_of(cast("Interpreter", machine), item)
-    return found if isinstance(found, Unknown) else (yield from _steady(machine, container, found, None))
+    return found if isinstance(found, Unknown) else (yield from steady.walked(machine, container, found, None))
 
 
 def iterator_by_next(machine: Machine, value: Value) -> Address:

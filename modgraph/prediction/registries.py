@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from modgraph.prediction import names
+from modgraph.prediction import names, stored_later
 from modgraph.prediction.frames import LimitError
 from modgraph.prediction.import_order import Imported, imported_by, is_installed, top_of, without_large_packages
 from modgraph.prediction.limits import MAX_FOLLOWED_TEXT, MAX_REPLAYED_STATEMENTS, MAX_REPLAYED_STEPS, MAX_STEPS
@@ -36,6 +36,10 @@ class Registry:
     """One of them is running."""
     lost: Unknown | None = None
     """Why an entry may be missing."""
+    later: Unknown | None = None
+    """Why what the effects change is not known: a statement that makes up the name comes after one of them."""
+    before: stored_later.Kept = field(default_factory=dict)
+    """What the statements of the name alone have left, where this is so."""
 
 
 def claim(machine: Interpreter, home: Home, since: int, attribute: str = "") -> None:
@@ -71,6 +75,9 @@ def settle(machine: Interpreter, index: int) -> None:
     try:
         if registry.effects is None:
             registry.effects = _effects(machine, home, registry)
+            registry.later = _stored_later(machine, home, registry.effects)
+            if registry.later is not None:
+                registry.before = stored_later.kept(machine, *map(Address, registry.containers))
         while registry.effects:
             if is_running(machine, registry.effects[-1]):
                 return
@@ -79,6 +86,9 @@ def settle(machine: Interpreter, index: int) -> None:
         registry.busy = False
     for each in registry.containers:
         base.unsettled.pop(each, None)
+    if registry.later is not None:
+        stored_later.blur(machine, registry.before, registry.later)
+        registry.later = None
     if registry.lost is not None:
         _open(machine, registry.containers, registry.lost)
 
@@ -141,6 +151,16 @@ def _effects(machine: Interpreter, home: Home, registry: Registry) -> list[Effec
     if may_change and imported.incomplete is not None:
         registry.lost = Unknown(f"{name} may hold more: {imported.incomplete}")
     return effects[::-1]
+
+
+def _stored_later(machine: Interpreter, home: Home, effects: list[Effect]) -> Unknown | None:
+    """Why the order matters: a statement of the name's own module stores something in it after one of the effects."""
+    module, name = home
+    source = machine.finder.source(module)
+    own = source.index.statements.get(name, []) if source is not None else []
+    others = [each.statement.first_line for each in effects if each.source.name == module and each.statement not in own]
+    line = stored_later.line_after(source, name, min(others)) if source is not None and others else None
+    return stored_later.unknown(source, name, line) if source is not None and line is not None else None
 
 
 def imported_with(machine: Interpreter, module: str) -> Imported:

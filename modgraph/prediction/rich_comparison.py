@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from modgraph.prediction import classes, comparison
+from modgraph.prediction import classes, comparison, exceptions
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.objects import ClassObject, TensorObject
 from modgraph.prediction.values import (
@@ -53,7 +53,7 @@ def compared(machine: Interpreter, symbol: str, left: Value, right: Value) -> Va
         return TRUE if same is (symbol == "==") else FALSE
     names = _type_name(machine, left), _type_name(machine, right)
     message = f"'{symbol}' not supported between instances of '{names[0]}' and '{names[1]}'"
-    raise machine.raises("TypeError", message, (Constant(message),))
+    raise exceptions.exactly(machine, "TypeError", message)
 
 
 def _asked(machine: Interpreter, symbol: str, receiver: Value, other: Value, method: Value) -> Value:
