@@ -274,7 +274,7 @@ def _interpret(
 
     def prepare(finder: ModuleFinder) -> None:
         finders.append(finder)
-        finder.share(_shared(project, (*target.search_path, "", *project.territory(str(path)).folders)))
+        finder.share(_shared(project, (*target.search_path, "", *project.territory(str(path)).project.folders)))
         _add_believed(finder, list(project.believed))
 
     try:
