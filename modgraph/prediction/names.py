@@ -204,8 +204,7 @@ def global_name(machine: Interpreter, module: str, name: str) -> Value | None:
     namespace = machine.namespaces.setdefault(module, {})
     if name in namespace:
         return namespace[name]
-    running = machine.running.get(key)
-    if running is not None:
+    if (running := machine.running.get(key)) is not None:
         environment = machine.state.read(running)
         partial = environment.names.get(name) if isinstance(environment, EnvironmentObject) else None
         return partial or machine.unknown(f"import cycle at {module}.{name}")

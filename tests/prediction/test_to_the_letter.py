@@ -16,6 +16,49 @@ import collections, copy, enum, functools, itertools, os
 from collections import Counter, OrderedDict, defaultdict
 """
 
+IMPORT_ORDER = {
+    "before only": """
+        N = 1
+        def st(n):
+            global N
+            N = n
+        N = 4
+        st(8)
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a = nn.Linear(N, 1)
+    """,
+    "two calls": """
+        N = 1
+        def st(n):
+            global N
+            N = n
+        st(8)
+        N = 4
+        st(9)
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a = nn.Linear(N, 1)
+    """,
+    "registry rev": """
+        R = {}
+        def reg(n):
+            def d(c):
+                R[n] = c
+                return c
+            return d
+        R['x'] = nn.Conv1d
+        @reg('x')
+        class A(nn.Linear): pass
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a = R['x'](1, 1, 1)
+    """,
+}
+
 WALRUSES = {
     "any-walrus": """
         if any((last := k) > 1 for k in range(5)):
@@ -849,6 +892,136 @@ NOT_FOLLOWED = {
         except KeyError as e:
             self.a = nn.Linear(1, 2 if e.__traceback__ is None else 3)
     """,
+    "import_order: one": """
+        N = 1
+        def st(n):
+            global N
+            N = n
+        st(8)
+        N = 4
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a = nn.Linear(N, 1)
+    """,
+    "import_order: registry": """
+        R = {}
+        def reg(n):
+            def d(c):
+                R[n] = c
+                return c
+            return d
+        @reg('x')
+        class A(nn.Linear): pass
+        R['x'] = nn.Conv1d
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a = R['x'](1, 1, 1)
+    """,
+    "import_order: class attr": """
+        class C:
+            w = 1
+        def st(n): C.w = n
+        st(8)
+        C.w = 4
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a = nn.Linear(C.w, 1)
+    """,
+    "import_order: container": """
+        L = [1]
+        def st(n): L.append(n)
+        st(8)
+        L.append(4)
+        L[0] = 6
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a = nn.Linear(L[1], L[0])
+    """,
+    "import_order: container dict": """
+        D = {}
+        def st(n): D['k'] = n
+        st(8)
+        D['k'] = 4
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a = nn.Linear(D['k'], 1)
+    """,
+    "import_order: container plain rebinding": """
+        D = {}
+        def st(n): D['k'] = n
+        st(8)
+        D = {'k': 3}
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a = nn.Linear(D['k'], 1)
+    """,
+    "import_order: aug": """
+        N = 1
+        def st(n):
+            global N
+            N = n
+        st(8)
+        N += 4
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a = nn.Linear(N, 1)
+    """,
+    "import_order: registry fn call": """
+        R = {}
+        def reg(n, c): R[n] = c
+        reg('x', nn.Linear)
+        R['x'] = nn.Conv1d
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a = R['x'](1, 1, 1)
+    """,
+    "import_order: update": """
+        R = {}
+        def reg(n):
+            def d(c):
+                R[n] = c
+                return c
+            return d
+        @reg('x')
+        class A(nn.Linear): pass
+        R.update(x=nn.Conv1d)
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a = R['x'](1, 1, 1)
+    """,
+    "import_order: reads between": """
+        N = 1
+        def st(n):
+            global N
+            N = n
+        st(8)
+        M = N
+        N = 4
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a = nn.Linear(N, M)
+    """,
+    "import_order: function attribute": """
+        def f(): pass
+        f.n = 1
+        def st(n): f.n = n
+        st(8)
+        f.n = 4
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a = nn.Linear(f.n, 1)
+    """,
     "walks: swap same size": """
         d = {'a': 1, 'b': 2}
         try:
@@ -900,6 +1073,7 @@ NOT_FOLLOWED = {
 CASES = {
     f"{kind}: {name}": text
     for kind, cases in (
+        ("import_order", IMPORT_ORDER),
         ("walruses", WALRUSES),
         ("mappings", MAPPINGS),
         ("name_hooks", NAME_HOOKS),
