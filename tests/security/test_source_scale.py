@@ -95,6 +95,7 @@ GROWING: list[tuple[str, Callable[[Path], None], int]] = [
     ("branches", predicted, 15),
     ("tries", predicted, 15),
     ("setattr_loop", predicted, 40),
+    ("walks", predicted, 100),
     ("built_list", predicted, 40),
     ("mixins", predicted, 40),
     ("module_names", predicted, 200),
