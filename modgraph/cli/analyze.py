@@ -35,6 +35,7 @@ from modgraph.graph.model import CheckpointComparison, Graph
 from modgraph.options import IMPORT_SECONDS, Device, Mode, OnnxOptions, TraceOptions
 
 if TYPE_CHECKING:
+    from modgraph.prediction.together import Together
     from modgraph.source.checkpoints import Checkpoint
     from modgraph.source.inputs import InputSpec
     from modgraph.source.targets import Target
@@ -105,6 +106,7 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     from modgraph.api import read_checkpoint
     from modgraph.export import file_stems
     from modgraph.export.text import check_columns
+    from modgraph.prediction.together import Together
 
     options = _options(arguments)
     if arguments.all:
@@ -120,7 +122,9 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     check_columns(arguments.columns)
     _check_against(arguments, targets)
     checkpoint = None if arguments.against is None else read_checkpoint(arguments.against, options)
-    work = _Work(arguments, console, options, specs, where, onnx, checkpoint, alone=len(targets) == 1)
+    together = Together(reads=arguments.static)
+    alone = len(targets) == 1
+    work = _Work(arguments, console, options, specs, where, onnx, checkpoint, alone, together)
     stems = iter([where.stem(stem) for stem in file_stems(target.name.rpartition(".")[2] for target in targets)])
     for group in groups:
         status = max(status, work.group([(target, next(stems)) for target in group]))
@@ -160,6 +164,7 @@ class _Work:
     checkpoint: Checkpoint | None
     alone: bool
     """There is one model: what is wrong with it is wrong with the command."""
+    together: Together | None = None
     n_written: int = 0
 
     def group(self, models: Sequence[tuple[Target, str]]) -> ExitStatus:
@@ -202,6 +207,7 @@ class _Work:
                 static=arguments.static,
                 watch=console.stage,
                 exporting=exporting,
+                together=self.together,
             )
             graph = with_checkpoint(graph, self.checkpoint)
             files = () if exporting is None else exporting.files

@@ -52,12 +52,27 @@ class Budget:
         """Functions of installed packages in which the evaluation of a module-level name was given up."""
         self.work_limit = MAX_WORK
         """`work` at which the prediction is given up, or a part of it that has a share of its own."""
+        self.granted = MAX_WORK
+        """What there is of it for this prediction, if others have a share of it."""
+        self.sharing = ""
+        """Who has: "all models of one command"."""
         self.deadline = 0.0
+
+    def grant(self, units: int, sharing: str) -> None:
+        """The work is shared with other predictions, which have left so much of it."""
+        self.granted, self.sharing = max(0, min(MAX_WORK, units)), sharing
+        self.work_limit = self.granted
+
+    @property
+    def has_spent_what_is_shared(self) -> bool:
+        """It was not its own limit that it reached."""
+        return self.granted < MAX_WORK and self.work > self.granted
 
     def renew(self) -> None:
         """All of it, for the next prediction."""
         self.restart()
         self.base.work = 0
+        self.granted, self.sharing = MAX_WORK, ""
         self.work_limit = MAX_WORK
         self.deadline = time.monotonic() + MAX_SECONDS
 
@@ -104,6 +119,8 @@ class Budget:
         """
         deep_stack.require_wanted()
         if self.work > self.work_limit:
+            if self.sharing and self.granted < MAX_WORK and self.work_limit == self.granted:
+                raise LimitError(f"more than the units of work that {self.sharing} may take together")
             raise LimitError(f"more than {self.work_limit} units of work")
         if time.monotonic() > self.deadline:
             raise LimitError(f"more than {MAX_SECONDS:g} seconds, on a machine that is slow or busy")

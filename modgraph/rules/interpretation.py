@@ -6,13 +6,17 @@ suspicious.
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from modgraph.errors import ModgraphError
 from modgraph.prediction.entry import Prediction, predict_target
+from modgraph.prediction.limits import names_a_limit
 from modgraph.prediction.machine import Interpreter
 from modgraph.prediction.objects import (
     ClassObject,
@@ -43,11 +47,13 @@ MAX_HELD = 2_000
 """Values looked at below one attribute."""
 MAX_KEPT = 12
 """End states kept for further questions."""
-MAX_WORK = 150_000
-"""Steps of all interpretations for one file; when it is reached the classes that follow are not interpreted, and it is
-said. A file of 500 classes, each with mistakes that can be mended, takes two thirds of it."""
-WORK_OF_A_CLASS = 150
-"""Steps that take as long as the beginning of each interpretation."""
+MAX_KEPT_OBJECTS = 200_000
+"""Objects in those of them that are kept besides the latest."""
+MAX_WORK = 10_000_000
+"""Units of work of all interpretations for one file; when it is reached the classes that follow are not interpreted,
+and it is said. A file of 500 classes, each with mistakes that can be mended, takes less."""
+WORK_OF_A_CLASS = 3_000
+"""Units that take as long as the beginning of each interpretation."""
 MAX_HOLDINGS = 10_000
 """What classes hold, kept for the trials of fixes."""
 MAX_MODULES = 200
@@ -227,16 +233,45 @@ def interpret(project: Project, file: str, qualname: str, text: str, unknown: It
         project.given_up[qualname] = None
         return None
     if key not in project.interpreted:
-        while len(project.interpreted) >= MAX_KEPT:
-            del project.interpreted[next(iter(project.interpreted))]
+        _make_room(project.interpreted)
         project.interpreted[key] = _interpret(project, file, qualname, text, key[3])
         if len(project.holdings) >= MAX_HOLDINGS:
             project.holdings.clear()
-        project.holdings[key] = _holdings(project.interpreted[key][0])
+        project.holdings[key] = _holdings(project.interpreted[key].state)
+    found: _Found = project.interpreted[key]
+    project.read.update(found.files)
+    if found.is_spent:
+        if project.trying:
+            raise EnoughTried
+        project.given_up[qualname] = None
+    elif found.limit is not None:
+        project.cut[qualname] = found.limit
+    return found.state
+
+
+def _make_room(kept: dict[tuple[Any, ...], _Found]) -> None:
+    """Forgets the oldest end states, of large ones at once: they stand in circles in which Python finds them late."""
+    dropped = 0
+    while kept and (len(kept) >= MAX_KEPT or sum(each.size for each in kept.values()) > MAX_KEPT_OBJECTS):
+        dropped += kept.pop(next(iter(kept))).size
+    if dropped > MAX_KEPT_OBJECTS // 2:
+        gc.collect()
+
+
+class _Found(NamedTuple):
+    """What came of an interpretation."""
+
     state: Interpreted | None
-    state, files = project.interpreted[key]
-    project.read.update(files)
-    return state
+    files: dict[str, None]
+    """That were read for it, and the directories in which modules were looked for."""
+    limit: str | None = None
+    """Why it was not followed to its end, or not all of it."""
+    is_spent: bool = False
+    """What the classes of one file may take together was used up in it."""
+
+    @property
+    def size(self) -> int:
+        return 0 if self.state is None else self.state.machine.base.next_index
 
 
 def holdings(project: Project, file: str, qualname: str, text: str) -> Holdings | None:
@@ -255,8 +290,7 @@ def _holdings(state: Interpreted | None) -> Holdings | None:
 
 def _interpret(
     project: Project, file: str, qualname: str, text: str, unknown: Iterable[str]
-) -> tuple[Interpreted | None, dict[str, None]]:
-    """With the files that were read for it, and the directories in which modules were looked for."""
+) -> _Found:
     path = Path(os.path.realpath(file))
     root, module = import_name(path)
     own = [folder for folder in roots(file).folders if folder != str(root)]
@@ -277,16 +311,57 @@ def _interpret(
         finder.share(_shared(project, (*target.search_path, "", *project.territory(str(path)).folders)))
         _add_believed(finder, list(project.believed))
 
+    state, limit, is_spent = None, None, False
     try:
-        prediction = predict_target(target, _module(project, target, text), prepare)
-        state = _interpreted(prediction)
-        project.work += prediction.machine.steps
+        granted = (MAX_WORK - project.work, "all classes of one file")
+        prediction = predict_target(target, _module(project, target, text), prepare, granted)
+        machine = prediction.machine
+        is_spent = machine.has_spent_what_is_shared
+        limit = limit_reached(prediction)
+        state = None if is_spent else _interpreted(prediction)
+        # What is read of other files serves the next file too, and does not count for the one that happens to be first.
+        project.work += machine.work - machine.finder.reading
     except ModgraphError:
-        state = None
+        pass
     finally:
         project.work += WORK_OF_A_CLASS
     depends = (each for finder in finders for each in (*finder.files_read, *finder.looked_in))
-    return state, dict.fromkeys(depends)
+    return _Found(state, dict.fromkeys(depends), limit, is_spent)
+
+
+def limit_reached(prediction: Prediction) -> str | None:
+    """The reason that names a limit, where one has ended the constructor or leaves open what the module holds."""
+    machine, root = prediction.machine, prediction.root
+    reasons = [] if prediction.failure is None else [prediction.failure.reason]
+    reasons += [each.reason for each in machine.state.problems]
+    module = machine.state.find(root, ModuleObject)
+    if module is not None:
+        held = (module.attributes, module.modules, module.parameters, module.buffers)
+        reasons += _open_in(machine, [each for values in held for each in values.values()])
+    return next(filter(names_a_limit, reasons), None)
+
+
+def _open_in(machine: Interpreter, values: Iterable[Value]) -> Iterator[str]:
+    """Why some of these values, and of what the containers among them hold, are not known."""
+    pending, seen = list(values), set[int]()
+    while pending and len(seen) < MAX_HELD:
+        value = pending.pop()
+        if isinstance(value, Unknown):
+            yield value.reason
+        elif isinstance(value, Choice):
+            pending.extend(value.alternatives)
+        elif isinstance(value, TupleValue):
+            pending.extend(value.items[:MAX_HELD])
+        elif isinstance(value, Address) and value.index not in seen:
+            seen.add(value.index)
+            found = machine.state.read(value)
+            why = getattr(found, "open", None)
+            if isinstance(found, _CONTAINERS) and isinstance(why, Unknown):
+                yield why.reason
+            if isinstance(found, ListObject):
+                pending.extend(found.items[:MAX_HELD])
+            elif isinstance(found, DictObject):
+                pending.extend(islice(found.entries.values(), MAX_HELD))
 
 
 def _shared(project: Project, path: tuple[str, ...]) -> Shared:

@@ -66,6 +66,8 @@ class Project:
         """What the interpretations for the present file have cost; only the interpretation counts."""
         self.given_up: dict[str, None] = {}
         """Classes of the present file that were not interpreted, as it was enough."""
+        self.cut: dict[str, str] = {}
+        """Classes of the present file that were not followed to their end, with the limit that was reached."""
         self.trying = False
         """Fixes are tried: `EnoughTried` is raised where it is enough."""
         self.reluctant = False
