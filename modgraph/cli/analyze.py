@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, get_args
 
 from modgraph.cli.analyze_tree import add_tree_arguments, check_alone
@@ -138,17 +140,21 @@ def _groups(arguments: argparse.Namespace, console: Console) -> tuple[list[tuple
     if arguments.target is not None:
         from modgraph.api import find_targets
 
-        found = find_targets(arguments.target)
-        if len(found) > MAX_MODELS:
-            example = f"name others, as in {found[MAX_MODELS].text}"
-            console.warning(f"{arguments.target} has {len(found):,} models: taking the first {MAX_MODELS}; {example}")
-            return [found[:MAX_MODELS]], ExitStatus.PARTIAL
-        return [found], ExitStatus.OK
-    from modgraph.cli.configured import configured_targets, found_targets
+        of_it = find_targets(arguments.target)
+        if len(of_it) > MAX_MODELS:
+            example = f"name others, as in {of_it[MAX_MODELS].text}"
+            console.warning(f"{arguments.target} has {len(of_it):,} models: taking the first {MAX_MODELS}; {example}")
+            return [of_it[:MAX_MODELS]], ExitStatus.PARTIAL
+        return [of_it], ExitStatus.OK
+    from modgraph.cli.configured import as_many_as_are_taken, configured_targets, found_targets
 
     folder, texts = configured_targets("modgraph analyze model.py")
-    groups = [found_targets(folder, text, console) for text in texts]
-    return groups, ExitStatus.OK if all(groups) else ExitStatus.FAILED
+    texts, status = as_many_as_are_taken(texts, console)
+    found = [found_targets(folder, text, console) for text in texts]
+    every = [(number, target) for number, group in enumerate(found) for target in group]
+    taken, too_many = as_many_as_are_taken(every, console)
+    groups = [tuple(target for _, target in group) for _, group in groupby(taken, key=itemgetter(0))]
+    return groups, max(status, too_many, ExitStatus.OK if all(found) else ExitStatus.FAILED)
 
 
 @dataclass

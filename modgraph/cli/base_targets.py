@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from modgraph.cli.configured import MAX_TARGETS
 from modgraph.diffing import file_of
-from modgraph.errors import ModgraphError
+from modgraph.errors import ConfigError, ModgraphError
 from modgraph.source.targets import Target
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def base_targets(files: Checkout, path: Sequence[str] | None) -> list[BaseTarget
     """The models that the configuration at the revision names, as far as they are there.
 
     Raises:
-        ConfigError: it has a mistake.
+        ConfigError: it has a mistake, or names too many.
     """
     from modgraph.api import find_targets
 
@@ -62,7 +63,10 @@ def base_targets(files: Checkout, path: Sequence[str] | None) -> list[BaseTarget
         return []
     folder = Path(config.folder)
     found: list[BaseTarget] = []
-    for text in config.targets:
+    texts = tuple(dict.fromkeys(config.targets))
+    if len(texts) > MAX_TARGETS:
+        raise ConfigError(f"it names {len(texts):,} models, more than {MAX_TARGETS:,}", file=config.file)
+    for text in texts:
         try:
             targets = find_targets(text, path=[str(folder), *files.search_path(path)], cwd=folder)
         except ModgraphError:

@@ -8,7 +8,7 @@ parsing files, walking over objects, joining states. The clock is asked only as 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -53,26 +53,29 @@ class Budget:
         self.work_limit = MAX_WORK
         """`work` at which the prediction is given up, or a part of it that has a share of its own."""
         self.granted = MAX_WORK
-        """What there is of it for this prediction, if others have a share of it."""
+        """What others have left of it, where it is shared."""
         self.sharing = ""
-        """Who has: "all models of one command"."""
+        """With whom: "all models of one command"."""
+        self.unshared: Callable[[], int] = lambda: 0
+        """How much of its work does not count there."""
+        self.has_ended = False
+        """The graph is made of what there is, however it ended."""
         self.deadline = 0.0
 
     def grant(self, units: int, sharing: str) -> None:
         """The work is shared with other predictions, which have left so much of it."""
-        self.granted, self.sharing = max(0, min(MAX_WORK, units)), sharing
-        self.work_limit = self.granted
+        self.granted, self.sharing = units, sharing
 
     @property
     def has_spent_what_is_shared(self) -> bool:
-        """It was not its own limit that it reached."""
-        return self.granted < MAX_WORK and self.work > self.granted
+        """Nothing is left for the others either."""
+        return self.sharing != "" and self.work - self.unshared() > self.granted
 
     def renew(self) -> None:
         """All of it, for the next prediction."""
         self.restart()
         self.base.work = 0
-        self.granted, self.sharing = MAX_WORK, ""
+        self.granted, self.sharing, self.has_ended = MAX_WORK, "", False
         self.work_limit = MAX_WORK
         self.deadline = time.monotonic() + MAX_SECONDS
 
@@ -118,9 +121,9 @@ class Budget:
             StoppedError: nobody waits for it any more.
         """
         deep_stack.require_wanted()
+        if self.has_spent_what_is_shared and not self.has_ended:
+            raise LimitError(f"more than the units of work that {self.sharing} may take together")
         if self.work > self.work_limit:
-            if self.sharing and self.granted < MAX_WORK and self.work_limit == self.granted:
-                raise LimitError(f"more than the units of work that {self.sharing} may take together")
             raise LimitError(f"more than {self.work_limit} units of work")
         if time.monotonic() > self.deadline:
             raise LimitError(f"more than {MAX_SECONDS:g} seconds, on a machine that is slow or busy")
@@ -169,7 +172,8 @@ class Budget:
         steps = self.elsewhere > MAX_STEPS or (not self.module_depth and self.steps > MAX_STEPS)
         room = self.base.made > MAX_MADE_ITEMS or self.base.copied > MAX_COPIED_OBJECTS
         room = room or self.base.modules > MAX_MADE_MODULES
-        return steps or room or self.work > self.work_limit or time.monotonic() > self.deadline
+        shared = self.has_spent_what_is_shared
+        return steps or room or shared or self.work > self.work_limit or time.monotonic() > self.deadline
 
     @property
     def spent(self) -> int:

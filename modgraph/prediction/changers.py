@@ -57,7 +57,7 @@ class Function:
 
 def may_change(source: SourceModule) -> bool:
     """The module's text holds something with which others are changed."""
-    source.spend(len(source.text) // BYTES_SEARCHED)
+    source.spend_once("hints", len(source.text) // BYTES_SEARCHED)
     return source.facts.has(_HINTS)
 
 
@@ -97,16 +97,14 @@ def is_effect(nodes: Iterable[ast.AST], changers: Changers) -> bool:
 
 def _functions_of(source: SourceModule) -> list[tuple[str, Function]]:
     """Those of its text, walked over once for all who ask: each model of a file does."""
-    found: list[tuple[str, Function]] | None = source.functions
-    if found is None:
-        try:
-            source.spend(len(source.text) * UNITS_WALKED)
-        except SourceError:
-            return []
-        facts = source.facts
-        if facts.functions is None:
-            facts.functions = list(_functions(facts.text))
-        found = source.functions = facts.functions
+    try:
+        source.spend_once("functions", len(source.text) * UNITS_WALKED)
+    except SourceError:
+        return []
+    facts = source.facts
+    if facts.functions is None:
+        facts.functions = list(_functions(facts.text))
+    found: list[tuple[str, Function]] = facts.functions
     return found
 
 

@@ -66,6 +66,7 @@ def predict_target(
     text: str | SourceModule | None = None,
     prepare: Callable[[ModuleFinder], None] | None = None,
     granted: tuple[int, str] | None = None,
+    free_reading: bool = False,
 ) -> Prediction:
     """Interprets what the target asks for.
 
@@ -74,6 +75,7 @@ def predict_target(
             itself, where its index and trees are to serve several predictions.
         prepare: is given the finder first, and may add modules to it.
         granted: what others have left of the units of work, and who shares them.
+        free_reading: what is read of other files than the target's does not count among these.
 
     Raises:
         TargetError: the file or name is not there, or the file is no Python.
@@ -85,6 +87,8 @@ def predict_target(
         machine.use(finder_for([str(target.root), *(target.search_path or sys.path)], target.home))
     if prepare is not None:
         prepare(machine.finder)
+    if free_reading:
+        machine.unshared = lambda: machine.finder.reading
     return with_deep_stack(lambda: _predict(machine, target, text))
 
 

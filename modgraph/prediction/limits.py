@@ -58,7 +58,7 @@ MAX_WORK = 20_000_000
 the same graph as a quiet one. A unit is about a microsecond of a slow machine; the costs below are measured. The
 largest predictions of published models take a third of them."""
 
-MAX_SHARED_WORK = 30_000_000
+MAX_SHARED_WORK = 25_000_000
 """Those of all predictions of one command together, besides what writing their graphs takes: a hundred usual models of
 one file take less."""
 

@@ -157,6 +157,7 @@ class Interpreter(Budget):
     def finish(self) -> None:
         """What there is may be looked at from now on, whatever limit was reached."""
         self.work_limit = self.work + MAX_TREE_WORK
+        self.has_ended = True
         self.base.settle = lambda index: registries.settle_or_leave(self, index)
 
     def forget(self) -> None:

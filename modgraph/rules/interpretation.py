@@ -288,9 +288,7 @@ def _holdings(state: Interpreted | None) -> Holdings | None:
     return None if state is None else Holdings(state.names, len(state.registered), state.failed)
 
 
-def _interpret(
-    project: Project, file: str, qualname: str, text: str, unknown: Iterable[str]
-) -> _Found:
+def _interpret(project: Project, file: str, qualname: str, text: str, unknown: Iterable[str]) -> _Found:
     path = Path(os.path.realpath(file))
     root, module = import_name(path)
     own = [folder for folder in roots(file).folders if folder != str(root)]
@@ -314,13 +312,13 @@ def _interpret(
     state, limit, is_spent = None, None, False
     try:
         granted = (MAX_WORK - project.work, "all classes of one file")
-        prediction = predict_target(target, _module(project, target, text), prepare, granted)
+        prediction = predict_target(target, _module(project, target, text), prepare, granted, free_reading=True)
         machine = prediction.machine
         is_spent = machine.has_spent_what_is_shared
         limit = limit_reached(prediction)
         state = None if is_spent else _interpreted(prediction)
         # What is read of other files serves the next file too, and does not count for the one that happens to be first.
-        project.work += machine.work - machine.finder.reading
+        project.work += machine.work - machine.unshared()
     except ModgraphError:
         pass
     finally:

@@ -89,7 +89,7 @@ class Project:
         self._defined: dict[str, frozenset[str]] = {}
         self._makers: dict[str, dict[str, bool]] = {}
         """By file, what its text defines at the top: whether that may give a list or dict."""
-        self.interpreted: dict[tuple[Any, ...], tuple[Any, dict[str, None]]] = {}
+        self.interpreted: dict[tuple[Any, ...], Any] = {}
         """End states of constructors, with the files that each depends on; only the interpretation looks in."""
         self.holdings: dict[tuple[Any, ...], Any] = {}
         """What is asked of these states when fixes are tried."""

@@ -171,12 +171,17 @@ class SourceModule:
         self.is_package = is_package
         self.spend: Callable[[int], None] = _for_nothing
         """Told what reading it costs, before it is done."""
-        self.functions: Any = None
-        """Those of its text, once they are paid for; see `TextFacts.functions`."""
+        self._paid: set[str] = set()
         self._parsed: dict[tuple[int, int], Parsed] = {}
         self._n_asked = 0
         self.tokens = ParsedTokens()
         """Shared by the modules of one finder."""
+
+    def spend_once(self, what: str, units: int) -> None:
+        """Of what is remembered once it is found in its text."""
+        if what not in self._paid:
+            self.spend(units)
+            self._paid.add(what)
 
     @cached_property
     def text(self) -> str:
