@@ -242,13 +242,10 @@ def find_targets(
     Raises:
         TargetError: there is no such file, or no model in it.
     """
-    from modgraph.source.roots import as_its_file_builds_it, find_roots
+    from modgraph.source.roots import models_of
     from modgraph.source.targets import parse_target
 
-    target = parse_target(text, path=path, cwd=cwd)
-    if not target.name:
-        return find_roots(target)
-    return (as_its_file_builds_it(target) if bare else target,)
+    return models_of(parse_target(text, path=path, cwd=cwd), bare=bare)
 
 
 def analyze_target(

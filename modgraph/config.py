@@ -7,9 +7,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from modgraph.doors.borders import TOML_FILES, border_around
 from modgraph.doors.data import TooLargeError, read_toml
 from modgraph.doors.printing import control_in
-from modgraph.doors.reading import CONFIG_BYTES, INSTEAD_OF_A_PIPE, irregular, leads_away
+from modgraph.doors.reading import CONFIG_BYTES, INSTEAD_OF_A_PIPE, irregular
 from modgraph.doors.reading import read as read_file
 from modgraph.errors import ConfigError
 
@@ -140,13 +141,14 @@ def _whole(file: str) -> Config:
 
 
 def _found(folder: str) -> Config | None:
-    """What a folder has. Nobody has named the file: a link that leads out of the project is not followed, as what is
-    read there would be shown."""
+    """What a folder has. Nobody has named the file: a link that leads out of the project, or to a file of another kind,
+    is not followed, as what is read there would be shown."""
     for name in (OWN_FILE, FILE):
         file = os.path.join(folder, name)
-        if os.path.islink(file) and leads_away(file, folder):
+        if os.path.islink(file) and not (border := border_around(folder)).admits(file, TOML_FILES):
+            where = "to a file that is not called .toml" if border.holds(file) else "that leads out of the project"
             raise ConfigError(
-                "the configuration is a link that leads out of the project, and is not read",
+                f"the configuration is a link {where}, and is not read",
                 file=file,
                 hint="put the file itself there, name it (check --config FILE), or read none (check --isolated)",
             )

@@ -16,13 +16,13 @@ from typing import Any, Literal
 from modgraph._version import __version__
 from modgraph.batch.installed import Installed, is_standard
 from modgraph.config import Configs
+from modgraph.doors.borders import project_folders
 from modgraph.doors.reading import read
 from modgraph.errors import ConfigError, TargetError
 from modgraph.source.cache_home import cache_home, kept_in
 from modgraph.source.modules import CompiledModule, ModuleFinder, SourceModule, finder_for
 from modgraph.source.quiet import python_tree
 from modgraph.source.targets import Target
-from modgraph.source.territory import project_folders
 
 _OURSELVES = Path(os.path.realpath(__file__)).parents[1]
 """modgraph's version stands for it, and for what it knows of torch."""

@@ -72,6 +72,8 @@ class Manifest:
         self._listed = {file for record in read for file in record.files}
 
     def _text(self) -> str:
+        if self._path.is_symlink():  # none that modgraph has written
+            return ""
         try:
             data = read(self._path, GRAPH_BYTES)
             require_json_in_memory(data)

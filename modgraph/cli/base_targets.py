@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from modgraph.cli.configured import MAX_TARGETS
+from modgraph.cli.configured import MAX_TARGETS, targets_within
 from modgraph.diffing import file_of
+from modgraph.doors.borders import PYTHON_FILES, border_below
 from modgraph.errors import ConfigError, ModgraphError
 from modgraph.source.targets import Target
 
@@ -36,6 +37,9 @@ class BaseTarget:
     def became(self, top: Path) -> tuple[str, str]:
         """Verdict and reason, of one that is no target now: whether it is still there."""
         file, name = self.key[0], self.target.name
+        refusal = border_below(top).refusal(top / file, PYTHON_FILES)  # it may be a link by now
+        if refusal is not None:
+            return "removed", f"{file} {refusal} now"
         if not (top / file).is_file():
             return "removed", f"{file} is not there any more"
         if not _has(top / file, name):
@@ -56,8 +60,6 @@ def base_targets(files: Checkout, path: Sequence[str] | None) -> list[BaseTarget
     Raises:
         ConfigError: it has a mistake, or names too many.
     """
-    from modgraph.api import find_targets
-
     config = _config(files)
     if config is None:
         return []
@@ -68,7 +70,8 @@ def base_targets(files: Checkout, path: Sequence[str] | None) -> list[BaseTarget
         raise ConfigError(f"it names {len(texts):,} models, more than {MAX_TARGETS:,}", file=config.file)
     for text in texts:
         try:
-            targets = find_targets(text, path=[str(folder), *files.search_path(path)], cwd=folder)
+            search = [str(folder), *files.search_path(path)]
+            targets = targets_within(text, border_below(files.root), folder, search)
         except ModgraphError:
             continue  # it was none then
         for target in targets:

@@ -188,16 +188,17 @@ def _fails(findings: Sequence[Finding], fail_on: str) -> bool:
 def _configured_baseline(arguments: argparse.Namespace) -> str | None:
     """Of the configuration that holds for the working directory."""
     from modgraph.config import Configs
-    from modgraph.doors.reading import leads_away
+    from modgraph.doors.borders import JSON_FILES, border_around
 
     configs = Configs(arguments.isolated, tuple(arguments.config or ()))
     config = configs.of(os.path.join(os.getcwd(), "-"))
     if config.baseline is None:
         return None
     file = os.path.join(config.folder, config.baseline)
-    if not configs.names_baseline and leads_away(file, config.folder):
+    refusal = None if configs.names_baseline else border_around(config.folder).refusal(file, JSON_FILES)
+    if refusal is not None:
         raise ConfigError(
-            f"the baseline {config.baseline!r} lies outside of the project, and is not read",
+            f"the baseline {config.baseline!r} {refusal}, and is not read",
             file=config.file,
             hint="name it on the command line, if it is meant: --baseline FILE",
         )

@@ -10,6 +10,7 @@ from modgraph.cli.console import Console
 from modgraph.errors import ConfigError, ExitStatus, TargetError
 
 if TYPE_CHECKING:
+    from modgraph.doors.borders import Border
     from modgraph.source.targets import Target
 
 
@@ -53,27 +54,25 @@ def as_many_as_are_taken(found: Sequence[Thing], console: Console) -> tuple[Sequ
     return found[:MAX_TARGETS], ExitStatus.FAILED
 
 
-def require_inside(text: str, folder: Path) -> None:
-    """Raises TargetError where the file of a target lies outside of the project: nobody but its configuration has named
-    that file, and what is wrong in it would be shown."""
-    from modgraph.doors.reading import leads_out
-    from modgraph.source.targets import path_in
-    from modgraph.source.territory import project_folders
+def targets_within(text: str, border: Border, folder: Path, path: Sequence[str] | None = None) -> tuple[Target, ...]:
+    """The models of a target that nobody but a configuration has named; nothing beyond the border of its project is
+    looked at.
 
-    # Whether it is there or not: what is near it, or in it, would be shown as well.
-    if leads_out(folder / path_in(text), folder, *project_folders(str(folder))):
-        raise TargetError(
-            f"the target {text!r} lies outside of the project", hint="name it on the command line, if it is meant"
-        )
+    Raises:
+        TargetError: it lies beyond it, is not there, or has no model in it.
+    """
+    from modgraph.source.roots import models_of
+    from modgraph.source.targets import parse_target
+
+    return models_of(parse_target(text, path=path, cwd=folder, border=border))
 
 
 def found_targets(folder: Path, text: str, console: Console) -> tuple[Target, ...]:
     """The models of one of them; none, where it is not there, which is said: it keeps no other back."""
-    from modgraph.api import find_targets
+    from modgraph.doors.borders import border_around
 
     try:
-        require_inside(text, folder)
-        return find_targets(text, cwd=folder)
+        return targets_within(text, border_around(folder), folder)
     except TargetError as error:
         console.error(error)
         return ()

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from modgraph.cli.base_targets import BaseTarget, Key, base_targets, key_of, renames
-from modgraph.cli.configured import as_many_as_are_taken, configured_targets, require_inside
+from modgraph.cli.configured import as_many_as_are_taken, configured_targets, targets_within
 from modgraph.cli.console import Console
 from modgraph.cli.diff import write_changes
 from modgraph.diffing import Found, GraphFinder, compared, named_as, require_own
+from modgraph.doors.borders import border_around
 from modgraph.doors.printing import printable
 from modgraph.errors import (
     ConfigError,
@@ -168,11 +169,9 @@ class _Comparison:
 
     def _now(self, text: str) -> Iterator[Target | tuple[str, ModgraphError]]:
         """The models of a target that is configured; or it, and why there is none."""
-        from modgraph.api import find_targets
-
         try:
-            require_inside(text, self.folder)
-            found = find_targets(text, path=self.tree.search_path(self.finder.path), cwd=self.folder)
+            path, border = self.tree.search_path(self.finder.path), border_around(self.folder)
+            found = targets_within(text, border, self.folder, path)
             for target in found:
                 if target.file is None:
                     require_own(target, self.tree)

@@ -154,9 +154,9 @@ _LIVE = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-"""GitHub and GitLab look for these in the text that comes out, where no escape of Markdown helps: code does. They
-look behind an underscore too. A key such as `PROJ-123` is left: it is a link only where the owners of a project have named their own tracker, it leads nowhere
-else, and its form is that of `UTF-8` and `SHA-256`."""
+"""GitHub and GitLab look for these in the text that comes out, where no escape of Markdown helps: code does. They look
+behind an underscore too. A key such as `PROJ-123` is left: it is a link only where the owners of a project have named
+their own tracker, it leads nowhere else, and its form is that of `UTF-8` and `SHA-256`."""
 _SPECIAL = re.compile(r"[\\`*_{}\[\]<>#|~&]")
 _ENTITIES = {"<": "&lt;", ">": "&gt;", "&": "&amp;", "|": "&#124;"}
 _LONGEST_MARKER = 500

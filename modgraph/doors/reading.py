@@ -103,21 +103,6 @@ def kernel_text(path: str | os.PathLike[str]) -> str:
         os.close(handle)
 
 
-def leads_out(path: str | os.PathLike[str], *folders: str | os.PathLike[str]) -> bool:
-    """Whether what lies at `path`, links followed, lies in none of these folders."""
-    try:
-        real = os.path.realpath(path)
-        return not any(lies_in(real, os.path.realpath(folder)) for folder in folders)
-    except (OSError, ValueError):
-        return True
-
-
-def leads_away(path: str | os.PathLike[str], folder: str) -> bool:
-    """Whether what lies at `path` lies, links followed, neither in a folder nor in the repository around it."""
-    top = repository_of(os.path.realpath(folder))
-    return leads_out(path, folder, *(() if top is None else (top,)))
-
-
 def repository_of(folder: str) -> str | None:
     """The folder, or the nearest above it, that has a `.git`; of an absolute path."""
     while True:

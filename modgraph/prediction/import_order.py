@@ -160,7 +160,7 @@ def _imports(finder: ModuleFinder, source: SourceModule, found: Imported) -> Ite
     if written.computed is not None and (source.is_package or written.computed[1]):
         found.incomplete = f"{source.file} imports modules by names that it computes"
         if source.is_package:
-            yield from ((written.computed[0], name) for name in _below(source.name, source.path.parent))
+            yield from ((written.computed[0], name) for name in _below(finder, source.name, str(source.path.parent)))
 
 
 def _read_text(text: str) -> _Written:
@@ -231,15 +231,13 @@ def _named(finder: ModuleFinder, source: SourceModule, node: ast.stmt) -> Iterat
                     yield f"{module}.{alias.name}"
 
 
-def _below(package: str, directory: Path, depth: int = 0) -> Iterator[str]:
-    """The modules of a package and of the packages in it, by name."""
-    try:
-        entries = sorted(os.listdir(directory))
-    except OSError:
-        return
-    for entry in entries:
-        if entry.endswith(".py") and not entry.startswith("__"):
-            yield f"{package}.{entry[:-3]}"
-        elif depth < 2 and os.path.isfile(directory / entry / "__init__.py"):
+def _below(finder: ModuleFinder, package: str, directory: str, depth: int = 0) -> Iterator[str]:
+    """The modules of a package and of the packages in it, by name, as far as they are the project's."""
+    here = finder.entries(directory)
+    for entry in sorted(here.files | here.folders):
+        if entry in here.files:
+            if entry.endswith(".py") and not entry.startswith("__"):
+                yield f"{package}.{entry[:-3]}"
+        elif depth < 2 and "__init__.py" in finder.entries(os.path.join(directory, entry)).files:
             yield f"{package}.{entry}"
-            yield from _below(f"{package}.{entry}", directory / entry, depth + 1)
+            yield from _below(finder, f"{package}.{entry}", os.path.join(directory, entry), depth + 1)

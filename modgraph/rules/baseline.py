@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
+from modgraph.doors.borders import Border, holds_many, project_folders
 from modgraph.doors.data import TooLargeError, read_json
 from modgraph.doors.reading import CONFIG_BYTES, read
 from modgraph.errors import ConfigError
@@ -55,15 +56,27 @@ class Baseline:
     def stale(self, findings: Iterable[Finding], checked: Collection[str]) -> list[str]:
         """What it knows and is no longer found, as sentences; of files that were not checked only if they are gone."""
         found = Counter(self.key(finding) for finding in findings)
-        folder = os.path.dirname(os.path.abspath(self.file))
         looked = {self.path(file) for file in checked}
         said: list[str] = []
+        is_there = self._presence()
         for key in sorted(self.known):
             path, code, about = key
-            gone = path not in looked and not os.path.exists(os.path.join(folder, path))
+            gone = path not in looked and not is_there(path)
             if found[key] < self.known[key] and (path in looked or gone):
                 said.append(f"{path}: {code} {about or 'in the file'} is no longer found")
         return said
+
+    def _presence(self) -> Callable[[str], bool]:
+        """Whether a path that it names is there. What lies neither in its project nor in the one from which the check
+        runs is not, without a look: what is said of it would tell whether there is such a file."""
+        folder, here = (os.path.realpath(each) for each in (os.path.dirname(os.path.abspath(self.file)), os.curdir))
+        border = Border((*project_folders(folder), *(() if holds_many(here) else project_folders(here))))
+
+        def is_there(path: str) -> bool:
+            place = os.path.normpath(os.path.join(folder, path))
+            return border.holds_real(place) and border.holds(place) and os.path.exists(place)
+
+        return is_there
 
     def key(self, finding: Finding) -> Key:
         about = ".".join(part for part in (finding.class_name, finding.attribute) if part)

@@ -10,13 +10,12 @@ import gc
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from modgraph.errors import ModgraphError
 from modgraph.prediction.entry import Prediction, predict_target
-from modgraph.prediction.limits import names_a_limit
+from modgraph.prediction.limits_reached import limit_reached
 from modgraph.prediction.machine import Interpreter
 from modgraph.prediction.objects import (
     ClassObject,
@@ -50,8 +49,7 @@ MAX_KEPT = 12
 MAX_KEPT_OBJECTS = 200_000
 """Objects in those of them that are kept besides the latest."""
 MAX_WORK = 10_000_000
-"""Units of work of all interpretations for one file; when it is reached the classes that follow are not interpreted,
-and it is said. A file of 500 classes, each with mistakes that can be mended, takes less."""
+"""Units of work of all interpretations for one file: the classes that follow are not interpreted, and it is said."""
 WORK_OF_A_CLASS = 3_000
 """Units that take as long as the beginning of each interpretation."""
 MAX_HOLDINGS = 10_000
@@ -227,12 +225,9 @@ def interpret(project: Project, file: str, qualname: str, text: str, unknown: It
         unknown: parameters that are given something of which nothing is known, whatever their defaults.
     """
     key = (file, qualname, text, tuple(unknown), tuple(project.believed))
-    if key not in project.interpreted and project.work > MAX_WORK:
-        if project.trying:
-            raise EnoughTried
-        project.given_up[qualname] = None
-        return None
     if key not in project.interpreted:
+        if project.work > MAX_WORK:
+            return _given_up(project, qualname)
         _make_room(project.interpreted)
         project.interpreted[key] = _interpret(project, file, qualname, text, key[3])
         if len(project.holdings) >= MAX_HOLDINGS:
@@ -241,12 +236,17 @@ def interpret(project: Project, file: str, qualname: str, text: str, unknown: It
     found: _Found = project.interpreted[key]
     project.read.update(found.files)
     if found.is_spent:
-        if project.trying:
-            raise EnoughTried
-        project.given_up[qualname] = None
-    elif found.limit is not None:
+        return _given_up(project, qualname)
+    if found.limit is not None:
         project.cut[qualname] = found.limit
     return found.state
+
+
+def _given_up(project: Project, qualname: str) -> Interpreted | None:
+    if project.trying:
+        raise EnoughTried
+    project.given_up[qualname] = None
+    return None
 
 
 def _make_room(kept: dict[tuple[Any, ...], _Found]) -> None:
@@ -259,15 +259,13 @@ def _make_room(kept: dict[tuple[Any, ...], _Found]) -> None:
 
 
 class _Found(NamedTuple):
-    """What came of an interpretation."""
+    """What came of an interpretation, with the files that were read for it and the folders that were looked into; the
+    limit that it reached, and whether it was that of all classes of a file."""
 
     state: Interpreted | None
     files: dict[str, None]
-    """That were read for it, and the directories in which modules were looked for."""
     limit: str | None = None
-    """Why it was not followed to its end, or not all of it."""
     is_spent: bool = False
-    """What the classes of one file may take together was used up in it."""
 
     @property
     def size(self) -> int:
@@ -280,8 +278,7 @@ def holdings(project: Project, file: str, qualname: str, text: str) -> Holdings 
     key = (file, qualname, text, (), tuple(project.believed))
     if key not in project.holdings:
         interpret(project, file, qualname, text)
-    found: Holdings | None = project.holdings.get(key)
-    return found
+    return project.holdings.get(key)  # type: ignore[no-any-return]
 
 
 def _holdings(state: Interpreted | None) -> Holdings | None:
@@ -306,7 +303,7 @@ def _interpret(project: Project, file: str, qualname: str, text: str, unknown: I
 
     def prepare(finder: ModuleFinder) -> None:
         finders.append(finder)
-        finder.share(_shared(project, (*target.search_path, "", *project.territory(str(path)).folders)))
+        finder.share(_shared(project, (*target.search_path, "", *project.territory(str(path)).project.folders)))
         _add_believed(finder, list(project.believed))
 
     state, limit, is_spent = None, None, False
@@ -315,9 +312,8 @@ def _interpret(project: Project, file: str, qualname: str, text: str, unknown: I
         prediction = predict_target(target, _module(project, target, text), prepare, granted, free_reading=True)
         machine = prediction.machine
         is_spent = machine.has_spent_what_is_shared
-        limit = limit_reached(prediction)
-        state = None if is_spent else _interpreted(prediction)
-        # What is read of other files serves the next file too, and does not count for the one that happens to be first.
+        limit, state = limit_reached(prediction), None if is_spent else _interpreted(prediction)
+        # What is read of other files serves the next file too, and does not count for the first.
         project.work += machine.work - machine.unshared()
     except ModgraphError:
         pass
@@ -327,49 +323,13 @@ def _interpret(project: Project, file: str, qualname: str, text: str, unknown: I
     return _Found(state, dict.fromkeys(depends), limit, is_spent)
 
 
-def limit_reached(prediction: Prediction) -> str | None:
-    """The reason that names a limit, where one has ended the constructor or leaves open what the module holds."""
-    machine, root = prediction.machine, prediction.root
-    reasons = [] if prediction.failure is None else [prediction.failure.reason]
-    reasons += [each.reason for each in machine.state.problems]
-    module = machine.state.find(root, ModuleObject)
-    if module is not None:
-        held = (module.attributes, module.modules, module.parameters, module.buffers)
-        reasons += _open_in(machine, [each for values in held for each in values.values()])
-    return next(filter(names_a_limit, reasons), None)
-
-
-def _open_in(machine: Interpreter, values: Iterable[Value]) -> Iterator[str]:
-    """Why some of these values, and of what the containers among them hold, are not known."""
-    pending, seen = list(values), set[int]()
-    while pending and len(seen) < MAX_HELD:
-        value = pending.pop()
-        if isinstance(value, Unknown):
-            yield value.reason
-        elif isinstance(value, Choice):
-            pending.extend(value.alternatives)
-        elif isinstance(value, TupleValue):
-            pending.extend(value.items[:MAX_HELD])
-        elif isinstance(value, Address) and value.index not in seen:
-            seen.add(value.index)
-            found = machine.state.read(value)
-            why = getattr(found, "open", None)
-            if isinstance(found, _CONTAINERS) and isinstance(why, Unknown):
-                yield why.reason
-            if isinstance(found, ListObject):
-                pending.extend(found.items[:MAX_HELD])
-            elif isinstance(found, DictObject):
-                pending.extend(islice(found.entries.values(), MAX_HELD))
-
-
 def _shared(project: Project, path: tuple[str, ...]) -> Shared:
     """What earlier interpretations on the same search path have read; forgotten where it has become much."""
-    known = project.shared.get(path)
+    known: Shared | None = project.shared.get(path)
     if known is None or _is_much(known):
         project.shared.clear()
         known = project.shared[path] = Shared()
-    found: Shared = known
-    return found
+    return known
 
 
 def _is_much(known: Shared) -> bool:

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from modgraph.doors.reading import beginning, leads_out, repository_of
+from modgraph.doors.borders import CHECKED_FILES, border_below
+from modgraph.doors.reading import beginning, repository_of
 from modgraph.source.ignored import ignored_by_git
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ def python_files(folder: str, skipped: Skipped | None = None) -> Iterator[str]:
             if not is_file and entry.name in NEVER:
                 skipped.not_entered.append(path)
                 continue
-            if entry.is_symlink() and (leads_out(path, folder) or (is_file and not _is_source(path))):
+            if entry.is_symlink() and not _may_be_walked(path, folder, is_file=is_file):
                 skipped.links.append(path)
             elif is_file:
                 yield path
@@ -154,10 +155,13 @@ def _entries(folder: str, skipped: Skipped) -> list[os.DirEntry[str]]:
         return []
 
 
-def _is_source(path: str) -> bool:
-    """Whether what a link leads to is source by its name too: `x.py` is a link to `.env` to have that shown."""
-    real = os.path.realpath(path)
-    return real.endswith((*SUFFIXES, NOTEBOOK)) and ".git" not in real.split(os.sep)
+def _may_be_walked(link: str, folder: str, *, is_file: bool) -> bool:
+    """Whether a link leads to something within the folder, and within the repository that it lies in, which may be a
+    clone in the midst of the folder; one to a file, to source by its name too: `x.py` leads to `.env` to have it shown.
+    """
+    top = repository_of(os.path.realpath(os.path.dirname(link)))
+    borders = [border_below(place) for place in (folder, top) if place is not None]
+    return all(each.admits(link, CHECKED_FILES) if is_file else each.holds(link) for each in borders)
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:

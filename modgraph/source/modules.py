@@ -424,7 +424,7 @@ class ModuleFinder:
     @property
     def place(self) -> tuple[str, ...]:
         """Where it looks, and what it may find there: finders of the same place find the same."""
-        return (*self.roots, "", *self.fallback, "", *self._territory.folders)
+        return (*self.roots, "", *self.fallback, "", *self._territory.project.folders)
 
     def share(self, known: Shared) -> None:
         """Keeps what it finds among what others on the same search path have found."""
@@ -502,9 +502,9 @@ class ModuleFinder:
     def _in_directories(self, name: str, last: str, directories: Sequence[str]) -> Found | None:
         namespace: list[str] = []
         for directory in directories:
-            here = self._entries(directory)
+            here = self.entries(directory)
             base = os.path.join(directory, last)
-            below = self._entries(base) if last in here.folders else None
+            below = self.entries(base) if last in here.folders else None
             if below is not None and "__init__.py" in below.files:
                 return self._module(name, os.path.join(base, "__init__.py"), directory, True)
             if f"{last}.py" in here.files:
@@ -521,7 +521,7 @@ class ModuleFinder:
                     self._refused.setdefault(name, os.path.join(base, "__init__.py"))
         return NamespacePackage(name, tuple(namespace)) if namespace else None
 
-    def _entries(self, directory: str) -> Listing:
+    def entries(self, directory: str) -> Listing:
         """What is in a directory; listed once, as most names that are asked for are of no file."""
         self._looked_in[directory] = None
         found = self._listed.get(directory)

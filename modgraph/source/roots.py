@@ -23,6 +23,20 @@ _MAX_NAMED = 6
 """Names listed in a message."""
 
 
+def models_of(target: Target, *, bare: bool = True) -> tuple[Target, ...]:
+    """The models that a target stands for: itself, or the root models of the file or module it names.
+
+    Args:
+        bare: there are no arguments but its own; so a class that needs some is built as its file does it.
+
+    Raises:
+        TargetError: its file does not exist, or has no model in it.
+    """
+    if not target.name:
+        return find_roots(target)
+    return (as_its_file_builds_it(target) if bare else target,)
+
+
 def find_roots(target: Target) -> tuple[Target, ...]:
     """The models of the file or module that `target` names, in the order of the file.
 

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from modgraph.doors.borders import TOML_FILES, border_below
 from modgraph.doors.data import read_toml
-from modgraph.doors.reading import CONFIG_BYTES, leads_out, read
+from modgraph.doors.reading import CONFIG_BYTES, read
 
 PROJECT_FILES = ("pyproject.toml", "setup.cfg", "setup.py")
 """Their folder is that of a project."""
@@ -53,14 +54,14 @@ def _roots(top: Path, folder: str) -> list[Path]:
         root = top / place
         while root != top and os.path.isfile(root / "__init__.py"):  # a package itself
             root = root.parent
-        if os.path.isdir(root) and not leads_out(root, top):  # a link may lead elsewhere
+        if os.path.isdir(root) and border_below(top).holds(root):  # a link may lead elsewhere
             found.append(root)
     return found or [top / folder]
 
 
 def _toml(folder: Path, top: Path) -> dict[str, Any]:
     """Its pyproject.toml; empty where there is none that can be read, or a link that leads out of the repository."""
-    if leads_out(folder / PROJECT_FILES[0], top):
+    if not border_below(top).admits(folder / PROJECT_FILES[0], TOML_FILES):
         return {}
     try:
         return read_toml(read(folder / PROJECT_FILES[0], CONFIG_BYTES).decode("utf-8"))

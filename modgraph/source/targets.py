@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from modgraph.doors.borders import PYTHON_FILES, Border
 from modgraph.doors.printing import control_in
 from modgraph.doors.reading import INSTEAD_OF_A_PIPE, irregular
 from modgraph.errors import MissingFileError, TargetError
@@ -138,33 +139,40 @@ _FORMS = "a target is model.py, model.py:Net, 'model.py:Net(depth=4)' or package
 _MODULE_TARGET = re.compile(r"(?P<module>[^\W\d]\w*(?:\.[^\W\d]\w*)*)(?::(?P<object>.*))?\Z", re.DOTALL)
 
 
-def parse_target(text: str, *, path: Sequence[str] | None = None, cwd: Path | None = None) -> Target:
+def parse_target(
+    text: str, *, path: Sequence[str] | None = None, cwd: Path | None = None, border: Border | None = None
+) -> Target:
     """The target that `text` names; `name` is "" where it names a file or module alone.
 
     Args:
         path: where imports are looked up; by default the working directory and `sys.path`.
         cwd: directory against which a relative file is read; by default the working directory.
+        border: of the project whose configuration holds the text; nothing beyond it is looked at. None where the user
+            has named it.
 
     Raises:
         MissingFileError: the file does not exist.
-        TargetError: it is no Python file, or what stands behind the colon is not a name with literal arguments.
+        TargetError: it is no Python file, lies beyond the border, or what stands behind the colon is not a name with
+            literal arguments.
     """
     if (control := control_in(text)) is not None:
         raise TargetError(f"a target cannot hold the character {control}, as {shortened(text)!r} does", hint=_FORMS)
     cwd = cwd or Path.cwd()
     search = tuple(path) if path is not None else (str(cwd), *(entry for entry in sys.path if entry))
-    if match := _FILE_TARGET.match(text):
-        base = file_target(match["file"], search, cwd)
-    elif text and _is(Path.is_dir, cwd / text):
-        raise TargetError(f"{text} is a directory, not a Python file", hint=_files_in(cwd / text, text))
-    elif text and _is(Path.is_file, cwd / text.partition(":")[0]):
-        name = text.partition(":")[0]
+    name = text.partition(":")[0]
+    match = _FILE_TARGET.match(text)
+    asked = cwd / (text if match else _within(border, cwd, text, name))
+    if match:
+        base = file_target(match["file"], search, cwd, border)
+    elif text and _is(Path.is_dir, asked):
+        raise TargetError(f"{text} is a directory, not a Python file", hint=_files_in(asked, text))
+    elif text and _is(Path.is_file, cwd / name):
         notebook = f"a notebook's code as a Python file: jupyter nbconvert --to script {name}"
         raise TargetError(
             f"{name} is not a Python file (its name does not end in .py)",
             hint=notebook if name.endswith(".ipynb") else _FORMS,
         )
-    elif text == "-" or (text and (kind := irregular(cwd / text)) is not None):
+    elif text == "-" or (text and (kind := irregular(asked)) is not None):
         what = "standard input is not read as a target" if text == "-" else f"{text} is {kind}, not a regular file"
         raise TargetError(what, hint=_INSTEAD)
     elif match := _MODULE_TARGET.match(text):
@@ -186,9 +194,25 @@ def file_in(text: str) -> str | None:
     return match["file"] if match else None
 
 
-def path_in(text: str) -> str:
-    """What of a target is taken for a path, if there is something of that name."""
-    return file_in(text) or (text if ":" not in text else text.partition(":")[0])
+def _within(border: Border | None, cwd: Path, text: str, name: str) -> str:
+    """What of a target that names no file of Python may be asked for, whether it is there: all of it, or the part in
+    front of the colon, where behind it stands what is beyond the border if it is read as a path.
+
+    Raises:
+        TargetError: that part is beyond it.
+    """
+    _require(border, cwd, name)
+    return text if border is None or border.holds(cwd / text) else name
+
+
+def _require(border: Border | None, cwd: Path, name: str) -> None:
+    """Raises TargetError for what a configuration names beyond the border of its project, whether it is there or not:
+    what is near it, or in it, would be shown as well."""
+    refusal = None if border is None else border.refusal(cwd / name, PYTHON_FILES)
+    if refusal is not None:
+        raise TargetError(
+            f"the target {shortened(name)!r} {refusal}", hint="name it on the command line, if it is meant"
+        )
 
 
 def _is(test: Callable[[Path], bool], path: Path) -> bool:
@@ -204,12 +228,13 @@ def shortened(text: str) -> str:
     return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}..."
 
 
-def file_target(name: str, search: tuple[str, ...], cwd: Path) -> Target:
+def file_target(name: str, search: tuple[str, ...], cwd: Path, border: Border | None = None) -> Target:
     """A whole file as a target, whatever it is called: the text of one ends at the first ".py:".
 
     Raises:
-        TargetError: there is no such file.
+        TargetError: there is no such file, or it lies beyond the border.
     """
+    _require(border, cwd, name)
     try:
         file = Path(os.path.realpath(cwd / name))  # `resolve` raises on a link to itself
         is_directory, is_file = file.is_dir(), file.is_file()

@@ -2,8 +2,9 @@
 
 A source names what it imports, and a repository may hold links: without a border, `from outside.settings import KEY`
 and `x.py -> ~/.netrc` put into the graph what stands anywhere on the machine. The border is the repository of the file
-that is analysed. What the user's own Python has on its path (installed packages, `PYTHONPATH`) is the user's, with its
-links.
+that is analysed (`doors/borders.py`). What the user's own Python has on its path (installed packages, `PYTHONPATH`) is
+the user's, with its links; another folder that was named to import from has a border of its own, so that no link of the
+project leads there.
 """
 
 from __future__ import annotations
@@ -13,16 +14,12 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from importlib.machinery import EXTENSION_SUFFIXES
 from typing import NamedTuple
 
-from modgraph.doors.reading import lies_in, repository_of
+from modgraph.doors.borders import PYTHON_FILES, Border, border_around
+from modgraph.doors.reading import lies_in
 
-_NAMES = (".py", ".pyi", *EXTENSION_SUFFIXES)
-"""What the file at the end of a link is called: a link `x.py` to what is no Python is there to have it shown."""
 _LIBRARY = os.path.dirname(os.__file__)
-_PRIVATE = ".git"
-"""Below it stand tokens and the addresses of remotes."""
 
 
 class Listing(NamedTuple):
@@ -38,13 +35,17 @@ class Territory:
     """The files that imports of a project may lead to.
 
     Args:
-        folders: of the project, links resolved.
+        project: its border.
         own: folders of the user's, whose links are followed wherever they lead.
         installed: those of them that hold installed packages.
+        named: further folders to import from, as they were named.
     """
 
-    def __init__(self, folders: Iterable[str], own: Iterable[str] = (), installed: Iterable[str] = ()) -> None:
-        self.folders = tuple(dict.fromkeys(folders))
+    def __init__(
+        self, project: Border, own: Iterable[str] = (), installed: Iterable[str] = (), named: Iterable[str] = ()
+    ) -> None:
+        self.project = project
+        self._named = frozenset(named)
         self._installed = tuple(dict.fromkeys(installed))
         self._own = tuple(dict.fromkeys((*own, *self._installed)))
 
@@ -62,12 +63,14 @@ class Territory:
         files: set[str] = set()
         refused: set[str] = set()
         here = None if self.is_own(directory) else os.path.realpath(directory)
-        is_inside = here is None or self._holds(here)
+        border = self.project if here is None else self._border_of(directory)
+        is_inside = here is None or border.holds_real(here)
         try:
             with os.scandir(directory) as entries:
                 for entry in entries:
                     with contextlib.suppress(OSError):  # a link to itself, or one that may not be looked at
-                        if here is not None and (not is_inside or entry.is_symlink()) and not self._admits(here, entry):
+                        asks = here is not None and (not is_inside or entry.is_symlink())
+                        if asks and not _admits(border, str(here), entry):
                             refused.add(entry.name)
                         else:
                             (folders if entry.is_dir() else files).add(entry.name)
@@ -77,26 +80,27 @@ class Territory:
 
     def has(self, path: str) -> bool:
         """Whether a file lies in the project, links followed, and is called as Python is."""
-        if self.is_own(path):
-            return True
-        try:
-            real = os.path.realpath(path)
-        except (OSError, ValueError):
-            return False
-        return self._holds(real) and real.lower().endswith(_NAMES)
+        return self.is_own(path) or self._border_of(os.path.dirname(path)).admits(path, PYTHON_FILES)
 
-    def _admits(self, directory: str, entry: os.DirEntry[str]) -> bool:
-        """Whether an entry lies in the project, links followed, or leads down to it."""
-        if entry.is_symlink():
-            real = os.path.realpath(entry.path, strict=True)
-            return self._holds(real) and (real.lower().endswith(_NAMES) or os.path.isdir(real))
-        real = os.path.join(directory, entry.name)
-        return self._holds(real) or any(lies_in(folder, real) for folder in self.folders)
+    def _border_of(self, directory: str) -> Border:
+        """Within which links of a directory lead: the project's, or that of the folder that was named to import from.
+        The nearest on the way to the directory counts, as it is written: a link of the project is the project's."""
+        here = os.path.abspath(directory) if self._named else ""
+        while here and not self.project.holds(here):
+            if here in self._named:
+                return Border((os.path.realpath(here), *self.project.folders))
+            above = os.path.dirname(here)
+            here = above if above != here else ""
+        return self.project
 
-    def _holds(self, real: str) -> bool:
-        return any(
-            lies_in(real, folder) and _PRIVATE not in real[len(folder) :].split(os.sep) for folder in self.folders
-        )
+
+def _admits(border: Border, directory: str, entry: os.DirEntry[str]) -> bool:
+    """Whether an entry lies within a border, links followed, or leads down to it."""
+    if entry.is_symlink():
+        real = os.path.realpath(entry.path, strict=True)
+        return border.holds_real(real) and (real.lower().endswith(PYTHON_FILES) or os.path.isdir(real))
+    real = os.path.join(directory, entry.name)
+    return border.holds_real(real) or any(lies_in(folder, real) for folder in border.folders)
 
 
 def refused(path: str) -> str:
@@ -117,58 +121,30 @@ def territory_of(folder: str, search_path: Sequence[str], fallback: Sequence[str
     Args:
         search_path: where imports are looked up. What of it Python itself has on its path, and is not the project's, is
             the user's own; other entries were named for the project, but for the working directory and folders around
-            it.
+            it or the project.
         fallback: the user's own as well.
     """
-    folders = project_folders(folder)
+    project = border_around(folder)
     own: list[str] = []
+    named: list[str] = []
     installed = [_LIBRARY, *map(os.path.abspath, fallback)]
     for each in search_path:
         place = os.path.abspath(each)
         if place not in _of_python():
-            if place not in (os.getcwd(), os.path.abspath("src")) and not _lies_around(place, folders):
-                folders.append(os.path.realpath(place))
+            if not _lies_around_here(place) and not _lies_around(place, project.folders):
+                named.append(place)
         elif _is_installed(place):
             installed.append(place)
-        elif not any(_meet(place, one) for one in folders):
+        elif not any(_meet(place, one) for one in project.folders):
             own.append(place)
-    return Territory(folders, own, installed)
+        elif place in _of_the_user():
+            named.append(place)
+    return Territory(project, own, installed, named)
 
 
-def project_folders(folder: str) -> list[str]:
-    """Of the project that a folder belongs to, links resolved: its repository, and that around it from which the
-    command was started; without one, the folder from which its files are imported, and the working directory.
-
-    A folder that holds more than one project (the home directory, "/") is none.
-    """
-    here, cwd = os.path.realpath(folder), os.path.realpath(os.curdir)
-    tops = (_top(here), _top(cwd))
-    found = [top for top in tops if top is not None and lies_in(here, top)]
-    if not found:
-        package = here
-        while os.path.isfile(os.path.join(package, "__init__.py")) and os.path.dirname(package) != package:
-            here, package = package, os.path.dirname(package)
-        found = [here if _holds_many(package) else package]
-        if lies_in(here, cwd) and not _holds_many(cwd):
-            found.append(cwd)
-    return list(dict.fromkeys(found))
-
-
-def _top(folder: str) -> str | None:
-    """Of the repository that a folder lies in, or of the files of a revision."""
-    if "modgraph-" in folder:
-        from modgraph.doors.temporary import made_here  # rarely needed, and slow to import
-
-        made = made_here(folder)
-        if made is not None:
-            return made
-    top = repository_of(folder)
-    return None if top is None or _holds_many(top) else top
-
-
-def _holds_many(folder: str) -> bool:
-    places = ("~", *(os.environ.get(name, "/tmp") for name in ("TMPDIR", "TEMP", "TMP")))
-    return any(lies_in(os.path.realpath(os.path.expanduser(place)), folder) for place in places)
+def _lies_around_here(place: str) -> bool:
+    """Whether a directory is where the command was started, or around it: nobody has named it."""
+    return lies_in(os.getcwd(), place) or place == os.path.abspath("src")
 
 
 def _lies_around(place: str, folders: Sequence[str]) -> bool:
@@ -189,6 +165,11 @@ def _is_installed(place: str) -> bool:
 
 def _of_python() -> frozenset[str]:
     return _entries(tuple(sys.path))
+
+
+def _of_the_user() -> frozenset[str]:
+    """What the user has named: a clone within a repository may import from what is around it where that is there."""
+    return _entries(tuple(os.environ.get("PYTHONPATH", "").split(os.pathsep)))
 
 
 @lru_cache(maxsize=8)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+from modgraph.doors.borders import project_folders
 from modgraph.doors.reading import NOTEBOOK_BYTES, read
 from modgraph.errors import ModgraphError, TargetError
 from modgraph.source.bases import BaseResolver
@@ -24,7 +25,6 @@ from modgraph.source.modules import ModuleFinder, SourceError, SourceModule, fin
 from modgraph.source.roots import as_file_builds, model_file, roots_in
 from modgraph.source.syntax import FunctionNode, annotation_name, handed_on, required
 from modgraph.source.targets import Target, file_target
-from modgraph.source.territory import project_folders
 from modgraph.source.usage import Looks, used_by_others
 
 _Place = tuple[Path, str]

@@ -54,7 +54,7 @@ NAMES: dict[str, str] = {
     "onnx_ir": "Attr Function Graph Model Node Value from_proto node passes. to_proto",
     "os": "DirEntry O_APPEND O_CREAT O_RDWR O_WRONLY PathLike W_OK X_OK __file__ access close cpu_count curdir devnull dup2 "
     "environ environ. fsdecode fspath fstat get_terminal_size getcwd getpgrp getpid getppid listdir lstat name pardir path "
-    "path. pipe scandir sched_getaffinity sep set_inheritable stat strerror walk write",
+    "path. pathsep pipe scandir sched_getaffinity sep set_inheritable stat strerror walk write",
     "pathlib": "Path PurePath PurePosixPath PureWindowsPath Path.cwd Path.home Path.is_dir Path.is_file Path().anchor "
     "Path().exists Path().is_dir Path().is_file Path().name Path().parent Path().parents Path().parts Path().resolve "
     "Path().resolve(). Path().stem Path().suffix Path().suffix. PurePosixPath().parents",

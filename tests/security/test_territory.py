@@ -12,10 +12,11 @@ import pytest
 import modgraph
 from modgraph.batch.keys import Keys
 from modgraph.cli import main
+from modgraph.doors.borders import project_folders
 from modgraph.rules.names import Project
 from modgraph.source.modules import finder_for
 from modgraph.source.targets import parse_target
-from modgraph.source.territory import project_folders, territory_of
+from modgraph.source.territory import territory_of
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="links")
 
@@ -227,11 +228,13 @@ def test_a_project_without_a_repository_is_where_it_is_run(tmp_path: Path, monke
     assert [module.path for module in modgraph.predict("models/net.py:Net").modules] == ["", "d", "d.ours"]
 
 
-def test_files_of_a_submodule_may_import_what_is_around_it(repository: Path):
+def test_what_is_around_a_submodule_is_not_its_own_and_that_is_said(repository: Path):
     (repository / "sub" / ".git").mkdir(parents=True)
     (repository / "common.py").write_text("KEY = 'ours'\n")
     (repository / "sub" / "model.py").write_text(names("from common import KEY"))
-    assert [module.path for module in modgraph.predict("sub/model.py:Net").modules] == ["", "d", "d.ours"]
+    graph = modgraph.predict("sub/model.py:Net")
+    assert [module.path for module in graph.modules] == ["", "d", "d.?"]
+    assert "common.py lies outside of the project and is not read" in str(graph.problems)
 
 
 def test_keys_of_results_see_what_the_prediction_sees(repository: Path):
