@@ -278,7 +278,7 @@ def holdings(project: Project, file: str, qualname: str, text: str) -> Holdings 
     key = (file, qualname, text, (), tuple(project.believed))
     if key not in project.holdings:
         interpret(project, file, qualname, text)
-    return project.holdings.get(key)  # type: ignore[no-any-return]
+    return project.holdings.get(key)
 
 
 def _holdings(state: Interpreted | None) -> Holdings | None:
