@@ -11,22 +11,47 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from modgraph.graph.model import Graph
     from modgraph.prediction.entry import Prediction
+    from modgraph.prediction.together import Together
     from modgraph.source.targets import Target
 
 __all__ = ["interpret_class", "predict_graph"]
 
 
-def predict_graph(target: Target) -> Graph:
+def predict_graph(target: Target, together: Together | None = None) -> Graph:
     """What the target's constructor would register, `predicted=True` throughout.
+
+    Args:
+        together: what the predictions of one command share.
 
     Raises:
         TargetError: the file or name is not there, or the file is no Python; names what is near.
     """
     from modgraph.prediction.deep_stack import with_deep_stack
-    from modgraph.prediction.entry import predict_target
     from modgraph.prediction.tree import build_graph
 
-    return with_deep_stack(lambda: build_graph(predict_target(target), target))
+    def predict() -> Graph:
+        prediction = _predicted(target, together)
+        machine = prediction.machine
+        n_nodes = 0
+        try:
+            graph = build_graph(prediction, target)
+            n_nodes = len(graph.modules)
+        finally:
+            if together is not None:
+                together.take(machine.work, n_nodes)
+            machine.forget()
+        return graph
+
+    return with_deep_stack(predict)
+
+
+def _predicted(target: Target, together: Together | None) -> Prediction:
+    from modgraph.prediction.entry import predict_target
+
+    if together is None:
+        return predict_target(target)
+    granted = (together.left, "all models of one command")
+    return predict_target(target, together.source(target), together.prepare, granted)
 
 
 def interpret_class(target: Target) -> Prediction:
