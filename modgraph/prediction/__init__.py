@@ -26,11 +26,17 @@ def predict_graph(target: Target, together: Together | None = None) -> Graph:
     Raises:
         TargetError: the file or name is not there, or the file is no Python; names what is near.
     """
+    # The interpreter's files import each other; this one comes before what reads its answer.
+    from modgraph.prediction.entry import predict_target  # isort: skip
     from modgraph.prediction.deep_stack import with_deep_stack
     from modgraph.prediction.tree import build_graph
 
     def predict() -> Graph:
-        prediction = _predicted(target, together)
+        if together is None:
+            prediction = predict_target(target)
+        else:
+            granted = (together.left, "all models of one command")
+            prediction = predict_target(target, together.source(target), together.prepare, granted)
         machine = prediction.machine
         n_nodes = 0
         try:
@@ -43,15 +49,6 @@ def predict_graph(target: Target, together: Together | None = None) -> Graph:
         return graph
 
     return with_deep_stack(predict)
-
-
-def _predicted(target: Target, together: Together | None) -> Prediction:
-    from modgraph.prediction.entry import predict_target
-
-    if together is None:
-        return predict_target(target)
-    granted = (together.left, "all models of one command")
-    return predict_target(target, together.source(target), together.prepare, granted)
 
 
 def interpret_class(target: Target) -> Prediction:
