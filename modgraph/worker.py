@@ -233,7 +233,7 @@ def _emit(event: Event, out: Channel) -> None:
 
 def _in_our_words(event: ErrorEvent | ExitEvent) -> ErrorEvent | ExitEvent:
     """What torch says of a run without values names its own files and switches, which are of no use here."""
-    from modgraph.tracing.input_probe import DECIDES_BY_VALUES
+    from modgraph.tracing.value_decisions import DECIDES_BY_VALUES
 
     said = "forward decides by values, which a run without weights does not have"
     if isinstance(event, ErrorEvent) and any(name in event.message for name in DECIDES_BY_VALUES):

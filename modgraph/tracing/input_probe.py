@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import io
+import math
 import threading
+import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -31,12 +33,20 @@ from modgraph.tracing.interruptions import let_through
 from modgraph.tracing.members import parameters, registered_modules, set_training, tensors
 from modgraph.tracing.patches import Patches, one_at_a_time
 from modgraph.tracing.restore import random_states
+from modgraph.tracing.value_decisions import decides_by_values
 
 Shape = tuple[int, ...]
+MAX_FUNCTIONS = 200_000
+"""Functions of torch that one run may call while inputs are looked for: a transformer of a hundred layers calls some
+5,000."""
 LIGHT_PARAMETERS = 12_000_000
 """Elements of a model whose first run is a real one."""
 MAX_REAL_PARAMETERS = 30_000_000
 """Elements of a model up to which indices are tried out in a real run, which copies it."""
+
+
+class EndlessRunError(BaseException):
+    """Ends a run that has called too many functions, or goes on for too long. No `except Exception` keeps it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,9 +151,11 @@ _INDEXED = {"embedding": 1, "index_select": 0, "gather": 0, "__getitem__": 0, "t
 class Observer(TorchFunctionMode):  # type: ignore[misc]
     """Follows the inputs through functions and layers while the forward runs."""
 
-    def __init__(self, outcome: Outcome, names: dict[int, str], batch: int) -> None:
+    def __init__(self, outcome: Outcome, names: dict[int, str], batch: int, until: float) -> None:
         super().__init__()
         self.outcome = outcome
+        self._until = until
+        self._functions = 0
         self.names = names
         self.batch = batch
         self._origins: dict[int, Origin] = {}
@@ -157,6 +169,9 @@ class Observer(TorchFunctionMode):  # type: ignore[misc]
         self._origins[id(tensor)] = origin
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self._functions += 1
+        if self._functions > MAX_FUNCTIONS or time.monotonic() > self._until:
+            raise EndlessRunError(f"after {self._functions - 1:,} calls of functions of torch")
         name = _name_of(func)
         tensors = [leaf for leaf in _leaves((args, kwargs or {})) if isinstance(leaf, torch.Tensor)]
         self._look(name, tensors)
@@ -309,24 +324,6 @@ def _leaves(value: Any) -> list[Any]:
     return pytree.tree_leaves(value)  # type: ignore[no-any-return]
 
 
-DECIDES_BY_VALUES = (
-    "DataDependentOutputException", "DynamicOutputShapeException", "UnsupportedFakeTensorException",
-    "UnsupportedOperatorException", "GuardOnDataDependentSymNode", "UnsupportedMutationAliasingException",
-)  # fmt: skip
-"""Exceptions by which torch says that a fake tensor has no value to go by."""
-_FAKE_WORDS = ("FakeTensor", "fake tensor", "data pointer", "meta tensor", "Meta tensor", "fake mode")
-
-
-def decides_by_values(error: BaseException | None) -> bool:
-    """The run cannot go on with fake tensors, though nothing is wrong with the shapes."""
-    if error is None:
-        return False
-    kinds = {kind.__name__ for kind in type(error).__mro__}
-    if isinstance(error, AttributeError):
-        return False
-    return bool(kinds & set(DECIDES_BY_VALUES)) or any(word in said(error) for word in _FAKE_WORDS)
-
-
 class Prober:
     """Runs candidates on a copy of the model; the model itself is left alone."""
 
@@ -344,6 +341,8 @@ class Prober:
         self._mode = mode
         self.device, self.dtype = home_of(model)
         self.batch = 2 if training else 1
+        self.seconds = math.inf
+        """How long one run may go on."""
         self._copy: nn.Module | None = None
 
     @property
@@ -393,7 +392,7 @@ class Prober:
         outcome = Outcome()
         model = self._working_copy()
         names = {id(module): path for path, module in registered_modules(model)}
-        observer = Observer(outcome, names, self.batch)
+        observer = Observer(outcome, names, self.batch, time.monotonic() + self.seconds)
         mode = None if self.real else self.mode
         with _undisturbed(), fake.running(mode), torch.set_grad_enabled(self.grad), _calls_seen_by(observer):
             try:

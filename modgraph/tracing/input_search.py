@@ -13,13 +13,14 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-from modgraph.tracing.failures import describe
+from modgraph.errors import TraceError
+from modgraph.tracing.failures import describe, user_line
 from modgraph.tracing.input_docs import documented
 from modgraph.tracing.input_grids import grid_repairs
 from modgraph.tracing.input_groups import group_repairs, larger_numbers, steps_first
 from modgraph.tracing.input_guesses import Guesser, name_class
 from modgraph.tracing.input_levels import longer_lists, one_for_each
-from modgraph.tracing.input_probe import Attempt, Outcome, Prober
+from modgraph.tracing.input_probe import Attempt, EndlessRunError, Outcome, Prober
 from modgraph.tracing.input_refusal import Refusals, is_refusal
 from modgraph.tracing.input_repair import repairs, wishes
 from modgraph.tracing.input_sides import miss_of, search_sides, smaller, usual_sizes, usual_volumes
@@ -29,7 +30,7 @@ from modgraph.tracing.input_specs import Candidate, Place, Spec, TensorSpec
 MAX_TRIES = 60
 """Runs of the forward that a search may cost."""
 MAX_SECONDS = 60.0
-"""How long a search goes on; where the forward is slow, the first runs say most already."""
+"""How long a search goes on, and one run of it; where the forward is slow, the first runs say most already."""
 _RUNS_PER_ATTEMPT = 3
 """With fake tensors, with real ones, and with gradients."""
 _LIGHT_SECONDS = 0.5
@@ -57,6 +58,16 @@ class _SpentError(Exception):
     """The runs or the time of a search are used up."""
 
 
+def _endless(error: EndlessRunError) -> TraceError:
+    file, line = user_line(error)
+    return TraceError(
+        f"forward had not ended {error}, while inputs were looked for (at most {MAX_SECONDS:g} s); if it ends, give"
+        " them: --input NAME=SHAPE, and --timeout SECONDS",
+        file=file,
+        line=line,
+    )
+
+
 class Search:
     """One search, over the candidates of one model."""
 
@@ -66,14 +77,22 @@ class Search:
         self.visited: set[Any] = set()
         self.attempts: list[Attempt] = []
         self._until = time.monotonic() + MAX_SECONDS
+        prober.seconds = MAX_SECONDS
         self._refusals = Refusals()
 
     def find(self, first: Candidate) -> Found:
-        """The first candidate that runs, beginning with `first`."""
+        """The first candidate that runs, beginning with `first`.
+
+        Raises:
+            TraceError: the forward did not end.
+        """
         try:
             light = self._lightly(first) if self.prober.is_light else None
             return self._find(first) if light is None else self._accepted(light)
         except _SpentError:
+            error = self.attempts[-1].outcome.error
+            if isinstance(error, EndlessRunError):
+                raise _endless(error) from None
             return self._given_up()
 
     def _lightly(self, first: Candidate) -> Attempt | None:
@@ -147,6 +166,8 @@ class Search:
         made = Attempt(candidate, outcome)
         self.attempts.append(made)
         self._refusals.add(outcome.error)
+        if isinstance(outcome.error, EndlessRunError):
+            raise _SpentError
         return made
 
     def run(self, candidate: Candidate) -> Outcome:

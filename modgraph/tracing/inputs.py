@@ -21,7 +21,7 @@ from modgraph.tracing.caches import nothing_fake_remembered
 from modgraph.tracing.failures import describe
 from modgraph.tracing.forward_signature import ForwardSignature, has_forward
 from modgraph.tracing.input_guesses import Guesser
-from modgraph.tracing.input_probe import Outcome, Prober, decides_by_values, home_of
+from modgraph.tracing.input_probe import Outcome, Prober, home_of
 from modgraph.tracing.input_search import Found, Search, with_bounds
 from modgraph.tracing.input_specs import (
     Candidate,
@@ -39,6 +39,7 @@ from modgraph.tracing.loading import Example
 from modgraph.tracing.patches import one_at_a_time
 from modgraph.tracing.restore import kept
 from modgraph.tracing.tensors import Origin, model_input
+from modgraph.tracing.value_decisions import decides_by_values
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib.util
 import re
@@ -20,9 +21,10 @@ from torch import nn
 from torch._subclasses.fake_tensor import FakeTensor
 
 from modgraph import trace
-from modgraph.errors import InputError
+from modgraph.errors import InputError, TraceError
 from modgraph.options import TraceOptions
 from modgraph.source.inputs import parse_input
+from modgraph.tracing import input_probe, input_search
 from modgraph.tracing.forward_signature import ForwardSignature
 from modgraph.tracing.input_search import MAX_TRIES
 from modgraph.tracing.input_specs import TensorSpec
@@ -70,6 +72,33 @@ def test_a_model_as_people_write_them_gets_inputs_that_it_accepts(
     with torch.no_grad():
         model.eval()(*inputs.args, **inputs.kwargs)
     assert {name: shape for name, shape in shapes(inputs).items() if name in intended} == intended
+
+
+@pytest.mark.parametrize("bound", ["functions", "seconds"])
+@pytest.mark.parametrize("parameters", [20, 20_000_000])  # its first run is a real one, or with fake tensors
+def test_a_forward_that_never_ends_is_given_up_with_its_line(
+    bound: str, parameters: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Endless(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Linear(4, 4)
+            self.more = nn.Parameter(torch.zeros(parameters))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            while True:
+                with contextlib.suppress(Exception):
+                    x = self.layer(x)  # here
+
+    if bound == "functions":
+        monkeypatch.setattr(input_probe, "MAX_FUNCTIONS", 1000)
+    else:
+        monkeypatch.setattr(input_search, "MAX_SECONDS", 0.5)
+    with pytest.raises(TraceError, match=r"forward had not ended after [0-9,]+ calls") as caught:
+        inferred(Endless())
+    lines = Path(__file__).read_text("utf-8").splitlines()
+    assert caught.value.line is not None
+    assert lines[caught.value.line - 1].endswith("# here")
 
 
 def test_the_model_and_the_random_state_are_left_as_they_were() -> None:
