@@ -28,6 +28,7 @@ from modgraph.prediction.values import (
     Choice,
     ClassMethod,
     ClassValue,
+    Constant,
     FunctionValue,
     KnownFunction,
     PartialValue,
@@ -46,8 +47,12 @@ _WHEN_WRITTEN_OUT = ("__reduce__", "__reduce_ex__", "__getstate__")
 """Methods of a class with source that a library calls of an object that it is given."""
 _WRITING_OUT = frozenset({"pickle", "multiprocessing"})
 """Libraries that do so of all that the object holds, too."""
-_AT_ONCE = frozenset({"json", "pickle"})
-"""Libraries whose functions call what they are given before they return, and never after."""
+_AT_ONCE = frozenset({"json.dump", "json.dumps", "json.load", "json.loads"})
+"""Functions that call what they are given before they return, and never after."""
+_NOT_CALLING_OBJECTS = frozenset({"json", "pickle"})
+"""Libraries that write objects out and call none of them."""
+_MOST_WRITTEN_OUT = 8
+"""Objects for each of which a `default=` is run; of more it is not told apart which it is given."""
 _LATER = "<called later>"
 """Attribute of the list of what was given: what may be called, and with what."""
 
@@ -85,7 +90,7 @@ def given(machine: Interpreter, function: Unknown, arguments: Arguments) -> Unkn
         _run_or_expose(machine, each, values, why)
     if function.outside:
         machine.may_fail()
-    if _top(function) in _AT_ONCE:
+    if function.library in _AT_ONCE:
         return function
     later = TupleValue(tuple(each.as_value() for each in called))
     kept = machine.allocate(ListObject(values, attributes={_LATER: later}))
@@ -114,6 +119,9 @@ def _called(machine: Interpreter, function: Unknown, arguments: Arguments, why: 
         exact = _of_thread(machine, arguments)
         if exact is not None:
             return [exact] if _changes(machine, exact.function) else []
+    default = _of_default(machine, function, arguments, why)
+    if default is not None:
+        return [each for each in default if _changes(machine, each.function)]
     some = possible.either_of(why, values)
     finder = _Finder(machine, _top(function), some)
     found = list(finder.among(values))
@@ -131,6 +139,55 @@ def _of_thread(machine: Interpreter, arguments: Arguments) -> _Called | None:
     items = keywords.get("args", TupleValue(()))
     found = machine.iterate(items) if isinstance(items, TupleValue) else None
     return _Called(function, tuple(found), None) if isinstance(found, list) else None
+
+
+def _of_default(machine: Interpreter, function: Unknown, arguments: Arguments, why: Unknown) -> list[_Called] | None:
+    """The calls that `json.dumps(obj, default=function)` makes: with objects that it cannot write. None where these are
+    not told apart."""
+    default = arguments.keywords.get("default")
+    others = [value for name, value in arguments.keywords.items() if name not in ("default", "obj")]
+    written = [arguments.keywords["obj"]] if "obj" in arguments.keywords else list(arguments.positional)
+    if (
+        function.library == "json.dump"
+        and len(written) == 2
+        and isinstance(written[1], Unknown)
+        and not written[1].may_be
+    ):
+        written.pop()  # an open file
+    if function.library not in ("json.dump", "json.dumps") or default is None or isinstance(default, (Choice, Unknown)):
+        return None
+    if arguments.open is not None or len(written) != 1 or not all(isinstance(each, Constant) for each in others):
+        return None
+    found = _written_out(machine, written)
+    if found is None:
+        return None
+    # What it is given further are results of its own, or what is not known already.
+    return [_Called(default, (each,), None) for each in (*found, why)] if found else []
+
+
+def _written_out(machine: Interpreter, values: list[Value]) -> list[Value] | None:
+    """The objects that no JSON stands for, among all that can be reached; None where they are many."""
+    pending, seen, found = list(values), set[Address](), list[Value]()
+    while pending:
+        value = pending.pop()
+        if isinstance(value, Choice):
+            pending.extend(value.alternatives)
+        elif isinstance(value, TupleValue):
+            pending.extend(value.items)
+        elif isinstance(value, Address):
+            if value not in seen:
+                seen.add(value)
+                item = machine.state.read(value)
+                pending.extend(possible.held_by(item))
+                if type(item) not in (ListObject, DictObject):
+                    found.append(value)
+        elif not isinstance(value, Constant):
+            found.append(value)
+            if isinstance(value, Unknown):
+                pending.extend(Address(index) for index in sorted(value.may_be) if is_there(machine, index))
+        if len(seen) > MAX_GIVEN_VALUES or len(found) > _MOST_WRITTEN_OUT:
+            return None
+    return found
 
 
 class _Finder:
@@ -202,7 +259,7 @@ class _Finder:
 
 
 def _call_names(item: InstanceObject | ModuleObject, library: str) -> tuple[str, ...]:
-    if library in _AT_ONCE:  # which call no object that they write out
+    if library in _NOT_CALLING_OBJECTS:  # which call no object that they write out
         return ()
     return ("__call__", "forward") if isinstance(item, ModuleObject) else ("__call__",)
 

@@ -109,6 +109,23 @@ CHANGED = {
     ),
     "with many arguments": "t = threading.Thread(target=lambda _: self.add_module('a', nn.ReLU()), args=(list(range(300)),)); "
     + RUN,
+    "an object that decodes": (
+        "d = json.JSONDecoder(object_hook=lambda o: self.add_module('a', nn.ReLU())); self.a = nn.Tanh(); d.decode('{}')"
+    ),
+    "an object that encodes": (
+        "e = json.JSONEncoder(default=lambda o: self.add_module('a', nn.ReLU())); self.a = nn.Tanh(); e.encode(Plain())"
+    ),
+    "an object that pickles": (
+        "import io; p = pickle.Pickler(io.BytesIO()); self.a = nn.Tanh(); self.todo = Kept(self); p.dump(self.todo)"
+    ),
+    "a default that changes what it is given": (
+        "c = Config(); json.dumps([c], default=lambda o: o.__dict__.update(width=2)); self.a = nn.Linear(c.width, 1)"
+    ),
+    "a default of what is nested": (
+        "c = Config(); c.x = [Config()]; c.x[0].kept = c\n"
+        "def out(o): o.width += 1; return [1]\n"
+        "json.dumps([c], default=out); self.a = nn.Linear(c.width, 1)"
+    ),
     "the model itself": "self.todo = 1; t = threading.Thread(target=self, args=(1,)); " + RUN,
 }
 KEPT = {
@@ -118,6 +135,14 @@ KEPT = {
     "a message": "logging.getLogger('x').debug('%s', self.forward); self.a = nn.ReLU()",
     "at the end": "atexit.register(lambda: 1); self.a = nn.ReLU()",
     "a default that only reads": "c = Config(); json.dumps({'c': c}, default=lambda o: vars(o)); self.a = nn.Linear(c.width, 1)",
+    "a default that is not called": "c = {'n': 3}; json.dumps(c, default=lambda o: o.tolist()); self.a = nn.Linear(c['n'], 1)",
+    "a default with a file": (
+        "import os\nc = Config()\nwith open(os.devnull, 'w') as f: json.dump(c, f, default=lambda o: dict(vars(o).items()))\n"
+        "self.a = nn.Linear(c.width, 1)"
+    ),
+    "a default that calls methods": (
+        "c = Config(); json.dumps([c], default=lambda o: {k: v for k, v in vars(o).items()}); self.a = nn.Linear(c.width, 1)"
+    ),
     "an encoder that only reads": "c = Config(); json.dumps({'c': c}, cls=Reader); self.a = nn.Linear(c.width, 1)",
     "a state that is only read": (
         "c = Config()\ntry: pickle.dumps(c)\nexcept pickle.PicklingError: pass  # where the class cannot be imported\n"

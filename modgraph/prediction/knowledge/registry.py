@@ -317,10 +317,12 @@ def _look_up(name: str) -> Value | None:
     return None
 
 
-def not_interpreted(name: str) -> Unknown:
-    """What comes from something inert."""
+def not_interpreted(name: str, attribute: str = "") -> Unknown:
+    """What comes from something inert, or is an attribute of it."""
     is_outside = not _lies_in(name, _informing)
-    return Unknown(f"{name} is not interpreted", None, inert=True, outside=is_outside, library=name)
+    return Unknown(
+        f"{name} is not interpreted", None, inert=True, outside=is_outside, library=f"{name}.{attribute}".strip(".")
+    )
 
 
 def not_calling(*names: str) -> None:
