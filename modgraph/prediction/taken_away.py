@@ -20,7 +20,15 @@ from modgraph.prediction.guards import Guard
 from modgraph.prediction.knowledge import registry
 from modgraph.prediction.knowledge.registry import Arguments, Raised
 from modgraph.prediction.limits import MAX_CALLED_BACK_STEPS, MAX_GIVEN_VALUES
-from modgraph.prediction.objects import DictObject, InstanceObject, ListObject, ModuleObject, SetObject, ViewObject
+from modgraph.prediction.objects import (
+    DictObject,
+    HeapObject,
+    InstanceObject,
+    ListObject,
+    ModuleObject,
+    SetObject,
+    ViewObject,
+)
 from modgraph.prediction.values import (
     MODULE,
     Address,
@@ -49,6 +57,8 @@ _WRITING_OUT = frozenset({"pickle", "multiprocessing"})
 """Libraries that do so of all that the object holds, too."""
 _AT_ONCE = frozenset({"json.dump", "json.dumps", "json.load", "json.loads"})
 """Functions that call what they are given before they return, and never after."""
+_OF_FILES = ("write", "read", "readline", "readinto")
+"""Methods of an object that stands for a file, where it is itself an argument."""
 _NOT_CALLING_OBJECTS = frozenset({"json", "pickle"})
 """Libraries that write objects out and call none of them."""
 _MOST_WRITTEN_OUT = 8
@@ -202,6 +212,9 @@ class _Finder:
 
     def among(self, values: Sequence[Value]) -> Iterator[_Called]:
         pending, seen = list(values), set[Address]()
+        for each in values:
+            if isinstance(each, Address) and self.library in _NOT_CALLING_OBJECTS:
+                yield from self._of_object(each, _OF_FILES)
         looked_at = 0
         while pending:
             value = pending.pop()
@@ -226,7 +239,8 @@ class _Finder:
             elif value not in seen:
                 seen.add(value)
                 pending.extend(self._held(value))
-                yield from self._of_object(value)
+                item = self.machine.state.read(value)
+                yield from self._of_object(value, (*_call_names(item, self.library), *_WHEN_WRITTEN_OUT))
 
     def _held(self, value: Address) -> list[Value]:
         item = self.machine.state.read(value)
@@ -238,11 +252,11 @@ class _Finder:
             return [*item.entries.values(), *([item.open] if item.open is not None else [])]
         return []
 
-    def _of_object(self, value: Address) -> Iterator[_Called]:
+    def _of_object(self, value: Address, names: tuple[str, ...]) -> Iterator[_Called]:
         item = self.machine.state.read(value)
         if not isinstance(item, (InstanceObject, ModuleObject)) or not isinstance(item.cls, ClassValue):
             return
-        for name in (*_call_names(item, self.library), *_WHEN_WRITTEN_OUT):
+        for name in names:
             found = self.machine.class_attribute(item.cls, name)
             if isinstance(found, FunctionValue) and _has_changing_source(found):
                 yield _Called(found, (value,), self.some)
@@ -258,7 +272,7 @@ class _Finder:
             yield _Called(cls, (), self.some)
 
 
-def _call_names(item: InstanceObject | ModuleObject, library: str) -> tuple[str, ...]:
+def _call_names(item: HeapObject, library: str) -> tuple[str, ...]:
     if library in _NOT_CALLING_OBJECTS:  # which call no object that they write out
         return ()
     return ("__call__", "forward") if isinstance(item, ModuleObject) else ("__call__",)

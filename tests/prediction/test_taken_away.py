@@ -115,6 +115,10 @@ CHANGED = {
     "an object that encodes": (
         "e = json.JSONEncoder(default=lambda o: self.add_module('a', nn.ReLU())); self.a = nn.Tanh(); e.encode(Plain())"
     ),
+    "a file of its own": ("class File:\n    def write(file, text): self.a = nn.ReLU()\njson.dump({'n': 1}, File())"),
+    "a default and a file of its own": (
+        "class File:\n    def write(file, text): self.a = nn.ReLU()\njson.dump({'n': 1}, File(), default=str)"
+    ),
     "an object that pickles": (
         "import io; p = pickle.Pickler(io.BytesIO()); self.a = nn.Tanh(); self.todo = Kept(self); p.dump(self.todo)"
     ),
