@@ -105,7 +105,6 @@ def _unknown(machine: Interpreter, function: Unknown, arguments: Arguments) -> V
         return function
     if function.may_be:
         taken_away.run_methods(machine, function)
-        machine.expose([function], function)
     if function.outside:
         machine.may_fail()
     return taken_away.given(machine, function, arguments)
@@ -353,8 +352,9 @@ def empty_instance(machine: Interpreter, cls: Value, arguments: Arguments) -> He
     order = machine.mro(cls)
     names = {base.name for base in order if isinstance(base, (ClassValue, KnownClass))}
     unknown = next((base for base in order if isinstance(base, Unknown)), None)
+    may_be_module = unknown is not None and not registry.is_of_python(unknown)
     where = arguments.where
-    if MODULE in names or (unknown is not None and machine.class_attribute(cls, "forward") not in (None, unknown)):
+    if MODULE in names or (may_be_module and machine.class_attribute(cls, "forward") not in (None, unknown)):
         return ModuleObject(cls, where=where)
     if "builtins.dict" in names:
         return DictObject(cls=cls)

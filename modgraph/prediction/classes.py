@@ -388,7 +388,8 @@ def is_derived(machine: Interpreter, cls: ClassValue | KnownClass, of: ClassValu
     order = mro(machine, cls)
     if of in order or (isinstance(of, ClassValue) and _same_class(order, of)):
         return True
-    if any(isinstance(base, Unknown) for base in order):
+    torchs = of.name.startswith("torch.")
+    if any(isinstance(base, Unknown) and not (torchs and registry.is_of_python(base)) for base in order):
         return None
     return _abstract_subclass(machine, order, of)
 

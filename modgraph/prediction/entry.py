@@ -129,7 +129,11 @@ def _leave_untold(machine: Interpreter, source: SourceModule, why: Unknown) -> N
 def _predict(machine: Interpreter, target: Target, text: str | SourceModule | None) -> Prediction:
     def predict() -> Prediction:
         source = load_target(machine, target, text)
-        return _called(machine, source, find_name(machine, source, target.name), target)
+        found = _called(machine, source, find_name(machine, source, target.name), target)
+        attempt(
+            machine, lambda: namespace_stores.tell_run(machine, source), lambda why: _leave_untold(machine, source, why)
+        )
+        return found
 
     prediction = attempt(machine, predict, lambda why: _not_reached(machine, target, why))
     machine.finish()

@@ -50,6 +50,12 @@ that is installed."""
 MAX_REPLAYED_STEPS = 300_000
 """Statements and calls that filling the registries of modules may cost, besides those of the prediction."""
 
+MAX_CALLED_BACK_STEPS = 5_000
+"""Those of a function that is given to a library which may call it; with more, all that it is given may change."""
+
+MAX_GIVEN_VALUES = 2_000
+"""Values given to such a library, and held by those, among which it is looked for what it may call."""
+
 MAX_DECORATOR_STEPS = 1_000
 """Those that a decorator may cost; one that costs more is taken to leave what it decorates as it is."""
 

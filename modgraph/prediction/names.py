@@ -286,7 +286,7 @@ def _known_of(module: str, name: str) -> Value | None:
     """What is known of a module's name without its source."""
     known = registry.lookup(f"{module}.{name}")
     if known is None and registry.is_inert(module):
-        return registry.not_interpreted(module)
+        return registry.not_interpreted(module, name)
     return known
 
 

@@ -18,7 +18,7 @@ from modgraph.prediction.values import Unknown
 from modgraph.source.dotted_names import dotted
 from modgraph.source.integers import parse
 from modgraph.source.modules import SourceModule
-from modgraph.source.walking import walk
+from modgraph.source.walking import children
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
@@ -38,37 +38,143 @@ _MOST_SHOWN = 60
 
 
 def tell(machine: Interpreter, source: SourceModule) -> None:
-    """A problem for each in the module, and in those of the project that it imports."""
+    """A problem for each that runs when the module is imported, and those of the project that it imports."""
+    if is_installed(source):
+        return  # what it imports with it is installed too, and not looked at
+    modules = registries.imported_with(machine, source.name).modules.values()
+    project = [each for each in modules if not is_installed(each)]
+    for module in project:
+        for owner, node in _of_module(machine, module):
+            if not owner or _runs_on_import(machine, project, owner):
+                _tell(machine, module, node)
+
+
+def tell_run(machine: Interpreter, source: SourceModule) -> None:
+    """A problem for each that stands in a function which the prediction has run."""
+    if is_installed(source):
+        return
+    run = {(each.module, each.qualname.partition(".<locals>")[0]) for each in machine.costs}
     for module in registries.imported_with(machine, source.name).modules.values():
-        if is_installed(module) or not module.facts.has(_MAY_STORE):
-            continue
-        if module.facts.stores is None:
-            machine.spend(len(module.text) * UNITS_WALKED)
-            module.facts.stores = _candidates(module)
-        for line, what in _stores(machine, module, module.facts.stores):
-            reason = f"{what} changes what other code finds, which is not followed"
-            machine.problem(reason, None, SourceLocation(module.file, line))
+        if not is_installed(module):
+            for owner, node in _of_module(machine, module):
+                if (module.name, owner) in run:
+                    _tell(machine, module, node)
 
 
-def _candidates(module: SourceModule) -> list[ast.expr]:
-    """What may be such a store, by its syntax alone: asked once for a text."""
-    try:
-        tree = parse(module.text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+def _of_module(machine: Interpreter, module: SourceModule) -> list[tuple[str, ast.expr]]:
+    facts = module.facts
+    if not facts.has(_MAY_STORE):
         return []
-    found: list[ast.expr] = []
-    for node in walk(tree):
-        if isinstance(node, ast.Attribute):
-            own = (dotted(node) or "").partition(".")[0] not in module.index.imported
-            if isinstance(node.ctx, ast.Load) or (own and node.attr not in _OF_FUNCTIONS | _OF_CLASSES):
-                continue
-        elif isinstance(node, ast.Subscript):
-            if isinstance(node.ctx, ast.Load) or (isinstance(node.value, ast.Name) and node.value.id != "__builtins__"):
-                continue
-        elif not isinstance(node, ast.Call) or _last(node) not in _CALLED:
+    if facts.stores is None:
+        machine.spend(len(module.text) * UNITS_WALKED)
+        found = _owned(_tree(module))
+        facts.stores = [
+            (owner, node) for owner, node in found if isinstance(node, ast.expr) and _is_candidate(module, node)
+        ]
+    return facts.stores
+
+
+def _tell(machine: Interpreter, module: SourceModule, node: ast.expr) -> None:
+    what = _store(machine, module, node)
+    if what is not None:
+        reason = f"{what} changes what other code finds, which is not followed"
+        machine.problem(reason, None, SourceLocation(module.file, node.lineno))
+
+
+def _tree(module: SourceModule) -> ast.Module:
+    try:
+        return parse(module.text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ast.Module([], [])
+
+
+# ---- what runs on import ---------------------------------------------------------------------------------------------
+
+
+def _owned(tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:
+    """Every node with the qualified name of the outermost function in which it runs, "" where it runs on import. What
+    runs only where the module is the program is left out."""
+    pending: list[tuple[str, str, ast.AST]] = [("", "", each) for each in reversed(tree.body)]
+    while pending:
+        owner, prefix, node = pending.pop()
+        if isinstance(node, ast.If) and not owner and _is_program(node.test):
+            pending.extend(("", prefix, each) for each in reversed(node.orelse))
             continue
-        found.append(node)
-    return found
+        yield owner, node
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and not owner:
+            body = set(map(id, node.body))
+            name = prefix + node.name
+            pending.extend((name if id(each) in body else "", prefix, each) for each in reversed(children(node)))
+        elif isinstance(node, ast.ClassDef) and not owner:
+            bases = set(map(id, node.bases))
+            name = f"{prefix}{node.name}"
+            # A class that derives from another calls its functions when it is called itself.
+            pending.extend(
+                (name, prefix, each) if id(each) in bases else ("", f"{name}.", each)
+                for each in reversed(children(node))
+            )
+        else:
+            pending.extend((owner, prefix, each) for each in reversed(children(node)))
+
+
+def _is_program(test: ast.expr) -> bool:
+    """`__name__ == "__main__"`, or TYPE_CHECKING."""
+    if isinstance(test, ast.Compare) and isinstance(test.left, ast.Name):
+        return test.left.id == "__name__" and isinstance(test.ops[0], ast.Eq)
+    return (dotted(test) or "").rpartition(".")[2] == "TYPE_CHECKING"
+
+
+def _runs_on_import(machine: Interpreter, modules: list[SourceModule], owner: str) -> bool:
+    """A statement that runs on import mentions the function, or one that mentions it; by its name alone, so that it may
+    be another of that name. A method is taken to run where its class is mentioned."""
+    pending, seen = [owner], set[str]()
+    while pending:
+        name = pending.pop().partition(".")[0]
+        if name in seen:
+            continue
+        seen.add(name)
+        for module in modules:
+            if name in module.facts.words:
+                owners = _mentions(machine, module).get(name, set())
+                if "" in owners:
+                    return True
+                pending.extend(owners)
+    return False
+
+
+def _mentions(machine: Interpreter, module: SourceModule) -> dict[str, set[str]]:
+    facts = module.facts
+    if facts.mentions is None:
+        machine.spend(len(module.text) * UNITS_WALKED)
+        facts.mentions = {}
+        for owner, node in _owned(_tree(module)):
+            for name in _mentioned(node):
+                facts.mentions.setdefault(name, set()).add(owner)
+    return facts.mentions
+
+
+def _mentioned(node: ast.AST) -> tuple[str, ...]:
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+        return (node.id,)
+    if isinstance(node, ast.Attribute):
+        return (node.attr,)
+    if isinstance(node, (ast.Import, ast.ImportFrom)):  # under another name
+        return tuple(each.name.rpartition(".")[2] for each in node.names if each.asname not in (None, each.name))
+    return ()
+
+
+# ---- what is a store -------------------------------------------------------------------------------------------------
+
+
+def _is_candidate(module: SourceModule, node: ast.expr) -> bool:
+    """It may be such a store, by its syntax alone."""
+    if isinstance(node, ast.Attribute):
+        own = (dotted(node) or "").partition(".")[0] not in module.index.imported
+        return not isinstance(node.ctx, ast.Load) and (not own or node.attr in _OF_FUNCTIONS | _OF_CLASSES)
+    if isinstance(node, ast.Subscript):
+        named = isinstance(node.value, ast.Name) and node.value.id != "__builtins__"
+        return not isinstance(node.ctx, ast.Load) and not named
+    return isinstance(node, ast.Call) and _last(node) in _CALLED
 
 
 def _last(call: ast.Call) -> str:
@@ -76,13 +182,12 @@ def _last(call: ast.Call) -> str:
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
 
 
-def _stores(machine: Interpreter, module: SourceModule, found: list[ast.expr]) -> Iterator[tuple[int, str]]:
-    for node in found:
-        if isinstance(node, (ast.Attribute, ast.Subscript)) and not isinstance(node.ctx, ast.Load):
-            if _is_told(machine, module, node):
-                yield node.lineno, f"`{_shown(node)} = ...`"
-        elif isinstance(node, ast.Call) and _is_changing(machine, module, node):
-            yield node.lineno, f"`{_shown(node.func)}(...)`"
+def _store(machine: Interpreter, module: SourceModule, node: ast.expr) -> str | None:
+    """The store as it is told; None where it is none."""
+    if isinstance(node, (ast.Attribute, ast.Subscript)):
+        return f"`{_shown(node)} = ...`" if _is_told(machine, module, node) else None
+    is_changing = isinstance(node, ast.Call) and _is_changing(machine, module, node)
+    return f"`{_shown(node.func)}(...)`" if is_changing and isinstance(node, ast.Call) else None
 
 
 def _is_told(machine: Interpreter, module: SourceModule, node: ast.Attribute | ast.Subscript) -> bool:

@@ -61,7 +61,7 @@ def with_objects(why: Unknown, found: frozenset[int]) -> Unknown:
 
 def _naming(why: Unknown, found: frozenset[int]) -> Unknown:
     """`dataclasses.replace` takes five times as long, and joins do little else."""
-    return Unknown(why.reason, why.where, why.inert, why.optional, why.text, found)
+    return Unknown(why.reason, why.where, why.inert, why.optional, why.text, found, library=why.library)
 
 
 def either_of(why: Unknown, values: Iterable[Value]) -> Unknown:

@@ -56,6 +56,8 @@ class Unknown(Value):
     """Addresses of objects that it may be, or hold, and that are described elsewhere; see `possible.py`."""
     outside: bool = False
     """It comes from outside the program (a file, a device, the environment): an operation on it may raise."""
+    library: str = ""
+    """Import path of what it comes from, where that is a library which is not interpreted."""
 
     @property
     def is_doubtful(self) -> bool:

@@ -100,8 +100,10 @@ class TextFacts:
         """What `prediction/import_order.py` reads from it."""
         self.functions: Any = None
         """What `prediction/changers.py` reads from it."""
-        self.stores: list[ast.expr] | None = None
-        """What `prediction/namespace_stores.py` looks at in it."""
+        self.stores: list[tuple[str, ast.expr]] | None = None
+        """What `prediction/namespace_stores.py` looks at in it, each with the function around it."""
+        self.mentions: dict[str, set[str]] | None = None
+        """Names, and the functions and classes of the module that mention them, for the same."""
         self._index: ModuleIndex | None = None
 
     @cached_property

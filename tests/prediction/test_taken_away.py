@@ -39,7 +39,43 @@ class Encoder(json.JSONEncoder):
         return 1
 def change(*_):
     W[0] = 3
+N = 1
+class Rebinder:
+    def go(self, n=5):
+        global N
+        N = n
+    @classmethod
+    def of_class(cls): cls().go()
+    def __call__(self): self.go()
+class Config:
+    def __init__(self):
+        self.width = 4
+    def __getstate__(self):
+        return dict(self.__dict__)
+class Reader(json.JSONEncoder):
+    def default(self, o):
+        return vars(o)
+class Late(threading.Thread):
+    def __init__(self, function):
+        super().__init__(target=function)
+def count():
+    global N
+    N += 1
+def fail():
+    global N
+    N = 6
+    raise SystemExit
+def show(cfg):
+    for name, value in cfg.items(): print(name, value)
+def later():
+    global N
+    def inner():
+        global N
+        N = 5
+    return inner
 """
+RUN = "t.start(); t.join()"
+NUMBER = "self.a = nn.Linear(N, 1)"
 CHANGED = {
     "a thread": "t = threading.Thread(target=lambda: self.add_module('a', nn.ReLU())); t.start(); t.join()",
     "a method": "t = threading.Thread(target=self.add_module, args=('a', nn.ReLU())); t.start(); t.join()",
@@ -57,6 +93,44 @@ CHANGED = {
         "signal.signal(signal.SIGUSR1, old); self.a = nn.Linear(W[0], 1)"
     ),
     "what is pickled": "pickle.dumps(Kept(self))",
+    "what is held by what is pickled": "c = Config(); c.kept = Kept(self); pickle.dumps([c])",
+    "a global by a method": f"t = threading.Thread(target=Rebinder().go); {RUN}; {NUMBER}",
+    "a global by a class method": f"t = threading.Thread(target=Rebinder.of_class); {RUN}; {NUMBER}",
+    "a global by an object": f"t = threading.Thread(target=Rebinder()); {RUN}; {NUMBER}",
+    "a global by a lambda": f"r = Rebinder(); t = threading.Thread(target=lambda: r.go()); {RUN}; {NUMBER}",
+    "a global by a function inside": f"t = threading.Thread(target=later()); {RUN}; {NUMBER}",
+    "a global by a partial": f"import functools; t = threading.Thread(target=functools.partial(Rebinder().go, 7)); {RUN}; {NUMBER}",
+    "a global before an error": f"t = threading.Thread(target=fail); {RUN}; {NUMBER}",
+    "several calls": f"json.dumps([Plain()] * 3, default=lambda o: count()); {NUMBER}",
+    "a target given to the base": "t = Late(lambda: self.add_module('a', nn.ReLU())); self.a = nn.Tanh(); t.start(); t.join()",
+    "more than is looked at": (
+        "m = lambda _: self.add_module('a', nn.ReLU())\n"
+        "multiprocessing.pool.ThreadPool(1).starmap(lambda f, _: f(0), [(m, [Plain() for _ in range(2500)])])"
+    ),
+    "with many arguments": "t = threading.Thread(target=lambda _: self.add_module('a', nn.ReLU()), args=(list(range(300)),)); "
+    + RUN,
+    "an object that decodes": (
+        "d = json.JSONDecoder(object_hook=lambda o: self.add_module('a', nn.ReLU())); self.a = nn.Tanh(); d.decode('{}')"
+    ),
+    "an object that encodes": (
+        "e = json.JSONEncoder(default=lambda o: self.add_module('a', nn.ReLU())); self.a = nn.Tanh(); e.encode(Plain())"
+    ),
+    "a file of its own": ("class File:\n    def write(file, text): self.a = nn.ReLU()\njson.dump({'n': 1}, File())"),
+    "a default and a file of its own": (
+        "class File:\n    def write(file, text): self.a = nn.ReLU()\njson.dump({'n': 1}, File(), default=str)"
+    ),
+    "an object that pickles": (
+        "import io; p = pickle.Pickler(io.BytesIO()); self.a = nn.Tanh(); self.todo = Kept(self); p.dump(self.todo)"
+    ),
+    "a default that changes what it is given": (
+        "c = Config(); json.dumps([c], default=lambda o: o.__dict__.update(width=2)); self.a = nn.Linear(c.width, 1)"
+    ),
+    "a default of what is nested": (
+        "c = Config(); c.x = [Config()]; c.x[0].kept = c\n"
+        "def out(o): o.width += 1; return [1]\n"
+        "json.dumps([c], default=out); self.a = nn.Linear(c.width, 1)"
+    ),
+    "the model itself": "self.todo = 1; t = threading.Thread(target=self, args=(1,)); " + RUN,
 }
 KEPT = {
     "what asks for a signature": "inspect.signature(self.forward); self.a = nn.ReLU()",
@@ -64,14 +138,41 @@ KEPT = {
     "a lock": "with threading.Lock(): self.a = nn.ReLU()",
     "a message": "logging.getLogger('x').debug('%s', self.forward); self.a = nn.ReLU()",
     "at the end": "atexit.register(lambda: 1); self.a = nn.ReLU()",
+    "a default that only reads": "c = Config(); json.dumps({'c': c}, default=lambda o: vars(o)); self.a = nn.Linear(c.width, 1)",
+    "a default that is not called": "c = {'n': 3}; json.dumps(c, default=lambda o: o.tolist()); self.a = nn.Linear(c['n'], 1)",
+    "a default with a file": (
+        "import os\nc = Config()\nwith open(os.devnull, 'w') as f: json.dump(c, f, default=lambda o: dict(vars(o).items()))\n"
+        "self.a = nn.Linear(c.width, 1)"
+    ),
+    "a default that calls methods": (
+        "c = Config(); json.dumps([c], default=lambda o: {k: v for k, v in vars(o).items()}); self.a = nn.Linear(c.width, 1)"
+    ),
+    "an encoder that only reads": "c = Config(); json.dumps({'c': c}, cls=Reader); self.a = nn.Linear(c.width, 1)",
+    "a state that is only read": (
+        "c = Config()\ntry: pickle.dumps(c)\nexcept pickle.PicklingError: pass  # where the class cannot be imported\n"
+        "self.a = nn.Linear(c.width, 1)"
+    ),
+    "a loop that only prints": (
+        "c = {'n': 3}; t = threading.Thread(target=show, args=(c,)); t.start(); t.join(); self.a = nn.Linear(c['n'], 1)"
+    ),
+    "a default that closes over it": (
+        "c = Config(); json.dumps(c, default=lambda o: dict(vars(c))); self.a = nn.Linear(c.width, 1)"
+    ),
+    "an encoder on the model": "self.e = Reader(); self.e.width = 3; self.a = nn.Linear(self.e.width, 1)",
+    "a thread on the model": "self.t = Worker(); self.a = nn.Linear(2, 1)",
+    "a text on the model": (
+        "import io\nclass Text(io.StringIO):\n    size = 4\nself.s = Text(); self.s.n = 3\n"
+        "self.a = nn.Linear(self.s.n, self.s.size)"
+    ),
 }
 
 
 def net(body: str) -> str:
     init = textwrap.indent(f"super().__init__()\n{body}\n", " " * 8)
-    return f"{BEFORE}\nclass Net(nn.Module):\n    def __init__(self):\n{init}    def forward(self, x): return x\n"
+    return f"{BEFORE}\nclass Net(nn.Module):\n    def __init__(self):\n{init}    def forward(self, x):\n        if hasattr(self, 'todo'): self.a = nn.ReLU()\n        return x\n"
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 @pytest.mark.parametrize("name", CHANGED)
 def test_what_a_library_may_call_may_have_changed_it(
     predict_source: Predict, monkeypatch: pytest.MonkeyPatch, name: str

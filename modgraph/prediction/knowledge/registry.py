@@ -12,6 +12,7 @@ argument), "torch.nn.init.kaiming_uniform_", "torch.empty". A registered name wi
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeAlias
@@ -316,12 +317,12 @@ def _look_up(name: str) -> Value | None:
     return None
 
 
-def not_interpreted(name: str) -> Unknown:
-    """What comes from something inert."""
-    return Unknown(f"{name}{_NOT_INTERPRETED}", None, inert=True, outside=not _lies_in(name, _informing))
-
-
-_NOT_INTERPRETED = " is not interpreted"
+def not_interpreted(name: str, attribute: str = "") -> Unknown:
+    """What comes from something inert, or is an attribute of it."""
+    is_outside = not _lies_in(name, _informing)
+    return Unknown(
+        f"{name} is not interpreted", None, inert=True, outside=is_outside, library=f"{name}.{attribute}".strip(".")
+    )
 
 
 def not_calling(*names: str) -> None:
@@ -332,10 +333,15 @@ def not_calling(*names: str) -> None:
 def may_call(function: Unknown) -> bool:
     """Whether something inert may call what it is given: whatever comes from a library that is not interpreted, and is
     not known to call nothing."""
-    name = function.reason.removesuffix(_NOT_INTERPRETED)
-    if not function.inert or name == function.reason:
+    name = function.library
+    if not function.inert or not name:
         return False
     return not _lies_in(name, _informing) and not _lies_in(name, _not_calling)
+
+
+def is_of_python(value: Unknown) -> bool:
+    """It comes from the standard library, which knows nothing of torch: no class of it is a module's or a tensor's."""
+    return value.inert and value.library.partition(".")[0] in sys.stdlib_module_names
 
 
 def model(name: str) -> Model | None:
