@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from modgraph.doors.data import TooLargeError, read_json
+from modgraph.doors.data import MAX_GRAPH_MEMORY, TooLargeError, read_json
 from modgraph.errors import GraphError
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.distributed import LocalShape, RankDifference, RankValue, Sharding
@@ -95,7 +95,7 @@ def _parse_json(text: str) -> Any:
         raise ValueError(f"{constant} is no JSON number")
 
     try:
-        return read_json(text, parse_constant=refuse)
+        return read_json(text, MAX_GRAPH_MEMORY, parse_constant=refuse)
     except json.JSONDecodeError as error:
         raise GraphError(f"this is no JSON: {error.msg}", line=error.lineno, column=error.colno) from error
     except TooLargeError as error:

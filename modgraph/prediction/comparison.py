@@ -11,7 +11,9 @@ import libcst as cst
 
 from modgraph.prediction import (
     enumerations,
+    hashing,
     inner_stores,
+    literal_texts,
     lookups,
     partial_texts,
     producing,
@@ -39,11 +41,19 @@ from modgraph.prediction.values import (
     NONE,
     TRUE,
     Address,
+    BoundMethod,
     Choice,
+    ClassMethod,
     ClassValue,
     Constant,
+    Device,
     EnumMember,
     KnownClass,
+    PartialValue,
+    PropertyValue,
+    SliceValue,
+    StaticMethod,
+    SuperValue,
     TupleValue,
     Unknown,
     Value,
@@ -176,9 +186,28 @@ def identical(machine: Interpreter, left: Value, right: Value) -> bool | None:
         return False if partial_texts.differ(left, right) else None
     if isinstance(left, ClassValue) and isinstance(right, ClassValue):
         return left.address == right.address
-    if left is not right and isinstance(left, Constant) and left == right and not _is_one_object(left.value):
-        return None  # made twice or once, as Python likes
-    return left == right
+    if left is right or left != right:
+        return left is right
+    if isinstance(left, Constant):
+        one = literal_texts.is_kept(machine, left) and literal_texts.is_kept(machine, right)
+        return True if one or _is_one_object(left.value) else None  # made twice or once, as Python likes
+    if isinstance(left, _MADE_ANEW) and left != TupleValue(()):
+        return None
+    return True
+
+
+_MADE_ANEW = (
+    BoundMethod,
+    ClassMethod,
+    Device,
+    PartialValue,
+    PropertyValue,
+    SliceValue,
+    StaticMethod,
+    SuperValue,
+    TupleValue,
+)
+"""Equal ones may have been made one after the other: `self.step is self.step` is False."""
 
 
 def _is_one_object(value: object) -> bool:
@@ -420,6 +449,7 @@ def _contains(machine: Interpreter, container: Value, item: Value) -> bool | Non
             return None if target.open is not None else False
         return None if is_optional(held) else True
     elif isinstance(target, DictObject):
+        hashing.require(machine, item)
         entries, open_ = target.entries, target.open is not None
         if item in entries and not isinstance(entries[item], Unknown):
             return True
@@ -429,6 +459,8 @@ def _contains(machine: Interpreter, container: Value, item: Value) -> bool | Non
             return item in entries or (None if open_ else False)
         found = list(entries)
     elif isinstance(target, SetObject):
+        if machine.state.find(item, SetObject) is None:  # of a set, its frozen equal is looked for
+            hashing.require(machine, item)
         found, open_ = list(target.items), target.open is not None
         if _only_by_value(item, target.items):
             return item in target.items or (None if open_ else False)

@@ -208,6 +208,7 @@ def _from_constant(machine: Interpreter, value: Constant, key: Value) -> Value:
 
 def find_entry(machine: Interpreter, mapping: DictObject, key: Value) -> Value | None:
     """The entry of a key that is equal to `key`; None where none is found."""
+    hashing.require(machine, key)
     if type(mapping) is ViewObject and type(key) is Constant:
         return inner_stores.entry(machine, mapping, key)
     found = mapping.entries.get(key)
@@ -441,6 +442,7 @@ def own_delete(machine: Interpreter, value: Value, key: Value) -> None:
         return
     item = machine.state.write(value)
     if isinstance(item, DictObject):
+        hashing.require(machine, key)
         key = key_in(machine, item, key)
         if key in item.entries:
             if is_optional(item.entries[key]):
