@@ -17,7 +17,7 @@ CONFIG_BYTES = 8_000_000
 """Of a pyproject.toml, a modgraph.toml, a baseline."""
 NOTEBOOK_BYTES = 100_000_000
 """Of a notebook, of which only the text is searched."""
-GRAPH_BYTES = 128_000_000
+GRAPH_BYTES = 108_000_000
 """Of a saved graph in JSON; what is read from a larger one of modgraph's own may take more than is given to it:
 `data.MAX_GRAPH_MEMORY`."""
 ONNX_BYTES = 2_147_483_647

@@ -13,16 +13,16 @@ from modgraph.prediction import (
     enumerations,
     hashing,
     inner_stores,
-    literal_texts,
     lookups,
     partial_texts,
     producing,
     rich_comparison,
     unordered,
 )
+from modgraph.prediction.identity import any_alternative, identical
 from modgraph.prediction.knowledge.bounds import is_long_range
 from modgraph.prediction.knowledge.plain import number_unknown
-from modgraph.prediction.knowledge.registry import INSTALLED, LOADED_MODULES
+from modgraph.prediction.knowledge.registry import LOADED_MODULES
 from modgraph.prediction.limits import MAX_COMPARED_DEPTH
 from modgraph.prediction.objects import (
     ClassObject,
@@ -41,19 +41,11 @@ from modgraph.prediction.values import (
     NONE,
     TRUE,
     Address,
-    BoundMethod,
     Choice,
-    ClassMethod,
     ClassValue,
     Constant,
-    Device,
     EnumMember,
     KnownClass,
-    PartialValue,
-    PropertyValue,
-    SliceValue,
-    StaticMethod,
-    SuperValue,
     TupleValue,
     Unknown,
     Value,
@@ -170,61 +162,12 @@ def _elementwise(machine: Interpreter, value: Value) -> bool:
     return machine.state.find(value, TensorObject) is not None
 
 
-def _any_alternative(answers: list[bool | None]) -> bool | None:
-    return answers[0] if answers and all(answer is answers[0] for answer in answers) else None
-
-
-def identical(machine: Interpreter, left: Value, right: Value) -> bool | None:
-    """left is right."""
-    if isinstance(left, Choice):
-        return _any_alternative([identical(machine, each, right) for each in left.alternatives])
-    if isinstance(right, Choice):
-        return _any_alternative([identical(machine, left, each) for each in right.alternatives])
-    if isinstance(left, Unknown) or isinstance(right, Unknown):
-        if (left == INSTALLED and right == NONE) or (left == NONE and right == INSTALLED):
-            return False
-        return False if partial_texts.differ(left, right) else None
-    if isinstance(left, ClassValue) and isinstance(right, ClassValue):
-        return left.address == right.address
-    if left is right or left != right:
-        return left is right
-    if isinstance(left, Constant):
-        one = literal_texts.is_kept(machine, left) and literal_texts.is_kept(machine, right)
-        return True if one or _is_one_object(left.value) else None  # made twice or once, as Python likes
-    if isinstance(left, _MADE_ANEW) and left != TupleValue(()):
-        return None
-    return True
-
-
-_MADE_ANEW = (
-    BoundMethod,
-    ClassMethod,
-    Device,
-    PartialValue,
-    PropertyValue,
-    SliceValue,
-    StaticMethod,
-    SuperValue,
-    TupleValue,
-)
-"""Equal ones may have been made one after the other: `self.step is self.step` is False."""
-
-
-def _is_one_object(value: object) -> bool:
-    """Python promises, or each of its releases holds, that there is one object of that value."""
-    return value is None or isinstance(value, bool) or value in (..., NotImplemented, "", b"") or _is_small(value)
-
-
-def _is_small(value: object) -> bool:
-    return type(value) is int and -5 <= value <= 256
-
-
 def equal(machine: Interpreter, left: Value, right: Value) -> bool | None:
     """left == right."""
     if isinstance(left, Choice):
-        return _any_alternative([equal(machine, each, right) for each in left.alternatives])
+        return any_alternative([equal(machine, each, right) for each in left.alternatives])
     if isinstance(right, Choice):
-        return _any_alternative([equal(machine, left, each) for each in right.alternatives])
+        return any_alternative([equal(machine, left, each) for each in right.alternatives])
     if isinstance(left, Unknown) or isinstance(right, Unknown):
         return False if partial_texts.differ(left, right) else None
     if isinstance(left, Constant) and isinstance(right, Constant):

@@ -228,8 +228,6 @@ def find_entry(machine: Interpreter, mapping: DictObject, key: Value) -> Value |
 
 _KEYS_OF_A_WORD = 8
 """Keys that are looked through in the time in which one word of memory is filled."""
-
-
 _LARGEST = 2**1024
 """All floats are smaller."""
 
@@ -238,6 +236,7 @@ def key_in(machine: Interpreter, mapping: DictObject, key: Value) -> Value:
     """The key under which an equal one already stands; else `key`."""
     if key in mapping.entries:
         return key
+    hashing.require(machine, key)
     if not isinstance(key, (Constant, EnumMember)):
         held = hashing.key_of(machine, mapping.entries, key) if hashing.is_special(machine, key) else None
         return held or key
@@ -331,7 +330,6 @@ def own_assign(machine: Interpreter, value: Value, key: Value, new: Value) -> No
             elif isinstance(owner, ModuleReference):
                 machine.state.globals[(owner.name, OPEN)] = why
         else:
-            hashing.require(machine, key)
             item.entries[key_in(machine, item, key)] = new
             _write_through(machine, item, key, new)
         return
@@ -442,7 +440,6 @@ def own_delete(machine: Interpreter, value: Value, key: Value) -> None:
         return
     item = machine.state.write(value)
     if isinstance(item, DictObject):
-        hashing.require(machine, key)
         key = key_in(machine, item, key)
         if key in item.entries:
             if is_optional(item.entries[key]):

@@ -100,14 +100,14 @@ def key_of(machine: Interpreter, callee: object, arguments: Arguments) -> Key | 
     values = (*arguments.positional, *arguments.keywords.values())
     roots: list[Address] = []
     apart: list[int] = []
-    for place, value in enumerate(values):
+    for position, value in enumerate(values):
         if type(value) is Address:
             if machine.state.get(value.index) is not None:
                 roots.append(value)
         elif not _immutable(value):
             return None
         elif literal_texts.computed(machine, value):
-            apart.append(place)
+            apart.append(position)
     names = (*arguments.keywords, *apart)
     if not roots:
         return Key((callee, values, names))

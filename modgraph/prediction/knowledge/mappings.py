@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from modgraph.prediction import hashing, items, lookups, partial_texts, possible, weak_updates
+from modgraph.prediction import items, lookups, partial_texts, possible, weak_updates
 from modgraph.prediction.items import FACTORY
 from modgraph.prediction.knowledge.iteration import pairs_of, prefix_of
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, known_class, models
@@ -176,7 +176,6 @@ def _key(machine: Machine, held: DictObject, key: Value) -> Value:
     Raises:
         Raised: TypeError, where it has no hash.
     """
-    hashing.require(machine, key)
     return items.key_in(cast("Interpreter", machine), held, key)
 
 

@@ -165,8 +165,8 @@ def permutation(arguments: Arguments, machine: Machine) -> Value:
 def identity(arguments: Arguments, machine: Machine) -> Value:
     rows = arguments.get(0, "n", NONE)
     columns = arguments.get(1, "m", NONE)
-    for size in (rows, columns):
-        refuse_truth(machine, (size,))
+    for given in (rows, columns):
+        refuse_truth(machine, (given,))
     shape = shape_argument(machine, (rows, rows if columns == NONE else columns))
     dtype, elements = dtype_argument(arguments), None
     if shape is not None and (size := count(shape)) is not None and size <= MAX_ELEMENTS:
