@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from modgraph.exporting import Exporting
     from modgraph.findings import Finding
+    from modgraph.prediction.together import Together
     from modgraph.source.checkpoints import Checkpoint
     from modgraph.source.inputs import InputSpec
     from modgraph.source.targets import Target
@@ -256,12 +257,14 @@ def analyze_target(
     watch: Watch = unwatched,
     exporting: Exporting | None = None,
     cwd: Path | None = None,
+    together: Together | None = None,
 ) -> Graph:
     """Predict, trace and merge one target; see `analyze`.
 
     Args:
         cwd: where it runs; by default the working directory.
         exporting: an ONNX file that is to be made of the live model.
+        together: what it shares with the other models of a command.
 
     Raises:
         TargetError: the target does not exist.
@@ -275,7 +278,7 @@ def analyze_target(
         return _with_repeats(_with_findings(graph, target))
 
     with watch("predict"):
-        predicted = predict_graph(target)
+        predicted = predict_graph(target, together)
     if static:
         return done(predicted)
     with watch("trace") as watcher:

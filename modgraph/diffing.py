@@ -18,6 +18,7 @@ from modgraph.watching import Watch, unwatched
 
 if TYPE_CHECKING:
     from modgraph.changes.model import Changes
+    from modgraph.prediction.together import Together
     from modgraph.source.checkouts import Checkout
     from modgraph.source.inputs import InputSpec
     from modgraph.source.methods import Methods
@@ -107,6 +108,8 @@ class GraphFinder:
         self.options = options or TraceOptions()
         self.path = path
         self.watch = watch
+        self._together: Together | None = None
+        """What the predictions of both sides share; working trees of revisions come and go."""
 
     def pair(self, old: Graph | str | os.PathLike[str], new: Graph | str | os.PathLike[str]) -> tuple[Found, Found]:
         """Both graphs. Beside a revision, the other one's modules of the repository are read in the repository too.
@@ -211,10 +214,19 @@ class GraphFinder:
         Args:
             cwd: where it runs, if it is run; by default the working directory.
         """
+        from modgraph.prediction.together import Together
         from modgraph.source.methods import methods_of
 
+        if self._together is None:
+            self._together = Together(reads=False)
         graph = analyze_target(
-            target, specs=self.specs, options=self.options, static=not self.run, watch=self.watch, cwd=cwd
+            target,
+            specs=self.specs,
+            options=self.options,
+            static=not self.run,
+            watch=self.watch,
+            cwd=cwd,
+            together=self._together,
         )
         return Found(graph, methods_of(target, [node.class_name for node in graph.modules]))
 

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, get_args
 
 from modgraph.cli.analyze_tree import add_tree_arguments, check_alone
@@ -35,6 +37,7 @@ from modgraph.graph.model import CheckpointComparison, Graph
 from modgraph.options import IMPORT_SECONDS, Device, Mode, OnnxOptions, TraceOptions
 
 if TYPE_CHECKING:
+    from modgraph.prediction.together import Together
     from modgraph.source.checkpoints import Checkpoint
     from modgraph.source.inputs import InputSpec
     from modgraph.source.targets import Target
@@ -105,6 +108,7 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     from modgraph.api import read_checkpoint
     from modgraph.export import file_stems
     from modgraph.export.text import check_columns
+    from modgraph.prediction.together import Together
 
     options = _options(arguments)
     if arguments.all:
@@ -120,7 +124,9 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     check_columns(arguments.columns)
     _check_against(arguments, targets)
     checkpoint = None if arguments.against is None else read_checkpoint(arguments.against, options)
-    work = _Work(arguments, console, options, specs, where, onnx, checkpoint, alone=len(targets) == 1)
+    together = Together(reads=arguments.static)
+    alone = len(targets) == 1
+    work = _Work(arguments, console, options, specs, where, onnx, checkpoint, alone, together)
     stems = iter([where.stem(stem) for stem in file_stems(target.name.rpartition(".")[2] for target in targets)])
     for group in groups:
         status = max(status, work.group([(target, next(stems)) for target in group]))
@@ -134,17 +140,21 @@ def _groups(arguments: argparse.Namespace, console: Console) -> tuple[list[tuple
     if arguments.target is not None:
         from modgraph.api import find_targets
 
-        found = find_targets(arguments.target)
-        if len(found) > MAX_MODELS:
-            example = f"name others, as in {found[MAX_MODELS].text}"
-            console.warning(f"{arguments.target} has {len(found):,} models: taking the first {MAX_MODELS}; {example}")
-            return [found[:MAX_MODELS]], ExitStatus.PARTIAL
-        return [found], ExitStatus.OK
-    from modgraph.cli.configured import configured_targets, found_targets
+        of_it = find_targets(arguments.target)
+        if len(of_it) > MAX_MODELS:
+            example = f"name others, as in {of_it[MAX_MODELS].text}"
+            console.warning(f"{arguments.target} has {len(of_it):,} models: taking the first {MAX_MODELS}; {example}")
+            return [of_it[:MAX_MODELS]], ExitStatus.PARTIAL
+        return [of_it], ExitStatus.OK
+    from modgraph.cli.configured import as_many_as_are_taken, configured_targets, found_targets
 
     folder, texts = configured_targets("modgraph analyze model.py")
-    groups = [found_targets(folder, text, console) for text in texts]
-    return groups, ExitStatus.OK if all(groups) else ExitStatus.FAILED
+    texts, status = as_many_as_are_taken(texts, console)
+    found = [found_targets(folder, text, console) for text in texts]
+    every = [(number, target) for number, group in enumerate(found) for target in group]
+    taken, too_many = as_many_as_are_taken(every, console)
+    groups = [tuple(target for _, target in group) for _, group in groupby(taken, key=itemgetter(0))]
+    return groups, max(status, too_many, ExitStatus.OK if all(found) else ExitStatus.FAILED)
 
 
 @dataclass
@@ -160,6 +170,7 @@ class _Work:
     checkpoint: Checkpoint | None
     alone: bool
     """There is one model: what is wrong with it is wrong with the command."""
+    together: Together | None = None
     n_written: int = 0
 
     def group(self, models: Sequence[tuple[Target, str]]) -> ExitStatus:
@@ -202,6 +213,7 @@ class _Work:
                 static=arguments.static,
                 watch=console.stage,
                 exporting=exporting,
+                together=self.together,
             )
             graph = with_checkpoint(graph, self.checkpoint)
             files = () if exporting is None else exporting.files

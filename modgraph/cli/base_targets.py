@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from modgraph.cli.configured import targets_within
+from modgraph.cli.configured import MAX_TARGETS, targets_within
 from modgraph.diffing import file_of
 from modgraph.doors.borders import PYTHON_FILES, border_below
-from modgraph.errors import ModgraphError
+from modgraph.errors import ConfigError, ModgraphError
 from modgraph.source.targets import Target
 
 if TYPE_CHECKING:
@@ -58,14 +58,17 @@ def base_targets(files: Checkout, path: Sequence[str] | None) -> list[BaseTarget
     """The models that the configuration at the revision names, as far as they are there.
 
     Raises:
-        ConfigError: it has a mistake.
+        ConfigError: it has a mistake, or names too many.
     """
     config = _config(files)
     if config is None:
         return []
     folder = Path(config.folder)
     found: list[BaseTarget] = []
-    for text in config.targets:
+    texts = tuple(dict.fromkeys(config.targets))
+    if len(texts) > MAX_TARGETS:
+        raise ConfigError(f"it names {len(texts):,} models, more than {MAX_TARGETS:,}", file=config.file)
+    for text in texts:
         try:
             search = [str(folder), *files.search_path(path)]
             targets = targets_within(text, border_below(files.root), folder, search)

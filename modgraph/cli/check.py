@@ -103,6 +103,7 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     for file, number in report.untried.items():
         fixes = "1 fix is" if number == 1 else f"{number} fixes are"
         console.note(f"note: {file}: {fixes} not offered, as trying them takes too much work")
+    _say_what_is_cut(report, console)
     for failure in report.failures:
         console.error(ModgraphError(failure.message, file=failure.file, hint=failure.hint))
         if console.debug and failure.trace:
@@ -111,6 +112,13 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     if arguments.diff:
         return max(status, _diff(report, console, unsafe=arguments.unsafe_fixes))
     return max(status, _report(report, arguments, console))
+
+
+def _say_what_is_cut(report: Report, console: Console) -> None:
+    for file, classes in report.cut.items():
+        name, why = classes[0]
+        more = f", and {len(classes) - 1} more" if classes[1:] else ""
+        console.note(f"note: {file}: class {name!r} is not followed to its end: {why}{more}")
 
 
 def _options(arguments: argparse.Namespace) -> CheckOptions:
@@ -275,6 +283,11 @@ def _notes(report: Report) -> list[tuple[str, str]]:
     """(file, what was not done with it), for programs that read the findings."""
     failures = [(each.file, each.message) for each in report.failures]
     failures += [(file, "is not checked: its configuration cannot be used") for file in report.unchecked]
+    failures += [
+        (file, f"class {name!r} is not followed to its end: {why}")
+        for file, classes in report.cut.items()
+        for name, why in classes
+    ]
     return failures + [(file, f"{number} fixes not tried") for file, number in report.untried.items()]
 
 
@@ -290,6 +303,9 @@ def _summary(findings: Sequence[Finding], report: Report, known: int) -> str:
     parts[0] += f" in {where}"
     if failed or report.unchecked:
         parts.append(f"{failed + len(report.unchecked)} not checked")
+    cut = sum(map(len, report.cut.values()))
+    if cut:
+        parts.append(f"{cut} class{'' if cut == 1 else 'es'} not followed to {'its' if cut == 1 else 'their'} end")
     if mended:
         parts.append(f"{mended} mended")
     if report.taken_back:
@@ -368,6 +384,7 @@ def _check_input(arguments: argparse.Namespace, options: CheckOptions, console: 
             console.result_bytes(data)
         return _report(report, arguments, console)
     report.add(name, outcome)
+    _say_what_is_cut(report, console)
     if arguments.diff:
         return _diff(report, console, unsafe=arguments.unsafe_fixes)
     if arguments.fix:

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from modgraph.cli.console import Console
-from modgraph.errors import ConfigError, TargetError
+from modgraph.errors import ConfigError, ExitStatus, TargetError
 
 if TYPE_CHECKING:
     from modgraph.doors.borders import Border
     from modgraph.source.targets import Target
 
 
-def configured_targets(command: str) -> tuple[Path, tuple[str, ...]]:
+Thing = TypeVar("Thing")
+
+MAX_TARGETS = 1_000
+"""Of a configuration, and models of them: each is looked for, and is a graph and a picture."""
+
+
+def configured_targets(command: str) -> tuple[Path, Sequence[str]]:
     """The folder against which they are read, and the targets as they are written.
 
     Args:
@@ -33,6 +39,19 @@ def configured_targets(command: str) -> tuple[Path, tuple[str, ...]]:
             hint=f'name one ({command}), or list the project\'s models there: targets = ["model.py:Net"]',
         )
     return Path(config.folder), tuple(dict.fromkeys(config.targets))
+
+
+def as_many_as_are_taken(found: Sequence[Thing], console: Console) -> tuple[Sequence[Thing], ExitStatus]:
+    """The first of the targets or models of a configuration; that others are left out is an error, which is said."""
+    if len(found) <= MAX_TARGETS:
+        return found, ExitStatus.OK
+    console.error(
+        ConfigError(
+            f"[tool.modgraph] names {len(found):,} models: only the first {MAX_TARGETS:,} are taken",
+            hint="name the others on the command line",
+        )
+    )
+    return found[:MAX_TARGETS], ExitStatus.FAILED
 
 
 def targets_within(text: str, border: Border, folder: Path, path: Sequence[str] | None = None) -> tuple[Target, ...]:

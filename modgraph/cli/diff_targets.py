@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from modgraph.cli.base_targets import BaseTarget, Key, base_targets, key_of, renames
-from modgraph.cli.configured import configured_targets, targets_within
+from modgraph.cli.configured import as_many_as_are_taken, configured_targets, targets_within
 from modgraph.cli.console import Console
 from modgraph.cli.diff import write_changes
 from modgraph.diffing import Found, GraphFinder, compared, named_as, require_own
@@ -53,11 +53,12 @@ def run(arguments: argparse.Namespace, finder: GraphFinder, console: Console) ->
         ) from error
     format = arguments.format or "text"
     folder, texts = configured_targets(f"modgraph diff {arguments.old}:model.py:Net model.py:Net")
+    texts, too_many = as_many_as_are_taken(texts, console)
     directory = _directory(arguments.output, format)
     revision = the_revision(arguments.old, folder)
     with files_of(revision, everything=finder.run, cwd=folder) as files:
         comparison = _Comparison(revision, files, folder, finder, _Telling(console, directory, format))
-        return comparison.all(texts)
+        return max(too_many, comparison.all(texts))
 
 
 def _directory(output: str | None, format: str) -> Path | None:

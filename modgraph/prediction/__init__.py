@@ -11,22 +11,44 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from modgraph.graph.model import Graph
     from modgraph.prediction.entry import Prediction
+    from modgraph.prediction.together import Together
     from modgraph.source.targets import Target
 
 __all__ = ["interpret_class", "predict_graph"]
 
 
-def predict_graph(target: Target) -> Graph:
+def predict_graph(target: Target, together: Together | None = None) -> Graph:
     """What the target's constructor would register, `predicted=True` throughout.
+
+    Args:
+        together: what the predictions of one command share.
 
     Raises:
         TargetError: the file or name is not there, or the file is no Python; names what is near.
     """
+    # The interpreter's files import each other; this one comes before what reads its answer.
+    from modgraph.prediction.entry import predict_target  # isort: skip
     from modgraph.prediction.deep_stack import with_deep_stack
-    from modgraph.prediction.entry import predict_target
     from modgraph.prediction.tree import build_graph
 
-    return with_deep_stack(lambda: build_graph(predict_target(target), target))
+    def predict() -> Graph:
+        if together is None:
+            prediction = predict_target(target)
+        else:
+            granted = (together.left, "all models of one command")
+            prediction = predict_target(target, together.source(target), together.prepare, granted)
+        machine = prediction.machine
+        n_nodes = 0
+        try:
+            graph = build_graph(prediction, target)
+            n_nodes = len(graph.modules)
+        finally:
+            if together is not None:
+                together.take(machine.work, n_nodes)
+            machine.forget()
+        return graph
+
+    return with_deep_stack(predict)
 
 
 def interpret_class(target: Target) -> Prediction:

@@ -8,7 +8,7 @@ parsing files, walking over objects, joining states. The clock is asked only as 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -52,12 +52,30 @@ class Budget:
         """Functions of installed packages in which the evaluation of a module-level name was given up."""
         self.work_limit = MAX_WORK
         """`work` at which the prediction is given up, or a part of it that has a share of its own."""
+        self.granted = MAX_WORK
+        """What others have left of it, where it is shared."""
+        self.sharing = ""
+        """With whom: "all models of one command"."""
+        self.unshared: Callable[[], int] = lambda: 0
+        """How much of its work does not count there."""
+        self.has_ended = False
+        """The graph is made of what there is, however it ended."""
         self.deadline = 0.0
+
+    def grant(self, units: int, sharing: str) -> None:
+        """The work is shared with other predictions, which have left so much of it."""
+        self.granted, self.sharing = units, sharing
+
+    @property
+    def has_spent_what_is_shared(self) -> bool:
+        """Nothing is left for the others either."""
+        return self.sharing != "" and self.work - self.unshared() > self.granted
 
     def renew(self) -> None:
         """All of it, for the next prediction."""
         self.restart()
         self.base.work = 0
+        self.granted, self.sharing, self.has_ended = MAX_WORK, "", False
         self.work_limit = MAX_WORK
         self.deadline = time.monotonic() + MAX_SECONDS
 
@@ -103,6 +121,8 @@ class Budget:
             StoppedError: nobody waits for it any more.
         """
         deep_stack.require_wanted()
+        if self.has_spent_what_is_shared and not self.has_ended:
+            raise LimitError(f"more than the units of work that {self.sharing} may take together")
         if self.work > self.work_limit:
             raise LimitError(f"more than {self.work_limit} units of work")
         if time.monotonic() > self.deadline:
@@ -152,7 +172,8 @@ class Budget:
         steps = self.elsewhere > MAX_STEPS or (not self.module_depth and self.steps > MAX_STEPS)
         room = self.base.made > MAX_MADE_ITEMS or self.base.copied > MAX_COPIED_OBJECTS
         room = room or self.base.modules > MAX_MADE_MODULES
-        return steps or room or self.work > self.work_limit or time.monotonic() > self.deadline
+        shared = self.has_spent_what_is_shared
+        return steps or room or shared or self.work > self.work_limit or time.monotonic() > self.deadline
 
     @property
     def spent(self) -> int:

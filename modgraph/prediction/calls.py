@@ -169,22 +169,29 @@ def _model(machine: Interpreter, name: str, arguments: Arguments) -> Value:
         return found
     except (Raised, LimitError):
         raise
-    except IndexError as error:
-        if not arguments.positional and arguments.open is None:
-            raise machine.raises("TypeError", f"{given.function}() needs an argument") from None
-        if arguments.open is None and machine.strict:
-            raise
-        # Positional arguments that every call has may be among those that are not known: `union(*sets)`.
-        return _unknown(machine, arguments.open or _fault(machine, name, error), arguments)
     except Exception as error:  # a defect of one model must not take the prediction with it
-        if machine.strict:
+        if _miscounts(error) and not arguments.positional and arguments.open is None:
+            raise machine.raises("TypeError", f"{given.function}() needs an argument") from None
+        # Positional arguments that every call has may be among those that are not known: `union(*sets)`.
+        unsure = arguments.open if _miscounts(error) else None
+        if unsure is None and machine.strict:
             raise
-        return _unknown(machine, _fault(machine, name, error), arguments)
+        return _unknown(machine, unsure or _fault(machine, name, error, arguments), arguments)
 
 
-def _fault(machine: Interpreter, name: str, error: Exception) -> Unknown:
+def _miscounts(error: Exception) -> bool:
+    """A model, itself and nothing that it calls, takes arguments that were not given, or finds more of them."""
+    inside = error.__traceback__.tb_next if error.__traceback__ is not None else None
+    is_own = inside is not None and inside.tb_next is None
+    return is_own and (isinstance(error, IndexError) or "values to unpack" in str(error))
+
+
+def _fault(machine: Interpreter, name: str, error: Exception, arguments: Arguments) -> Unknown:
     if endings.is_ending(error):
         return machine.unknown(f"{name}: {endings.reason_of(error)}")
+    if _miscounts(error):
+        machine.may_refuse("TypeError")
+        return machine.unknown(f"{name} with {len(arguments.positional)} arguments in a row is not modelled")
     return machine.unknown(f"internal error in {name}: {type(error).__name__}: {error}")
 
 

@@ -57,7 +57,7 @@ class Function:
 
 def may_change(source: SourceModule) -> bool:
     """The module's text holds something with which others are changed."""
-    source.spend(len(source.text) // BYTES_SEARCHED)
+    source.spend_once("hints", len(source.text) // BYTES_SEARCHED)
     return source.facts.has(_HINTS)
 
 
@@ -70,7 +70,7 @@ def changers_in(sources: Sequence[SourceModule], read: dict[str, list[tuple[str,
     found: dict[str, list[Function]] = {}
     for source in sources:
         if source.name not in read:
-            read[source.name] = list(_functions(source))
+            read[source.name] = _functions_of(source)
         for name, function in read[source.name]:
             found.setdefault(name, []).append(function)
     changers = Changers()
@@ -95,12 +95,24 @@ def is_effect(nodes: Iterable[ast.AST], changers: Changers) -> bool:
     return bool(function.others or function.calls & changers.others or function.hands_on & changers.arguments)
 
 
-def _functions(source: SourceModule) -> Iterator[tuple[str, Function]]:
+def _functions_of(source: SourceModule) -> list[tuple[str, Function]]:
+    """Those of its text, walked over once for all who ask: each model of a file does."""
+    try:
+        source.spend_once("functions", len(source.text) * UNITS_WALKED)
+    except SourceError:
+        return []
+    facts = source.facts
+    if facts.functions is None:
+        facts.functions = list(_functions(facts.text))
+    found: list[tuple[str, Function]] = facts.functions
+    return found
+
+
+def _functions(text: str) -> Iterator[tuple[str, Function]]:
     """The functions of a module by name; a class stands for what makes its instances."""
     try:
-        source.spend(len(source.text) * UNITS_WALKED)
-        tree = python_tree(source.text)
-    except (SyntaxError, ValueError, RecursionError, SourceError):
+        tree = python_tree(text)
+    except (SyntaxError, ValueError, RecursionError):
         return
     pending: list[tuple[ast.AST, str | None]] = [(tree, None)]
     while pending:

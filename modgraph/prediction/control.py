@@ -398,5 +398,5 @@ def unknown_turns(machine: Interpreter, frame: Frame, turn: Callable[[], Outcome
             machine.expose([Address(index) for index in parted], Unknown(reason, where))
         if not changed:
             return "normal"
-    machine.problem(f"a loop of unknown count that {MAX_WIDENINGS} turns do not settle")
+    machine.problem(f"a loop of unknown count that takes more than {MAX_WIDENINGS} turns to settle")
     return "normal"

@@ -105,6 +105,8 @@ def _with_own_copies(machine: Interpreter, value: Value) -> dict[Address, Value 
         if not isinstance(one, Address) or one in seen:
             continue
         seen.add(one)
+        if not len(seen) % _AT_ONCE:
+            machine.spend(_AT_ONCE * _UNITS_OF_A_LOOK)
         item = machine.state.read(one)
         if isinstance(item, (ClassObject, EnvironmentObject)):
             continue
@@ -138,8 +140,12 @@ def _own_copy(machine: Interpreter, address: Address, method: Value | None, memo
 _THAT_CAN_BE_OPEN = (ListObject, DictObject, SetObject, IteratorObject, InstanceObject, ModuleObject)
 
 
-_UNITS_OF_A_COPY = 5
+_UNITS_OF_A_COPY = 8
 """Units of work that an object takes besides what it holds."""
+_UNITS_OF_A_LOOK = 6
+"""Units of work that it takes to find out whether an object is copied by its own class."""
+_AT_ONCE = 1_000
+"""Objects that are copied between two looks at what is left."""
 
 
 class Relocation:
@@ -159,9 +165,17 @@ class Relocation:
         return fresh
 
     def finish(self) -> None:
-        """Redirects what the copies hold; a loop, so that depth costs no stack."""
+        """Redirects what the copies hold; a loop, so that depth costs no stack.
+
+        Raises:
+            LimitError: they are too many; what was copied so far is of no use.
+        """
+        number = 0
         while self.pending:
             self.fill(self.pending.pop())
+            number += 1
+            if not number % _AT_ONCE:
+                self.state.base.require()
 
     def address(self, value: Address) -> Address:
         return self.copies.get(value, value)

@@ -12,15 +12,13 @@ from modgraph.errors import ModgraphError
 from modgraph.graph.model import SourceLocation
 from modgraph.prediction.frames import LimitError
 from modgraph.prediction.knowledge.registry import Raised
+from modgraph.prediction.limits import NO_MEMORY, TOO_NESTED
 from modgraph.prediction.values import Unknown
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
 
 Result = TypeVar("Result")
-
-TOO_NESTED = "it is nested too deeply to be followed"
-NO_MEMORY = "there is not enough memory to follow it"
 
 
 def attempt(

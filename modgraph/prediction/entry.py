@@ -62,7 +62,11 @@ def interpreter(search_path: Sequence[str] = (), home: str | None = None) -> Int
 
 
 def predict_target(
-    target: Target, text: str | SourceModule | None = None, prepare: Callable[[ModuleFinder], None] | None = None
+    target: Target,
+    text: str | SourceModule | None = None,
+    prepare: Callable[[ModuleFinder], None] | None = None,
+    granted: tuple[int, str] | None = None,
+    free_reading: bool = False,
 ) -> Prediction:
     """Interprets what the target asks for.
 
@@ -70,15 +74,21 @@ def predict_target(
         text: what its file is taken to hold, whatever it holds on disk; the file need not be there then. Or the module
             itself, where its index and trees are to serve several predictions.
         prepare: is given the finder first, and may add modules to it.
+        granted: what others have left of the units of work, and who shares them.
+        free_reading: what is read of other files than the target's does not count among these.
 
     Raises:
         TargetError: the file or name is not there, or the file is no Python.
     """
     machine = interpreter(target.search_path, target.home)
+    if granted is not None:
+        machine.grant(*granted)
     if target.root is not None:
         machine.use(finder_for([str(target.root), *(target.search_path or sys.path)], target.home))
     if prepare is not None:
         prepare(machine.finder)
+    if free_reading:
+        machine.unshared = lambda: machine.finder.reading
     return with_deep_stack(lambda: _predict(machine, target, text))
 
 

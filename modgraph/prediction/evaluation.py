@@ -88,7 +88,7 @@ def _prepared(machine: Interpreter, arguments: Arguments) -> Frame | Unknown:
     if len(text.value) > MAX_EVALUATED_TEXT or _depth(text.value) > MAX_EVALUATED_DEPTH:
         return machine.unknown(f"a text of more than {MAX_EVALUATED_TEXT} characters, or {MAX_EVALUATED_DEPTH} levels")
     if _longest_chain(text.value) > MAX_EVALUATED_CHAIN:
-        return machine.unknown(f"a text in which {MAX_EVALUATED_CHAIN} operators follow each other")
+        return machine.unknown(f"a text in which more than {MAX_EVALUATED_CHAIN} operators follow each other")
     machine.makes(100 * len(text.value) + _longest_chain(text.value) ** 2)  # what reading it takes, in words of memory
     outer, where = machine.frames[-1], machine.where
     try:

@@ -147,7 +147,7 @@ class _Written:
 def _imports(finder: ModuleFinder, source: SourceModule, found: Imported) -> Iterator[tuple[int, str]]:
     """Line and name of each module that the body imports."""
     facts = source.facts
-    source.spend(len(source.text) // BYTES_SEARCHED)
+    source.spend_once("imports", len(source.text) // BYTES_SEARCHED)
     if facts.imports is None:
         facts.imports = _read_text(source.text)
     written: _Written = facts.imports

@@ -1,5 +1,18 @@
 """What the interpreter will not exceed. Reaching one is an `Unknown` whose reason names it."""
 
+import re
+
+TOO_NESTED = "it is nested too deeply to be followed"
+NO_MEMORY = "there is not enough memory to follow it"
+
+_NAMED = re.compile(rf"\bmore than (?:[\d,.e+]+|the units of work) |takes too many steps|{TOO_NESTED}|{NO_MEMORY}")
+
+
+def names_a_limit(reason: str) -> bool:
+    """The reason of an unknown says that a limit was reached, not that something is not there to be known."""
+    return _NAMED.search(reason) is not None and not reason.startswith("raises ")
+
+
 MAX_CALL_DEPTH = 80
 """Calls inside calls; deeper is recursion without a known end, or as good as that."""
 
@@ -44,6 +57,16 @@ MAX_WORK = 20_000_000
 """Units of work of one prediction: what it costs, by what was done and not by the clock, so that a busy machine gives
 the same graph as a quiet one. A unit is about a microsecond of a slow machine; the costs below are measured. The
 largest predictions of published models take a third of them."""
+
+MAX_SHARED_WORK = 25_000_000
+"""Those of all predictions of one command together, besides what writing their graphs takes: a hundred usual models of
+one file take less."""
+
+UNITS_OF_A_PREDICTION = 10_000
+"""Units of these that each prediction takes, however small its model is."""
+
+UNITS_OF_A_NODE = 120
+"""Units of these that a module of its graph takes until it is written."""
 
 MAX_IMPORT_WORK = 10_000_000
 """Those of them that may go into what importing the target's module changes."""

@@ -43,7 +43,7 @@ from modgraph.prediction.knowledge import registry
 from modgraph.prediction.knowledge.registry import Arguments, Raised
 from modgraph.prediction.limits import MAX_MODULE_STEPS, MAX_TREE_WORK
 from modgraph.prediction.objects import ClassObject, HeapObject, InstanceObject
-from modgraph.prediction.state import State, Trouble
+from modgraph.prediction.state import Base, State, Trouble
 from modgraph.prediction.values import (
     NONE,
     Address,
@@ -126,6 +126,7 @@ class Interpreter(Budget):
         self.unfollowed = 0
         """How many decorators raised, took too long or are not known."""
         self.base.settle = lambda index: registries.settle(self, index)
+        self.base.require = self._require_room
         self.base.unassigned = self._unassigned
         self.base.inherited = self._inherited
         self.insistent = False
@@ -159,7 +160,18 @@ class Interpreter(Budget):
     def finish(self) -> None:
         """What there is may be looked at from now on, whatever limit was reached."""
         self.work_limit = self.work + MAX_TREE_WORK
+        self.has_ended = True
         self.base.settle = lambda index: registries.settle_or_leave(self, index)
+
+    def forget(self) -> None:
+        """Lets go what it has made: it is much, and stands in circles in which Python would find it late."""
+        self.base = Base()
+        self.start_anew()
+        self.fragments, self.literals, self.class_attributes = {}, {}, {}
+
+    def _require_room(self) -> None:
+        self.makes(0)
+        self.require_work()
 
     def start_anew(self) -> None:
         """A fresh state; the work that was done remains counted."""

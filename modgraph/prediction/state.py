@@ -84,6 +84,8 @@ class Base:
     replayed_steps: int = 0
     unfollowed: dict[tuple[str, int], Unknown] = field(default_factory=dict)
     """Those of which it is not known what they register."""
+    require: Callable[[], None] = lambda: None
+    """Asked now and then where much is copied at once; `LimitError` where that is too much."""
     settle: Callable[[int], None] = lambda _: None
     """Runs the statements that may have changed such a container; see `registries.py`."""
     unassigned: Callable[[State, tuple[str, str]], Value | None] = lambda _, __: None

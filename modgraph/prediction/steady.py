@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import replace
-from typing import cast
+from typing import Any, cast
 
 from modgraph.prediction import items
 from modgraph.prediction.knowledge.registry import Machine
@@ -35,7 +35,7 @@ def walked(
     before = keys_of(machine, watched)
     kind = "Set" if machine.state.find(watched, SetObject) is not None else "dictionary"
     for place in range(len(found) + 1):
-        now = keys_of(machine, watched)
+        now = before if _is_as_before(machine, watched, before, place) else keys_of(machine, watched)
         if now != before:
             if isinstance(now, Unknown) or isinstance(before, Unknown):
                 return now if isinstance(now, Unknown) else None
@@ -45,6 +45,39 @@ def walked(
             return machine.unknown(f"a {kind.lower()} whose keys change while it is walked is not followed")
         if place < len(found):
             yield found[place] if view is None else _seen(machine, watched, found[place], view)
+    return None
+
+
+def _is_as_before(machine: Machine, watched: Value | None, before: list[Value] | Unknown, place: int) -> bool:
+    """Whether what is walked has the keys that it had, in the midst of a walk: its size, the key that comes next and
+    the last one are looked at, as Python adds at the end. At both ends of the walk all of them are."""
+    held = _entries(machine, watched)
+    if held is None or isinstance(before, Unknown) or place in (0, len(before)) or len(held) != len(before):
+        return False
+    last = next(reversed(held))
+    return before[-1] == (Constant(last) if isinstance(last, str) else last) and not any(
+        is_optional(held[key]) if key in held else True for key in (last, _key(held, before[place]))
+    )
+
+
+def _key(held: dict[Any, Any], key: Value) -> Any:
+    """As the entries of a dict have it, or those of what shows names."""
+    return key.value if isinstance(key, Constant) and key not in held else key
+
+
+def _entries(machine: Machine, watched: Value | None) -> dict[Any, Any] | None:
+    """What is walked, as it is now; None where that may have other keys."""
+    if isinstance(watched, TupleValue):
+        owner, store = watched.items
+        module = machine.state.find(owner, ModuleObject)
+        found = getattr(module, store.value) if module is not None and isinstance(store, Constant) else None
+        return None if found is None or OPEN in found else found
+    item = machine.state.read(watched) if isinstance(watched, Address) else None
+    if isinstance(item, ViewObject) and (shown := _shown(machine, item)) is not None:
+        return shown if item.open is None else None
+    if isinstance(item, (DictObject, SetObject)):
+        held = item.entries if isinstance(item, DictObject) else item.items
+        return held if item.open is None else None
     return None
 
 

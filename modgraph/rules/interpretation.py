@@ -6,13 +6,16 @@ suspicious.
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from modgraph.errors import ModgraphError
 from modgraph.prediction.entry import Prediction, predict_target
+from modgraph.prediction.limits_reached import limit_reached
 from modgraph.prediction.machine import Interpreter
 from modgraph.prediction.objects import (
     ClassObject,
@@ -43,11 +46,12 @@ MAX_HELD = 2_000
 """Values looked at below one attribute."""
 MAX_KEPT = 12
 """End states kept for further questions."""
-MAX_WORK = 150_000
-"""Steps of all interpretations for one file; when it is reached the classes that follow are not interpreted, and it is
-said. A file of 500 classes, each with mistakes that can be mended, takes two thirds of it."""
-WORK_OF_A_CLASS = 150
-"""Steps that take as long as the beginning of each interpretation."""
+MAX_KEPT_OBJECTS = 200_000
+"""Objects in those of them that are kept besides the latest."""
+MAX_WORK = 10_000_000
+"""Units of work of all interpretations for one file: the classes that follow are not interpreted, and it is said."""
+WORK_OF_A_CLASS = 3_000
+"""Units that take as long as the beginning of each interpretation."""
 MAX_HOLDINGS = 10_000
 """What classes hold, kept for the trials of fixes."""
 MAX_MODULES = 200
@@ -221,22 +225,51 @@ def interpret(project: Project, file: str, qualname: str, text: str, unknown: It
         unknown: parameters that are given something of which nothing is known, whatever their defaults.
     """
     key = (file, qualname, text, tuple(unknown), tuple(project.believed))
-    if key not in project.interpreted and project.work > MAX_WORK:
-        if project.trying:
-            raise EnoughTried
-        project.given_up[qualname] = None
-        return None
     if key not in project.interpreted:
-        while len(project.interpreted) >= MAX_KEPT:
-            del project.interpreted[next(iter(project.interpreted))]
+        if project.work > MAX_WORK:
+            return _given_up(project, qualname)
+        _make_room(project.interpreted)
         project.interpreted[key] = _interpret(project, file, qualname, text, key[3])
         if len(project.holdings) >= MAX_HOLDINGS:
             project.holdings.clear()
-        project.holdings[key] = _holdings(project.interpreted[key][0])
+        project.holdings[key] = _holdings(project.interpreted[key].state)
+    found: _Found = project.interpreted[key]
+    project.read.update(found.files)
+    if found.is_spent:
+        return _given_up(project, qualname)
+    if found.limit is not None:
+        project.cut[qualname] = found.limit
+    return found.state
+
+
+def _given_up(project: Project, qualname: str) -> Interpreted | None:
+    if project.trying:
+        raise EnoughTried
+    project.given_up[qualname] = None
+    return None
+
+
+def _make_room(kept: dict[tuple[Any, ...], _Found]) -> None:
+    """Forgets the oldest end states, of large ones at once: they stand in circles in which Python finds them late."""
+    dropped = 0
+    while kept and (len(kept) >= MAX_KEPT or sum(each.size for each in kept.values()) > MAX_KEPT_OBJECTS):
+        dropped += kept.pop(next(iter(kept))).size
+    if dropped > MAX_KEPT_OBJECTS // 2:
+        gc.collect()
+
+
+class _Found(NamedTuple):
+    """What came of an interpretation, with the files that were read for it and the folders that were looked into; the
+    limit that it reached, and whether it was that of all classes of a file."""
+
     state: Interpreted | None
-    state, files = project.interpreted[key]
-    project.read.update(files)
-    return state
+    files: dict[str, None]
+    limit: str | None = None
+    is_spent: bool = False
+
+    @property
+    def size(self) -> int:
+        return 0 if self.state is None else self.state.machine.base.next_index
 
 
 def holdings(project: Project, file: str, qualname: str, text: str) -> Holdings | None:
@@ -245,18 +278,14 @@ def holdings(project: Project, file: str, qualname: str, text: str) -> Holdings 
     key = (file, qualname, text, (), tuple(project.believed))
     if key not in project.holdings:
         interpret(project, file, qualname, text)
-    found: Holdings | None = project.holdings.get(key)
-    return found
+    return project.holdings.get(key)
 
 
 def _holdings(state: Interpreted | None) -> Holdings | None:
     return None if state is None else Holdings(state.names, len(state.registered), state.failed)
 
 
-def _interpret(
-    project: Project, file: str, qualname: str, text: str, unknown: Iterable[str]
-) -> tuple[Interpreted | None, dict[str, None]]:
-    """With the files that were read for it, and the directories in which modules were looked for."""
+def _interpret(project: Project, file: str, qualname: str, text: str, unknown: Iterable[str]) -> _Found:
     path = Path(os.path.realpath(file))
     root, module = import_name(path)
     own = [folder for folder in roots(file).folders if folder != str(root)]
@@ -277,26 +306,30 @@ def _interpret(
         finder.share(_shared(project, (*target.search_path, "", *project.territory(str(path)).project.folders)))
         _add_believed(finder, list(project.believed))
 
+    state, limit, is_spent = None, None, False
     try:
-        prediction = predict_target(target, _module(project, target, text), prepare)
-        state = _interpreted(prediction)
-        project.work += prediction.machine.steps
+        granted = (MAX_WORK - project.work, "all classes of one file")
+        prediction = predict_target(target, _module(project, target, text), prepare, granted, free_reading=True)
+        machine = prediction.machine
+        is_spent = machine.has_spent_what_is_shared
+        limit, state = limit_reached(prediction), None if is_spent else _interpreted(prediction)
+        # What is read of other files serves the next file too, and does not count for the first.
+        project.work += machine.work - machine.unshared()
     except ModgraphError:
-        state = None
+        pass
     finally:
         project.work += WORK_OF_A_CLASS
     depends = (each for finder in finders for each in (*finder.files_read, *finder.looked_in))
-    return state, dict.fromkeys(depends)
+    return _Found(state, dict.fromkeys(depends), limit, is_spent)
 
 
 def _shared(project: Project, path: tuple[str, ...]) -> Shared:
     """What earlier interpretations on the same search path have read; forgotten where it has become much."""
-    known = project.shared.get(path)
+    known: Shared | None = project.shared.get(path)
     if known is None or _is_much(known):
         project.shared.clear()
         known = project.shared[path] = Shared()
-    found: Shared = known
-    return found
+    return known
 
 
 def _is_much(known: Shared) -> bool:

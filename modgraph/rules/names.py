@@ -66,6 +66,8 @@ class Project:
         """What the interpretations for the present file have cost; only the interpretation counts."""
         self.given_up: dict[str, None] = {}
         """Classes of the present file that were not interpreted, as it was enough."""
+        self.cut: dict[str, str] = {}
+        """Classes of the present file that were not followed to their end, with the limit that was reached."""
         self.trying = False
         """Fixes are tried: `EnoughTried` is raised where it is enough."""
         self.reluctant = False
@@ -87,7 +89,7 @@ class Project:
         self._defined: dict[str, frozenset[str]] = {}
         self._makers: dict[str, dict[str, bool]] = {}
         """By file, what its text defines at the top: whether that may give a list or dict."""
-        self.interpreted: dict[tuple[Any, ...], tuple[Any, dict[str, None]]] = {}
+        self.interpreted: dict[tuple[Any, ...], Any] = {}
         """End states of constructors, with the files that each depends on; only the interpretation looks in."""
         self.holdings: dict[tuple[Any, ...], Any] = {}
         """What is asked of these states when fixes are tried."""

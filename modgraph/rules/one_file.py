@@ -184,13 +184,14 @@ class Checker:
         project = settings.project
         project.read = {}
         project.work, project.trying = 0, False
-        project.given_up = {}
+        project.given_up, project.cut = {}, {}
 
         def check(source: str, only: frozenset[str] | None = None) -> list[Finding]:
             return check_text(source, shown, path, settings.rules, project, ignored, only)
 
         findings = check(text)
         failure = _too_much(shown, list(project.given_up)) if project.given_up else None
+        cut = tuple((name, why) for name, why in project.cut.items() if name not in project.given_up)
         taken_back = untried = 0
         change: Change | None = None
         after = text
@@ -211,8 +212,8 @@ class Checker:
             tree = python_tree(after)
             project.add(path, summarize(tree), tree, after)
         mends = self.options.fix != "no" and tried
-        depends = None if mends or failure else tuple(each for each in project.read if each != path)
-        return Outcome(findings, failure, change, after, depends, taken_back, untried)
+        depends = None if mends or failure or cut else tuple(each for each in project.read if each != path)
+        return Outcome(findings, failure, change, after, depends, taken_back, untried, cut)
 
     def _unreadable(self, error: SyntaxError, shown: str, path: str) -> Outcome:
         settings = self.settings(path)

@@ -44,6 +44,8 @@ class Outcome(NamedTuple):
     """Fixes that were tried and did not stand."""
     untried: int = 0
     """Fixes that were not tried, and are not offered, as that takes too much work."""
+    cut: tuple[tuple[str, str], ...] = ()
+    """Classes whose constructors were not followed to their end, with the limit that was reached."""
 
 
 class Report:
@@ -62,6 +64,8 @@ class Report:
         self.taken_back = 0
         self.untried: dict[str, int] = {}
         """By file: fixes that are not offered, as trying them takes too much work."""
+        self.cut: dict[str, tuple[tuple[str, str], ...]] = {}
+        """By file: classes whose constructors were not followed to their end, with the limit that was reached."""
         self.excluded: list[str] = []
         """Files, by their absolute paths, that are not looked at as the configuration or an option says."""
         self.not_entered: list[str] = []
@@ -84,6 +88,8 @@ class Report:
         self.taken_back += outcome.taken_back
         if outcome.untried:
             self.untried[file] = outcome.untried
+        if outcome.cut:
+            self.cut[file] = outcome.cut
         if outcome.failure is not None:
             self.failures.append(outcome.failure)
         if outcome.change is not None:

@@ -98,6 +98,8 @@ class TextFacts:
         self.searches: dict[re.Pattern[str], bool] = {}
         self.imports: Any = None
         """What `prediction/import_order.py` reads from it."""
+        self.functions: Any = None
+        """What `prediction/changers.py` reads from it."""
         self.stores: list[ast.expr] | None = None
         """What `prediction/namespace_stores.py` looks at in it."""
         self._index: ModuleIndex | None = None
@@ -162,10 +164,17 @@ class SourceModule:
         self.is_package = is_package
         self.spend: Callable[[int], None] = _for_nothing
         """Told what reading it costs, before it is done."""
+        self._paid: set[str] = set()
         self._parsed: dict[tuple[int, int], Parsed] = {}
         self._n_asked = 0
         self.tokens = ParsedTokens()
         """Shared by the modules of one finder."""
+
+    def spend_once(self, what: str, units: int) -> None:
+        """Of what is remembered once it is found in its text."""
+        if what not in self._paid:
+            self.spend(units)
+            self._paid.add(what)
 
     @cached_property
     def text(self) -> str:
@@ -391,6 +400,8 @@ class ModuleFinder:
         self._territory = territory_of(where, self.roots, self.fallback)
         self.spend: Callable[[int], None] = _for_nothing
         """Given to the modules that are found: told what reading them costs."""
+        self.reading = 0
+        """What was told so far of modules that were found: others than those that were added."""
         self._tokens = ParsedTokens()
         self._found: dict[str, Found | None] = {}
         self._refused: dict[str, str] = {}
@@ -401,6 +412,11 @@ class ModuleFinder:
         """Of modules that were looked at: line and name of what they import, and why there may be more."""
         self._modules: dict[tuple[str, str], SourceModule] = {}
         """By name and path."""
+
+    @property
+    def place(self) -> tuple[str, ...]:
+        """Where it looks, and what it may find there: finders of the same place find the same."""
+        return (*self.roots, "", *self.fallback, "", *self._territory.project.folders)
 
     def share(self, known: Shared) -> None:
         """Keeps what it finds among what others on the same search path have found."""
@@ -417,6 +433,10 @@ class ModuleFinder:
         self._found[module.name] = module
 
     def _spend(self, units: int) -> None:
+        self.spend(units)
+
+    def _spend_on_others(self, units: int) -> None:
+        self.reading += units
         self.spend(units)
 
     def find(self, name: str) -> Found | None:
@@ -510,7 +530,7 @@ class ModuleFinder:
         found = self._modules.get((name, path))
         if found is None or found.file != file:
             found = self._modules[name, path] = SourceModule(name, Path(path), file, is_package)
-        found.spend, found.tokens = self._spend, self._tokens  # of whoever asks now
+        found.spend, found.tokens = self._spend_on_others, self._tokens  # of whoever asks now
         return found
 
 

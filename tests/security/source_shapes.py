@@ -103,6 +103,21 @@ def doubled(first: str, again: str) -> Shape:
     return make
 
 
+@shape
+def walks(n: int) -> Files:
+    """Loops over what a loop may change: modules, their parameters, a dict, its items."""
+    lines = [
+        f"self.all = nn.ModuleList([nn.Linear(2, 2) for _ in range({n})])",
+        "for m in self.modules(): m.seen = True",
+        "for p in self.parameters(): p.requires_grad = False",
+        "for k, v in self._modules.items(): self.last = k",
+        f"d = {{k: k for k in range({n})}}",
+        "for k in d: self.n = k",
+        "for k, v in d.items(): self.n = v",
+    ]
+    return body(*lines)
+
+
 SHAPES["doubled_lists"] = doubled("[1]", "[@, @]")
 SHAPES["doubled_tuples"] = doubled("(1,)", "(@, @)")
 SHAPES["doubled_dicts"] = doubled("{'a': 1}", "{'a': @, 'b': @}")

@@ -96,6 +96,7 @@ GROWING: list[tuple[str, Callable[[Path], None], int]] = [
     ("tries", predicted, 15),
     ("private_names", predicted, 15),
     ("setattr_loop", predicted, 40),
+    ("walks", predicted, 100),
     ("built_list", predicted, 40),
     ("mixins", predicted, 40),
     ("module_names", predicted, 200),
@@ -277,6 +278,104 @@ def test_a_file_of_many_models_is_analyzed_as_far_as_a_hundred(
     assert main(["analyze", "--static", "model.py", "--format", "json", "-o", "out"]) == 1
     assert sorted(os.listdir(tmp_path / "out")) == ["Net1.json", "Net2.json"]
     assert "has 4 models: taking the first 2; name others, as in model.py:Net3" in capsys.readouterr().err
+
+
+def commanded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *given: str) -> int:
+    from modgraph.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    return main(["analyze", "--static", *given, "--format", "json", "-o", "out"])
+
+
+def test_models_of_one_command_share_what_they_may_take(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Those for which nothing is left are graphs that say so."""
+    from modgraph.api import load
+    from modgraph.prediction import together
+
+    written(tmp_path, SHAPES["classes"](6))
+    assert commanded(tmp_path, monkeypatch, "model.py") == 0
+    graphs = {path.stem: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+    monkeypatch.setattr(together, "UNITS_OF_A_PREDICTION", together.MAX_SHARED_WORK // 2)
+    assert commanded(tmp_path, monkeypatch, "model.py") == 1
+    first, *_, last = sorted(graphs)
+    assert (tmp_path / "out" / f"{first}.json").read_bytes() == graphs[first]
+    told = [each.message for each in load(tmp_path / "out" / f"{last}.json").problems]
+    assert any("that all models of one command may take together" in each for each in told)
+    assert "may take together" in capsys.readouterr().err
+
+
+def test_what_a_prediction_made_is_let_go_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At once: it stands in circles, in which Python would find it when the next prediction has made as much."""
+    import gc
+    import weakref
+
+    from modgraph.prediction.objects import ModuleObject
+
+    made: list[weakref.ref[Any]] = []
+
+    class Watched(ModuleObject):
+        __slots__ = ("__weakref__",)
+
+        def copy(self) -> Any:
+            return self
+
+    monkeypatch.setattr(
+        "modgraph.prediction.calls.ModuleObject",
+        lambda *given, **named: made.append(weakref.ref(one := Watched(*given, **named))) or one,
+    )
+    target = parse_target(f"{written(tmp_path, SHAPES['classes'](4))}:Net1")
+    gc.disable()
+    try:
+        predict_graph(target)
+        assert made
+        assert all(each() is None for each in made)
+    finally:
+        gc.enable()
+
+
+def test_models_of_one_command_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    number = 0
+    real = modules.Parsed
+
+    def counting(*given: Any) -> Any:
+        nonlocal number
+        number += 1
+        return real(*given)
+
+    monkeypatch.setattr(modules, "Parsed", counting)
+    counts = []
+    for n in (2, 4, 6):
+        number = 0
+        written(tmp_path, SHAPES["classes"](n))
+        commanded(tmp_path, monkeypatch, "model.py", "-q")
+        counts.append(number)
+    assert counts[2] - counts[1] == counts[1] - counts[0] < counts[0]
+
+
+@pytest.mark.parametrize("command", ["analyze", "diff"])
+def test_a_configuration_names_so_many_models(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    import subprocess
+
+    from modgraph.cli import configured, main
+
+    monkeypatch.setattr(configured, "MAX_TARGETS", 2)
+    written(tmp_path, SHAPES["classes"](5))
+    names = [f"model.py:Net{number}" for number in range(1, 5)]
+    (tmp_path / "pyproject.toml").write_text(f"[tool.modgraph]\ntargets = {names}\n")
+    if command == "analyze":
+        assert commanded(tmp_path, monkeypatch) == 2
+        assert sorted(os.listdir(tmp_path / "out")) == ["Net1.json", "Net2.json"]
+    else:
+        git = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c"]
+        for line in (["init", "-q"], ["add", "."], ["commit", "-qm", "a"]):
+            subprocess.run([*git, *line], cwd=tmp_path, check=True)
+        monkeypatch.chdir(tmp_path)
+        assert main(["diff", "HEAD"]) == 2
+    assert "names 4 models: only the first 2 are taken" in capsys.readouterr().err
 
 
 def test_parts_are_told_from_circles() -> None:

@@ -31,20 +31,36 @@ def entries(machine: Machine, owner: Value, store: str, begun: list[str] | None 
             return
         now: dict[str, Value] = getattr(module, store)
         names = list(now) if names is None else names
-        unsure = next((each for name, each in now.items() if name == OPEN or is_optional(each)), None)
-        if isinstance(unsure, Unknown):
-            yield Lost(Unknown(unsure.reason, unsure.where))
-        elif len(now) != len(names):
-            raise machine.raises("RuntimeError", "dictionary changed size during iteration")
-        elif list(now) != names:
-            machine.may_refuse("RuntimeError")
-            yield Lost(machine.unknown("a dictionary whose keys change while it is walked is not followed"))
+        ends = place in (0, len(names))
+        lost = _lost(machine, now, names, None if ends else names[place])
+        if lost is not None:
+            yield lost
         while place < len(names) and names[place] not in now:
             place += 1
         if place == len(names):
             return
         yield names[place], now[names[place]]
         place += 1
+
+
+def _lost(machine: Machine, now: dict[str, Value], names: list[str], name: str | None) -> Lost | None:
+    """Why it is not known what a walk gives from here on; None where it is. Of a store in the midst of a walk the entry
+    that comes next is looked at and the last one, as Python adds at the end: a walk over n of them takes n steps.
+
+    Raises:
+        Raised: RuntimeError, where the store has another size.
+    """
+    looked_at = now if name is None else [each for each in (name, next(reversed(now), name)) if each in now]
+    unsure = next((now[each] for each in looked_at if each == OPEN or is_optional(now[each])), None)
+    if isinstance(unsure, Unknown):
+        return Lost(Unknown(unsure.reason, unsure.where))
+    if len(now) != len(names):
+        raise machine.raises("RuntimeError", "dictionary changed size during iteration")
+    is_same = list(now) == names if name is None else name in now and next(reversed(now)) == names[-1]
+    if is_same:
+        return None
+    machine.may_refuse("RuntimeError")
+    return Lost(machine.unknown("a dictionary whose keys change while it is walked is not followed"))
 
 
 def children(machine: Machine, owner: Value) -> Entries:
