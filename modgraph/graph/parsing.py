@@ -41,8 +41,8 @@ from modgraph.graph.model import (
 SCHEMA = "modgraph/1"
 
 MAX_RECORDS = 400_000
-"""Modules, calls, operations and edges of one graph, all together: of more, nobody waits for a picture. Modules take most
-room; of these, a file that is read (`reading.GRAPH_BYTES`) holds some 200,000."""
+"""Modules, calls, operations and edges of one graph, all together: of more, nobody waits for a picture. Modules take
+most room; of these, a file that is read (`reading.GRAPH_BYTES`) holds some 200,000."""
 MAX_LEVELS = 1_000
 """Modules inside each other; Python itself follows no more."""
 

@@ -22,6 +22,7 @@ from modgraph.prediction.knowledge.registry import LOADED_MODULES
 from modgraph.prediction.objects import DictObject, InstanceObject, ListObject, ViewObject
 from modgraph.prediction.state import room_of
 from modgraph.prediction.values import (
+    DELETED,
     NONE,
     OPEN,
     TRUE,
@@ -228,8 +229,7 @@ def find_entry(machine: Interpreter, mapping: DictObject, key: Value) -> Value |
 
 _KEYS_OF_A_WORD = 8
 """Keys that are looked through in the time in which one word of memory is filled."""
-_LARGEST = 2**1024
-"""All floats are smaller."""
+_LARGEST = 2**1024  # all floats are smaller
 
 
 def key_in(machine: Interpreter, mapping: DictObject, key: Value) -> Value:
@@ -362,18 +362,19 @@ def _write_through(machine: Machine, mapping: DictObject, key: Value, new: Value
     if isinstance(owner, ModuleReference) and isinstance(key, Constant):
         machine.state.globals[(owner.name, str(key.value))] = new
     if isinstance(owner, Address) and isinstance(key, Constant):
-        target = machine.state.write(owner)
         store = mapping.attributes.get(VIEW_STORE)
         name = store.value if isinstance(store, Constant) else "attributes"
-        getattr(target, name)[key.value] = new
+        getattr(machine.state.write(owner), name)[key.value] = new
 
 
 def _delete_through(machine: Machine, mapping: DictObject, key: Value) -> None:
     owner = mapping.attributes.get(VIEW_OF)
+    if isinstance(owner, ModuleReference) and isinstance(key, Constant):
+        machine.state.globals[(owner.name, str(key.value))] = DELETED
     if isinstance(owner, Address) and isinstance(key, Constant):
-        target = machine.state.write(owner)
         store = mapping.attributes.get(VIEW_STORE)
-        getattr(target, store.value if isinstance(store, Constant) else "attributes").pop(key.value, None)
+        name = store.value if isinstance(store, Constant) else "attributes"
+        getattr(machine.state.write(owner), name).pop(key.value, None)
 
 
 def write_back(machine: Machine, mapping: DictObject, before: dict[Value, Value]) -> None:

@@ -144,3 +144,16 @@ def test_a_submodule_that_nobody_imports_replaces_nothing(tmp_path: Path, how: s
     model.write_text(f"{how}\nfrom torch import nn\nclass Net(nn.Module):\n{init}", encoding="utf-8")
     graph = modgraph.predict(f"{model}:Net")
     assert graph.complete is known
+
+
+def test_a_name_that_was_deleted_through_globals_is_gone(agrees: Callable[[str], Graph]) -> None:
+    agrees("""
+t = 3
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        del globals()["t"]
+        self.a = nn.Linear(1 if "t" in globals() else 2, globals().get("t", 9))
+        globals()["t"] = 7
+        self.b = nn.Linear(t, 1 if "t" in globals() else 2)
+""")
