@@ -18,6 +18,8 @@ MAX_PARTS = 100
 """Of a dotted key, `a.b.c = 1`: Python's reader takes the square of their number, and recurses."""
 MAX_JSON_MEMORY = 1_000_000_000
 """Bytes that a text of JSON and what is read from it may take together."""
+MAX_GRAPH_MEMORY = 1_400_000_000
+"""The same of a saved graph, which is read alone: of those that modgraph writes, it admits 108 MB."""
 
 _OF_A_LIST, _OF_AN_OBJECT, _OF_A_NAME, _OF_A_VALUE = 90, 240, 110, 75
 """Bytes that Python takes for an empty list and its place, for a dict with one entry, for the name of an entry

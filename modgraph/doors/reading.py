@@ -17,8 +17,9 @@ CONFIG_BYTES = 8_000_000
 """Of a pyproject.toml, a modgraph.toml, a baseline."""
 NOTEBOOK_BYTES = 100_000_000
 """Of a notebook, of which only the text is searched."""
-GRAPH_BYTES = 256_000_000
-"""Of a saved graph in JSON; a larger one takes more than a gigabyte of memory."""
+GRAPH_BYTES = 108_000_000
+"""Of a saved graph in JSON; what is read from a larger one of modgraph's own may take more than is given to it:
+`data.MAX_GRAPH_MEMORY`."""
 ONNX_BYTES = 2_147_483_647
 """Of an ONNX file, which is one message of protobuf. Source: protobuf.dev, "Total Size of the Message"."""
 OWN_BYTES = 4_294_967_296

@@ -12,6 +12,8 @@ from modgraph.graph.onnx_amount import MAX_DIMENSIONS, Amount
 
 MAX_NAMED = 3
 """Calls that a problem names."""
+MAX_DIGITS = 18
+"""Of a number: no size and no line has more."""
 
 
 def mapping(text: str | None) -> dict[str, Any]:
@@ -40,12 +42,20 @@ def shape_of(text: str) -> Shape | None:
     found = re.fullmatch(r"\w*\[([\d, ]*)\]", text)
     if found is None or found[1].count(",") >= MAX_DIMENSIONS:
         return None
-    return tuple(int(size) for size in found[1].split(",") if size.strip())
+    sizes = [size.strip() for size in found[1].split(",") if size.strip()]
+    if any(len(size) > MAX_DIGITS or not size.isdecimal() for size in sizes):
+        return None
+    return tuple(map(int, sizes))
+
+
+def number_of(text: str) -> int | None:
+    return int(text) if text.isdecimal() and len(text) <= MAX_DIGITS else None
 
 
 def place_of(text: str | None) -> SourceLocation | None:
     file, _, line = (text or "").rpartition(":")
-    return SourceLocation(file, int(line)) if file and line.isdecimal() else None
+    number = number_of(line)
+    return SourceLocation(file, number) if file and number is not None else None
 
 
 def mode_of(facts: Mapping[str, str]) -> Any:

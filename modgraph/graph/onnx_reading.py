@@ -30,7 +30,7 @@ from modgraph.graph.model import (
     TensorInfo,
 )
 from modgraph.graph.onnx_amount import MAX_DIMENSIONS, WORD, Amount, words
-from modgraph.graph.onnx_facts import list_of, losses, mapping, mode_of, place_of, shape_of, texts
+from modgraph.graph.onnx_facts import list_of, losses, mapping, mode_of, number_of, place_of, shape_of, texts
 from modgraph.graph.onnx_parts import (
     Body,
     Function,
@@ -152,9 +152,7 @@ class _Reader:
         self._amount.require_room(self._builder, len(self._modules))
         builder.modules.extend(self._whole(node) for node in self._modules.values())
         total = self._facts.get("modgraph.parameters", "")
-        builder.model = replace(
-            builder.model, parameters=int(total) if total.isdecimal() else None, mode=mode_of(self._facts)
-        )
+        builder.model = replace(builder.model, parameters=number_of(total), mode=mode_of(self._facts))
         return builder.build()
 
     def _inputs(self, tensors: dict[str, TensorInfo]) -> dict[str, str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from modgraph.doors.data import TooLargeError, read_json
+from modgraph.doors.data import MAX_GRAPH_MEMORY, TooLargeError, read_json
 from modgraph.errors import GraphError
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.distributed import LocalShape, RankDifference, RankValue, Sharding
@@ -41,7 +41,8 @@ from modgraph.graph.model import (
 SCHEMA = "modgraph/1"
 
 MAX_RECORDS = 400_000
-"""Modules, calls, operations and edges of one graph, all together: of more, nobody waits for a picture."""
+"""Modules, calls, operations and edges of one graph, all together: of more, nobody waits for a picture. Modules take
+most room; of these, a file that is read (`reading.GRAPH_BYTES`) holds some 200,000."""
 MAX_LEVELS = 1_000
 """Modules inside each other; Python itself follows no more."""
 
@@ -95,7 +96,7 @@ def _parse_json(text: str) -> Any:
         raise ValueError(f"{constant} is no JSON number")
 
     try:
-        return read_json(text, parse_constant=refuse)
+        return read_json(text, MAX_GRAPH_MEMORY, parse_constant=refuse)
     except json.JSONDecodeError as error:
         raise GraphError(f"this is no JSON: {error.msg}", line=error.lineno, column=error.colno) from error
     except TooLargeError as error:

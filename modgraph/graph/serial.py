@@ -14,7 +14,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from modgraph.doors.data import TooLargeError, require_json_in_memory
+from modgraph.doors.data import MAX_GRAPH_MEMORY, TooLargeError, require_json_in_memory
 from modgraph.doors.printing import json_text
 from modgraph.doors.reading import GRAPH_BYTES, INSTEAD_OF_A_PIPE, irregular, read
 from modgraph.errors import GraphError
@@ -73,7 +73,7 @@ def load(path: str | Path) -> Graph:
     """
     try:
         data = read(path, GRAPH_BYTES)
-        require_json_in_memory(data)
+        require_json_in_memory(data, MAX_GRAPH_MEMORY)
         text = data.decode("utf-8-sig")
         del data
     except OSError as error:

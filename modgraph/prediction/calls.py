@@ -214,7 +214,9 @@ def _function(machine: Interpreter, function: FunctionValue, arguments: Argument
     if machine.doubtful and definition in machine.doubtful:
         why = machine.doubtful[definition]
         machine.problem(f"{definition.qualname} stands under a decorator that is not known: {why.reason}")
-    if machine.costs.get(definition, 0) < MIN_REMEMBERED_STEPS or function.closure is not None:
+    # The generator that a `with` waits for runs the block in its `yield`: no other call can stand for it.
+    is_waited_for = definition.is_generator and machine.on_yield is not None
+    if is_waited_for or machine.costs.get(definition, 0) < MIN_REMEMBERED_STEPS or function.closure is not None:
         return _enter(machine, function, arguments)
     key = memo.key_of(machine, definition, arguments)
     if key is None:

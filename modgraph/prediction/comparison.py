@@ -11,6 +11,7 @@ import libcst as cst
 
 from modgraph.prediction import (
     enumerations,
+    hashing,
     inner_stores,
     lookups,
     partial_texts,
@@ -18,9 +19,10 @@ from modgraph.prediction import (
     rich_comparison,
     unordered,
 )
+from modgraph.prediction.identity import any_alternative, identical
 from modgraph.prediction.knowledge.bounds import is_long_range
 from modgraph.prediction.knowledge.plain import number_unknown
-from modgraph.prediction.knowledge.registry import INSTALLED, LOADED_MODULES
+from modgraph.prediction.knowledge.registry import LOADED_MODULES
 from modgraph.prediction.limits import MAX_COMPARED_DEPTH
 from modgraph.prediction.objects import (
     ClassObject,
@@ -160,42 +162,12 @@ def _elementwise(machine: Interpreter, value: Value) -> bool:
     return machine.state.find(value, TensorObject) is not None
 
 
-def _any_alternative(answers: list[bool | None]) -> bool | None:
-    return answers[0] if answers and all(answer is answers[0] for answer in answers) else None
-
-
-def identical(machine: Interpreter, left: Value, right: Value) -> bool | None:
-    """left is right."""
-    if isinstance(left, Choice):
-        return _any_alternative([identical(machine, each, right) for each in left.alternatives])
-    if isinstance(right, Choice):
-        return _any_alternative([identical(machine, left, each) for each in right.alternatives])
-    if isinstance(left, Unknown) or isinstance(right, Unknown):
-        if (left == INSTALLED and right == NONE) or (left == NONE and right == INSTALLED):
-            return False
-        return False if partial_texts.differ(left, right) else None
-    if isinstance(left, ClassValue) and isinstance(right, ClassValue):
-        return left.address == right.address
-    if left is not right and isinstance(left, Constant) and left == right and not _is_one_object(left.value):
-        return None  # made twice or once, as Python likes
-    return left == right
-
-
-def _is_one_object(value: object) -> bool:
-    """Python promises, or each of its releases holds, that there is one object of that value."""
-    return value is None or isinstance(value, bool) or value in (..., NotImplemented, "", b"") or _is_small(value)
-
-
-def _is_small(value: object) -> bool:
-    return type(value) is int and -5 <= value <= 256
-
-
 def equal(machine: Interpreter, left: Value, right: Value) -> bool | None:
     """left == right."""
     if isinstance(left, Choice):
-        return _any_alternative([equal(machine, each, right) for each in left.alternatives])
+        return any_alternative([equal(machine, each, right) for each in left.alternatives])
     if isinstance(right, Choice):
-        return _any_alternative([equal(machine, left, each) for each in right.alternatives])
+        return any_alternative([equal(machine, left, each) for each in right.alternatives])
     if isinstance(left, Unknown) or isinstance(right, Unknown):
         return False if partial_texts.differ(left, right) else None
     if isinstance(left, Constant) and isinstance(right, Constant):
@@ -420,6 +392,7 @@ def _contains(machine: Interpreter, container: Value, item: Value) -> bool | Non
             return None if target.open is not None else False
         return None if is_optional(held) else True
     elif isinstance(target, DictObject):
+        hashing.require(machine, item)
         entries, open_ = target.entries, target.open is not None
         if item in entries and not isinstance(entries[item], Unknown):
             return True
@@ -429,6 +402,8 @@ def _contains(machine: Interpreter, container: Value, item: Value) -> bool | Non
             return item in entries or (None if open_ else False)
         found = list(entries)
     elif isinstance(target, SetObject):
+        if machine.state.find(item, SetObject) is None:  # of a set, its frozen equal is looked for
+            hashing.require(machine, item)
         found, open_ = list(target.items), target.open is not None
         if _only_by_value(item, target.items):
             return item in target.items or (None if open_ else False)

@@ -16,6 +16,7 @@ from modgraph.prediction import (
     functions,
     hashing,
     items,
+    literal_texts,
     names,
     operators,
     text,
@@ -66,7 +67,7 @@ def _literal(machine: Interpreter, frame: Frame, node: Any) -> Value:
     found = machine.literals.get(node)
     if found is None:
         try:
-            found = machine.literals[node] = Constant(_read(node))
+            found = machine.literals[node] = Constant(literal_texts.kept(machine, _read(node)))
         except (ValueError, SyntaxError) as error:
             return machine.unknown(f"literal cannot be read: {error}")
     return found

@@ -31,6 +31,14 @@ if TYPE_CHECKING:
 
 Elements = dict[Value, None]
 _UNITS_OF_A_PAIR = 6
+_WITHOUT_HASH = frozenset(
+    {
+        *(f"builtins.{name}" for name in ("list", "dict", "set", "bytearray", "dict_keys", "dict_items")),
+        *(f"collections.{name}" for name in ("deque", "ChainMap", "UserDict", "UserList")),
+        *("types.SimpleNamespace", "argparse.Namespace"),
+    }
+)
+"""Classes of Python whose instances are compared by what they hold; those derived from them are too."""
 _NUMBERS = frozenset({"builtins.int", "builtins.str", "builtins.float"})
 
 
@@ -84,7 +92,9 @@ def _is_unhashable(machine: Machine, value: Value) -> bool:
     interpreter = cast("Interpreter", machine)
     for base in machine.mro(interpreter.class_of(value)):
         if isinstance(base, KnownClass):
-            return base.name in ("builtins.list", "builtins.dict", "builtins.set")
+            if base.name in _WITHOUT_HASH:
+                return True
+            continue
         if not isinstance(base, ClassValue):
             return False
         own = {name: interpreter.own_attribute(base, name) for name in ("__hash__", "__eq__")}

@@ -22,6 +22,7 @@ from modgraph.prediction.knowledge.registry import LOADED_MODULES
 from modgraph.prediction.objects import DictObject, InstanceObject, ListObject, ViewObject
 from modgraph.prediction.state import room_of
 from modgraph.prediction.values import (
+    DELETED,
     NONE,
     OPEN,
     TRUE,
@@ -208,6 +209,7 @@ def _from_constant(machine: Interpreter, value: Constant, key: Value) -> Value:
 
 def find_entry(machine: Interpreter, mapping: DictObject, key: Value) -> Value | None:
     """The entry of a key that is equal to `key`; None where none is found."""
+    hashing.require(machine, key)
     if type(mapping) is ViewObject and type(key) is Constant:
         return inner_stores.entry(machine, mapping, key)
     found = mapping.entries.get(key)
@@ -227,16 +229,14 @@ def find_entry(machine: Interpreter, mapping: DictObject, key: Value) -> Value |
 
 _KEYS_OF_A_WORD = 8
 """Keys that are looked through in the time in which one word of memory is filled."""
-
-
-_LARGEST = 2**1024
-"""All floats are smaller."""
+_LARGEST = 2**1024  # all floats are smaller
 
 
 def key_in(machine: Interpreter, mapping: DictObject, key: Value) -> Value:
     """The key under which an equal one already stands; else `key`."""
     if key in mapping.entries:
         return key
+    hashing.require(machine, key)
     if not isinstance(key, (Constant, EnumMember)):
         held = hashing.key_of(machine, mapping.entries, key) if hashing.is_special(machine, key) else None
         return held or key
@@ -330,7 +330,6 @@ def own_assign(machine: Interpreter, value: Value, key: Value, new: Value) -> No
             elif isinstance(owner, ModuleReference):
                 machine.state.globals[(owner.name, OPEN)] = why
         else:
-            hashing.require(machine, key)
             item.entries[key_in(machine, item, key)] = new
             _write_through(machine, item, key, new)
         return
@@ -363,18 +362,19 @@ def _write_through(machine: Machine, mapping: DictObject, key: Value, new: Value
     if isinstance(owner, ModuleReference) and isinstance(key, Constant):
         machine.state.globals[(owner.name, str(key.value))] = new
     if isinstance(owner, Address) and isinstance(key, Constant):
-        target = machine.state.write(owner)
         store = mapping.attributes.get(VIEW_STORE)
         name = store.value if isinstance(store, Constant) else "attributes"
-        getattr(target, name)[key.value] = new
+        getattr(machine.state.write(owner), name)[key.value] = new
 
 
 def _delete_through(machine: Machine, mapping: DictObject, key: Value) -> None:
     owner = mapping.attributes.get(VIEW_OF)
+    if isinstance(owner, ModuleReference) and isinstance(key, Constant):
+        machine.state.globals[(owner.name, str(key.value))] = DELETED
     if isinstance(owner, Address) and isinstance(key, Constant):
-        target = machine.state.write(owner)
         store = mapping.attributes.get(VIEW_STORE)
-        getattr(target, store.value if isinstance(store, Constant) else "attributes").pop(key.value, None)
+        name = store.value if isinstance(store, Constant) else "attributes"
+        getattr(machine.state.write(owner), name).pop(key.value, None)
 
 
 def write_back(machine: Machine, mapping: DictObject, before: dict[Value, Value]) -> None:

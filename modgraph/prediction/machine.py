@@ -80,6 +80,8 @@ class Interpreter(Budget):
         self.running: dict[tuple[str, str], Address] = {}
         self.literals: dict[cst.CSTNode, Value] = {}
         """Values of literals by their node; nodes are compared by identity."""
+        self.literal_texts: dict[str, str] = {}
+        """Texts of sources of which there is one object."""
         self.so_far: dict[tuple[str, str, int], Value | None] = {}
         """Names bound several times: their value before a later line binds them again."""
         self.importing: set[tuple[str, str]] = set()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from modgraph.graph.model import SourceLocation
-from modgraph.prediction import guards, possible
+from modgraph.prediction import guards, literal_texts, possible
 from modgraph.prediction.copying import Relocation
 from modgraph.prediction.knowledge.registry import Arguments
 from modgraph.prediction.limits import MAX_KEPT_OBJECTS, MAX_KEY_OBJECTS, MAX_REMEMBERED_OBJECTS, MIN_LONG_STEPS
@@ -99,13 +99,16 @@ def key_of(machine: Interpreter, callee: object, arguments: Arguments) -> Key | 
         return None
     values = (*arguments.positional, *arguments.keywords.values())
     roots: list[Address] = []
-    for value in values:
+    apart: list[int] = []
+    for position, value in enumerate(values):
         if type(value) is Address:
             if machine.state.get(value.index) is not None:
                 roots.append(value)
         elif not _immutable(value):
             return None
-    names = tuple(arguments.keywords)
+        elif literal_texts.computed(machine, value):
+            apart.append(position)
+    names = (*arguments.keywords, *apart)
     if not roots:
         return Key((callee, values, names))
     contents = _contents(machine, tuple(root.index for root in roots))
@@ -158,6 +161,8 @@ def _walk(machine: Interpreter, roots: tuple[int, ...]) -> _Contents | None:
                 tokens.append(("<object>", closure[value]))
             elif _immutable(value) or type(value) is Address:
                 tokens.append(value)
+                if literal_texts.computed(machine, value):
+                    tokens.append("<computed>")
             else:
                 return None
     machine.base.work += len(tokens) // 2

@@ -172,6 +172,37 @@ def call_override(machine: Interpreter, cls: ClassValue) -> Value | None:
     return _own(machine, meta, "__call__") if meta is not None else None
 
 
+_PLAIN_DICTS = (KnownClass("builtins.dict"), KnownClass("collections.OrderedDict"))
+
+
+def _is_prepared_empty(machine: Interpreter, cls: ClassValue, meta: ClassValue, prepare: Value) -> bool:
+    """What `__prepare__` gives is certainly a new dict with nothing in it: it is called again, and the outcome
+    forgotten."""
+    item = machine.state.read(cls.address)
+    assert isinstance(item, ClassObject)
+    given: tuple[Value, ...] = (Constant(classes.short_name(cls)), TupleValue(item.bases))
+    if isinstance(prepare, ClassMethod):
+        given = (meta, *given)
+    function = prepare.function if isinstance(prepare, (ClassMethod, StaticMethod)) else prepare
+    before, since = machine.state, machine.base.next_index
+    machine.state = before.fork()
+    try:
+        made = machine.call(function, given)
+        held = machine.state.find(made, DictObject)
+    except Raised:
+        return False
+    finally:
+        machine.state = before
+    if held is None or not isinstance(made, Address) or made.index < since:
+        return False
+    return not held.entries and held.open is None and held.cls in _PLAIN_DICTS
+
+
+@models("builtins.type.__prepare__")
+def type_prepare(arguments: Arguments, machine: Machine) -> Value:
+    return machine.allocate(DictObject())
+
+
 def attribute(machine: Interpreter, cls: ClassValue, name: str) -> Value | None:
     """What the metaclass gives under a name that the class does not have."""
     meta = metaclass_of(machine, cls)
@@ -183,6 +214,7 @@ def attribute(machine: Interpreter, cls: ClassValue, name: str) -> Value | None:
     fallback = _own(machine, meta, "__getattr__")
     if fallback is not None:
         return machine.call(fallback, (cls, Constant(name)))
-    if _own(machine, meta, "__prepare__") is not None:
+    prepare = _own(machine, meta, "__prepare__")
+    if prepare is not None and not _is_prepared_empty(machine, cls, meta, prepare):
         return machine.unknown(f"what the namespace that __prepare__ of {meta.name} gives holds is not known")
     return None

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from modgraph.prediction import class_annotations, classes, items, names, standard_names, star_imports
+from modgraph.prediction import class_annotations, classes, items, names, registries, standard_names, star_imports
 from modgraph.prediction.import_order import is_installed
 from modgraph.prediction.limits import MAX_NAMESPACE
 from modgraph.prediction.objects import ClassObject, DictObject, ListObject, ViewObject
@@ -84,7 +84,28 @@ def replaced(machine: Interpreter, module: str, name: str) -> Unknown | None:
         taken = source.absolute(imported.module, imported.level)
         if taken == path or taken.startswith(f"{path}.") or (taken == module and imported.attribute == name):
             return None  # it is imported there before the name is bound, and not again
+    if not _is_imported(machine, module, name):
+        return None
     return machine.unknown(f"importing {path} binds that name of {module} anew, and when is not followed")
+
+
+def _is_imported(machine: Interpreter, module: str, name: str) -> bool:
+    """Whether a submodule may be imported, of a package that binds its name: `from package import name`, which takes
+    what is bound, does not import it."""
+    path = f"{module}.{name}"
+    imported = registries.imported_with(machine, module)
+    if imported.incomplete is not None:
+        return True
+    for importer, lines in imported.imports.items():
+        if importer == path or importer.startswith(f"{path}.") or all(other != path for _, other in lines):
+            continue
+        source = machine.finder.source(importer)
+        if source is None or source.facts.imports is None or source.facts.imports.by_name:
+            return True
+        taken = [(source.absolute(each.module, each.level), each.attribute) for each in source.index.imports]
+        if (module, name) not in taken or any(other == path or other.startswith(f"{path}.") for other, _ in taken):
+            return True
+    return False
 
 
 _REPLACES_ITSELF = re.compile(r"^sys\.modules\[\s*__name__\s*\]\s*=[^=]", re.MULTILINE)

@@ -46,6 +46,7 @@ from modgraph.prediction.values import (
     TupleValue,
     Unknown,
     Value,
+    remaining,
 )
 
 if TYPE_CHECKING:
@@ -258,6 +259,7 @@ def globals_(arguments: Arguments, machine: Machine) -> Value:
             complete = False
     for bound in (interpreter.base.globals, interpreter.state.globals):
         entries.update({Constant(name): value for (owner, name), value in bound.items() if owner == module})
+    entries = {name: left for name, value in entries.items() if (left := remaining(value)) is not None}
     shown = DictObject(entries, None if complete else machine.unknown("globals() may hold more"))
     shown.attributes[items.VIEW_OF] = ModuleReference(module)
     return machine.allocate(shown)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from modgraph.prediction import classes, comparison, exceptions
+from modgraph.prediction import classes, exceptions, identity
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.objects import ClassObject, TensorObject
 from modgraph.prediction.values import (
@@ -49,7 +49,7 @@ def compared(machine: Interpreter, symbol: str, left: Value, right: Value) -> Va
         if found != NOT_IMPLEMENTED:
             return found
     if symbol in ("==", "!="):
-        same = comparison.identical(machine, left, right)
+        same = identity.identical(machine, left, right)
         return TRUE if same is (symbol == "==") else FALSE
     names = _type_name(machine, left), _type_name(machine, right)
     message = f"'{symbol}' not supported between instances of '{names[0]}' and '{names[1]}'"

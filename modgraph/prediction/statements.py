@@ -13,6 +13,7 @@ from modgraph.prediction import (
     expressions,
     functions,
     imports,
+    literal_texts,
     matching,
     names,
     operators,
@@ -137,7 +138,7 @@ def _run_apart(machine: Interpreter, source: SourceModule, statement: Statement,
     literal = source.literal(statement)
     if literal is not None:
         machine.step()
-        names.bind(machine, frame, literal[0], lifted(machine, literal[1]))
+        names.bind(machine, frame, literal[0], lifted(machine, literal_texts.kept(machine, literal[1])))
         return dict(machine.state.change(frame.environment, EnvironmentObject).names)
     try:
         frame.parsed = source.statement(statement)

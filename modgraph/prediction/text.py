@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from modgraph.prediction import expressions, partial_texts
+from modgraph.prediction import expressions, literal_texts, partial_texts
 from modgraph.prediction.frames import Frame
 from modgraph.prediction.knowledge.bounds import format_size, template_size, text_size
 from modgraph.prediction.knowledge.plain import has_other_text, lifted, number_unknown, plain
@@ -151,7 +151,13 @@ def _exception(machine: Interpreter, cls: Value, given: TupleValue) -> str | Non
 
 def concatenated(machine: Interpreter, frame: Frame, node: cst.ConcatenatedString) -> Value:
     left = expressions.evaluate(machine, frame, node.left)
-    return machine.binary("+", left, expressions.evaluate(machine, frame, node.right))
+    found = machine.binary("+", left, expressions.evaluate(machine, frame, node.right))
+    part: cst.BaseExpression = node
+    while isinstance(part, cst.ConcatenatedString) and isinstance(part.left, cst.SimpleString):
+        part = part.right
+    if not isinstance(part, cst.SimpleString) or not isinstance(found, Constant):
+        return found
+    return Constant(literal_texts.kept(machine, found.value))
 
 
 def formatted(machine: Interpreter, frame: Frame, node: cst.FormattedString) -> Value:

@@ -270,8 +270,14 @@ def _known_encoding(declared: str) -> str | None:
     name = normalize_encoding(declared.lower())
     for each in (aliases.get(name), aliases.get(name.replace(".", "_")), name):
         if each is not None:
-            return each if each in _ENCODINGS else None
-    return None
+            if each in _ENCODINGS:
+                return each
+            break
+    # What Python's tokenizer reads as the one or the other, whatever follows: `utf-8-unix` is what Emacs writes.
+    plain = declared[:12].lower().replace("_", "-")
+    if plain.startswith("utf-8-"):
+        return "utf_8"
+    return "latin_1" if plain.startswith(("latin-1-", "iso-8859-1-", "iso-latin-1-")) else None
 
 
 def _declared(data: bytes) -> str | None:

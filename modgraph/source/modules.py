@@ -21,8 +21,9 @@ import libcst as cst
 
 from modgraph.doors.reading import read
 from modgraph.errors import TargetError
+from modgraph.source.class_bodies import ClassBodies
 from modgraph.source.files import decode
-from modgraph.source.index import Definition, ModuleIndex, Statement, first_line_of
+from modgraph.source.index import Definition, ModuleIndex, Statement
 from modgraph.source.index_cache import indexed
 from modgraph.source.integers import parse
 from modgraph.source.literals import assigned_literal
@@ -31,7 +32,6 @@ from modgraph.source.nesting import MAX_ALL_READINGS, MAX_NESTING, MAX_READINGS,
 from modgraph.source.parsed import Parsed
 from modgraph.source.refusing_text import TooMuchError, n_tokens, refuse
 from modgraph.source.territory import Listing, refused, territory_of
-from modgraph.source.walking import walk
 
 BYTES_READ, BYTES_SEARCHED, BYTES_INDEXED = 100, 10, 4
 """How much of a file is read, searched for words, and indexed in a unit of work: about a microsecond. An index counts
@@ -125,16 +125,9 @@ class TextFacts:
         return frozenset(map(sys.intern, map(plain, self.words)))
 
     @cached_property
-    def class_bodies(self) -> list[tuple[int, int, str]]:
-        """First and last line of the body of every class, with its name; none where no name is private."""
-        if not has_private(self.text):
-            return []
-        found = [node for node in walk(parse(self.text)) if isinstance(node, ast.ClassDef)]
-        # What shares its line with the header is never parsed without it.
-        places = [
-            (first_line_of(node.body[0]), node.end_lineno or node.lineno, node.name, node.lineno) for node in found
-        ]
-        return [(first, last, name) for first, last, name, line in places if first > line]
+    def class_bodies(self) -> ClassBodies:
+        """Of every class; of none where no name is private."""
+        return ClassBodies(parse(self.text) if has_private(self.text) else None)
 
     def has(self, pattern: re.Pattern[str]) -> bool:
         """Whether the pattern matches somewhere in it."""
@@ -317,8 +310,7 @@ class SourceModule:
 
     def _class_around(self, first_line: int, last_line: int) -> str | None:
         """The innermost class in whose body these lines stand, where private names make it matter."""
-        around = [each for each in self.facts.class_bodies if each[0] <= first_line and last_line <= each[1]]
-        return max(around)[2] if around else None
+        return self.facts.class_bodies.around(first_line, last_line)
 
     def _require_readable(self, lines: Sequence[str], first_line: int) -> None:
         """Raises SourceError where libcst would read the same words and signs too often; else spends what it takes."""

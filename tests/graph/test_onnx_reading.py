@@ -9,7 +9,8 @@ from onnx import TensorProto, helper
 import modgraph
 from modgraph.cli import main
 from modgraph.errors import ExitStatus, GraphError
-from modgraph.graph.model import Call, Edge, Graph, ModelInfo, ModelInput, ModuleNode, TensorInfo
+from modgraph.graph.model import Call, Edge, Graph, ModelInfo, ModelInput, ModuleNode, SourceLocation, TensorInfo
+from modgraph.graph.onnx_facts import number_of, place_of, shape_of
 from modgraph.graph.onnx_reading import load_onnx
 from modgraph.graph.onnx_types import dtype_of, element_type_of
 
@@ -163,3 +164,23 @@ def test_a_function_that_calls_itself_is_refused(tmp_path):
     onnx.save(helper.make_model(graph, functions=[function], opset_imports=[helper.make_opsetid("lib", 1)]), file)
     with pytest.raises(GraphError, match="calls itself"):
         load_onnx(file)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("float32[64, 3]", (64, 3)),
+        ("float32[]", ()),
+        ("float32[1 2]", None),
+        ("float32[1, 2 3]", None),
+        (f"float32[{'9' * 5_000}]", None),
+    ],
+)
+def test_a_shape_that_is_none_counts_as_not_said(text: str, said: object) -> None:
+    assert shape_of(text) == said
+
+
+def test_a_number_of_many_digits_counts_as_not_said() -> None:
+    assert place_of("model.py:12") == SourceLocation("model.py", 12)
+    assert place_of(f"model.py:{'1' * 5_000}") is None
+    assert (number_of("12"), number_of("1" * 5_000), number_of("x")) == (12, None, None)

@@ -736,3 +736,14 @@ def wide_brackets(n: int) -> Files:
     """Many items inside of many brackets, and of many blocks."""
     blocks = [f"{' ' * k}if flag:" for k in range(60)]
     return body(f"x = {'[' * 60}{'1,' * n}{']' * 60}", *blocks, *[f"{' ' * 60}x = 1"] * n, head=OPEN)
+
+
+@shape
+def private_names(n: int) -> Files:
+    """Classes, each of which has a name of its own."""
+    each = "class Part{0}(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.__part = nn.Linear(1, 1)\n\n"
+    return one(
+        "".join(map(each.format, range(n)))
+        + NET
+        + f"        self.parts = nn.ModuleList([{','.join(f'Part{k}()' for k in range(n))}])\n"
+    )

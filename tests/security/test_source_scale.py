@@ -94,6 +94,7 @@ GROWING: list[tuple[str, Callable[[Path], None], int]] = [
     ("layers", predicted, 40),
     ("branches", predicted, 15),
     ("tries", predicted, 15),
+    ("private_names", predicted, 15),
     ("setattr_loop", predicted, 40),
     ("walks", predicted, 100),
     ("built_list", predicted, 40),

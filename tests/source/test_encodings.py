@@ -19,6 +19,11 @@ FILES = {
     "plain": b"x = 1\n",
     "mark": b"\xef\xbb\xbfx = '\xc3\xa9'\n",
     "latin": b"# -*- coding: latin-1 -*-\nx = '\xe9'\n",
+    "as Emacs writes it": b"# -*- coding: utf-8-unix -*-\nx = '\xc3\xa9'\n",
+    "latin as Emacs writes it": b"# -*- coding: Latin_1-dos -*-\nx = '\xe9'\n",
+    "its other name": b"# -*- coding: iso-8859-1-unix -*-\nx = '\xe9'\n",
+    "its third name": b"# -*- coding: iso-latin-1-unix -*-\nx = '\xe9'\n",
+    "marked as Emacs does": b"\xef\xbb\xbf# coding: utf-8-mac\nx = '\xc3\xa9'\n",
     "second line": b"#!/usr/bin/python\n# vim: set fileencoding=cp1252 :\nx = '\x80'\n",
     "far to the right": b"#" + b" " * 600 + b"coding: latin-1\nx = '\xe9'\n",
     "not in a comment": b"x = 'coding: latin-1'\nx = '\xc3\xa9'\n",
@@ -30,6 +35,7 @@ FILES = {
 REFUSED = {
     "another encoding than the mark": b"\xef\xbb\xbf# coding: latin-1\nx = 1\n",
     "no such encoding": b"# coding: nonsense\nx = 1\n",
+    "of another name": b"# coding: cp1252-unix\nx = 1\n",
     "does not fit": b"x = 1\ny = '\xe9'\n",
 }
 

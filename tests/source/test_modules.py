@@ -9,6 +9,7 @@ from pathlib import Path
 import libcst as cst
 import pytest
 
+from modgraph.source.class_bodies import ClassBodies
 from modgraph.source.modules import CompiledModule, ModuleFinder, NamespacePackage, SourceError, SourceModule
 
 
@@ -210,3 +211,12 @@ def test_a_star_import_makes_no_index_of_files_without_the_name(tmp_path):
     found = Interpreter(finder).resolve("pkg.Part0")
     assert isinstance(found, ClassValue)
     assert [name for name in names if "index" in vars(finder.source(f"pkg.{name}"))] == ["part0"]
+
+
+def test_the_class_around_lines_is_the_innermost() -> None:
+    text = "class A:\n    __a = 1\n    class B:\n        @f\n        class C:\n            x = 1\n        y = 2\n    z = 3\nclass D: pass\nw = 4\n"
+    text += "class E:\n    def f(self):\n        class F:\n            v = 5\n        return F\n"
+    bodies = ClassBodies(ast.parse(text))
+    around = [bodies.around(line, line) for line in range(1, text.count("\n") + 1)]
+    assert around == [None, "A", "A", "B", "B", "C", "B", "A", None, None, None, "E", "E", "F", "E"]
+    assert (bodies.around(3, 7), bodies.around(2, 9), bodies.around(5, 7)) == ("A", None, "B")

@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from modgraph.prediction import inner_stores, items, lookups, partial_texts, possible, weak_updates
+from modgraph.prediction import items, lookups, partial_texts, possible, weak_updates
 from modgraph.prediction.items import FACTORY
 from modgraph.prediction.knowledge.iteration import pairs_of, prefix_of
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, known_class, models
 from modgraph.prediction.limits import ITEMS_OF_A_TUPLE
-from modgraph.prediction.objects import DictObject, IteratorObject, ListObject, ViewObject
+from modgraph.prediction.objects import DictObject, IteratorObject, ListObject
 from modgraph.prediction.rich_comparison import NOT_IMPLEMENTED
 from modgraph.prediction.steady import VIEWED
 from modgraph.prediction.unordered import MIXED
@@ -88,7 +88,8 @@ def fill(
         why = possible.either_of(why, [value for key, value in pairs if isinstance(key, Choice)])
         target.open = possible.with_objects(target.open or why, why.may_be)
         target.entries = {key: possible.either_of(why, (held,)) for key, held in target.entries.items()}
-    for key, value in pairs:
+    for given_key, value in pairs:
+        key = given_key if isinstance(given_key, (Unknown, Choice)) else _key(machine, target, given_key)
         if isinstance(key, Unknown):
             weak_updates.set_entry(cast("Interpreter", machine), target, partial_texts.named(key, key), value)
         elif isinstance(value, Unknown) and value.optional and key in target.entries:
@@ -144,16 +145,14 @@ def get(arguments: Arguments, machine: Machine) -> Value:
     key, default = arguments.get(1, "key", NONE), arguments.get(2, "default", NONE)
     if isinstance(key, (Unknown, Choice)):
         return _any_of(machine, held, key, default)
-    if isinstance(held, ViewObject) and isinstance(key, Constant):
-        found = inner_stores.entry(machine, held, key)
-    else:
-        found = held.entries.get(key)
+    interpreter = cast("Interpreter", machine)
+    found = items.find_entry(interpreter, held, key)
     if found is not None:
         return found
-    again = lookups.look_again(cast("Interpreter", machine), address, key)
+    again = lookups.look_again(interpreter, address, key)
     if again is not False:
         held = _dict(machine, arguments)[1]
-        found = held.entries.get(key)
+        found = items.find_entry(interpreter, held, key)
         if found is not None:
             return found
         if isinstance(again, Unknown):
@@ -171,6 +170,15 @@ def _any_of(machine: Machine, held: DictObject, key: Value, *others: Value) -> V
     return machine.choice((*held.entries.values(), *others), "a key is not known")
 
 
+def _key(machine: Machine, held: DictObject, key: Value) -> Value:
+    """The key under which an equal one stands: 1, 1.0 and True are one.
+
+    Raises:
+        Raised: TypeError, where it has no hash.
+    """
+    return items.key_in(cast("Interpreter", machine), held, key)
+
+
 @_changing(f"{DICT}.setdefault")
 def set_default(arguments: Arguments, machine: Machine) -> Value:
     address, held = _dict(machine, arguments)
@@ -180,6 +188,7 @@ def set_default(arguments: Arguments, machine: Machine) -> Value:
         opened = machine.state.change(address, DictObject)
         opened.open = possible.either_of(opened.open or why, (default,))
         return possible.read(machine, why, [*held.entries.values(), opened.open])
+    key = _key(machine, held, key)
     if key in held.entries:
         found = held.entries[key]
         if isinstance(found, Unknown) and found.optional:
@@ -215,6 +224,7 @@ def pop(arguments: Arguments, machine: Machine) -> Value:
         opened.entries.clear()
         opened.open = possible.either_of(opened.open or why, (why,))
         return opened.open if default is None else possible.either_of(opened.open, (default,))
+    key = _key(machine, held, key) if held.entries else key  # of an empty one, the hash is not asked for
     if key in held.entries:
         return machine.state.change(address, DictObject).entries.pop(key)
     if held.open is not None:
@@ -243,6 +253,7 @@ def move_to_end(arguments: Arguments, machine: Machine) -> Value:
     address, _ = _dict(machine, arguments)
     key, last = arguments.get(1, "key", NONE), machine.truth(arguments.get(2, "last", TRUE)) is not False
     target = machine.state.change(address, DictObject)
+    key = _key(machine, target, key)
     if key not in target.entries:
         if target.open is None and not isinstance(key, (Unknown, Choice)):
             raise machine.raises("KeyError", machine.string(key) or "key", (key,))
@@ -327,7 +338,12 @@ def from_keys(arguments: Arguments, machine: Machine) -> Value:
     first, why = prefix_of(machine, rest[0])
     value = rest[1] if len(rest) > 1 else arguments.keywords.get("value", NONE)
     cls = KnownClass(ORDERED if "OrderedDict" in arguments.function else DICT)
-    return machine.allocate(DictObject(dict.fromkeys(first, value), why, cls))
+    made = DictObject({}, why, cls)
+    for key in first:
+        if not isinstance(key, (Unknown, Choice)):
+            key = _key(machine, made, key)
+        made.entries[key] = value
+    return machine.allocate(made)
 
 
 @models(f"{DICT}.keys", f"{DICT}.values", f"{DICT}.items")

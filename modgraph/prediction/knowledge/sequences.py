@@ -236,6 +236,7 @@ def add(arguments: Arguments, machine: Machine) -> Value:
             target.open or machine.unknown("an element of a set is not known", item), (item,)
         )
     elif item not in target.items:
+        hashing.require(machine, item)
         held = False if _alike(target, item) else hashing.contains(machine, target.items, item)
         if held is None:
             target.items, target.open = {}, machine.unknown("whether two elements of a set are equal is not known")
@@ -254,6 +255,8 @@ def _alike(target: SetObject, item: Value) -> bool:
 @_changing("builtins.set.discard", "builtins.set.remove")
 def discard(arguments: Arguments, machine: Machine) -> Value:
     target, item = _set(machine, arguments), arguments.positional[1]
+    if machine.state.find(item, SetObject) is None:  # of a set, its frozen equal is looked for
+        hashing.require(machine, item)
     if isinstance(item, (Unknown, Choice)):
         target.items, target.open = {}, target.open or machine.unknown("an element of a set is not known", item)
     elif (held := hashing.key_of(machine, target.items, item)) is not None:

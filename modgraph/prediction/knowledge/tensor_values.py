@@ -8,7 +8,7 @@ from modgraph.prediction.knowledge.bounds import is_long_range
 from modgraph.prediction.knowledge.elements import Number, Shape, is_size
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
-from modgraph.prediction.objects import LEAF, Sizes, TensorObject
+from modgraph.prediction.objects import LEAF, ListObject, Sizes, TensorObject
 from modgraph.prediction.values import (
     TRUE,
     Address,
@@ -96,6 +96,21 @@ def shape_argument(machine: Machine, values: Sequence[Value]) -> Shape | None:
         values = [Constant(number) for number in values[0].value]
     sizes = tuple(_size(machine, value) for value in values)
     return Sizes(sizes, cause(values)) if None in sizes else sizes
+
+
+def refuse_truth(machine: Machine, sizes: Sequence[Value]) -> None:
+    """Of the sizes of a tensor that is made, as they are given: torch looks at the type of the first alone.
+
+    Raises:
+        Raised: TypeError, where that is True or False.
+    """
+    first = sizes[:1]
+    if len(sizes) == 1 and isinstance(sizes[0], TupleValue):
+        first = sizes[0].items[:1] if sizes[0].cls is None else ()  # those of a torch.Size are numbers
+    elif len(sizes) == 1 and (held := machine.state.find(sizes[0], ListObject)) is not None:
+        first = held.items[:1]
+    if any(isinstance(size, Constant) and type(size.value) is bool for size in first):
+        raise machine.raises("TypeError", "argument 'size' must be tuple of ints, but found element of type bool")
 
 
 def cause(values: Sequence[Value]) -> Unknown | Choice | None:

@@ -34,6 +34,7 @@ from modgraph.prediction.knowledge.tensor_values import (
     cause,
     default_float,
     made,
+    refuse_truth,
     shape_argument,
     shape_value,
     tensor_of,
@@ -81,9 +82,7 @@ def _new_shape(machine: Machine, sizes: Sequence[Value]) -> Shape | None:
     Raises:
         Raised: RuntimeError, where a size is negative; TypeError, where the first is True or False.
     """
-    first = sizes[0].items[:1] if len(sizes) == 1 and isinstance(sizes[0], TupleValue) else sizes[:1]
-    if any(isinstance(size, Constant) and type(size.value) is bool for size in first):  # torch looks at no other
-        raise machine.raises("TypeError", "argument 'size' must be tuple of ints, but found element of type bool")
+    refuse_truth(machine, sizes)
     shape = shape_argument(machine, sizes)
     if any(size is not None and size < 0 for size in shape or ()):
         raise machine.raises("RuntimeError", f"Trying to create tensor with negative dimension: {list(shape or ())}")
@@ -141,6 +140,7 @@ def _dtype_of(machine: Machine, number: Any) -> str | None:
 def random_integers(arguments: Arguments, machine: Machine) -> Value:
     size = arguments.keywords.get("size", arguments.positional[-1] if arguments.positional else NONE)
     dtype = dtype_argument(arguments, "int64")
+    refuse_truth(machine, (size,))
     return made(machine, shape_argument(machine, (size,)), dtype, **options(machine, arguments))
 
 
@@ -151,11 +151,13 @@ def random_like(arguments: Arguments, machine: Machine) -> Value:
         if tensor is not None:
             return made(machine, tensor.shape, tensor.dtype)
     size = arguments.get(2, "size", NONE)
+    refuse_truth(machine, (size,))
     return made(machine, shape_argument(machine, (size,)) if size != NONE else None, "float32")
 
 
 @models("torch.randperm")
 def permutation(arguments: Arguments, machine: Machine) -> Value:
+    refuse_truth(machine, arguments.positional[:1])
     return made(machine, shape_argument(machine, arguments.positional[:1]), dtype_argument(arguments, "int64"))
 
 
@@ -163,6 +165,8 @@ def permutation(arguments: Arguments, machine: Machine) -> Value:
 def identity(arguments: Arguments, machine: Machine) -> Value:
     rows = arguments.get(0, "n", NONE)
     columns = arguments.get(1, "m", NONE)
+    for given in (rows, columns):
+        refuse_truth(machine, (given,))
     shape = shape_argument(machine, (rows, rows if columns == NONE else columns))
     dtype, elements = dtype_argument(arguments), None
     if shape is not None and (size := count(shape)) is not None and size <= MAX_ELEMENTS:
@@ -173,6 +177,7 @@ def identity(arguments: Arguments, machine: Machine) -> Value:
 
 @models(*(f"torch.{name}_window" for name in ("hann", "hamming", "blackman", "bartlett", "kaiser")))
 def window(arguments: Arguments, machine: Machine) -> Value:
+    refuse_truth(machine, arguments.positional[:1])
     return made(machine, shape_argument(machine, arguments.positional[:1]), dtype_argument(arguments))
 
 
@@ -200,7 +205,10 @@ def new_of(arguments: Arguments, machine: Machine) -> Value:
         return made(machine, *_from_data(machine, rest[0], dtype)[:2])
     if name == "full":
         rest = rest[:1]
-    shape = shape_argument(machine, (arguments.keywords["size"],) if "size" in arguments.keywords else rest)
+    sizes = (arguments.keywords["size"],) if "size" in arguments.keywords else rest
+    if name in ("zeros", "ones", "empty", "full"):
+        refuse_truth(machine, sizes)
+    shape = shape_argument(machine, sizes)
     fill: Number | None = {"zeros": 0, "ones": 1}.get(name)
     return made(machine, shape, dtype, _repeated(fill, shape, dtype), **options(machine, arguments))
 
@@ -247,6 +255,7 @@ def linspace(arguments: Arguments, machine: Machine) -> Value:
     start, stop = arguments.get(0, "start", NONE), arguments.get(1, "end", NONE)
     steps, dtype = arguments.get(2, "steps", NONE), dtype_argument(arguments, default_float(machine))
     ends = (_scalar(machine, start), _scalar(machine, stop))
+    refuse_truth(machine, (steps,))
     shape = shape_argument(machine, (steps,))
     size = count(shape)
     elements = None
