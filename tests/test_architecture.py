@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import subprocess
 import sys
+import textwrap
 from functools import cache
 from pathlib import Path
 
@@ -129,6 +131,36 @@ def loaded_after(code: str, *, block_torch: bool = True) -> list[str]:
     )
     assert run.returncode == 0, run.stderr
     return run.stdout.splitlines()[-1].split()[1:]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks a process for each module")
+def test_every_module_imports_alone():
+    """Each one first, in a process that has imported nothing of the package: no order of imports holds by luck."""
+    names = [".".join(f.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for f in python_files()]
+    code = """
+        import importlib, os, sys
+        from contextlib import suppress
+        for heavy in ("libcst", "torch", "networkx", "onnx", "onnx_ir", "onnxscript", "onnxruntime"):
+            with suppress(ImportError):  # once here, not in each process
+                importlib.import_module(heavy)
+        for name in sys.argv[1:]:
+            if os.fork() == 0:
+                try:
+                    importlib.import_module(name)
+                except ModuleNotFoundError as error:  # an extra that is not installed
+                    if error.name.startswith("modgraph"):
+                        print(name, error)
+                except BaseException as error:
+                    print(name, error)
+                sys.stdout.flush()
+                os._exit(0)
+            os.wait()
+    """
+    run = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code), *names], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert len(names) > 100
+    assert run.stdout == ""
 
 
 def test_importing_modgraph_loads_nothing_heavy():

@@ -26,9 +26,8 @@ def predict_graph(target: Target, together: Together | None = None) -> Graph:
     Raises:
         TargetError: the file or name is not there, or the file is no Python; names what is near.
     """
-    # The interpreter's files import each other; this one comes before what reads its answer.
-    from modgraph.prediction.entry import predict_target  # isort: skip
     from modgraph.prediction.deep_stack import with_deep_stack
+    from modgraph.prediction.entry import predict_target
     from modgraph.prediction.tree import build_graph
 
     def predict() -> Graph:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from modgraph.prediction import (
@@ -95,7 +96,7 @@ def asked(machine: Interpreter, value: Value, name: str) -> Value | None:
 
 def find(machine: Interpreter, value: Value, name: str) -> Value | None:
     """value.name as far as it is known; None also where Python's own classes have it and nothing here does."""
-    finder = _FINDERS.get(type(value))
+    finder = _finders().get(type(value))
     if name == "__get__" and isinstance(value, (FunctionValue, ClassMethod, StaticMethod, PropertyValue)):
         return BoundMethod(KnownFunction(callables.GETTER), value)
     if finder is not None:
@@ -398,18 +399,21 @@ def is_cached_property(attribute: PropertyValue) -> bool:
     return attribute.setter == KnownFunction("functools._keep")
 
 
-_FINDERS: dict[type[Value], Callable[[Any, Any, str], Value | None]] = {
-    TupleValue: _of_tuple,
-    ModuleReference: _of_module,
-    ClassValue: _of_class,
-    KnownClass: _of_class,
-    SuperValue: _of_super,
-    FunctionValue: callables.of_function,
-    KnownFunction: callables.of_known_function,
-    BoundMethod: callables.of_method,
-    PartialValue: callables.of_partial,
-    EnumMember: callables.of_member,
-    PropertyValue: callables.of_property,
-    GenericAlias: callables.of_alias,
-    Address: _of_object,
-}
+@cache
+def _finders() -> dict[type[Value], Callable[[Any, Any, str], Value | None]]:
+    """Built at the first attribute: the modules it names import this one."""
+    return {
+        TupleValue: _of_tuple,
+        ModuleReference: _of_module,
+        ClassValue: _of_class,
+        KnownClass: _of_class,
+        SuperValue: _of_super,
+        FunctionValue: callables.of_function,
+        KnownFunction: callables.of_known_function,
+        BoundMethod: callables.of_method,
+        PartialValue: callables.of_partial,
+        EnumMember: callables.of_member,
+        PropertyValue: callables.of_property,
+        GenericAlias: callables.of_alias,
+        Address: _of_object,
+    }

@@ -35,7 +35,6 @@ from modgraph.prediction.objects import (
     TensorObject,
     ViewObject,
 )
-from modgraph.prediction.rich_comparison import METHODS, MIRRORED
 from modgraph.prediction.values import (
     FALSE,
     NONE,
@@ -313,7 +312,8 @@ def order(machine: Interpreter, operator_: str, left: Value, right: Value) -> Va
             if not same:
                 return order(machine, operator_, a, b)
         return Constant(_ORDER[operator_](len(sequences[0]), len(sequences[1])))
-    for receiver, other, name in ((left, right, METHODS[operator_]), (right, left, MIRRORED[operator_])):
+    straight, mirrored = rich_comparison.METHODS[operator_], rich_comparison.MIRRORED[operator_]
+    for receiver, other, name in ((left, right, straight), (right, left, mirrored)):
         cls = machine.class_of(receiver)
         method = None if isinstance(cls, Unknown) else machine.class_attribute(cls, name)
         if method is not None and not isinstance(method, Unknown):

@@ -11,7 +11,7 @@ from modgraph.prediction import expressions, hashing, items, names, possible, pr
 from modgraph.prediction.frames import Frame
 from modgraph.prediction.limits import MAX_PLAIN_STEPS
 from modgraph.prediction.objects import DictObject, EnvironmentObject, ListObject, SetObject
-from modgraph.prediction.producing import Lost, Steps
+from modgraph.prediction.suspended import Lost, Steps
 from modgraph.prediction.values import NONE, TRUE, TupleValue, Unknown, Value
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ from modgraph.prediction.knowledge.registry import Raised
 from modgraph.prediction.limits import MAX_LOOP_ITERATIONS, MAX_WIDENINGS
 from modgraph.prediction.objects import ListObject, ModuleObject
 from modgraph.prediction.state import State
+from modgraph.prediction.suspended import Walk
 from modgraph.prediction.values import NONE, Address, Choice, SliceValue, TupleValue, Unknown, Value
 from modgraph.prediction.widening import widen
 
@@ -207,7 +208,7 @@ def _loop_over_some(
     return _leave(machine, frame, outcome, loop, node.orelse, since)
 
 
-def _loop(machine: Interpreter, frame: Frame, node: cst.For, found: producing.Walk, since: int) -> Outcome:
+def _loop(machine: Interpreter, frame: Frame, node: cst.For, found: Walk, since: int) -> Outcome:
     frame.loops.append(Loop())
     try:
         outcome, why = _known_turns(machine, frame, node, found, since)
@@ -224,7 +225,7 @@ def _loop(machine: Interpreter, frame: Frame, node: cst.For, found: producing.Wa
 
 
 def _known_turns(
-    machine: Interpreter, frame: Frame, node: cst.For, found: producing.Walk, since: int
+    machine: Interpreter, frame: Frame, node: cst.For, found: Walk, since: int
 ) -> tuple[Outcome, Unknown | None]:
     """The turns for items that are known, and why there may be others after them."""
     left: Unknown | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
@@ -42,7 +42,7 @@ def evaluate(machine: Interpreter, frame: Frame, node: cst.BaseExpression) -> Va
         LimitError: the budget is used up.
     """
     try:
-        evaluator = _EVALUATORS[type(node)]
+        evaluator = _evaluators()[type(node)]
     except KeyError:
         return machine.unknown(f"{type(node).__name__} is not interpreted")
     return evaluator(machine, frame, node)
@@ -352,33 +352,36 @@ def _await(machine: Interpreter, frame: Frame, node: cst.Await) -> Value:
     return evaluate(machine, frame, node.expression)
 
 
-_EVALUATORS: dict[type[cst.CSTNode], Evaluator] = {
-    cst.Name: _name,
-    cst.Integer: _literal,
-    cst.Float: _literal,
-    cst.Imaginary: _literal,
-    cst.SimpleString: _literal,
-    cst.ConcatenatedString: text.concatenated,
-    cst.FormattedString: text.formatted,
-    cst.Ellipsis: _ellipsis,
-    cst.Tuple: _tuple,
-    cst.List: _list,
-    cst.Set: _set,
-    cst.Dict: _dict,
-    cst.Attribute: _attribute,
-    cst.Subscript: _subscript,
-    cst.Call: _call,
-    cst.BinaryOperation: _binary,
-    cst.BooleanOperation: _boolean,
-    cst.Comparison: _comparison,
-    cst.UnaryOperation: _unary,
-    cst.IfExp: _conditional,
-    cst.NamedExpr: _named,
-    cst.Lambda: _lambda,
-    cst.ListComp: comprehensions.list_of,
-    cst.SetComp: comprehensions.set_of,
-    cst.DictComp: comprehensions.dict_of,
-    cst.GeneratorExp: comprehensions.generator_of,
-    cst.Yield: _yield,
-    cst.Await: _await,
-}
+@cache
+def _evaluators() -> dict[type[cst.CSTNode], Evaluator]:
+    """Built at the first expression: the modules it names import this one."""
+    return {
+        cst.Name: _name,
+        cst.Integer: _literal,
+        cst.Float: _literal,
+        cst.Imaginary: _literal,
+        cst.SimpleString: _literal,
+        cst.ConcatenatedString: text.concatenated,
+        cst.FormattedString: text.formatted,
+        cst.Ellipsis: _ellipsis,
+        cst.Tuple: _tuple,
+        cst.List: _list,
+        cst.Set: _set,
+        cst.Dict: _dict,
+        cst.Attribute: _attribute,
+        cst.Subscript: _subscript,
+        cst.Call: _call,
+        cst.BinaryOperation: _binary,
+        cst.BooleanOperation: _boolean,
+        cst.Comparison: _comparison,
+        cst.UnaryOperation: _unary,
+        cst.IfExp: _conditional,
+        cst.NamedExpr: _named,
+        cst.Lambda: _lambda,
+        cst.ListComp: comprehensions.list_of,
+        cst.SetComp: comprehensions.set_of,
+        cst.DictComp: comprehensions.dict_of,
+        cst.GeneratorExp: comprehensions.generator_of,
+        cst.Yield: _yield,
+        cst.Await: _await,
+    }

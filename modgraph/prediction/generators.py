@@ -18,7 +18,7 @@ from modgraph.prediction.guards import Guard
 from modgraph.prediction.knowledge.registry import Raised
 from modgraph.prediction.limits import MAX_LOOP_ITERATIONS, MAX_YIELDED
 from modgraph.prediction.objects import EnvironmentObject, InstanceObject
-from modgraph.prediction.producing import Lost, Steps
+from modgraph.prediction.suspended import Lost, Steps
 from modgraph.prediction.values import NONE, Address, Unknown, Value
 
 if TYPE_CHECKING:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from modgraph.prediction import enumerations, hashing, partial_texts, possible, text, unordered
+from modgraph.prediction import enumerations, hashing, partial_texts, possible, rich_comparison, text, unordered
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.limits import MAX_VALUE_SIZE
 from modgraph.prediction.objects import ListObject, SetObject
-from modgraph.prediction.rich_comparison import NOT_IMPLEMENTED, is_derived
 from modgraph.prediction.state import room_of
 from modgraph.prediction.values import (
+    NOT_IMPLEMENTED,
     Address,
     Choice,
     ClassValue,
@@ -148,7 +148,9 @@ def _sides(machine: Interpreter, name: str, left: Value, right: Value) -> list[t
         return sides
     if isinstance(machine.class_of(left), ClassValue) and machine.class_of(left) == machine.class_of(right):
         return sides[:1]
-    if is_derived(machine, right, left) and _special(machine, left, mirrored) != _special(machine, right, mirrored):
+    if rich_comparison.is_derived(machine, right, left) and _special(machine, left, mirrored) != _special(
+        machine, right, mirrored
+    ):
         sides.reverse()
     return sides
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, cast
 
 from modgraph.prediction import iteration, steady, unordered
 from modgraph.prediction.doubtful import Rest, rest_of
@@ -29,6 +29,7 @@ from modgraph.prediction.objects import (
     ViewObject,
 )
 from modgraph.prediction.state import State
+from modgraph.prediction.suspended import Lost, Steps, Walk
 from modgraph.prediction.values import (
     NONE,
     Address,
@@ -40,20 +41,6 @@ from modgraph.prediction.widening import widen
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
-
-
-@dataclass(frozen=True, slots=True)
-class Lost:
-    """Given by suspended code in place of an item: which items come from here on is not known."""
-
-    why: Unknown
-
-
-Steps: TypeAlias = Generator["Value | Lost", None, "Unknown | None"]
-"""Suspended code; what it returns is why there may be further items."""
-
-Walk: TypeAlias = Generator[Value, None, "Unknown | None"]
-"""The same, of what is always followed."""
 
 
 @dataclass(slots=True)

@@ -10,6 +10,7 @@ from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.objects import ClassObject, TensorObject
 from modgraph.prediction.values import (
     FALSE,
+    NOT_IMPLEMENTED,
     TRUE,
     Choice,
     ClassValue,
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 METHODS = {"==": "__eq__", "!=": "__ne__", "<": "__lt__", "<=": "__le__", ">": "__gt__", ">=": "__ge__"}
 MIRRORED = {"==": "__eq__", "!=": "__ne__", "<": "__gt__", "<=": "__ge__", ">": "__lt__", ">=": "__le__"}
-NOT_IMPLEMENTED = Constant(NotImplemented)
 
 
 def compared(machine: Interpreter, symbol: str, left: Value, right: Value) -> Value | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
@@ -58,7 +59,7 @@ def execute_one(machine: Interpreter, frame: Frame, statement: cst.CSTNode) -> O
     """Runs one statement. A fault of the interpreter itself leaves what the statement binds unknown."""
     machine.step()
     outer, frame.statement = frame.statement, statement
-    executor = _EXECUTORS.get(type(statement))
+    executor = _executors().get(type(statement))
     try:
         if executor is None:
             machine.problem(f"{type(statement).__name__} is not interpreted")
@@ -255,29 +256,32 @@ def _class(machine: Interpreter, frame: Frame, node: cst.ClassDef) -> Outcome:
     return "normal"
 
 
-_EXECUTORS: dict[type[cst.CSTNode], Executor] = {
-    cst.Expr: _expression,
-    cst.Assign: _assign,
-    cst.AnnAssign: _annotated,
-    cst.AugAssign: _augmented,
-    cst.Del: _delete,
-    cst.Return: _return,
-    cst.Pass: _pass,
-    cst.Break: _break,
-    cst.Continue: _continue,
-    cst.Global: _global,
-    cst.Nonlocal: _nonlocal,
-    cst.FunctionDef: _function,
-    cst.ClassDef: _class,
-    cst.Import: imports.import_modules,
-    cst.ImportFrom: imports.import_names,
-    cst.Assert: raising.execute_assert,
-    cst.Raise: raising.execute_raise,
-    cst.Try: raising.execute_try,
-    cst.TryStar: raising.execute_try,
-    cst.If: control.execute_if,
-    cst.For: control.execute_for,
-    cst.While: control.execute_while,
-    cst.With: contexts.execute_with,
-    cst.Match: matching.execute_match,
-}
+@cache
+def _executors() -> dict[type[cst.CSTNode], Executor]:
+    """Built at the first statement: the modules it names import this one."""
+    return {
+        cst.Expr: _expression,
+        cst.Assign: _assign,
+        cst.AnnAssign: _annotated,
+        cst.AugAssign: _augmented,
+        cst.Del: _delete,
+        cst.Return: _return,
+        cst.Pass: _pass,
+        cst.Break: _break,
+        cst.Continue: _continue,
+        cst.Global: _global,
+        cst.Nonlocal: _nonlocal,
+        cst.FunctionDef: _function,
+        cst.ClassDef: _class,
+        cst.Import: imports.import_modules,
+        cst.ImportFrom: imports.import_names,
+        cst.Assert: raising.execute_assert,
+        cst.Raise: raising.execute_raise,
+        cst.Try: raising.execute_try,
+        cst.TryStar: raising.execute_try,
+        cst.If: control.execute_if,
+        cst.For: control.execute_for,
+        cst.While: control.execute_while,
+        cst.With: contexts.execute_with,
+        cst.Match: matching.execute_match,
+    }

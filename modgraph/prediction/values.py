@@ -134,6 +134,7 @@ def number_key(value: Any) -> Constant:
 NONE = Constant(None)
 TRUE = Constant(True)
 FALSE = Constant(False)
+NOT_IMPLEMENTED = Constant(NotImplemented)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,17 @@ from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.knowledge.registry import Arguments, Machine, models
 from modgraph.prediction.limits import ITEMS_OF_A_TUPLE, MAX_VALUE_SIZE
 from modgraph.prediction.objects import DictObject, IteratorObject, ListObject
-from modgraph.prediction.rich_comparison import NOT_IMPLEMENTED
-from modgraph.prediction.values import NONE, Address, Choice, Constant, KnownClass, TupleValue, Unknown, Value
+from modgraph.prediction.values import (
+    NONE,
+    NOT_IMPLEMENTED,
+    Address,
+    Choice,
+    Constant,
+    KnownClass,
+    TupleValue,
+    Unknown,
+    Value,
+)
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter

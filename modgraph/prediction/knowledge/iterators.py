@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Sequence
 
+from modgraph.prediction import producing
 from modgraph.prediction.knowledge.registry import Arguments, Machine, models
 from modgraph.prediction.limits import ITEMS_OF_A_TUPLE, MAX_VALUE_SIZE
 from modgraph.prediction.objects import IteratorObject
-from modgraph.prediction.producing import Lost, Steps, ended, iterator_of, made_by, take
+from modgraph.prediction.suspended import Lost, Steps
 from modgraph.prediction.values import NONE, Address, Constant, TupleValue, Unknown, Value
 
 _ENDLESS = 512
@@ -47,23 +48,23 @@ def _number(value: Value) -> int | None:
 @models("itertools.chain")
 def chain(arguments: Arguments, machine: Machine) -> Value:
     given = machine.allocate(IteratorObject(list(arguments.positional), 0, arguments.open))
-    return made_by(machine, lambda columns: _chained(machine, columns[0]), [given], *arguments.positional)
+    return producing.made_by(machine, lambda columns: _chained(machine, columns[0]), [given], *arguments.positional)
 
 
 @models("itertools.chain.from_iterable")
 def chain_from_iterable(arguments: Arguments, machine: Machine) -> Value:
-    return made_by(machine, lambda columns: _chained(machine, columns[0]), arguments.positional[-1:])
+    return producing.made_by(machine, lambda columns: _chained(machine, columns[0]), arguments.positional[-1:])
 
 
 def _chained(machine: Machine, iterables: Address) -> Steps:
-    while (iterable := take(machine, iterables)) is not None:
-        column = iterator_of(machine, iterable)
-        while (item := take(machine, column)) is not None:
+    while (iterable := producing.take(machine, iterables)) is not None:
+        column = producing.iterator_of(machine, iterable)
+        while (item := producing.take(machine, column)) is not None:
             yield item
-        why = ended(machine, column)
+        why = producing.ended(machine, column)
         if why is not None:
             yield Lost(why)
-    return ended(machine, iterables)
+    return producing.ended(machine, iterables)
 
 
 @models("itertools.repeat")
@@ -113,16 +114,16 @@ def slice_of(arguments: Arguments, machine: Machine) -> Value:
     def steps(columns: list[Address]) -> Steps:
         count, wanted = 0, start
         while stop is None or count < stop:
-            item = take(machine, columns[0])
+            item = producing.take(machine, columns[0])
             if item is None:
-                return ended(machine, columns[0])
+                return producing.ended(machine, columns[0])
             count += 1
             if count > wanted:
                 wanted += stride
                 yield item
         return None
 
-    return made_by(machine, steps, [iterable])
+    return producing.made_by(machine, steps, [iterable])
 
 
 @models("itertools.product", "itertools.permutations", "itertools.combinations")
@@ -171,13 +172,13 @@ def group_by(arguments: Arguments, machine: Machine) -> Value:
 @models("itertools.pairwise")
 def pairwise(arguments: Arguments, machine: Machine) -> Value:
     def steps(columns: list[Address]) -> Steps:
-        last = take(machine, columns[0])
-        while last is not None and (item := take(machine, columns[0])) is not None:
+        last = producing.take(machine, columns[0])
+        while last is not None and (item := producing.take(machine, columns[0])) is not None:
             pair, last = TupleValue((last, item)), item
             yield pair
-        return ended(machine, columns[0])
+        return producing.ended(machine, columns[0])
 
-    return made_by(machine, steps, arguments.positional[:1])
+    return producing.made_by(machine, steps, arguments.positional[:1])
 
 
 @models("itertools.accumulate")
@@ -185,16 +186,16 @@ def accumulate(arguments: Arguments, machine: Machine) -> Value:
     function, initial = arguments.get(1, "func", NONE), arguments.keywords.get("initial", NONE)
 
     def steps(columns: list[Address]) -> Steps:
-        total = initial if initial != NONE else take(machine, columns[0])
+        total = initial if initial != NONE else producing.take(machine, columns[0])
         if total is not None:
             yield total
-        while total is not None and (item := take(machine, columns[0])) is not None:
+        while total is not None and (item := producing.take(machine, columns[0])) is not None:
             plus = function == NONE
             total = machine.binary("+", total, item) if plus else machine.call(function, (total, item))
             yield total
-        return ended(machine, columns[0])
+        return producing.ended(machine, columns[0])
 
-    return made_by(machine, steps, arguments.positional[:1], function)
+    return producing.made_by(machine, steps, arguments.positional[:1], function)
 
 
 @models("itertools.zip_longest")
@@ -211,15 +212,15 @@ def starmap(arguments: Arguments, machine: Machine) -> Value:
     function = arguments.positional[0]
 
     def steps(columns: list[Address]) -> Steps:
-        while (row := take(machine, columns[0])) is not None:
+        while (row := producing.take(machine, columns[0])) is not None:
             given = machine.iterate(row)
             if isinstance(given, Unknown):
                 yield Lost(given)
             else:
                 yield machine.call(function, given)
-        return ended(machine, columns[0])
+        return producing.ended(machine, columns[0])
 
-    return made_by(machine, steps, arguments.positional[1:2], function)
+    return producing.made_by(machine, steps, arguments.positional[1:2], function)
 
 
 @models("itertools.takewhile", "itertools.dropwhile")
@@ -229,7 +230,7 @@ def while_true(arguments: Arguments, machine: Machine) -> Value:
 
     def steps(columns: list[Address]) -> Steps:
         holds = True
-        while (item := take(machine, columns[0])) is not None:
+        while (item := producing.take(machine, columns[0])) is not None:
             verdict = machine.truth(machine.call(function, (item,))) if holds else False
             if verdict is None:
                 yield Lost(machine.unknown("a condition is not known", item))
@@ -238,9 +239,9 @@ def while_true(arguments: Arguments, machine: Machine) -> Value:
             holds = verdict is not False
             if holds is takes:
                 yield item
-        return ended(machine, columns[0])
+        return producing.ended(machine, columns[0])
 
-    return made_by(machine, steps, [iterable], function)
+    return producing.made_by(machine, steps, [iterable], function)
 
 
 @models("itertools.tee", "itertools.compress")

@@ -9,8 +9,6 @@ from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.knowledge.registry import Arguments, Machine, models
 from modgraph.prediction.objects import IteratorObject
 from modgraph.prediction.producing import (
-    Lost,
-    Steps,
     Suspended,
     close,
     drain,
@@ -21,6 +19,7 @@ from modgraph.prediction.producing import (
     rows,
     take,
 )
+from modgraph.prediction.suspended import Lost, Steps
 from modgraph.prediction.values import NONE, Address, Constant, TupleValue, Unknown, Value
 
 

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from modgraph.prediction.knowledge.registry import Machine
 from modgraph.prediction.objects import ModuleObject
-from modgraph.prediction.producing import Lost
+from modgraph.prediction.suspended import Lost
 from modgraph.prediction.values import NONE, OPEN, Address, Unknown, Value, is_optional
 
 Entries: TypeAlias = "Iterator[tuple[str, Value] | Lost]"

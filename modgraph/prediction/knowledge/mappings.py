@@ -13,11 +13,11 @@ from modgraph.prediction.knowledge.iteration import pairs_of, prefix_of
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, known_class, models
 from modgraph.prediction.limits import ITEMS_OF_A_TUPLE
 from modgraph.prediction.objects import DictObject, IteratorObject, ListObject
-from modgraph.prediction.rich_comparison import NOT_IMPLEMENTED
 from modgraph.prediction.steady import VIEWED
 from modgraph.prediction.unordered import MIXED
 from modgraph.prediction.values import (
     NONE,
+    NOT_IMPLEMENTED,
     TRUE,
     Address,
     Choice,

@@ -17,6 +17,7 @@ from modgraph.prediction.knowledge.registry import Arguments, Machine, known_cla
 from modgraph.prediction.limits import ITEMS_OF_A_FURTHER_PATH, ITEMS_OF_A_PATH
 from modgraph.prediction.objects import DictObject, ListObject, ModuleObject, TensorObject
 from modgraph.prediction.partial_texts import held_in
+from modgraph.prediction.suspended import Lost, Steps
 from modgraph.prediction.values import (
     MODULE,
     NONE,
@@ -158,10 +159,10 @@ def _iterator(machine: Machine, found: Iterable[tuple[str, Value]], pairs: bool,
 
 
 def _walked(machine: Machine, live: live_walks.Entries, pairs: bool, held: list[Value]) -> Address:
-    def steps() -> producing.Steps:
+    def steps() -> Steps:
         for entry in live:
-            if isinstance(entry, producing.Lost) or not pairs:
-                yield entry if isinstance(entry, producing.Lost) else entry[1]
+            if isinstance(entry, Lost) or not pairs:
+                yield entry if isinstance(entry, Lost) else entry[1]
             else:
                 yield TupleValue((Constant(entry[0]), entry[1]))
         return None
@@ -269,7 +270,7 @@ def contents(machine: Machine, owner: Address, store: str, method: str, *, of_va
         live = live_walks.entries(machine, owner, store, list(entries))
         if of_values:
             return _walked(machine, live, False, list(entries.values()))
-        names = (each if isinstance(each, producing.Lost) else ("", Constant(each[0])) for each in live)
+        names = (each if isinstance(each, Lost) else ("", Constant(each[0])) for each in live)
         return _walked(machine, names, False, [])
     if method == "copy":
         held: dict[Value, Value] = {Constant(name): value for name, value in entries.items() if name != OPEN}
