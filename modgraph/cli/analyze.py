@@ -348,11 +348,25 @@ def _report(graph: Graph, where: Destination, arguments: argparse.Namespace, con
         console.result(told(color=console.color))
     if console.one_terminal:
         return
+    if console.quiet:
+        _say_why_not_ok(graph, console)
+        return
     for problem in graph.problems:
         place = f"{problem.module}: " if problem.module else ""
         console.warning(f"{problem.stage}: {place}{problem.message}", problem.file, problem.line)
     if graph.checkpoint is not None and not graph.checkpoint.fits:
         console.warning(_difference(graph.checkpoint))
+
+
+def _say_why_not_ok(graph: Graph, console: Console) -> None:
+    """One line, where all else is quiet: a status that is not 0 has its reason."""
+    if graph.checkpoint is not None and not graph.checkpoint.fits:
+        console.reason(_difference(graph.checkpoint))
+    if graph.problems:
+        first, others = graph.problems[0], len(graph.problems) - 1
+        place = f"{first.module}: " if first.module else ""
+        beside = f" ({others:,} more {'problem' if others == 1 else 'problems'})" if others else ""
+        console.reason(f"{graph.model.name}: {first.stage}: {place}{first.message}{beside}", first.file, first.line)
 
 
 def _difference(found: CheckpointComparison) -> str:

@@ -86,8 +86,11 @@ class Console:
 
     def warning(self, text: str, file: str | None = None, line: int | None = None) -> None:
         """Say what is amiss, with its place, on standard error."""
-        if self.quiet:
-            return
+        if not self.quiet:
+            self.reason(text, file, line)
+
+    def reason(self, text: str, file: str | None = None, line: int | None = None) -> None:
+        """A warning that tells why the status is not 0: where all else is quiet too."""
         self._say(f"{self._paint('bold yellow', 'warning:')} ", text)
         if file is not None:
             self._say(f"  {self._paint('cyan', '-->')} ", printing.place(file, line or None))

@@ -334,3 +334,21 @@ def test_a_note_says_how_a_class_that_needs_arguments_is_foretold(modgraph, tmp_
     assert run.returncode == 0, run.stderr
     assert "note: Net needs arguments: taking those with which the script itself calls it" in run.stderr
     assert "16 · all trainable" in run.stdout
+
+
+def test_quiet_still_says_why_the_status_is_not_zero(tmp_path, modgraph):
+    source = (
+        "import torch.nn as nn\n\nclass Net(nn.Module):\n    def __init__(self, parts):\n        super().__init__()\n"
+    )
+    (tmp_path / "net.py").write_text(source + "        self.a = parts.a\n        self.b = nn.ReLU()\n")
+    run = modgraph("analyze", "net.py:Net", "--static", "--quiet", "--format", "json")
+    assert (run.returncode, run.stdout) == (1, "")
+    loud = modgraph("analyze", "net.py:Net", "--static", "--format", "json")
+    assert run.stderr.startswith("warning: Net: predict: ")
+    assert len(run.stderr.splitlines()) <= 2 < len(loud.stderr.splitlines()) + len(loud.stdout.splitlines())
+
+
+def test_quiet_says_nothing_of_a_whole_graph(tmp_path, modgraph):
+    (tmp_path / "net.py").write_text("import torch.nn as nn\n\nnet = nn.Linear(2, 3)\n")
+    run = modgraph("analyze", "net.py:net", "--static", "--quiet", "--format", "json")
+    assert (run.returncode, run.stdout, run.stderr) == (0, "", "")
