@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from functools import lru_cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,8 @@ from modgraph.graph.model import (
 from modgraph.graph.parsing import SCHEMA, parse_graph
 
 Record = dict[str, Any]
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 LINE_WIDTH = 120
 """A record or list stands on one line where it fits into so many characters, else one entry to a line."""
@@ -109,12 +112,12 @@ def _dump(value: Any, *, indent: int, prefix: int) -> str:
     """JSON text of `value`, which begins `prefix` characters after its line's `indent`."""
     is_plain = not isinstance(value, dict | list) or not value
     if is_plain or (indent and len(value) < LINE_WIDTH):  # an entry takes at least one character
-        compact = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        compact = _plain(value) if is_plain else _ENCODER.encode(value)
         if is_plain or indent + prefix + len(compact) < LINE_WIDTH:
             return compact
     inner = indent + 2
     if isinstance(value, dict):
-        keys = [json.dumps(key, ensure_ascii=False) + ": " for key in value]
+        keys = [_key(key) for key in value]
         entries = [
             key + _dump(entry, indent=inner, prefix=len(key)) for key, entry in zip(keys, value.values(), strict=True)
         ]
@@ -124,6 +127,19 @@ def _dump(value: Any, *, indent: int, prefix: int) -> str:
         opening, closing = "[]"
     separator = ",\n" + " " * inner
     return f"{opening}\n{' ' * inner}{separator.join(entries)}\n{' ' * indent}{closing}"
+
+
+def _plain(value: Any) -> str:
+    if value is None:
+        return "null"
+    if value is True or value is False:
+        return "true" if value else "false"
+    return repr(value) if type(value) is int else _ENCODER.encode(value)
+
+
+@lru_cache(maxsize=4096)
+def _key(key: str) -> str:
+    return _ENCODER.encode(key) + ": "
 
 
 def _graph_record(graph: Graph) -> Record:

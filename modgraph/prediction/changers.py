@@ -33,6 +33,9 @@ _HARMLESS = ("torch.backends", "os.environ", "sys.stdout", "sys.stderr", "warnin
 UNITS_WALKED = 1
 """Units of work that each character takes of what is parsed and walked over."""
 
+UNITS_OF_A_FUNCTION = 3
+"""That each function takes of what was found."""
+
 
 @dataclass
 class Changers:
@@ -67,25 +70,37 @@ def changers_in(sources: Sequence[SourceModule], read: dict[str, list[tuple[str,
     Args:
         read: by module, what was found in it; what is missing is added.
     """
-    found: dict[str, list[Function]] = {}
     for source in sources:
         if source.name not in read:
             read[source.name] = _functions_of(source)
-        for name, function in read[source.name]:
-            found.setdefault(name, []).append(function)
-    changers = Changers()
-    size = -1
-    while size != len(changers.others) + len(changers.arguments):
-        size = len(changers.others) + len(changers.arguments)
-        for source in sources[:1]:
-            source.spend(sum(map(len, found.values())))
-        for name, functions in found.items():
-            for each in functions:
-                if each.others or each.calls & changers.others or each.hands_on & changers.arguments:
-                    changers.others.add(name)
-                if each.arguments:
-                    changers.arguments.add(name)
-    return changers
+    if not sources:
+        return Changers()
+    functions = [each for source in sources for each in read[source.name]]
+    sources[0].spend(len(functions) * UNITS_OF_A_FUNCTION)
+    known = sources[-1].facts.changers
+    # The number, too: of a text that is too long for what work is left, none are read.
+    texts = [(source.facts, len(read[source.name])) for source in sources]
+    if known is None or known[0] != texts:
+        known = sources[-1].facts.changers = (texts, _closure(functions))
+    found: Changers = known[1]
+    return found
+
+
+def _closure(functions: Sequence[tuple[str, Function]]) -> Changers:
+    """Those that change something, with all that call them."""
+    arguments = {name for name, each in functions if each.arguments}
+    others = {name for name, each in functions if each.others or not each.hands_on.isdisjoint(arguments)}
+    if others:
+        callers: dict[str, list[str]] = {}
+        for name, each in functions:
+            for called in each.calls:
+                callers.setdefault(called, []).append(name)
+        pending = list(others)
+        while pending:
+            further = set(callers.pop(pending.pop(), ())) - others
+            others |= further
+            pending.extend(further)
+    return Changers(others, arguments)
 
 
 def is_effect(nodes: Iterable[ast.AST], changers: Changers) -> bool:

@@ -100,6 +100,8 @@ class TextFacts:
         """What `prediction/import_order.py` reads from it."""
         self.functions: Any = None
         """What `prediction/changers.py` reads from it."""
+        self.changers: Any = None
+        """What the same found last where this text was the last of several."""
         self.stores: list[tuple[str, ast.expr]] | None = None
         """What `prediction/namespace_stores.py` looks at in it, each with the function around it."""
         self.mentions: dict[str, set[str]] | None = None
