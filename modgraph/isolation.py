@@ -17,10 +17,10 @@ import shutil
 import signal
 import stat
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -252,20 +252,20 @@ def _run_worker(directory: Path, limits: _Limits, heard: Heard, cwd: str | None)
     root = str(Path(modgraph.__file__).resolve().parent.parent)
     with contextlib.ExitStack() as open_ends, _channel(directory, open_ends) as (name, handed_down, reading):
         command = [sys.executable, "-c", _BOOTSTRAP, root, str(directory), name]
-        listener = threading.Thread(target=heard.listen, args=(reading,), daemon=True)
+        listen = partial(heard.listen, reading)
+        listener = None
         interrupted, ended = False, None
         with running(command, handed_down=handed_down, cwd=cwd) as process:
             open_ends.close()  # the worker alone has the writing end now
             if handed_down:
-                start_thread(listener)
+                listener = start_thread(listen)
             try:
                 ended = _waited(process, heard, limits)
             except Terminated:
                 raise
             except KeyboardInterrupt:
                 interrupted = True
-        if not handed_down:
-            start_thread(listener)
+        listener = listener or start_thread(listen)
         listener.join(_DRAIN_SECONDS)
         assert process.status is not None
         return _End(process.status, process.output, ended, interrupted)

@@ -159,8 +159,7 @@ class Conversation:
         self._process, self._said, self._what, self._seconds = process, said, what, seconds
         self._end = time.monotonic() + seconds
         self._late = False
-        self._timer = threading.Timer(seconds, self._too_late)
-        self._timer.daemon = True
+        self._closed = threading.Event()
 
     def watch(self) -> None:
         """From now on it is ended when its time is over.
@@ -168,11 +167,12 @@ class Conversation:
         Raises:
             ResourceError: no thread can be started.
         """
-        start_thread(self._timer)
+        start_thread(self._end_late)
 
-    def _too_late(self) -> None:
-        self._late = True
-        self.kill()
+    def _end_late(self) -> None:
+        if not self._closed.wait(self._seconds):
+            self._late = True
+            self.kill()
 
     def ask(self, line: bytes) -> bool:
         """Whether git has taken a line."""
@@ -248,7 +248,7 @@ class Conversation:
 
     def close(self) -> None:
         """Ends it, where it has not ended."""
-        self._timer.cancel()
+        self._closed.set()
         if self._process.poll() is None:
             self.kill()
         for stream in (self._process.stdin, self._process.stdout):

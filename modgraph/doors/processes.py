@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from modgraph.doors.signals import deferred
-from modgraph.doors.threads import start_thread
+from modgraph.doors.threads import OwnThread, start_thread
 from modgraph.errors import ResourceError
 
 KEEPER = Path(__file__).with_name("keeper.py")
@@ -44,7 +44,7 @@ class Process:
         self._mark = mark
         self._lock = threading.Lock()
         self._tail = bytearray()
-        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader: OwnThread | None = None
         self.status: int | None = None
         """Exit status, negative for a signal, once it has ended."""
 
@@ -59,7 +59,7 @@ class Process:
         Raises:
             ResourceError: no thread can be started.
         """
-        start_thread(self._reader)
+        self._reader = start_thread(self._read)
 
     def ended_within(self, seconds: float | None) -> bool:
         """Wait for its end, and that of all that it started; whether it came. None waits as long as it takes."""
@@ -82,7 +82,7 @@ class Process:
                 self._process.kill()
             self._process.wait()
             self.status = self._settled()
-            if self._reader.ident is not None:
+            if self._reader is not None:
                 self._reader.join(_DRAIN_SECONDS)
 
     def _settled(self) -> int:

@@ -1,21 +1,70 @@
-"""The one starter of threads: where the system has none left, that is an error of ours."""
+"""The one starter of threads: where the system has none left, or no memory for one, that is an error of ours.
+
+`threading.Thread.start()` waits until the new thread says that it runs. A thread whose memory ends before it has said
+so is gone, and the wait has no end (CPython 3.10 to 3.13, `Thread._bootstrap_inner`). Threads of ours begin with as
+little Python as can be, to say so takes no memory, and a start is waited for within a limit.
+"""
 
 from __future__ import annotations
 
-import threading
+from _thread import allocate_lock, start_new_thread
+from collections.abc import Callable
 
 from modgraph.errors import ResourceError
 
+START_SECONDS = 10.0
+"""How long a thread may take to begin; one whose memory has ended never does."""
 
-def start_thread(thread: threading.Thread) -> None:
-    """Start a thread, or a timer.
+
+class OwnThread:
+    """A thread that does not keep the process from ending; made by `start_thread`."""
+
+    def __init__(self, function: Callable[[], object]) -> None:
+        self._function = function
+        self._unwanted = False
+        self._begun = allocate_lock()
+        self._ended = allocate_lock()
+        self._begun.acquire()
+        self._ended.acquire()
+
+    def start(self) -> None:
+        """Raises ResourceError where the system has none left."""
+        try:
+            start_new_thread(self._run, ())
+        except (RuntimeError, MemoryError) as error:
+            raise _none_left() from error
+        if not self._begun.acquire(timeout=START_SECONDS):
+            self._unwanted = True
+            raise _none_left()
+
+    def join(self, seconds: float | None = None) -> bool:
+        """Wait for its end; whether it came. None waits as long as it takes."""
+        if not self._ended.acquire(timeout=-1 if seconds is None else max(0.0, seconds)):
+            return False
+        self._ended.release()
+        return True
+
+    def _run(self) -> None:
+        try:
+            self._begun.release()
+            if not self._unwanted:
+                self._function()
+        finally:
+            self._ended.release()
+
+
+def start_thread(function: Callable[[], object]) -> OwnThread:
+    """Call a function in a thread of its own.
 
     Raises:
-        ResourceError: the system has none left.
+        ResourceError: the system has no thread left, or no memory for one.
     """
-    try:
-        thread.start()
-    except (RuntimeError, MemoryError) as error:
-        raise ResourceError(
-            "no thread can be started", hint="this machine, or a limit of this user (ulimit -a), allows no more"
-        ) from error
+    thread = OwnThread(function)
+    thread.start()
+    return thread
+
+
+def _none_left() -> ResourceError:
+    return ResourceError(
+        "no thread can be started", hint="this machine, or a limit of this user (ulimit -a), allows no more"
+    )

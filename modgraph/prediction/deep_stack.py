@@ -11,10 +11,12 @@ import gc
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from types import FunctionType
 from typing import Generic, TypeVar
 
-from modgraph.doors.threads import start_thread
+from modgraph.doors.threads import OwnThread, start_thread
 from modgraph.errors import ModgraphError, ResourceError
 
 _MIB = 1024 * 1024
@@ -50,7 +52,7 @@ def with_deep_stack(function: Callable[[], Result]) -> Result:
     job = _Job(function)
     try:
         job.start()
-        job.done.wait()
+        job.wait()
     finally:
         job.stop()
     return job.result()
@@ -107,34 +109,44 @@ class _Job(Generic[Result]):
 
     def __init__(self, function: Callable[[], Result]) -> None:
         self.unwanted = False
-        self.done = threading.Event()
         self._function = function
         self._results: list[Result] = []
-        self._errors: list[BaseException] = []
+        self._error: BaseException | None = None
         self._begun = False
         self._lock = threading.Lock()
-        self._launched = threading.Event()
-        """The stack size is what it was."""
+        self._launcher: OwnThread | None = None
+        self._thread: OwnThread | None = None
 
     def start(self) -> None:
         """Starts the thread, by way of another: the stack size is for threads that are started later, and an
         interruption here must not leave it."""
         try:
-            start_thread(threading.Thread(target=self._launch, name="modgraph-start"))
+            self._launcher = OwnThread(self._launch)
+            self._launcher.start()
         except (ResourceError, MemoryError):
             raise _no_thread() from None
+        self._launcher.join()
+
+    def wait(self) -> None:
+        """Until the thread has ended, if there is one."""
+        if not self._begun:
+            return
+        if self._launcher is not None:
+            self._launcher.join()
+        if self._thread is not None:  # the launcher has set it, if there is one
+            self._thread.join()
 
     def stop(self) -> None:
         """Has the thread end, where it has not, and waits for it."""
         with self._lock:
             self.unwanted = True
-            begun = self._begun
-        if begun:
-            self.done.wait()
+        self.wait()
 
     def result(self) -> Result:
-        if self._errors:
-            raise self._errors[0]
+        if self._error is not None:
+            raise self._error
+        if not self._results:
+            raise _no_thread()
         return self._results[0]
 
     def _launch(self) -> None:
@@ -142,38 +154,32 @@ class _Job(Generic[Result]):
             if self.unwanted:
                 return
             self._begun = True
-        if not any(self._started(size) for size in _STACKS):
-            self._errors.append(_no_thread())
-            self.done.set()
+        with suppress(MemoryError):
+            any(self._is_started(size) for size in _STACKS)
 
-    def _started(self, size: int) -> bool:
+    def _is_started(self, size: int) -> bool:
         """Whether there is a thread with a stack of that size."""
         try:
-            thread = threading.Thread(target=self._run, args=(size,), name="modgraph-prediction")
             with _stack_size:
                 outer = threading.stack_size(size)
                 try:
-                    start_thread(thread)
+                    self._thread = start_thread(partial(self._run, size))
                 finally:
                     threading.stack_size(outer)
         except (ResourceError, MemoryError):
             return False
-        self._launched.set()
         return True
 
     def _run(self, size: int) -> None:
-        _here.job = self
         try:
+            _here.job = self
             _process_wide.set(_RECURSION * size // _STACKS[0])
             try:
                 self._in_one_chunk()
             finally:
                 _process_wide.put_back()
         except BaseException as error:  # handed over to the thread that asked
-            self._errors.append(error)
-        finally:
-            self._launched.wait()
-            self.done.set()
+            self._error = error
 
     def _in_one_chunk(self) -> None:
         called: list[bool] = []

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import _thread
 import gc
 import subprocess
 import sys
 import textwrap
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from modgraph.doors import threads as own_threads
 from modgraph.errors import ModgraphError
 from modgraph.prediction import deep_stack, predict_graph
 from modgraph.prediction.deep_stack import with_deep_stack
@@ -37,16 +40,16 @@ def settings() -> tuple[Any, ...]:
     return sys.getrecursionlimit(), gc.get_threshold(), threading.stack_size()
 
 
-def threads() -> list[str]:
-    return [thread.name for thread in threading.enumerate() if thread.name.startswith("modgraph")]
+THREADS = _thread._count
+"""Number of threads that Python has started and that have not ended, whoever has started them."""
 
 
-def ended() -> bool:
-    """Its last thread may need a moment to leave the list once it has put everything back."""
-    for thread in threading.enumerate():
-        if thread.name.startswith("modgraph"):
-            thread.join(60)
-    return not threads()
+def ended(before: int) -> bool:
+    """No more threads than before: the last one may need a moment to end once it has put everything back."""
+    end = time.monotonic() + 60
+    while THREADS() > before and time.monotonic() < end:
+        time.sleep(0.001)
+    return THREADS() <= before
 
 
 def interrupted_at(line: int, function: Callable[[], object]) -> bool:
@@ -73,10 +76,10 @@ def interrupted_at(line: int, function: Callable[[], object]) -> bool:
 
 
 def test_an_exception_between_any_two_lines_leaves_nothing_set() -> None:
-    before = settings()
+    before, n_threads = settings(), THREADS()
     line = 0
     while interrupted_at(line := line + 1, lambda: with_deep_stack(lambda: 1)):
-        assert ended()
+        assert ended(n_threads)
         assert settings() == before, line
     assert line > 20
 
@@ -85,7 +88,7 @@ def test_the_interpretation_hears_that_nobody_waits(tmp_path: Path, monkeypatch:
     file = tmp_path / "net.py"
     file.write_text(ENDLESS)
     target = Target(text="net.py:Net", module="net", name="Net", file=file, root=tmp_path, search_path=(str(tmp_path),))
-    before = settings()
+    before, n_threads = settings(), THREADS()
     begun, ways_out = threading.Event(), []
     start = deep_stack._Job.start
 
@@ -106,7 +109,7 @@ def test_the_interpretation_hears_that_nobody_waits(tmp_path: Path, monkeypatch:
     with pytest.raises(KeyboardInterrupt):
         with_deep_stack(interpret)
     assert ways_out == [deep_stack.StoppedError]  # its caller has waited for it
-    assert ended()
+    assert ended(n_threads)
     assert settings() == before
 
 
@@ -153,14 +156,14 @@ def test_an_error_inside_is_the_callers() -> None:
 
 def failing_start(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     """Threads with a larger stack than that cannot be started."""
-    start = threading.Thread.start
+    start = own_threads.start_new_thread
 
-    def limited(thread: threading.Thread) -> None:
+    def limited(*given: Any) -> int:
         if threading.stack_size() > most:
             raise RuntimeError("can't start new thread")
-        start(thread)
+        return start(*given)
 
-    monkeypatch.setattr(threading.Thread, "start", limited)
+    monkeypatch.setattr(own_threads, "start_new_thread", limited)
 
 
 def test_a_smaller_stack_where_there_is_no_memory_for_a_large_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,14 +185,10 @@ def test_no_thread_at_all_is_one_clear_error(monkeypatch: pytest.MonkeyPatch, mo
 def test_no_memory_while_the_thread_is_made_is_an_error_and_no_wait_without_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    real = threading.Thread
+    def none(*_: Any) -> Any:
+        raise MemoryError
 
-    def made(*given: Any, **more: Any) -> threading.Thread:
-        if more.get("name") == "modgraph-prediction":
-            raise MemoryError
-        return real(*given, **more)
-
-    monkeypatch.setattr(threading, "Thread", made)
+    monkeypatch.setattr(deep_stack, "partial", none)
     with pytest.raises(ModgraphError, match="no memory for the thread"):
         with_deep_stack(lambda: 1)
 

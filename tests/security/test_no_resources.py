@@ -9,7 +9,6 @@ import errno
 import os
 import subprocess
 import sys
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +17,13 @@ import pytest
 from modgraph import api
 from modgraph.batch.tasks import Task, run_task
 from modgraph.cli import main
-from modgraph.doors import processes, temporary
+from modgraph.doors import processes, temporary, threads
 from modgraph.doors.git import conversation
-from modgraph.errors import ResourceError
+from modgraph.errors import ModgraphError, ResourceError
 from modgraph.isolation import trace_in_process
 from modgraph.options import TraceOptions
+from modgraph.prediction import deep_stack
+from modgraph.prediction.deep_stack import with_deep_stack
 from modgraph.source.targets import parse_target
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="limits of the system")
@@ -71,7 +72,7 @@ SHORT = {
         lambda path, *_, **__: (_ for _ in ()).throw(OSError(errno.ENOSPC, "No space left on device", path)),
         "No space left on device",
     ),
-    "threads": (threading.Thread, "start", no_threads, "no thread can be started"),
+    "threads": (threads, "start_new_thread", no_threads, "no thread can be started"),
 }
 
 
@@ -163,7 +164,7 @@ def test_a_git_for_which_no_thread_is_left_is_ended(tmp_path: Path, monkeypatch:
         return started[-1]
 
     monkeypatch.setattr(subprocess, "Popen", noting)
-    monkeypatch.setattr(threading.Thread, "start", no_threads)
+    monkeypatch.setattr(threads, "start_new_thread", no_threads)
     with (
         pytest.raises(ResourceError, match="no thread can be started"),
         conversation(["cat-file", "--batch"], tmp_path),
@@ -175,7 +176,7 @@ def test_a_git_for_which_no_thread_is_left_is_ended(tmp_path: Path, monkeypatch:
 def test_a_command_for_which_no_thread_is_left_says_that(
     model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(threading.Thread, "start", no_threads)
+    monkeypatch.setattr(threads, "start_new_thread", no_threads)
     for command in (
         ["diff", "HEAD:model.py:Net", "model.py:Net"],
         ["analyze", "--static", "model.py:Net", "-o", "out"],
@@ -193,31 +194,56 @@ def test_a_command_for_which_no_thread_is_left_says_that(
 
 
 def test_threads_are_started_in_one_place() -> None:
-    # Where `threading` is not, or is the user's, or where what the user starts is watched.
+    """None by `threading`, whose start may wait for ever for a thread that has no memory to say that it runs."""
+    # Where `threading` is not, or is the user's, or where what the user starts is watched; nobody waits for these.
     raw = {"doors/keeper.py", "doors/signals.py", "worker.py", "tracing/threads.py"}
-    found = {}
+    found = set()
     for file in sorted((ROOT / "modgraph").rglob("*.py")):
         place = file.relative_to(ROOT / "modgraph").as_posix()
-        if "torch_stubs" in place:
-            continue
-        tree = ast.parse(file.read_text("utf-8"))
-        threads = {node.value.id for node in ast.walk(tree) if is_thread(node, "Thread", "Timer")}
-        started = [node.lineno for node in ast.walk(tree) if is_start(node)] if threads else []
-        started += [node.lineno for node in ast.walk(tree) if is_thread(node, "start_new_thread")]
-        if started and place not in raw:
-            found[place] = started
-    assert set(found) == {"doors/threads.py"}
+        nodes = [] if "torch_stubs" in place else ast.walk(ast.parse(file.read_text("utf-8")))
+        if place not in raw and builtins.any(map(names_a_starter, nodes)):
+            found.add(place)
+    assert found == {"doors/threads.py"}
 
 
-def is_thread(node: ast.AST, *names: str) -> bool:
-    return isinstance(node, ast.Attribute) and node.attr in names and isinstance(node.value, ast.Name)
+def names_a_starter(node: ast.AST) -> bool:
+    if isinstance(node, ast.ImportFrom):
+        return node.module in ("threading", "_thread") and not {each.name for each in node.names}.isdisjoint(STARTERS)
+    return isinstance(node, ast.Attribute) and node.attr in STARTERS and ast.unparse(node.value) in OF_THREADS
 
 
-def is_start(node: ast.AST) -> bool:
-    """Of a thread, by all that can be seen: `start()` of what is no job of the prediction."""
-    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "start"):
-        return False
-    return ast.unparse(node.func.value) != "job"
+STARTERS = {"Thread", "Timer", "start_new_thread"}
+OF_THREADS = {"threading", "_thread"}
+
+
+@pytest.mark.parametrize("text", ["import threading\nthreading.Timer(1, f)", "from _thread import start_new_thread"])
+def test_what_starts_threads_is_seen(text: str) -> None:
+    assert builtins.any(map(names_a_starter, ast.walk(ast.parse(text))))
+
+
+def test_a_thread_that_never_says_it_runs_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    late: list[Any] = []
+    monkeypatch.setattr(threads, "START_SECONDS", 0.05)
+    monkeypatch.setattr(threads, "start_new_thread", lambda function, _: late.append(function))
+    called: list[int] = []
+    with pytest.raises(ResourceError, match="no thread can be started"):
+        threads.start_thread(lambda: called.append(1))
+    late[0]()
+    assert called == []  # nor does it do anything, once it was given up
+    with pytest.raises(ModgraphError, match="no memory for the thread"):
+        with_deep_stack(lambda: called.append(2))
+
+
+@pytest.mark.parametrize("fails", ["_is_started", "_in_one_chunk", "_launch", "_run"])
+def test_memory_that_ends_in_a_thread_is_an_error(fails: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_memory(*_: Any) -> Any:
+        raise MemoryError
+
+    if fails in ("_launch", "_run"):
+        monkeypatch.setattr(sys, "unraisablehook", lambda _: None)
+    monkeypatch.setattr(deep_stack._Job, fails, no_memory)
+    with pytest.raises((ModgraphError, MemoryError)):
+        with_deep_stack(lambda: 1)
 
 
 def test_other_errors_are_not_hidden(
