@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import io
+import mmap
 import re
 import tokenize
 from collections import deque
@@ -93,6 +94,24 @@ _MAX_PAIRED = 300
 _paired: deque[Parsed] = deque()
 
 
+_TREE_BYTES = 32 * 2**20
+_TREE_BYTES_OF_A_CHARACTER = 2_000
+"""What the parser may take; of dense source 2,300 bytes a character were measured, with the nodes of Python."""
+
+
+def _require_memory(characters: int) -> None:
+    """The parser of libcst is no Python: it ends the process where its memory ends. What it may need is asked of the
+    system before, and given back untouched.
+
+    Raises:
+        MemoryError: there is not so much.
+    """
+    try:
+        mmap.mmap(-1, _TREE_BYTES + characters * _TREE_BYTES_OF_A_CHARACTER).close()
+    except (OSError, ValueError) as error:
+        raise MemoryError from error
+
+
 class Parsed:
     """The libcst tree of a few lines of a file, and the line of every statement and call in it."""
 
@@ -102,6 +121,7 @@ class Parsed:
 
         Raises:
             libcst.ParserSyntaxError: libcst does not know this syntax.
+            MemoryError: there is too little memory for its tree.
         """
         self.file = file
         self.first_line = first_line
@@ -110,6 +130,7 @@ class Parsed:
         text = "\n".join([first, *lines[1:]]) + "\n"
         indented = first[:1] in (" ", "\t")
         # A block of its own keeps the indentation as it is; removing it would change strings of several lines.
+        _require_memory(len(text))
         module = cst.parse_module("if 1:\n" + text if indented else text)
         self._offset = first_line - (2 if indented else 1)
         self._text = "if 1:\n" + text if indented else text

@@ -268,7 +268,7 @@ sys.exit(main())
 
 @pytest.mark.skipif(sys.platform != "linux", reason="these limits hold on Linux")
 @pytest.mark.parametrize(
-    ("limit", "value"), [("RLIMIT_NOFILE", 8), ("RLIMIT_AS", 200 * 2**20), ("RLIMIT_AS", 80 * 2**20)]
+    ("limit", "value"), [("RLIMIT_NOFILE", 8), *(("RLIMIT_AS", size * 2**20) for size in (80, 94, 100, 104, 200))]
 )
 def test_under_a_limit_there_is_a_message_and_no_traceback(model: Path, limit: str, value: int) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
