@@ -6,7 +6,7 @@ import itertools
 import os
 import queue
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -18,6 +18,7 @@ from modgraph.batch.manifest import Manifest, Record
 from modgraph.batch.places import folder_of
 from modgraph.batch.tasks import Outcome, Task, run_task, stop_running
 from modgraph.doors.signals import deferred
+from modgraph.doors.threads import start_thread
 from modgraph.errors import ConfigError, ExitStatus, ModgraphError
 from modgraph.options import DEFAULT_DIRECTORY, Device, Mode, OnnxOptions, TraceOptions
 from modgraph.source.targets import Target
@@ -271,15 +272,15 @@ def _tasks(
 def _run(tasks: Sequence[Task], executor: Executor | None, jobs: int) -> Iterator[tuple[Task, Outcome]]:
     """Each task with its outcome, as they come; no more results are held than are at work at once."""
     finished: queue.Queue[int] = queue.Queue()
-    pool = None if executor is not None else ThreadPoolExecutor(jobs, thread_name_prefix="modgraph")
+    own = _Threads() if executor is None else None
     at_work: dict[int, Any] = {}
-    most = _MOST_AT_WORK if pool is None else jobs + 1
+    most = _MOST_AT_WORK if own is None else jobs
     todo = enumerate(tasks)
     try:
         while True:
             for number, task in itertools.islice(todo, most - len(at_work)):
                 with deferred():  # a task that is not noted here would not be ended
-                    at_work[number] = _submitted(pool if executor is None else executor, task)
+                    at_work[number] = _submitted(own if executor is None else executor, task)
                 at_work[number].add_done_callback(partial(_tell, finished, number))
             if not at_work:
                 return
@@ -289,8 +290,26 @@ def _run(tasks: Sequence[Task], executor: Executor | None, jobs: int) -> Iterato
         with deferred():
             for future in at_work.values():
                 future.cancel()
-            while pool is not None and wait(at_work.values(), timeout=_POLL_SECONDS if at_work else 0).not_done:
+            while own is not None and wait(at_work.values(), timeout=_POLL_SECONDS if at_work else 0).not_done:
                 stop_running()  # again and again: a thread may have been about to start one
+
+
+class _Threads:
+    """What runs each task in a thread of its own, which only waits for the process of the task."""
+
+    def submit(self, function: Callable[[Task], Outcome], task: Task) -> Future[Outcome]:
+        """Raises ResourceError where the system has no thread left."""
+        future: Future[Outcome] = Future()
+        future.set_running_or_notify_cancel()  # from now on it ends with its task
+        start_thread(partial(self._fulfil, future, function, task))
+        return future
+
+    @staticmethod
+    def _fulfil(future: Future[Outcome], function: Callable[[Task], Outcome], task: Task) -> None:
+        try:
+            future.set_result(function(task))
+        except BaseException as error:  # handed over to whoever waits
+            future.set_exception(error)
 
 
 def _submitted(executor: Any, task: Task) -> Any:

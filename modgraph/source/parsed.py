@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import io
-import mmap
 import re
 import tokenize
 from collections import deque
@@ -18,6 +17,7 @@ from functools import cached_property
 
 import libcst as cst
 
+from modgraph.doors.memory import require_memory
 from modgraph.graph.model import SourceLocation
 from modgraph.source.mangling import bound_as, has_private, imported_as, mangle_syntax, mangled, spelled
 from modgraph.source.quiet import python_tree
@@ -99,19 +99,6 @@ _TREE_BYTES_OF_A_CHARACTER = 2_000
 """What the parser may take; of dense source 2,300 bytes a character were measured, with the nodes of Python."""
 
 
-def _require_memory(characters: int) -> None:
-    """The parser of libcst is no Python: it ends the process where its memory ends. What it may need is asked of the
-    system before, and given back untouched.
-
-    Raises:
-        MemoryError: there is not so much.
-    """
-    try:
-        mmap.mmap(-1, _TREE_BYTES + characters * _TREE_BYTES_OF_A_CHARACTER).close()
-    except (OSError, ValueError) as error:
-        raise MemoryError from error
-
-
 class Parsed:
     """The libcst tree of a few lines of a file, and the line of every statement and call in it."""
 
@@ -130,7 +117,8 @@ class Parsed:
         text = "\n".join([first, *lines[1:]]) + "\n"
         indented = first[:1] in (" ", "\t")
         # A block of its own keeps the indentation as it is; removing it would change strings of several lines.
-        _require_memory(len(text))
+        # Its parser is no Python: it ends the process where its memory ends.
+        require_memory(_TREE_BYTES + len(text) * _TREE_BYTES_OF_A_CHARACTER)
         module = cst.parse_module("if 1:\n" + text if indented else text)
         self._offset = first_line - (2 if indented else 1)
         self._text = "if 1:\n" + text if indented else text
