@@ -44,6 +44,9 @@ from modgraph.prediction.values import (
 from modgraph.source.modules import ModuleFinder, SourceModule, finder_for
 from modgraph.source.targets import NOT_GIVEN, Ref, Target
 
+EVERYTHING = sys.maxsize
+"""Units of work: however many there are."""
+
 
 @dataclass(frozen=True)
 class Prediction:
@@ -66,7 +69,7 @@ def predict_target(
     text: str | SourceModule | None = None,
     prepare: Callable[[ModuleFinder], None] | None = None,
     granted: tuple[int, str] | None = None,
-    free_reading: bool = False,
+    free_reading: int = 0,
 ) -> Prediction:
     """Interprets what the target asks for.
 
@@ -75,7 +78,7 @@ def predict_target(
             itself, where its index and trees are to serve several predictions.
         prepare: is given the finder first, and may add modules to it.
         granted: what others have left of the units of work, and who shares them.
-        free_reading: what is read of other files than the target's does not count among these.
+        free_reading: so many units of reading other files than the target's do not count among these.
 
     Raises:
         TargetError: the file or name is not there, or the file is no Python.
@@ -87,8 +90,7 @@ def predict_target(
         machine.use(finder_for([str(target.root), *(target.search_path or sys.path)], target.home))
     if prepare is not None:
         prepare(machine.finder)
-    if free_reading:
-        machine.unshared = lambda: machine.finder.reading
+    machine.unshared = lambda: min(machine.finder.reading, free_reading)
     return with_deep_stack(lambda: _predict(machine, target, text))
 
 

@@ -65,8 +65,15 @@ the same graph as a quiet one. A unit is about a microsecond of a slow machine; 
 largest predictions of published models take a third of them."""
 
 MAX_SHARED_WORK = 25_000_000
-"""Those of all predictions of one command together, besides what writing their graphs takes: a hundred usual models of
-one file take less."""
+"""Those of all predictions of one command together, and of writing their graphs, what reads the same file again left
+out. A hundred models of the size of a ResNet-152 take less; of larger ones the last graphs may say that nothing was
+left."""
+
+UNITS_OF_A_NAMED_TARGET = 1_000_000
+"""Units besides for each further target that a command was given or a configuration names: a large model takes half."""
+
+MAX_NAMED_TARGETS = 100
+"""Of these; a configuration is a stranger's too."""
 
 UNITS_OF_A_PREDICTION = 10_000
 """Units of these that each prediction takes, however small its model is."""
