@@ -235,7 +235,7 @@ def _run(machine: Interpreter, effect: Effect) -> str | None:
 
 def _is_done(machine: Interpreter, source: SourceModule, statement: Statement, name: str) -> bool:
     """The statement is one of those that make up the value of that name, and so has run with them."""
-    if name not in source.index.names:
+    if name not in source.index.bound:
         return False
     return isinstance(names.global_name(machine, source.name, name), (Address, ClassValue, FunctionValue))
 

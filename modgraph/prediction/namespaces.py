@@ -78,7 +78,7 @@ def replaced(machine: Interpreter, module: str, name: str) -> Unknown | None:
     if source.facts.has(_REPLACES_ITSELF):
         return machine.unknown(f"{module} puts something else in its own place in sys.modules")
     path = f"{module}.{name}"
-    if not source.is_package or name not in source.index.names or machine.finder.find(path) is None:
+    if not source.is_package or name not in source.index.bound or machine.finder.find(path) is None:
         return None
     for imported in source.index.imports:
         taken = source.absolute(imported.module, imported.level)
@@ -221,7 +221,7 @@ def _collect(machine: Interpreter, module: str, found: dict[str, None], seen: se
     if source is None or module in seen:
         return source is not None
     seen.add(module)
-    complete = "globals()" not in source.text and "__getattr__" not in source.index.names
+    complete = "globals()" not in source.text and "__getattr__" not in source.index.bound
     for statement in source.index.body:
         for imported in statement.imports:
             if imported.type_checking:

@@ -217,7 +217,7 @@ def _run(machine: Interpreter, effect: Effect) -> Value | None:
     source, statement = effect.source, effect.statement
     index = source.index
     for name in (*statement.names, *statement.touched):
-        if statement not in index.statements.get(name, ()) or (name not in statement.names and name not in index.names):
+        if statement not in index.statements.get(name, ()) or (name not in statement.names and name not in index.bound):
             continue
         value = names.global_name(machine, source.name, name)
         if name in statement.names or isinstance(value, Address):
