@@ -42,6 +42,7 @@ from modgraph.prediction.values import (
     Value,
 )
 from modgraph.source.modules import ModuleFinder, SourceModule, finder_for
+from modgraph.source.reached import telling
 from modgraph.source.targets import NOT_GIVEN, Ref, Target
 
 EVERYTHING = sys.maxsize
@@ -125,7 +126,7 @@ def load_target(machine: Interpreter, target: Target, text: str | SourceModule |
 
 
 def _leave_untold(machine: Interpreter, source: SourceModule, why: Unknown) -> None:
-    machine.problem(f"what the statements of {source.name} change is not known: {why.reason}")
+    machine.problem(telling(f"what the statements of {source.name} change is not known: {why.reason}", why.reason))
 
 
 def _predict(machine: Interpreter, target: Target, text: str | SourceModule | None) -> Prediction:
@@ -185,7 +186,8 @@ def _require_fitting(machine: Interpreter, value: Value, target: Target) -> None
 
 def _not_reached(machine: Interpreter, target: Target, failure: Unknown) -> Prediction:
     """What is asked for cannot be made: its module does not come to its end."""
-    machine.problem(f"{target.name} is not reached: its module {failure.reason}", None, failure.where)
+    reason = telling(f"{target.name} is not reached: its module {failure.reason}", failure.reason)
+    machine.problem(reason, None, failure.where)
     return Prediction(machine, failure, failure)
 
 

@@ -1,17 +1,7 @@
 """What the interpreter will not exceed. Reaching one is an `Unknown` whose reason names it."""
 
-import re
-
 TOO_NESTED = "it is nested too deeply to be followed"
 NO_MEMORY = "there is not enough memory to follow it"
-
-_NAMED = re.compile(rf"\bmore than (?:[\d,.e+]+|the units of work) |takes too many steps|{TOO_NESTED}|{NO_MEMORY}")
-
-
-def names_a_limit(reason: str) -> bool:
-    """The reason of an unknown says that a limit was reached, not that something is not there to be known."""
-    return _NAMED.search(reason) is not None and not reason.startswith("raises ")
-
 
 MAX_CALL_DEPTH = 80
 """Calls inside calls; deeper is recursion without a known end, or as good as that."""

@@ -13,6 +13,7 @@ from modgraph.prediction.limits import MAX_NAMESPACE
 from modgraph.prediction.objects import ClassObject, DictObject, ListObject, ViewObject
 from modgraph.prediction.values import OPEN, ClassValue, Constant, ModuleReference, Unknown, Value
 from modgraph.source.modules import BUNDLED, CompiledModule, SourceError, SourceModule
+from modgraph.source.reached import Reached
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
@@ -211,7 +212,7 @@ def _names(machine: Interpreter, module: str) -> tuple[list[str], Unknown | None
     except SourceError:
         complete = False
     if len(found) > MAX_NAMESPACE:
-        return [], machine.unknown(f"more than {MAX_NAMESPACE} names in {module}")
+        return [], machine.unknown(Reached(f"more than {MAX_NAMESPACE} names in {module}"))
     return list(found), None if complete else machine.unknown(f"the namespace of {module} may hold more")
 
 

@@ -45,6 +45,7 @@ from modgraph.prediction.values import (
     Unknown,
     Value,
 )
+from modgraph.source.reached import Reached, telling
 
 if TYPE_CHECKING:
     from modgraph.prediction.frames import Outcome
@@ -88,11 +89,12 @@ def given(machine: Interpreter, function: Unknown, arguments: Arguments) -> Unkn
     if not registry.may_call(function):
         return function
     values = [*arguments.positional, *arguments.keywords.values()]
-    why = Unknown(f"given to what may call it: {function.reason}", arguments.where or function.where)
+    reason = telling(f"given to what may call it: {function.reason}", function.reason)
+    why = Unknown(reason, arguments.where or function.where)
     called = _called(machine, function, arguments, why)
     if called is None:
         machine.expose(values, why)
-        machine.problem(f"more than {MAX_GIVEN_VALUES} values are {why.reason}")
+        machine.problem(Reached(f"more than {MAX_GIVEN_VALUES} values are {why.reason}"))
         called = []
     elif not called:
         return function
@@ -402,7 +404,7 @@ def _run_or_expose(machine: Interpreter, called: _Called, values: list[Value], w
         del machine.frames[frames:]
         machine.state, machine.depth = before, depth
         machine.expose([called.function, *values], why)
-        machine.problem(f"what a function changes that takes too long is not known: it is {why.reason}")
+        machine.problem(Reached(f"what a function changes that takes too long is not known: it is {why.reason}"))
     finally:
         machine.frames[frames - 1].loops.pop()
         machine.limit = limit
