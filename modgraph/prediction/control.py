@@ -344,8 +344,10 @@ def execute_while(machine: Interpreter, frame: Frame, node: cst.While) -> Outcom
             machine.step()
             value = expressions.test(machine, frame, node.test)
             truth = machine.truth(value)
-            if truth is None:
-                reason = expressions.reason_of_test(machine, node.test, value)
+            if truth is None or (truth and machine.steps > machine.widened_from):
+                reason = (
+                    "how far it comes is not known" if truth else expressions.reason_of_test(machine, node.test, value)
+                )
                 outcome = unknown_while(machine, frame, node, reason, since)
                 break
             if truth is False:
