@@ -108,6 +108,8 @@ class GraphFinder:
         self.options = options or TraceOptions()
         self.path = path
         self.watch = watch
+        self.n_named = 1
+        """Targets that are compared: each brings work of its own."""
         self._together: Together | None = None
         """What the predictions of both sides share; working trees of revisions come and go."""
 
@@ -218,7 +220,7 @@ class GraphFinder:
         from modgraph.source.methods import methods_of
 
         if self._together is None:
-            self._together = Together(reads=False)
+            self._together = Together(reads=False, named=self.n_named)
         graph = analyze_target(
             target,
             specs=self.specs,

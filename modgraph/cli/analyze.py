@@ -124,7 +124,7 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     check_columns(arguments.columns)
     _check_against(arguments, targets)
     checkpoint = None if arguments.against is None else read_checkpoint(arguments.against, options)
-    together = Together(reads=arguments.static)
+    together = Together(reads=arguments.static, named=len(groups))
     alone = len(targets) == 1
     work = _Work(arguments, console, options, specs, where, onnx, checkpoint, alone, together)
     stems = iter([where.stem(stem) for stem in file_stems(target.name.rpartition(".")[2] for target in targets)])

@@ -54,6 +54,7 @@ def run(arguments: argparse.Namespace, finder: GraphFinder, console: Console) ->
     format = arguments.format or "text"
     folder, texts = configured_targets(f"modgraph diff {arguments.old}:model.py:Net model.py:Net")
     texts, too_many = as_many_as_are_taken(texts, console)
+    finder.n_named = len(texts)
     directory = _directory(arguments.output, format)
     revision = the_revision(arguments.old, folder)
     with files_of(revision, everything=finder.run, cwd=folder) as files:

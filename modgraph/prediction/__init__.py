@@ -35,7 +35,9 @@ def predict_graph(target: Target, together: Together | None = None) -> Graph:
             prediction = predict_target(target)
         else:
             granted = (together.left, "all models of one command")
-            prediction = predict_target(target, together.source(target), together.prepare, granted)
+            prediction = predict_target(
+                target, together.source(target), together.prepare, granted, free_reading=together.read_before
+            )
         machine = prediction.machine
         n_nodes = 0
         try:
@@ -43,7 +45,7 @@ def predict_graph(target: Target, together: Together | None = None) -> Graph:
             n_nodes = len(graph.modules)
         finally:
             if together is not None:
-                together.take(machine.work, n_nodes)
+                together.take(machine.work, machine.finder.reading, n_nodes)
             machine.forget()
         return graph
 

@@ -24,6 +24,7 @@ from modgraph.prediction.limits import (
 )
 from modgraph.prediction.state import State
 from modgraph.prediction.values import Address, Unknown, Value
+from modgraph.source.reached import Reached
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
@@ -52,14 +53,16 @@ def evaluated(machine: Interpreter, module: str, name: str, evaluate: Callable[[
         LimitError: the whole prediction's budget is used up.
     """
     if machine.module_depth >= MAX_NAME_DEPTH:
-        return machine.unknown(f"{name}: more than {MAX_NAME_DEPTH} names of modules, each of which needs the next")
+        return machine.unknown(
+            Reached(f"{name}: more than {MAX_NAME_DEPTH} names of modules, each of which needs the next")
+        )
     try:
         with machine.at_module_level(_of_library(machine, module)):
             return evaluate()
     except LimitError as limit:
         if machine.exhausted:
             raise
-        return machine.unknown(f"{name}: {limit}")
+        return machine.unknown(Reached(f"{name}: {limit}"))
 
 
 def count_undecided(machine: Interpreter) -> None:
@@ -105,7 +108,7 @@ def doubt_changes(machine: Interpreter, outer: State, limit: LimitError) -> None
     base, since = machine.base.objects, machine.allowance.since
     held = machine.state.above(outer.below).items()
     changed = [index for index, item in held if index < since and item is not (outer.get(index) or base.get(index))]
-    machine.expose(map(Address, changed), Unknown(f"what changes it is not known: {limit}"))
+    machine.expose(map(Address, changed), Unknown(Reached(f"what changes it is not known: {limit}")))
 
 
 def _of_library(machine: Interpreter, module: str) -> bool:

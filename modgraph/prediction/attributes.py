@@ -176,7 +176,7 @@ def _of_module(machine: Interpreter, value: ModuleReference, name: str) -> Value
     if found is not None:
         return found
     source = machine.finder.source(value.name)
-    if source is not None and "__getattr__" in source.index.names:
+    if source is not None and "__getattr__" in source.index.bound:
         getter = names.global_name(machine, value.name, "__getattr__")
         if getter is not None:
             try:

@@ -44,6 +44,9 @@ class Budget:
         """Steps that module-level names have taken, which are not those of what happened to ask for them first."""
         self.limit = MAX_STEPS
         """`steps` at which what is evaluated is given up: the prediction, a module-level name, or a decorator."""
+        self.widened_from = MAX_STEPS
+        """`steps` from which a `while` is taken to have any number of turns: in what a library may call, it may go on
+        without end."""
         self.undecided = 0
         """How many undecided branches and loops enclose what is running."""
         self.allowance = Allowance()

@@ -71,6 +71,7 @@ from modgraph.prediction.values import (
     Value,
 )
 from modgraph.prediction.weights import SHORT, UNITS_OF_A_WORD, weigh
+from modgraph.source.reached import Reached, telling
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
@@ -99,7 +100,8 @@ def _with(arguments: Arguments, positional: tuple[Value, ...], function: str = "
 
 def _unknown(machine: Interpreter, function: Unknown, arguments: Arguments) -> Value:
     if not function.inert:
-        why = Unknown(f"given to a call that is not known: {function.reason}", arguments.where or function.where)
+        because = telling(f"given to a call that is not known: {function.reason}", function.reason)
+        why = Unknown(because, arguments.where or function.where)
         machine.expose([function, *arguments.positional, *arguments.keywords.values()], why)
         machine.may_fail(CALL)
         return function
@@ -187,7 +189,7 @@ def _miscounts(error: Exception) -> bool:
 
 def _fault(machine: Interpreter, name: str, error: Exception, arguments: Arguments) -> Unknown:
     if endings.is_ending(error):
-        return machine.unknown(f"{name}: {endings.reason_of(error)}")
+        return machine.unknown(telling(f"{name}: {(why := endings.reason_of(error))}", why))
     if _miscounts(error):
         machine.may_refuse("TypeError")
         return machine.unknown(f"{name} with {len(arguments.positional)} arguments in a row is not modelled")
@@ -200,7 +202,7 @@ def _fault(machine: Interpreter, name: str, error: Exception, arguments: Argumen
 def _function(machine: Interpreter, function: FunctionValue, arguments: Arguments) -> Value:
     definition = function.definition
     if machine.depth >= MAX_CALL_DEPTH:
-        reason = f"{TOO_DEEP}, at {definition.qualname}"
+        reason: str = Reached(f"{TOO_DEEP}, at {definition.qualname}")
         return _unknown(machine, Unknown(reason, arguments.where), arguments)
     if machine.undecided and _recurses(machine, definition):
         reason = f"recursion of {definition.qualname} whose end is not known"
@@ -208,12 +210,16 @@ def _function(machine: Interpreter, function: FunctionValue, arguments: Argument
             arguments = _with(arguments, arguments.positional[1:])
         return _unknown(machine, Unknown(reason, arguments.where), arguments)
     if machine.undecided > MAX_UNDECIDED_DEPTH:
-        reason = f"more than {MAX_UNDECIDED_DEPTH} undecided branches inside each other, at {definition.qualname}"
+        reason = Reached(
+            f"more than {MAX_UNDECIDED_DEPTH} undecided branches inside each other, at {definition.qualname}"
+        )
         return _unknown(machine, Unknown(reason, arguments.where), arguments)
     machine.step()
     if machine.doubtful and definition in machine.doubtful:
         why = machine.doubtful[definition]
-        machine.problem(f"{definition.qualname} stands under a decorator that is not known: {why.reason}")
+        machine.problem(
+            telling(f"{definition.qualname} stands under a decorator that is not known: {why.reason}", why.reason)
+        )
     # The generator that a `with` waits for runs the block in its `yield`: no other call can stand for it.
     is_waited_for = definition.is_generator and machine.on_yield is not None
     if is_waited_for or machine.costs.get(definition, 0) < MIN_REMEMBERED_STEPS or function.closure is not None:
@@ -276,7 +282,7 @@ def _run(machine: Interpreter, frame: Frame, definition: FunctionDefinition) -> 
     try:
         outcome = statements.run_block(machine, frame, node.body)
     except EnoughError:
-        endless = machine.unknown(f"a generator of more than {MAX_YIELDED} items")
+        endless = machine.unknown(Reached(f"a generator of more than {MAX_YIELDED} items"))
         return machine.allocate(IteratorObject(frame.yields or [], 0, endless))
     except Raised as raised:
         if not frame.returns:
@@ -330,7 +336,9 @@ def make_instance(machine: Interpreter, cls: ClassValue, arguments: Arguments) -
         initialise(machine, address, cls, arguments)
         why = machine.doubtful.get(cls.address.index) if machine.doubtful else None
         if why is not None:
-            reason = f"{classes.short_name(cls)} stands under a decorator that is not known: {why.reason}"
+            reason = telling(
+                f"{classes.short_name(cls)} stands under a decorator that is not known: {why.reason}", why.reason
+            )
             machine.problem(reason, address)
         return address
 
@@ -391,7 +399,7 @@ def initialise(machine: Interpreter, address: Address, cls: Value, arguments: Ar
             raise machine.raises("TypeError", f"__init__() should return None, not '{name}'")
     except LimitError as limit:
         if isinstance(machine.state.read(address), ModuleObject):
-            machine.state.change(address, ModuleObject).modules[OPEN] = Unknown(str(limit), arguments.where)
+            machine.state.change(address, ModuleObject).modules[OPEN] = Unknown(Reached(limit), arguments.where)
         raise
 
 

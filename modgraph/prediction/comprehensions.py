@@ -13,6 +13,7 @@ from modgraph.prediction.limits import MAX_PLAIN_STEPS
 from modgraph.prediction.objects import DictObject, EnvironmentObject, ListObject, SetObject
 from modgraph.prediction.suspended import Lost, Steps
 from modgraph.prediction.values import NONE, TRUE, TupleValue, Unknown, Value
+from modgraph.source.reached import Reached
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
@@ -158,7 +159,9 @@ def _turns(machine: Interpreter, inner: Frame, clause: cst.CompFor, iterable: Va
         targets.assign(machine, inner, clause.target, item)
         _one_turn(machine, inner, clause, clause.ifs, gathered)
         if machine.steps - started > MAX_PLAIN_STEPS and machine.base.modules == modules:
-            gathered.may_differ(machine.unknown(f"more than {MAX_PLAIN_STEPS} steps for values without a module"))
+            gathered.may_differ(
+                machine.unknown(Reached(f"more than {MAX_PLAIN_STEPS} steps for values without a module"))
+            )
             return
     if why is not None:
         # One turn for what it touches besides its own result.
@@ -255,7 +258,7 @@ def _steps(
         yield from _lazy_turn(machine, inner, clause, element)
         spent += machine.steps - before
         if spent > MAX_PLAIN_STEPS and machine.base.modules == modules:
-            return machine.unknown(f"more than {MAX_PLAIN_STEPS} steps for values without a module")
+            return machine.unknown(Reached(f"more than {MAX_PLAIN_STEPS} steps for values without a module"))
     if why is not None:
         yield Lost(why)
         targets.assign(machine, inner, clause.target, why)

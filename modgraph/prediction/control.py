@@ -19,6 +19,7 @@ from modgraph.prediction.state import State
 from modgraph.prediction.suspended import Walk
 from modgraph.prediction.values import NONE, Address, Choice, SliceValue, TupleValue, Unknown, Value
 from modgraph.prediction.widening import widen
+from modgraph.source.reached import Reached
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
@@ -343,8 +344,10 @@ def execute_while(machine: Interpreter, frame: Frame, node: cst.While) -> Outcom
             machine.step()
             value = expressions.test(machine, frame, node.test)
             truth = machine.truth(value)
-            if truth is None:
-                reason = expressions.reason_of_test(machine, node.test, value)
+            if truth is None or (truth and machine.steps > machine.widened_from):
+                reason = (
+                    "how far it comes is not known" if truth else expressions.reason_of_test(machine, node.test, value)
+                )
                 outcome = unknown_while(machine, frame, node, reason, since)
                 break
             if truth is False:
@@ -354,7 +357,7 @@ def execute_while(machine: Interpreter, frame: Frame, node: cst.While) -> Outcom
             if outcome != "normal":
                 break
         else:
-            reason = f"a loop of more than {MAX_LOOP_ITERATIONS} turns"
+            reason = Reached(f"a loop of more than {MAX_LOOP_ITERATIONS} turns")
             machine.problem(reason)
             outcome = unknown_while(machine, frame, node, reason, since)
     finally:
@@ -399,5 +402,5 @@ def unknown_turns(machine: Interpreter, frame: Frame, turn: Callable[[], Outcome
             machine.expose([Address(index) for index in parted], Unknown(reason, where))
         if not changed:
             return "normal"
-    machine.problem(f"a loop of unknown count that takes more than {MAX_WIDENINGS} turns to settle")
+    machine.problem(Reached(f"a loop of unknown count that takes more than {MAX_WIDENINGS} turns to settle"))
     return "normal"

@@ -14,6 +14,7 @@ from modgraph.prediction.frames import LimitError
 from modgraph.prediction.knowledge.registry import Raised
 from modgraph.prediction.limits import NO_MEMORY, TOO_NESTED
 from modgraph.prediction.values import Unknown
+from modgraph.source.reached import Reached
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
@@ -67,9 +68,9 @@ def unknown(error: Exception, where: SourceLocation | None = None) -> Unknown:
 def reason_of(error: Exception) -> str:
     """In the words of a problem."""
     if isinstance(error, RecursionError):
-        return TOO_NESTED
+        return Reached(TOO_NESTED)
     if isinstance(error, MemoryError):
-        return NO_MEMORY
+        return Reached(NO_MEMORY)
     if isinstance(error, LimitError):
-        return str(error)
+        return Reached(error)
     return f"internal error of the interpreter: {type(error).__name__}: {error}"

@@ -42,7 +42,11 @@ from modgraph.prediction.values import (
     Value,
 )
 from modgraph.source.modules import ModuleFinder, SourceModule, finder_for
+from modgraph.source.reached import telling
 from modgraph.source.targets import NOT_GIVEN, Ref, Target
+
+EVERYTHING = sys.maxsize
+"""Units of work: however many there are."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,7 @@ def predict_target(
     text: str | SourceModule | None = None,
     prepare: Callable[[ModuleFinder], None] | None = None,
     granted: tuple[int, str] | None = None,
-    free_reading: bool = False,
+    free_reading: int = 0,
 ) -> Prediction:
     """Interprets what the target asks for.
 
@@ -75,7 +79,7 @@ def predict_target(
             itself, where its index and trees are to serve several predictions.
         prepare: is given the finder first, and may add modules to it.
         granted: what others have left of the units of work, and who shares them.
-        free_reading: what is read of other files than the target's does not count among these.
+        free_reading: so many units of reading other files than the target's do not count among these.
 
     Raises:
         TargetError: the file or name is not there, or the file is no Python.
@@ -87,8 +91,7 @@ def predict_target(
         machine.use(finder_for([str(target.root), *(target.search_path or sys.path)], target.home))
     if prepare is not None:
         prepare(machine.finder)
-    if free_reading:
-        machine.unshared = lambda: machine.finder.reading
+    machine.unshared = lambda: min(machine.finder.reading, free_reading)
     return with_deep_stack(lambda: _predict(machine, target, text))
 
 
@@ -123,7 +126,7 @@ def load_target(machine: Interpreter, target: Target, text: str | SourceModule |
 
 
 def _leave_untold(machine: Interpreter, source: SourceModule, why: Unknown) -> None:
-    machine.problem(f"what the statements of {source.name} change is not known: {why.reason}")
+    machine.problem(telling(f"what the statements of {source.name} change is not known: {why.reason}", why.reason))
 
 
 def _predict(machine: Interpreter, target: Target, text: str | SourceModule | None) -> Prediction:
@@ -183,7 +186,8 @@ def _require_fitting(machine: Interpreter, value: Value, target: Target) -> None
 
 def _not_reached(machine: Interpreter, target: Target, failure: Unknown) -> Prediction:
     """What is asked for cannot be made: its module does not come to its end."""
-    machine.problem(f"{target.name} is not reached: its module {failure.reason}", None, failure.where)
+    reason = telling(f"{target.name} is not reached: its module {failure.reason}", failure.reason)
+    machine.problem(reason, None, failure.where)
     return Prediction(machine, failure, failure)
 
 

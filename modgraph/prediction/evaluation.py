@@ -14,6 +14,7 @@ from modgraph.prediction.limits import MAX_EVALUATED_CHAIN, MAX_EVALUATED_DEPTH,
 from modgraph.prediction.objects import DictObject, EnvironmentObject
 from modgraph.prediction.values import NONE, OPEN, Constant, Unknown, Value
 from modgraph.source.parsed import Parsed
+from modgraph.source.reached import Reached
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
@@ -86,9 +87,11 @@ def _prepared(machine: Interpreter, arguments: Arguments) -> Frame | Unknown:
     if not isinstance(text, Constant) or not isinstance(text.value, str):
         return machine.unknown("the text that is evaluated is not known", text)
     if len(text.value) > MAX_EVALUATED_TEXT or _depth(text.value) > MAX_EVALUATED_DEPTH:
-        return machine.unknown(f"a text of more than {MAX_EVALUATED_TEXT} characters, or {MAX_EVALUATED_DEPTH} levels")
+        return machine.unknown(
+            Reached(f"a text of more than {MAX_EVALUATED_TEXT} characters, or {MAX_EVALUATED_DEPTH} levels")
+        )
     if _longest_chain(text.value) > MAX_EVALUATED_CHAIN:
-        return machine.unknown(f"a text in which more than {MAX_EVALUATED_CHAIN} operators follow each other")
+        return machine.unknown(Reached(f"a text in which more than {MAX_EVALUATED_CHAIN} operators follow each other"))
     machine.makes(100 * len(text.value) + _longest_chain(text.value) ** 2)  # what reading it takes, in words of memory
     outer, where = machine.frames[-1], machine.where
     try:

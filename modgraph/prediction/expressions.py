@@ -27,6 +27,7 @@ from modgraph.prediction.limits import MAX_YIELDED
 from modgraph.prediction.objects import DictObject, ListObject, SetObject
 from modgraph.prediction.values import NONE, TRUE, Choice, Constant, SliceValue, TupleValue, Unknown, Value
 from modgraph.source.quiet import literal_value
+from modgraph.source.reached import telling
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
@@ -315,7 +316,7 @@ def reason_of_test(machine: Interpreter, node: cst.BaseExpression, value: Value)
     because = value.reason if isinstance(value, (Unknown, Choice)) else "its truth is not known"
     if because.startswith("depends on `"):
         return because
-    return f"depends on `{source_of(node)}`: {because}"
+    return telling(f"depends on `{source_of(node)}`: {because}", because)
 
 
 def _named(machine: Interpreter, frame: Frame, node: cst.NamedExpr) -> Value:

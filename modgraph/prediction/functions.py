@@ -41,6 +41,7 @@ from modgraph.prediction.values import (
 )
 from modgraph.source.index import Definition, Statement
 from modgraph.source.modules import SourceError, SourceModule
+from modgraph.source.reached import Reached
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
@@ -324,7 +325,7 @@ def make_class(
     orders = [machine.mro(base) for base in bases]
     machine.makes(sum(map(len, orders)))
     if sum(map(len, orders)) > MAX_INHERITED:
-        bases = (machine.unknown(f"more than {MAX_INHERITED} classes are inherited from"),)
+        bases = (machine.unknown(Reached(f"more than {MAX_INHERITED} classes are inherited from")),)
         orders = [machine.mro(bases[0])]
     item = ClassObject(definition, bases, (), dict(namespace or {}), closure)
     item.metaclass = metaclasses.inherited(machine, bases)

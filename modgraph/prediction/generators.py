@@ -20,6 +20,7 @@ from modgraph.prediction.limits import MAX_LOOP_ITERATIONS, MAX_YIELDED
 from modgraph.prediction.objects import EnvironmentObject, InstanceObject
 from modgraph.prediction.suspended import Lost, Steps
 from modgraph.prediction.values import NONE, Address, Unknown, Value
+from modgraph.source.reached import Reached
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
@@ -176,7 +177,7 @@ def _while(machine: Interpreter, frame: Frame, node: cst.While) -> Stepping:
         if outcome != "normal":
             break
     else:
-        reason = f"a loop of more than {MAX_LOOP_ITERATIONS} turns"
+        reason = Reached(f"a loop of more than {MAX_LOOP_ITERATIONS} turns")
         yield Lost(machine.unknown(reason))
         outcome = control.unknown_while(machine, frame, node, reason, since)
     frame.loops.pop()

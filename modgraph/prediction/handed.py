@@ -129,7 +129,7 @@ def is_done(machine: Interpreter, source: SourceModule, statement: Statement) ->
     if source.name not in machine.roots:
         return False
     for name in (each for each, found in _table(source).items() if statement in found):
-        value = names.global_name(machine, source.name, name) if name in source.index.names else None
+        value = names.global_name(machine, source.name, name) if name in source.index.bound else None
         item = machine.state.read(value) if isinstance(value, Address) else None
         if isinstance(item, ModuleObject) and changes(machine, source, statement, name):
             return True

@@ -34,6 +34,7 @@ from modgraph.prediction.values import Address, ClassValue, FunctionValue, Unkno
 from modgraph.source.index import Statement
 from modgraph.source.modules import SourceError, SourceModule
 from modgraph.source.quiet import python_tree
+from modgraph.source.reached import Reached, telling
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
@@ -50,7 +51,7 @@ def run(machine: Interpreter, source: SourceModule) -> None:
             _run_all(machine, source)
     except LimitError as limit:
         machine.frames.clear()
-        machine.problem(f"what importing {source.name} changes is not followed to its end: {limit}")
+        machine.problem(Reached(f"what importing {source.name} changes is not followed to its end: {limit}"))
 
 
 def _run_all(machine: Interpreter, source: SourceModule) -> None:
@@ -79,7 +80,9 @@ def _follow(machine: Interpreter, source: SourceModule, imported: Imported, orde
         if why is not None:
             line = effect.statement.first_line
             place = SourceLocation(effect.source.file, line)
-            reason = f"what this statement changes when {effect.source.name} is imported is not known: {why}"
+            reason = telling(
+                f"what this statement changes when {effect.source.name} is imported is not known: {why}", why
+            )
             machine.base.unfollowed[(effect.source.name, line)] = Unknown(reason, place)
             machine.problem(reason, None, place)
 
@@ -205,7 +208,7 @@ def _run_once(machine: Interpreter, effect: Effect) -> str | None:
         return None
     base.replayed.add(key)
     if base.replayed_steps > MAX_REPLAYED_STEPS:
-        return f"more than {MAX_REPLAYED_STEPS} steps"
+        return Reached(f"more than {MAX_REPLAYED_STEPS} steps")
     before, spent = machine.steps, machine.spent
     try:
         return _run(machine, effect)
@@ -213,7 +216,7 @@ def _run_once(machine: Interpreter, effect: Effect) -> str | None:
         if machine.exhausted:
             raise
         machine.frames.clear()
-        return str(limit)
+        return Reached(limit)
     finally:
         base.replayed_steps += machine.spent - spent
         machine.elsewhere += machine.steps - before
@@ -235,7 +238,7 @@ def _run(machine: Interpreter, effect: Effect) -> str | None:
 
 def _is_done(machine: Interpreter, source: SourceModule, statement: Statement, name: str) -> bool:
     """The statement is one of those that make up the value of that name, and so has run with them."""
-    if name not in source.index.names:
+    if name not in source.index.bound:
         return False
     return isinstance(names.global_name(machine, source.name, name), (Address, ClassValue, FunctionValue))
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from modgraph.prediction.limits import MAX_FOLLOWED_TEXT, MAX_IMPORTED_MODULES
 from modgraph.source.modules import BYTES_SEARCHED, ModuleFinder, SourceError, SourceModule
 from modgraph.source.quiet import python_tree
+from modgraph.source.reached import Reached
 
 _IMPORT = re.compile(
     r"^[ \t]*(?:import[ \t]+[^\n(;]+|from[ \t]+[.\w]+[ \t]+import[ \t]*(?:\(|(?:[^\n(;]*\\\n)*[^\n(;]+))", re.M
@@ -62,7 +63,7 @@ def imported_by(finder: ModuleFinder, roots: tuple[str, ...], known: Container[s
         if source is None or (top_of(name) not in tops and is_installed(source)):
             continue
         if len(found.modules) >= MAX_IMPORTED_MODULES:
-            found.incomplete = f"more than {MAX_IMPORTED_MODULES} modules are imported"
+            found.incomplete = Reached(f"more than {MAX_IMPORTED_MODULES} modules are imported")
             break
         found.modules[name] = source
         if source not in finder.imports:

@@ -20,6 +20,7 @@ from modgraph.prediction.values import (
     Unknown,
     Value,
 )
+from modgraph.source.reached import Reached
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
@@ -111,7 +112,7 @@ def _constant(machine: Interpreter, value: Constant) -> list[Value] | Unknown:
     except OverflowError:
         size = MAX_LOOP_ITERATIONS + 1
     if size > MAX_LOOP_ITERATIONS:
-        return machine.unknown(f"a loop of more than {MAX_LOOP_ITERATIONS} turns")
+        return machine.unknown(Reached(f"a loop of more than {MAX_LOOP_ITERATIONS} turns"))
     machine.makes(ITEMS_OF_A_CONSTANT * size)
     return [Constant(item) for item in value.value]
 
@@ -178,7 +179,7 @@ def _by_place(machine: Interpreter, value: Value, getter: Value) -> list[Value] 
         if isinstance(item, Unknown):
             return possible.either_of(machine.unknown("how many items there are is not known", item), [*found, item])
         found.append(item)
-    return machine.unknown(f"a loop of more than {MAX_LOOP_ITERATIONS} turns")
+    return machine.unknown(Reached(f"a loop of more than {MAX_LOOP_ITERATIONS} turns"))
 
 
 _ENDS = TupleValue((KnownClass("builtins.IndexError"), KnownClass("builtins.StopIteration")))

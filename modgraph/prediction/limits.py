@@ -1,17 +1,7 @@
 """What the interpreter will not exceed. Reaching one is an `Unknown` whose reason names it."""
 
-import re
-
 TOO_NESTED = "it is nested too deeply to be followed"
 NO_MEMORY = "there is not enough memory to follow it"
-
-_NAMED = re.compile(rf"\bmore than (?:[\d,.e+]+|the units of work) |takes too many steps|{TOO_NESTED}|{NO_MEMORY}")
-
-
-def names_a_limit(reason: str) -> bool:
-    """The reason of an unknown says that a limit was reached, not that something is not there to be known."""
-    return _NAMED.search(reason) is not None and not reason.startswith("raises ")
-
 
 MAX_CALL_DEPTH = 80
 """Calls inside calls; deeper is recursion without a known end, or as good as that."""
@@ -65,8 +55,15 @@ the same graph as a quiet one. A unit is about a microsecond of a slow machine; 
 largest predictions of published models take a third of them."""
 
 MAX_SHARED_WORK = 25_000_000
-"""Those of all predictions of one command together, besides what writing their graphs takes: a hundred usual models of
-one file take less."""
+"""Those of all predictions of one command together, and of writing their graphs, what reads the same file again left
+out. A hundred models of the size of a ResNet-152 take less; of larger ones the last graphs may say that nothing was
+left."""
+
+UNITS_OF_A_NAMED_TARGET = 1_000_000
+"""Units besides for each further target that a command was given or a configuration names: a large model takes half."""
+
+MAX_NAMED_TARGETS = 100
+"""Of these; a configuration is a stranger's too."""
 
 UNITS_OF_A_PREDICTION = 10_000
 """Units of these that each prediction takes, however small its model is."""

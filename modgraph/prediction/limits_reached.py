@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from modgraph.prediction.entry import Prediction
-from modgraph.prediction.limits import names_a_limit
 from modgraph.prediction.machine import Interpreter
 from modgraph.prediction.objects import DictObject, IteratorObject, ListObject, ModuleObject, SetObject
 from modgraph.prediction.values import Address, Choice, TupleValue, Unknown, Value
+from modgraph.source.reached import Reached
 
 MAX_HELD = 2_000
 """Containers that are looked at, and items of each."""
@@ -25,7 +25,7 @@ def limit_reached(prediction: Prediction) -> str | None:
     if module is not None:
         held = (module.attributes, module.modules, module.parameters, module.buffers)
         reasons += _open_in(machine, [each for values in held for each in values.values()])
-    return next(filter(names_a_limit, reasons), None)
+    return next((str(each) for each in reasons if isinstance(each, Reached)), None)
 
 
 def _open_in(machine: Interpreter, values: Iterable[Value]) -> Iterator[str]:

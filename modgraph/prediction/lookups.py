@@ -20,6 +20,7 @@ from modgraph.prediction.side_effects import Effect
 from modgraph.prediction.values import Address, ClassValue, Constant, FunctionValue, Unknown, Value
 from modgraph.source.index import Statement
 from modgraph.source.modules import ModuleFinder, SourceError, SourceModule, plain
+from modgraph.source.reached import Reached
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
@@ -72,7 +73,7 @@ def _run_all(
     sources = _sources(machine, home) if wanted.has_writers else _asked(machine, home)
     found = _mentioning(machine, wanted, sources, words[0])
     if len(found) > MAX_KEYED_STATEMENTS:
-        return Unknown(f"more than {MAX_KEYED_STATEMENTS} statements may register {_text(key)!r}")
+        return Unknown(Reached(f"more than {MAX_KEYED_STATEMENTS} statements may register {_text(key)!r}"))
     why: Unknown | None = None
     for effect in found:
         if registries.is_running(machine, effect):

@@ -144,6 +144,9 @@ class Interpreter(Budget):
         """Containers whose items are being compared, one inside the other."""
         self.installed: dict[str, bool] = {}
         """Of modules by name: whether they are of an installed package."""
+        self.naming_hooks: dict[tuple[str, str], bool] = {}
+        """Of names in modules: whether what their call gives may be told its name; of a module with "": whether a class
+        of it has the method for that."""
         self.start()
 
     def use(self, finder: ModuleFinder) -> None:

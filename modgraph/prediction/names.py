@@ -41,6 +41,7 @@ from modgraph.prediction.values import (
 )
 from modgraph.source.index import ImportedName, Statement
 from modgraph.source.modules import CompiledModule, SourceError, SourceModule
+from modgraph.source.reached import Reached, telling
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
@@ -261,13 +262,12 @@ def _evaluate(machine: Interpreter, module: str, name: str) -> Value | None:
             return known
     if source is None or is_standard(source):
         return _without_source(machine, module, name, source)
-    special = _special(source, name)
-    if special is not None:
+    if (special := _special(source, name)) is not None:
         return special
     try:
         index = source.index
     except SourceError as error:
-        return Unknown(f"{source.file} cannot be read: {error.message}")
+        return Unknown(telling(f"{source.file} cannot be read: {error.message}", error.message))
     statements = index.statements.get(name, [])
     if any(name in statement.names for statement in statements):
         return _run(machine, source, name, statements)
@@ -379,7 +379,7 @@ def _change(machine: Interpreter, source: SourceModule, name: str, statement: St
         if machine.exhausted:
             raise
         place = SourceLocation(source.file, statement.first_line)
-        machine.expose([value], Unknown(f"what this statement changes is not known: {limit}", place))
+        machine.expose([value], Unknown(Reached(f"what this statement changes is not known: {limit}"), place))
 
 
 def _imported(machine: Interpreter, source: SourceModule, name: str, statement: Statement) -> Value | None:

@@ -13,6 +13,7 @@ from modgraph.prediction.limits import MAX_NAMESPACE
 from modgraph.prediction.objects import ClassObject, DictObject, ListObject, ViewObject
 from modgraph.prediction.values import OPEN, ClassValue, Constant, ModuleReference, Unknown, Value
 from modgraph.source.modules import BUNDLED, CompiledModule, SourceError, SourceModule
+from modgraph.source.reached import Reached
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
@@ -78,7 +79,7 @@ def replaced(machine: Interpreter, module: str, name: str) -> Unknown | None:
     if source.facts.has(_REPLACES_ITSELF):
         return machine.unknown(f"{module} puts something else in its own place in sys.modules")
     path = f"{module}.{name}"
-    if not source.is_package or name not in source.index.names or machine.finder.find(path) is None:
+    if not source.is_package or name not in source.index.bound or machine.finder.find(path) is None:
         return None
     for imported in source.index.imports:
         taken = source.absolute(imported.module, imported.level)
@@ -211,7 +212,7 @@ def _names(machine: Interpreter, module: str) -> tuple[list[str], Unknown | None
     except SourceError:
         complete = False
     if len(found) > MAX_NAMESPACE:
-        return [], machine.unknown(f"more than {MAX_NAMESPACE} names in {module}")
+        return [], machine.unknown(Reached(f"more than {MAX_NAMESPACE} names in {module}"))
     return list(found), None if complete else machine.unknown(f"the namespace of {module} may hold more")
 
 
@@ -221,7 +222,7 @@ def _collect(machine: Interpreter, module: str, found: dict[str, None], seen: se
     if source is None or module in seen:
         return source is not None
     seen.add(module)
-    complete = "globals()" not in source.text and "__getattr__" not in source.index.names
+    complete = "globals()" not in source.text and "__getattr__" not in source.index.bound
     for statement in source.index.body:
         for imported in statement.imports:
             if imported.type_checking:

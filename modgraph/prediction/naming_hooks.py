@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 _HOOK = "__set_name__"
 _CALLED = re.compile(r"(?<![\w.])([^\W\d]\w*(?:\.\w+)*)\s*\(")
-_DEPTH = 5
-"""Bases and imports that are followed."""
+_UNITS_OF_A_NAME = 4
+"""Units of work that looking at one name takes, or at one base of its class."""
+_DEFINITIONS_OF_A_UNIT = 20
 
 
 def tell(machine: Interpreter, cls: ClassValue, definition: Definition) -> None:
@@ -31,31 +32,63 @@ def tell(machine: Interpreter, cls: ClassValue, definition: Definition) -> None:
     for statement in definition.body:
         if statement.names and statement.kind not in ("import", "class", "function") and statement.definition is None:
             text = "\n".join(source.lines[statement.first_line - 1 : statement.last_line])
-            if any(_may_hook(machine, source, called, _DEPTH) for called in dict.fromkeys(_CALLED.findall(text))):
+            if any(_may_hook(machine, source, called) for called in dict.fromkeys(_CALLED.findall(text))):
                 for name in statement.names:
                     classes.own_attribute(machine, cls, name)
 
 
-def _may_hook(machine: Interpreter, source: SourceModule, name: str, depth: int) -> bool:
-    """What a call of that name gives may be an instance of a class with the method."""
+def _may_hook(machine: Interpreter, source: SourceModule, name: str) -> bool:
+    """What a call of that name gives may be an instance of a class with the method. Classes that derive from each other
+    are a graph in which there are more ways than classes: each name is looked at once in a prediction."""
+    known = machine.naming_hooks
+    pending, seen = [(source, name)], dict[tuple[str, str], None]()
+    while pending:
+        module, called = pending.pop()
+        key = (module.name, called)
+        machine.spend(_UNITS_OF_A_NAME)
+        if key in seen or known.get(key) is False:
+            continue
+        seen[key] = None
+        further = None if known.get(key) else _leads_to(machine, module, called)
+        if further is None:
+            known[key] = known[(source.name, name)] = True
+            return True
+        pending.extend(further)
+    known.update(dict.fromkeys(seen, False))
+    return False
+
+
+def _leads_to(machine: Interpreter, source: SourceModule, name: str) -> list[tuple[SourceModule, str]] | None:
+    """Names of which one has the method, if this one has; None where it may have it itself."""
     try:
         index = source.index
     except SourceError:
-        return False
+        return []
     first, _, rest = name.partition(".")
-    if first in index.names and first not in index.imported:
-        if any(each.endswith(f".{_HOOK}") for each in index.definitions):
-            return True
+    if first in index.bound and first not in index.imported:
+        if _has_hook(machine, source):
+            return None
         made = index.definitions.get(name) or index.definitions.get(first)
-        bases = made.bases if made is not None and depth else ()
-        return any(_may_hook(machine, source, base.partition("[")[0], depth - 1) for base in bases)
+        bases = made.bases if made is not None else ()
+        machine.spend(len(bases) * _UNITS_OF_A_NAME)
+        return [(source, base.partition("[")[0]) for base in bases]
     imported = index.imported.get(first)
-    if imported is None or not depth:
-        return False
+    if imported is None:
+        return []
     module = source.absolute(imported.module, imported.level)
     if imported.attribute is None:
         inner, _, rest = rest.rpartition(".")
         other = machine.finder.source(f"{module}.{inner}" if inner else module)
     else:
         other, rest = machine.finder.source(module), imported.attribute
-    return other is not None and not names.is_standard(other) and _may_hook(machine, other, rest, depth - 1)
+    return [(other, rest)] if other is not None and not names.is_standard(other) else []
+
+
+def _has_hook(machine: Interpreter, source: SourceModule) -> bool:
+    """A class of the module has the method, whichever it is."""
+    key = (source.name, "")
+    if key not in machine.naming_hooks:
+        definitions = source.index.definitions
+        machine.spend(len(definitions) // _DEFINITIONS_OF_A_UNIT)
+        machine.naming_hooks[key] = any(each.endswith(f".{_HOOK}") for each in definitions)
+    return machine.naming_hooks[key]

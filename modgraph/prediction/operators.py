@@ -27,6 +27,7 @@ from modgraph.prediction.values import (
     Unknown,
     Value,
 )
+from modgraph.source.reached import Reached
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
@@ -96,7 +97,7 @@ METHODS = {
 }
 
 
-TOO_LONG = f"a sequence of more than {MAX_VALUE_SIZE} items"
+TOO_LONG = Reached(f"a sequence of more than {MAX_VALUE_SIZE} items")
 
 
 def binary(machine: Interpreter, symbol: str, left: Value, right: Value) -> Value:

@@ -38,6 +38,7 @@ from modgraph.prediction.values import (
     Value,
 )
 from modgraph.prediction.widening import widen
+from modgraph.source.reached import Reached
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
@@ -74,7 +75,7 @@ class Suspended(Source):
         if running.given != item.taken:
             return self._given_up(machine, "an iterator that another path has taken from is not followed")
         if machine.depth >= MAX_CALL_DEPTH:
-            return self._given_up(machine, TOO_DEEP)
+            return self._given_up(machine, Reached(TOO_DEEP))
         item.taken += 1
         running.given += 1
         found = _resumed(machine, running, lambda: next(running.steps))
@@ -253,7 +254,7 @@ def drain(machine: Machine, address: Address) -> tuple[list[Value], Unknown | No
             break
         found.append(given)
         if isinstance(source, (Suspended, _ByNext)) and len(found) > source.most:
-            _finish(machine, address, machine.unknown(f"a generator of more than {source.most} items"))
+            _finish(machine, address, machine.unknown(Reached(f"a generator of more than {source.most} items")))
             break
     return found, ended(machine, address)
 
@@ -319,7 +320,7 @@ def _left(machine: Machine, iterator: Address, by_demand: bool, whole: bool) -> 
         yield found
         count += 1
         if isinstance(source, (Suspended, _ByNext)) and count > source.most:
-            return machine.unknown(f"a generator of more than {source.most} items")
+            return machine.unknown(Reached(f"a generator of more than {source.most} items"))
     if whole and isinstance(source, Rest):
         return (yield from in_turn(list(source.items)))
     return ended(machine, iterator)

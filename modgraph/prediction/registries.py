@@ -17,6 +17,7 @@ from modgraph.prediction.limits import MAX_FOLLOWED_TEXT, MAX_REPLAYED_STATEMENT
 from modgraph.prediction.objects import DictObject, EnvironmentObject, ListObject, SetObject
 from modgraph.prediction.side_effects import Effect, FarEffectError, effects_on
 from modgraph.prediction.values import Address, Unknown, Value
+from modgraph.source.reached import Reached, telling
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
@@ -104,7 +105,7 @@ def settle_or_leave(machine: Interpreter, index: int) -> None:
             base.unsettled.pop(each, None)
             item = base.objects.get(each)
             if isinstance(item, (DictObject, ListObject, SetObject)):
-                item.open = item.open or Unknown(f"{home[1]} may hold more: {limit}")
+                item.open = item.open or Unknown(Reached(f"{home[1]} may hold more: {limit}"))
 
 
 def run_once(machine: Interpreter, effect: Effect, registry: Registry) -> None:
@@ -143,13 +144,13 @@ def _effects(machine: Interpreter, home: Home, registry: Registry) -> list[Effec
         effects, may_change = effects_on(module, bound, imported)
     except FarEffectError as far:
         why = f"is of a package of more than {MAX_FOLLOWED_TEXT} characters, which is not followed"
-        registry.lost = Unknown(f"{far} may change {name}, and {why}")
+        registry.lost = Unknown(Reached(f"{far} may change {name}, and {why}"))
         return []
     if len(effects) > MAX_REPLAYED_STATEMENTS:
-        registry.lost = Unknown(f"more than {MAX_REPLAYED_STATEMENTS} statements may change {name}")
+        registry.lost = Unknown(Reached(f"more than {MAX_REPLAYED_STATEMENTS} statements may change {name}"))
         return []
     if may_change and imported.incomplete is not None:
-        registry.lost = Unknown(f"{name} may hold more: {imported.incomplete}")
+        registry.lost = Unknown(telling(f"{name} may hold more: {imported.incomplete}", imported.incomplete))
     return effects[::-1]
 
 
@@ -184,7 +185,7 @@ def _replay(machine: Interpreter, effect: Effect, registry: Registry) -> None:
     """Runs one statement, with a budget of its own."""
     base = machine.base
     if base.replayed_steps > MAX_REPLAYED_STEPS:
-        registry.lost = Unknown(f"what is registered takes more than {MAX_REPLAYED_STEPS} steps")
+        registry.lost = Unknown(Reached(f"what is registered takes more than {MAX_REPLAYED_STEPS} steps"))
         return
     unfollowed, before, spent = machine.unfollowed, machine.steps, machine.spent
     limit, depth = machine.limit, machine.module_depth
@@ -196,7 +197,7 @@ def _replay(machine: Interpreter, effect: Effect, registry: Registry) -> None:
     except LimitError as error:
         if machine.exhausted:
             raise
-        value = Unknown(str(error))
+        value = Unknown(Reached(error))
     finally:
         machine.frames = frames
         machine.limit, machine.module_depth = limit, depth
@@ -217,7 +218,7 @@ def _run(machine: Interpreter, effect: Effect) -> Value | None:
     source, statement = effect.source, effect.statement
     index = source.index
     for name in (*statement.names, *statement.touched):
-        if statement not in index.statements.get(name, ()) or (name not in statement.names and name not in index.names):
+        if statement not in index.statements.get(name, ()) or (name not in statement.names and name not in index.bound):
             continue
         value = names.global_name(machine, source.name, name)
         if name in statement.names or isinstance(value, Address):

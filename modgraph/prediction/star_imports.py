@@ -12,6 +12,9 @@ from modgraph.source.modules import SourceError, SourceModule
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
 
+_UNITS_OF_A_MODULE = 4
+"""Units of work that asking a module takes for a name that its star imports may bring."""
+
 
 def value(machine: Interpreter, source: SourceModule, name: str, type_checking: bool) -> Value | None:
     """What the star imports bring, the last one first."""
@@ -64,12 +67,15 @@ def _without_source(machine: Interpreter, module: str, name: str) -> Value | Non
     return machine.unknown(f"{path} is not modelled")
 
 
-def unread(machine: Interpreter, module: str, name: str, seen: tuple[str, ...] = ()) -> str | None:
+def unread(machine: Interpreter, module: str, name: str, seen: set[str] | None = None) -> str | None:
     """The module all of which that module imports, where it may hold that name and cannot be read; None where there is
     none."""
+    seen = set() if seen is None else seen
     source = machine.finder.source(module)
     if source is None or module in seen or names.is_of_standard_library(source):
         return None
+    seen.add(module)
+    machine.spend(_UNITS_OF_A_MODULE)
     try:
         stars = source.index.star_imports
     except SourceError:
@@ -78,7 +84,7 @@ def unread(machine: Interpreter, module: str, name: str, seen: tuple[str, ...] =
         origin = source.absolute(imported.module, imported.level)
         if imported.type_checking or _lacks(machine, origin, name):
             continue
-        found = origin if machine.finder.source(origin) is None else unread(machine, origin, name, (*seen, module))
+        found = origin if machine.finder.source(origin) is None else unread(machine, origin, name, seen)
         if found is not None:
             return found
     return None

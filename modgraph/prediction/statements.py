@@ -29,6 +29,7 @@ from modgraph.prediction.objects import EnvironmentObject
 from modgraph.prediction.values import NONE, Address, Value
 from modgraph.source.index import Statement
 from modgraph.source.modules import SourceError, SourceModule
+from modgraph.source.reached import Reached
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
@@ -111,7 +112,7 @@ def module_statement(
         bound = run_module_statement(machine, source, statement, environment)
     except LimitError as limit:
         if several and not machine.exhausted:  # its other names would take as long again
-            machine.executed[key] = dict.fromkeys(statement.names, machine.unknown(str(limit)))
+            machine.executed[key] = dict.fromkeys(statement.names, machine.unknown(Reached(limit)))
         raise
     finally:
         del machine.executing[key]

@@ -38,6 +38,7 @@ from modgraph.prediction.values import (
     ClassValue,
     Constant,
     FunctionValue,
+    KnownClass,
     KnownFunction,
     PartialValue,
     StaticMethod,
@@ -45,6 +46,7 @@ from modgraph.prediction.values import (
     Unknown,
     Value,
 )
+from modgraph.source.reached import Reached, telling
 
 if TYPE_CHECKING:
     from modgraph.prediction.frames import Outcome
@@ -88,11 +90,12 @@ def given(machine: Interpreter, function: Unknown, arguments: Arguments) -> Unkn
     if not registry.may_call(function):
         return function
     values = [*arguments.positional, *arguments.keywords.values()]
-    why = Unknown(f"given to what may call it: {function.reason}", arguments.where or function.where)
+    reason = telling(f"given to what may call it: {function.reason}", function.reason)
+    why = Unknown(reason, arguments.where or function.where)
     called = _called(machine, function, arguments, why)
     if called is None:
         machine.expose(values, why)
-        machine.problem(f"more than {MAX_GIVEN_VALUES} values are {why.reason}")
+        machine.problem(Reached(f"more than {MAX_GIVEN_VALUES} values are {why.reason}"))
         called = []
     elif not called:
         return function
@@ -152,10 +155,12 @@ def _of_thread(machine: Interpreter, arguments: Arguments) -> _Called | None:
 
 
 def _of_default(machine: Interpreter, function: Unknown, arguments: Arguments, why: Unknown) -> list[_Called] | None:
-    """The calls that `json.dumps(obj, default=function)` makes: with objects that it cannot write. None where these are
-    not told apart."""
-    default = arguments.keywords.get("default")
-    others = [value for name, value in arguments.keywords.items() if name not in ("default", "obj")]
+    """The calls that `json.dumps(obj, default=function)`, or `cls=` of a class with that method, makes: with objects
+    that it cannot write. None where these are not told apart."""
+    default = arguments.keywords.get("default") or _of_encoder(machine, arguments.keywords.get("cls"))
+    ours = ("obj", "default" if "default" in arguments.keywords else "cls")
+    before = () if "default" in arguments.keywords else (why,)  # the encoder itself
+    others = [value for name, value in arguments.keywords.items() if name not in ours]
     written = [arguments.keywords["obj"]] if "obj" in arguments.keywords else list(arguments.positional)
     if (
         function.library == "json.dump"
@@ -172,7 +177,25 @@ def _of_default(machine: Interpreter, function: Unknown, arguments: Arguments, w
     if found is None:
         return None
     # What it is given further are results of its own, or what is not known already.
-    return [_Called(default, (each,), None) for each in (*found, why)] if found else []
+    return [_Called(default, (*before, each), None) for each in (*found, why)] if found else []
+
+
+def _of_encoder(machine: Interpreter, cls: Value | None) -> Value | None:
+    """The method that a class derived from `json.JSONEncoder` has for what cannot be written; None where it has others
+    of its own, or it is not known which."""
+    if not isinstance(cls, ClassValue):
+        return None
+    bases = machine.mro(cls)
+    if not all(isinstance(each, (ClassValue, KnownClass)) or _is_jsons(each) for each in bases):
+        return None
+    made = [machine.class_attribute(cls, name) for name in ("__init__", "__new__")]
+    own = [*_own_functions(machine, cls), *(each for each in made if isinstance(each, FunctionValue))]
+    names = {each.definition.name for each in own}
+    return machine.class_attribute(cls, "default") if names == {"default"} else None
+
+
+def _is_jsons(value: Value) -> bool:
+    return isinstance(value, Unknown) and _top(value) == "json"
 
 
 def _written_out(machine: Interpreter, values: list[Value]) -> list[Value] | None:
@@ -392,6 +415,8 @@ def _run_or_expose(machine: Interpreter, called: _Called, values: list[Value], w
         return
     limit, before, depth, frames = machine.limit, machine.state, machine.depth, len(machine.frames)
     machine.limit = min(limit, machine.steps + MAX_CALLED_BACK_STEPS)
+    widened = machine.widened_from
+    machine.widened_from = min(widened, machine.steps + MAX_CALLED_BACK_STEPS // 5)
     machine.state = before.fork()
     machine.frames[-1].loops.append(Loop())
     try:
@@ -402,10 +427,10 @@ def _run_or_expose(machine: Interpreter, called: _Called, values: list[Value], w
         del machine.frames[frames:]
         machine.state, machine.depth = before, depth
         machine.expose([called.function, *values], why)
-        machine.problem(f"what a function changes that takes too long is not known: it is {why.reason}")
+        machine.problem(Reached(f"what a function changes that takes too long is not known: it is {why.reason}"))
     finally:
         machine.frames[frames - 1].loops.pop()
-        machine.limit = limit
+        machine.limit, machine.widened_from = limit, widened
 
 
 def _is_known_alone(function: Value) -> bool:

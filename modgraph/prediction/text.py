@@ -29,6 +29,7 @@ from modgraph.prediction.values import (
     Value,
 )
 from modgraph.source.quiet import literal_value
+from modgraph.source.reached import Reached
 
 if TYPE_CHECKING:
     from modgraph.prediction.knowledge.registry import Machine
@@ -185,7 +186,7 @@ def _parts(machine: Interpreter, frame: Frame, parts: Any, raw: bool) -> Value:
         return put_together(machine, found)
     texts = [str(each.value) for each in found if type(each) is Constant]
     if sum(map(len, texts)) > MAX_VALUE_SIZE:
-        return machine.unknown(f"a string of more than {MAX_VALUE_SIZE} characters")
+        return machine.unknown(Reached(f"a string of more than {MAX_VALUE_SIZE} characters"))
     machine.makes(sum(map(len, texts)) // 8)
     return Constant("".join(texts))
 
@@ -194,7 +195,7 @@ def put_together(machine: Machine, pieces: Sequence[Value]) -> Value:
     """The text that these give one after the other, some of which are not known."""
     ends = [_piece(each) for each in pieces]
     if sum(len(each) for each in ends if isinstance(each, str)) > MAX_VALUE_SIZE:
-        return number_unknown(machine, f"a string of more than {MAX_VALUE_SIZE} characters")
+        return number_unknown(machine, Reached(f"a string of more than {MAX_VALUE_SIZE} characters"))
     made = partial_texts.concatenated(ends)
     if isinstance(made, str):
         return Constant(made)
@@ -243,7 +244,7 @@ def format_value(machine: Interpreter, value: Value, conversion: str | None, spe
     if isinstance(value, Unknown) and value.text is not None and conversion in (None, "s") and not spec.value:
         return value
     if format_size(spec.value) > MAX_VALUE_SIZE:
-        return number_unknown(machine, f"a string of more than {MAX_VALUE_SIZE} characters")
+        return number_unknown(machine, Reached(f"a string of more than {MAX_VALUE_SIZE} characters"))
     if isinstance(value, Constant):
         try:
             shown = repr(value.value) if conversion in ("r", "a") else value.value
@@ -279,7 +280,7 @@ def percent(machine: Interpreter, template: str, value: Value) -> Value:
         why = number_unknown(machine, "a part of the string is not known", value)
         return put_together(machine, [Constant(each) if each else why for each in _literals(template)])
     if template_size(template, python if isinstance(python, tuple) else [python]) > MAX_VALUE_SIZE:
-        return number_unknown(machine, f"a string of more than {MAX_VALUE_SIZE} characters")
+        return number_unknown(machine, Reached(f"a string of more than {MAX_VALUE_SIZE} characters"))
     try:
         return Constant(template % python)
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:

@@ -6,7 +6,13 @@ long; so they are counted together too, in the order of the models. A model that
 
 from __future__ import annotations
 
-from modgraph.prediction.limits import MAX_SHARED_WORK, UNITS_OF_A_NODE, UNITS_OF_A_PREDICTION
+from modgraph.prediction.limits import (
+    MAX_NAMED_TARGETS,
+    MAX_SHARED_WORK,
+    UNITS_OF_A_NAMED_TARGET,
+    UNITS_OF_A_NODE,
+    UNITS_OF_A_PREDICTION,
+)
 from modgraph.source.modules import ModuleFinder, Shared, SourceModule
 from modgraph.source.targets import Target
 
@@ -20,11 +26,16 @@ class Together:
 
     Args:
         reads: files are read once for all predictions: nothing changes them meanwhile.
+        named: targets that somebody wrote down: each may take some more. How many models a file of them holds counts
+            for nothing.
     """
 
-    def __init__(self, *, reads: bool) -> None:
+    def __init__(self, *, reads: bool, named: int = 1) -> None:
         self.reads = reads
-        self.left = MAX_SHARED_WORK
+        self.left = MAX_SHARED_WORK + (min(max(named, 1), MAX_NAMED_TARGETS) - 1) * UNITS_OF_A_NAMED_TARGET
+        self.read_before = 0
+        """Work that reading other files than its own took one prediction: the others read the same ones again, and do
+        not pay for that."""
         self._known: dict[tuple[str, ...], Shared] = {}
         self._own: dict[tuple[str, str], SourceModule] = {}
 
@@ -49,9 +60,15 @@ class Together:
             known = self._known[finder.place] = Shared()
         finder.share(known)
 
-    def take(self, work: int, nodes: int) -> None:
-        """Of the work that they share, what one prediction took and its graph takes until it is written."""
-        self.left -= work + UNITS_OF_A_PREDICTION + nodes * UNITS_OF_A_NODE
+    def take(self, work: int, reading: int, nodes: int) -> None:
+        """Of the work that they share, what one prediction took and its graph takes until it is written.
+
+        Args:
+            reading: how much of the work went into reading other files than its own.
+        """
+        self.left -= work - min(reading, self.read_before) + UNITS_OF_A_PREDICTION + nodes * UNITS_OF_A_NODE
+        if not self.reads:
+            self.read_before = max(self.read_before, reading)
 
 
 def _is_much(known: Shared) -> bool:

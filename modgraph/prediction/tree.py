@@ -449,7 +449,7 @@ class _Tree:
         where: SourceLocation | None = why.where
         problem = Problem(
             stage="predict",
-            message=message,
+            message=str(message),
             module=module,
             file=where.file if where is not None else None,
             line=where.line if where is not None and _place_for_all(where) is not None else None,

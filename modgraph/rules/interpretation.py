@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from modgraph.errors import ModgraphError
-from modgraph.prediction.entry import Prediction, predict_target
+from modgraph.prediction.entry import EVERYTHING, Prediction, predict_target
 from modgraph.prediction.limits_reached import limit_reached
 from modgraph.prediction.machine import Interpreter
 from modgraph.prediction.objects import (
@@ -309,7 +309,7 @@ def _interpret(project: Project, file: str, qualname: str, text: str, unknown: I
     state, limit, is_spent = None, None, False
     try:
         granted = (MAX_WORK - project.work, "all classes of one file")
-        prediction = predict_target(target, _module(project, target, text), prepare, granted, free_reading=True)
+        prediction = predict_target(target, _module(project, target, text), prepare, granted, free_reading=EVERYTHING)
         machine = prediction.machine
         is_spent = machine.has_spent_what_is_shared
         limit, state = limit_reached(prediction), None if is_spent else _interpreted(prediction)

@@ -123,6 +123,11 @@ class ModuleIndex:
         """Names bound at module level, in order of first binding; star imports are not followed."""
         return tuple(dict.fromkeys(name for statement in self.body for name in statement.names))
 
+    @cached_property
+    def bound(self) -> frozenset[str]:
+        """The same, to look one up."""
+        return frozenset(self.names)
+
     @property
     def public_names(self) -> tuple[str, ...]:
         """What a star import takes, as far as this file says."""

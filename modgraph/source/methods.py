@@ -91,28 +91,29 @@ class _Reader:
 
     def _lineage(self, module: SourceModule, definition: Definition) -> list[tuple[SourceModule, Definition]]:
         """The class and its bases of the project, in the order in which methods are looked up."""
-        found: list[tuple[SourceModule, Definition]] = []
-        self._add_lineage(module, definition, found, ())
-        # One that is reached on two ways stands behind all that are derived from it.
-        keys = [(home.name, each.qualname) for home, each in found]
-        return [one for place, one in enumerate(found) if keys[place] not in keys[place + 1 :]]
+        # One that is reached on two ways stands behind all that are derived from it: what is found from the end, each
+        # class once, however many ways there are.
+        found: dict[tuple[str, str], tuple[SourceModule, Definition] | None] = {}
+        self._add_lineage(module, definition, found)
+        return [each for each in reversed(found.values()) if each is not None]
 
     def _add_lineage(
         self,
         module: SourceModule,
         definition: Definition,
-        found: list[tuple[SourceModule, Definition]],
-        below: tuple[tuple[str, str], ...],
+        found: dict[tuple[str, str], tuple[SourceModule, Definition] | None],
     ) -> None:
         key = (module.name, definition.qualname)
-        if key in below or module.name.partition(".")[0] == "torch" or not _is_own(module):
+        if key in found or module.name.partition(".")[0] == "torch" or not _is_own(module):
             return
-        found.append((module, definition))
-        for base in definition.bases:
+        found[key] = None  # it is among its own bases, in a file that is none of Python's
+        for base in reversed(definition.bases):
             for home, qualname in self._resolver.definitions_of(module, base.partition("[")[0])[:1]:
                 above = home.index.definitions.get(qualname)
                 if above is not None and above.kind == "class":
-                    self._add_lineage(home, above, found, (*below, key))
+                    self._add_lineage(home, above, found)
+        del found[key]
+        found[key] = (module, definition)
 
 
 def _is_own(module: SourceModule) -> bool:

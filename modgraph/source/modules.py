@@ -30,6 +30,7 @@ from modgraph.source.literals import assigned_literal
 from modgraph.source.mangling import has_private
 from modgraph.source.nesting import MAX_ALL_READINGS, MAX_NESTING, MAX_READINGS, MAX_TRIED, depth_of, readings_of
 from modgraph.source.parsed import Parsed
+from modgraph.source.reached import Reached
 from modgraph.source.refusing_text import TooMuchError, n_tokens, refuse
 from modgraph.source.territory import Listing, refused, territory_of
 
@@ -194,7 +195,7 @@ class SourceModule:
         try:
             refuse(text)
         except TooMuchError as error:
-            raise SourceError(f"{self.file} is not read: {error.msg}", file=self.file) from error
+            raise SourceError(Reached(f"{self.file} is not read: {error.msg}"), file=self.file) from error
         return text
 
     @cached_property
@@ -318,7 +319,7 @@ class SourceModule:
         """Raises SourceError where libcst would read the same words and signs too often; else spends what it takes."""
 
         def refuse(why: str) -> SourceError:
-            return SourceError(why, file=self.file, line=first_line)
+            return SourceError(Reached(why), file=self.file, line=first_line)
 
         depth, depths = depth_of(lines)
         if depth > MAX_NESTING:
@@ -340,7 +341,7 @@ class SourceModule:
         left = MAX_PARSED_TOKENS - self.tokens.spent
         spent = sum(n_tokens(line, left) + 1 for line in lines) if sum(map(len, lines)) > 200 else len(lines)
         if spent > left:
-            why = f"more than {MAX_PARSED_TOKENS:,} words and signs of source are needed"
+            why = Reached(f"more than {MAX_PARSED_TOKENS:,} words and signs of source are needed")
             raise SourceError(why, file=self.file, line=first_line)
         self.tokens.spent += spent
         try:

@@ -147,6 +147,7 @@ KEPT = {
     "a default that calls methods": (
         "c = Config(); json.dumps([c], default=lambda o: {k: v for k, v in vars(o).items()}); self.a = nn.Linear(c.width, 1)"
     ),
+    "an encoder that is not called": "c = {'n': 3}; json.dumps(c, cls=Encoder, indent=2); self.a = nn.Linear(c['n'], 1)",
     "an encoder that only reads": "c = Config(); json.dumps({'c': c}, cls=Reader); self.a = nn.Linear(c.width, 1)",
     "a state that is only read": (
         "c = Config()\ntry: pickle.dumps(c)\nexcept pickle.PicklingError: pass  # where the class cannot be imported\n"
@@ -200,3 +201,34 @@ def test_what_a_library_may_call_may_have_changed_it(
 @pytest.mark.parametrize("name", KEPT)
 def test_what_calls_nothing_leaves_everything_known(agrees: Callable[[str], Graph], name: str) -> None:
     agrees(net(KEPT[name]))
+
+
+def endless(body: str) -> str:
+    return f"""
+import threading
+
+def watch(model):
+    while True:
+        {body}
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.n, self.kept = nn.Linear(1, 2), 3, 4
+        threading.Thread(target=watch, args=(self,), daemon=True).start()
+        self.b = nn.Linear(self.n, self.kept)
+"""
+
+
+def test_a_loop_without_end_that_only_reads_leaves_everything_known(predict_source: Predict) -> None:
+    graph = predict_source(endless("print(len(list(model.parameters())))"))
+    assert graph.complete
+    assert graph.modules[2].parameters[0].shape == (4, 3)
+
+
+def test_what_a_loop_without_end_changes_is_not_known(predict_source: Predict) -> None:
+    graph = predict_source(endless("model.n += 1"))
+    assert not graph.complete
+    assert graph.modules[2].parameters[0].shape in (None, (4, None))
+    graph = predict_source(endless("model.add_module(str(model.n), nn.ReLU())\n        model.n += 1"))
+    assert any("may have further children" in each.message for each in graph.problems)

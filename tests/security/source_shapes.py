@@ -747,3 +747,45 @@ def private_names(n: int) -> Files:
         + NET
         + f"        self.parts = nn.ModuleList([{','.join(f'Part{k}()' for k in range(n))}])\n"
     )
+
+
+def _layered(n: int) -> str:
+    """Classes of n layers, each derived from all of the layer before: there are 3**n ways to the first."""
+    names = ["C{0}_0", "C{0}_1", "C{0}_2"]
+    return "".join(
+        f"class {name.format(k)}({', '.join(each.format(k - 1) for each in names) if k else 'object'}):\n    pass\n\n"
+        for k in range(n)
+        for name in names
+    )
+
+
+@shape
+def layered_bases(n: int) -> Files:
+    """A value of a class body that names a class with very many ways to its bases."""
+    value = f"    x = made(lambda: C{n - 1}_0())\n"
+    head = "def made(x):\n    return 1\n\n" + _layered(n)
+    return one(head + NET.replace("    def", f"{value}    def", 1) + LAYER)
+
+
+@shape
+def inherited_methods(n: int) -> Files:
+    """A model of such a class."""
+    return one(_layered(n) + NET.replace("(nn.Module)", f"(C{n - 1}_0, nn.Module)") + LAYER)
+
+
+@shape
+def named_values(n: int) -> Files:
+    """Values of a class body that are each made by a call, in a file of many classes."""
+    values = "".join(f"    a{k} = made({k})\n" for k in range(n))
+    head = "def made(x):\n    return x\n\n" + "".join(f"class Part{k}:\n    pass\n\n" for k in range(n))
+    return one(head + NET.replace("    def", f"{values}    def", 1) + LAYER)
+
+
+@shape
+def layered_star_imports(n: int) -> Files:
+    """Modules that each import all that those of the layer below have: a name that none of them binds."""
+    files = one(f"from s{n - 1}_0 import *\n" + NET + LAYER + "        self.x = absent\n")
+    for k in range(n):
+        below = "".join(f"from s{k - 1}_{each} import *\n" for each in range(3)) if k else "from elsewhere import *\n"
+        files |= {f"s{k}_{each}.py": below for each in range(3)}
+    return files

@@ -330,6 +330,29 @@ def test_limits_that_cut_a_constructor_short_are_a_line_of_the_summary(
     assert "class 'Net' is not followed to its end" in json.loads(capsys.readouterr().out)["not_done"][0]["message"]
 
 
+def test_a_function_that_takes_too_long_to_be_followed_is_a_limit(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    body = "        self.a = [nn.Linear(2, 2)]\n        threading.Thread(target=self.watch).start()\n"
+    watch = "    def watch(self):\n        for number in range(19_000):\n            self.number = number\n\n"
+    file = tmp_path / "net.py"
+    file.write_text(f"import threading\n{HEAD}{module('Net', body + watch)}")
+    main(["check", "--isolated", "--no-cache", str(file)])
+    assert "1 class not followed to its end" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ['"more than 3 heads" in os.environ.get("HEADS", "")', 'os.environ.get("takes too many steps")'],
+)
+def test_a_source_that_says_what_a_limit_would_say_reaches_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], condition: str
+):
+    body = f"        self.a = nn.Linear(2, 2)\n        if {condition}:\n            self.heads = nn.Linear(2, 2)\n"
+    file = tmp_path / "net.py"
+    file.write_text(f"import os\n{HEAD}{module('Net', body)}")
+    assert main(["check", "--isolated", "--no-cache", str(file)]) == 0
+    assert "not followed" not in capsys.readouterr().out
+
+
 def test_a_file_that_was_not_followed_to_its_end_is_not_kept_as_clean(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):

@@ -26,6 +26,7 @@ from modgraph.prediction import allowances, functions, handed, import_order  # i
 from modgraph.prediction import tree as graph_tree  # isort: skip
 from modgraph.source import bases, call_arguments, modules, nesting, refusing_text, usage
 from modgraph.source.index import read_index
+from modgraph.source.methods import methods_of
 from modgraph.source.roots import find_roots
 from modgraph.source.targets import parse_target
 from modgraph.source.tree_roots import find_tree_roots
@@ -82,6 +83,10 @@ def predicted(model: Path) -> None:
     predict_graph(parse_target(f"{model}:Net"))
 
 
+def compared(model: Path) -> None:
+    methods_of(parse_target(f"{model}:Net"), ["model.Net"])
+
+
 def rooted(model: Path) -> None:
     find_roots(parse_target(str(model)))
 
@@ -104,6 +109,10 @@ GROWING: list[tuple[str, Callable[[Path], None], int]] = [
     ("conditional_expressions", predicted, 20),
     ("repeated_list", predicted, 40),
     ("same_star_imports", predicted, 40),
+    ("layered_bases", predicted, 20),
+    ("named_values", predicted, 40),
+    ("layered_star_imports", predicted, 10),
+    ("inherited_methods", compared, 10),
     ("classes", rooted, 40),
     ("inheritance", rooted, 40),
     ("instances", rooted, 100),

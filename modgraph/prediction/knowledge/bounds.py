@@ -14,6 +14,7 @@ from typing import Any
 
 from modgraph.prediction.knowledge.matching import matching_steps
 from modgraph.prediction.limits import MAX_LOOP_ITERATIONS, MAX_MATCHING_STEPS, MAX_VALUE_SIZE
+from modgraph.source.reached import Reached
 
 _AS_LARGE_AS_ASKED_FOR = frozenset(
     ("factorial", "comb", "perm", "center", "ljust", "rjust", "zfill", "expandtabs", "to_bytes", "bytes", "bytearray")
@@ -27,12 +28,12 @@ def too_much(name: str, given: Sequence[Any]) -> str | None:
     """Why the function is not to be called with these values, the receiver of a method first; None where it may be."""
     short = name.rpartition(".")[2]
     if short in _AS_LARGE_AS_ASKED_FOR and any(isinstance(one, int) and one > MAX_VALUE_SIZE for one in given):
-        return f"the result of {name} is larger than {MAX_VALUE_SIZE}"
+        return Reached(f"the result of {name} is larger than {MAX_VALUE_SIZE}")
     if short not in _NOT_WALKING and any(is_long_range(one) for one in given):
-        return f"a loop of more than {MAX_LOOP_ITERATIONS} turns"
+        return Reached(f"a loop of more than {MAX_LOOP_ITERATIONS} turns")
     size = _quoted if name == "shlex.join" else _SIZES.get(short)
     if size is not None and size(given) > MAX_VALUE_SIZE:
-        return f"the result of {name} is larger than {MAX_VALUE_SIZE}"
+        return Reached(f"the result of {name} is larger than {MAX_VALUE_SIZE}")
     return None
 
 

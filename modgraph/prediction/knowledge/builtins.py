@@ -35,6 +35,7 @@ from modgraph.prediction.values import (
     Unknown,
     Value,
 )
+from modgraph.source.reached import Reached
 
 known_class("builtins.object", "")
 for _name in ("int", "float", "complex", "str", "bytes", "bytearray", "list", "dict", "tuple", "set", "frozenset"):
@@ -218,7 +219,7 @@ def representation(arguments: Arguments, machine: Machine) -> Value:
     if found is None or has_other_text(found[0]):
         return number_unknown(machine, "repr of something not known", arguments.positional[0])
     if text_size(found[0]) > MAX_VALUE_SIZE:
-        return number_unknown(machine, f"a text of more than {MAX_VALUE_SIZE} characters")
+        return number_unknown(machine, Reached(f"a text of more than {MAX_VALUE_SIZE} characters"))
     try:
         return Constant(repr(found[0]))
     except ValueError:  # an integer with more digits than Python makes a text of

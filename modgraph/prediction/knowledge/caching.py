@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, cast
 
+import libcst as cst
+
 from modgraph.prediction import hashing, possible
-from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
+from modgraph.prediction.knowledge.registry import Arguments, Machine, Raised, known_class, models
 from modgraph.prediction.objects import DictObject, InstanceObject
 from modgraph.prediction.values import (
     FALSE,
@@ -19,6 +22,7 @@ from modgraph.prediction.values import (
     Address,
     Choice,
     Constant,
+    FunctionValue,
     KnownClass,
     KnownFunction,
     PartialValue,
@@ -79,22 +83,35 @@ def recalled(arguments: Arguments, machine: Machine) -> Value:
     if known is None or (isinstance(size, Constant) and size != NONE and size.value <= 0):
         return call()
     made = _key(machine, item, given, arguments)
-    if isinstance(made, Unknown):
-        return _perhaps(machine, memory, made, call)
-    key: Value = made
     why = _doubt(machine, receiver, size)
+    lasts = why is None and known.open is None and (size == NONE or len(known.entries) < cast("Constant", size).value)
+    if isinstance(made, Unknown):
+        if not lasts:
+            return _perhaps(machine, memory, made, call)
+        like = _PERHAPS if arguments.open is not None else _perhaps_key(given, arguments)
+        return _one_of_those_like(machine, memory, like, made, call)
+    key: Value = made
+    doubted = known.open is not None or any(map(_is_perhaps, known.entries))
+    if doubted and (key not in known.entries or known.open is not None):
+        same = _same_whenever_called(machine, known, function, given, arguments)
+        if same is not None:
+            return same
+        if lasts:
+            return _one_of_those_like(machine, memory, made, machine.unknown(_ASKED_BEFORE), call)
     interpreter = cast("Interpreter", machine)
     if hashing.is_special(interpreter, key):
-        if hashing.contains(machine, known.entries, key) is None:
+        certain = {each: value for each, value in known.entries.items() if not _is_perhaps(each)}
+        if hashing.contains(machine, certain, key) is None:
             why = why or machine.unknown("whether two arguments are equal is not known")
-        key = hashing.key_of(machine, known.entries, key) or key
+        key = hashing.key_of(machine, certain, key) or key
     found = known.entries.get(key)
     if (
         (why is not None and known.entries)
+        or (doubted and not lasts)
         or (found is not None and is_optional(found))
         or (found is None and known.open is not None)
     ):
-        return _perhaps(machine, memory, why or known.open or machine.unknown("", found or NONE), call)
+        return _perhaps(machine, memory, why or known.open or machine.unknown(_ASKED_BEFORE, found or NONE), call)
     if found is None:
         return _remembered(machine, memory, size, key, call())
     if size != NONE:  # the one that was asked for last is forgotten last
@@ -120,6 +137,146 @@ def _key(machine: Machine, item: InstanceObject, given: list[Value], arguments: 
     if typed:
         parts.append(TupleValue(tuple(machine.class_of(each) for each in values)))
     return TupleValue(tuple(parts))
+
+
+_ASKED_BEFORE = "whether a cached function was given the same before is not known"
+_PERHAPS = TupleValue((KnownClass(CACHED),))
+"""Begins the key of what was given for arguments that are not all known; no key of such as are begins so."""
+
+
+def _perhaps_key(given: list[Value], arguments: Arguments) -> TupleValue:
+    keywords = tuple(TupleValue((Constant(name), value)) for name, value in arguments.keywords.items())
+    return TupleValue((*_PERHAPS.items, TupleValue(tuple(given)), *keywords))
+
+
+def _is_perhaps(key: Value) -> bool:
+    return isinstance(key, TupleValue) and key.items[:1] == _PERHAPS.items
+
+
+def _may_match(machine: Machine, first: TupleValue, second: TupleValue) -> bool:
+    """The same arguments may have made the two keys: none that is known differs, and none is given otherwise."""
+    if _PERHAPS in (first, second):
+        return True
+    (mine, names), (other, others) = _parts(first), _parts(second)
+    if len(mine) != len(other) or names != others:
+        return False
+    return all(hashing.same(cast("Interpreter", machine), *pair) is not False for pair in zip(mine, other, strict=True))
+
+
+def _parts(key: TupleValue) -> tuple[list[Value], list[Value]]:
+    """The arguments of a key, and the names of those that have one."""
+    items = key.items[1:] if _is_perhaps(key) else key.items
+    first = items[0]
+    if not isinstance(first, TupleValue):
+        return [first], []
+    named = [each.items for each in items[1:] if isinstance(each, TupleValue)]
+    return [*map(_as_number, (*first.items, *(value for _, value in named)))], [name for name, _ in named]
+
+
+def _one_of_those_like(
+    machine: Machine, memory: Address, like: TupleValue, why: Unknown, call: Callable[[], Value]
+) -> Value:
+    """What is remembered for arguments that these may be, or what the function gives now. What is remembered stays."""
+    known = machine.state.find(memory, DictObject)
+    assert known is not None
+    machine.spend(len(known.entries))
+    held = [
+        value
+        for key, value in known.entries.items()
+        if isinstance(key, TupleValue) and (_is_perhaps(like) or _is_perhaps(key)) and _may_match(machine, key, like)
+    ]
+    why = Unknown(why.reason, why.where)
+    found = machine.fork([lambda: possible.read(machine, why, held), call], why.reason) if held else call()
+    machine.state.change(memory, DictObject).entries[like] = found
+    return found
+
+
+_PLAIN_FUNCTIONS = frozenset(["abs", "bool", "float", "int", "max", "min", "pow", "round"])
+
+
+def _same_whenever_called(
+    machine: Machine, known: DictObject, function: Value, given: list[Value], arguments: Arguments
+) -> Value | None:
+    """The number that a function gives for numbers, whenever it is called, and for numbers that are equal to these:
+    whether it is remembered, and for which of them, is all one then. None where that is not so."""
+    numbers = [each.value for each in given if type(each) is Constant and type(each.value) in (int, float)]
+    if len(numbers) < len(given) or arguments.keywords or not _is_pure(machine, function):
+        return None
+    if any(abs(each) >= 2**50 for each in numbers):
+        return None
+    apart = [place for place, each in enumerate(numbers) if not _is_there_alone(known, place, each)]
+    others = [
+        [float(each) if at in places else each for at, each in enumerate(numbers)]
+        for places in (apart, *([one] for one in apart))
+    ]
+    try:
+        found = machine.call(function, given, {}, arguments.where)
+        again = [machine.call(function, [*map(Constant, each)], {}, arguments.where) for each in others]
+    except Raised:
+        return None
+    is_number = type(found) is Constant and type(found.value) in (int, float)
+    return found if is_number and all(each == found for each in again) else None
+
+
+def _is_there_alone(known: DictObject, place: int, number: float) -> bool:
+    """All that was remembered for arguments not all known has this number there, and no other that is equal."""
+    keys = [key for key in known.entries if isinstance(key, TupleValue) and _is_perhaps(key)]
+    given = [key.items[1].items for key in keys if len(key.items) > 1 and isinstance(key.items[1], TupleValue)]
+    is_whole = known.open is None and len(given) == len(keys)
+    return is_whole and all(place < len(items) and items[place] == Constant(number) for items in given)
+
+
+def _is_pure(machine: Machine, function: Value) -> bool:
+    """All that it reads are its arguments, its own names and functions of Python's on numbers."""
+    if not isinstance(function, FunctionValue) or function.closure is not None or function.wrapped is not None:
+        return False
+    definition = function.definition
+    source = cast("Interpreter", machine).finder.source(definition.module)
+    names = _functions_called(definition.node)
+    return source is not None and names is not None and not names & source.index.bound and not source.index.star_imports
+
+
+@lru_cache(maxsize=256)
+def _functions_called(node: cst.FunctionDef | cst.Lambda) -> frozenset[str] | None:
+    """The functions that it calls; None where it reads, makes or does anything else."""
+    own = {each.name.value for each in (*node.params.posonly_params, *node.params.params, *node.params.kwonly_params)}
+    called: set[str] = set()
+    pending: list[cst.CSTNode] = [node.body]
+    read: set[str] = set()
+    while pending:
+        part = pending.pop()
+        if isinstance(part, _NOT_PURE):
+            return None
+        if isinstance(part, (cst.AssignTarget, cst.AugAssign)):
+            if not isinstance(part.target, cst.Name):
+                return None
+            own.add(part.target.value)
+        if isinstance(part, cst.Call) and isinstance(part.func, cst.Name):
+            called.add(part.func.value)
+            pending.extend(each.value for each in part.args)
+        elif isinstance(part, cst.Name):
+            read.add(part.value)
+        else:
+            pending.extend(part.children)
+    return frozenset(called) if read <= own | {"None", "True", "False"} and called <= _PLAIN_FUNCTIONS - own else None
+
+
+_NOT_PURE = (
+    *(cst.Attribute, cst.Subscript, cst.List, cst.Dict, cst.Set, cst.Lambda, cst.FunctionDef, cst.ClassDef),
+    *(
+        cst.Global,
+        cst.Nonlocal,
+        cst.Import,
+        cst.ImportFrom,
+        cst.With,
+        cst.Try,
+        cst.For,
+        cst.While,
+        cst.Await,
+        cst.Yield,
+    ),
+    *(cst.BaseComp, cst.FormattedString, cst.Del),
+)
 
 
 def _as_number(value: Value) -> Value:

@@ -17,6 +17,7 @@ from modgraph.prediction.knowledge.registry import Arguments, Machine, alias, kn
 from modgraph.prediction.limits import MAX_VALUE_SIZE
 from modgraph.prediction.objects import DictObject, ListObject, SetObject
 from modgraph.prediction.values import NONE, Constant, KnownClass, TupleValue, Unknown, Value
+from modgraph.source.reached import Reached
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
@@ -69,9 +70,9 @@ def _read(machine: Machine, given: Value, what: str, parse: Callable[[Any], Any]
     if not isinstance(given, Constant) or not isinstance(given.value, (str, bytes)):
         return machine.unknown(f"the {what} text is not known", given)
     if len(given.value) > MAX_VALUE_SIZE:
-        return machine.unknown(f"a {what} text of more than {MAX_VALUE_SIZE} characters")
+        return machine.unknown(Reached(f"a {what} text of more than {MAX_VALUE_SIZE} characters"))
     if has_many_long_numbers(given.value):
-        return machine.unknown(f"a {what} text of more than {MOST_LONG_NUMBERS} long numbers")
+        return machine.unknown(Reached(f"a {what} text of more than {MOST_LONG_NUMBERS} long numbers"))
     machine.makes(work(what, [given.value]))
     try:
         found = parse(given.value)
@@ -157,7 +158,7 @@ def yaml_text(arguments: Arguments, machine: Machine) -> Value:
             return machine.unknown("which YAML loader it is is not known", loader)
         wanted = _LOADERS[name]
     if "<<" in str(given.value) and str(given.value).count("*") > _MOST_MERGED:
-        return machine.unknown(f"a YAML text that merges more than {_MOST_MERGED} mappings")
+        return machine.unknown(Reached(f"a YAML text that merges more than {_MOST_MERGED} mappings"))
     if _has_own_rules(cast("Interpreter", machine)) or "!" in str(given.value):
         return machine.unknown("YAML with tags or rules of its own is not interpreted")
     try:

@@ -11,6 +11,7 @@ from modgraph.prediction.limits import ITEMS_OF_A_TUPLE, MAX_VALUE_SIZE
 from modgraph.prediction.objects import IteratorObject
 from modgraph.prediction.suspended import Lost, Steps
 from modgraph.prediction.values import NONE, Address, Constant, TupleValue, Unknown, Value
+from modgraph.source.reached import Reached
 
 _ENDLESS = 512
 """Items given of an iterator without an end; a zip or islice with a finite partner needs no more."""
@@ -76,7 +77,7 @@ def repeat(arguments: Arguments, machine: Machine) -> Value:
     if count is None:
         return _iterator(machine, [], machine.unknown("how often is repeated is not known", times))
     if count > MAX_VALUE_SIZE:
-        return _iterator(machine, [], machine.unknown(f"more than {MAX_VALUE_SIZE} repetitions"))
+        return _iterator(machine, [], machine.unknown(Reached(f"more than {MAX_VALUE_SIZE} repetitions")))
     return _iterator(machine, [arguments.positional[0]] * count)
 
 
@@ -137,7 +138,7 @@ def combinatorial(arguments: Arguments, machine: Machine) -> Value:
     repeat_ = _number(arguments.keywords.get("repeat", NONE)) or 1
     width = len(columns) * repeat_ if name == "product" else size or len(columns[0])
     if width > _LARGEST:
-        return _iterator(machine, [], machine.unknown(f"combinations of more than {_LARGEST} items"))
+        return _iterator(machine, [], machine.unknown(Reached(f"combinations of more than {_LARGEST} items")))
     largest = min(_LARGEST, _LARGEST_IN_ALL // max(width, 1))
     if name == "product":
         rows: Iterable[tuple[Value, ...]] = itertools.product(*columns, repeat=repeat_)
@@ -147,7 +148,7 @@ def combinatorial(arguments: Arguments, machine: Machine) -> Value:
         rows = itertools.combinations(columns[0], size or 0)
     listed = list(itertools.islice(rows, largest + 1))
     if len(listed) > largest:
-        return _iterator(machine, [], machine.unknown(f"more than {largest} combinations"))
+        return _iterator(machine, [], machine.unknown(Reached(f"more than {largest} combinations")))
     return _iterator(machine, _tuples(machine, listed))
 
 

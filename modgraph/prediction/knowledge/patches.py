@@ -17,6 +17,7 @@ from modgraph.prediction.values import (
     Unknown,
     Value,
 )
+from modgraph.source.reached import telling
 
 _PATCH = "unittest.mock._patch"
 constant("unittest.mock", ModuleReference("unittest.mock"))
@@ -89,7 +90,7 @@ def enter(arguments: Arguments, machine: Machine) -> Value:
     patcher, held = _held(machine, arguments)
     target, name, new = held["target"], held["attribute"], held["new"]
     if isinstance(target, Unknown):
-        machine.problem(f"what is patched is not known: {target.reason}")
+        machine.problem(telling(f"what is patched is not known: {target.reason}", target.reason))
     if name == NONE:
         entries = machine.state.find(target, DictObject)
         if isinstance(target, Address) and entries is not None:

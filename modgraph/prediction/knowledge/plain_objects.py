@@ -9,6 +9,7 @@ from modgraph.prediction.limits import MAX_VALUE_SIZE
 from modgraph.prediction.objects import DictObject, InstanceObject, ListObject
 from modgraph.prediction.values import NONE, Address, Constant, KnownClass, KnownFunction, PartialValue, Unknown, Value
 from modgraph.source.quiet import literal_value
+from modgraph.source.reached import Reached
 from modgraph.source.refusing_text import TooMuchError
 
 NAMESPACES = ("types.SimpleNamespace", "argparse.Namespace")
@@ -123,7 +124,7 @@ def literal(arguments: Arguments, machine: Machine) -> Value:
         return machine.unknown("the text of a literal is not known", text)
     if len(text.value) > MAX_VALUE_SIZE or has_many_long_numbers(text.value):
         most = f"{MAX_VALUE_SIZE} characters, or {MOST_LONG_NUMBERS} long numbers"
-        return machine.unknown(f"a literal of more than {most}")
+        return machine.unknown(Reached(f"a literal of more than {most}"))
     machine.makes(_WORDS_OF_A_CHARACTER * len(text.value))
     try:
         return lifted(machine, literal_value(text.value))

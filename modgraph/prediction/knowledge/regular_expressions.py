@@ -11,6 +11,7 @@ from modgraph.prediction.knowledge.registry import Arguments, Machine, constant,
 from modgraph.prediction.limits import MAX_MATCHING_STEPS
 from modgraph.prediction.objects import InstanceObject
 from modgraph.prediction.values import NONE, Constant, KnownClass, KnownFunction, TupleValue, Value
+from modgraph.source.reached import Reached
 
 _STEPS_OF_A_UNIT = 100
 """Steps of matching that are taken in one unit of work."""
@@ -22,7 +23,7 @@ def _refused(arguments: Arguments, machine: Machine, *, text_at: int) -> Value |
     if pattern is None or text is None:
         return None
     if too_long_to_match(pattern[0], text[0]):
-        return machine.unknown(f"matching this could take more than {MAX_MATCHING_STEPS} steps")
+        return machine.unknown(Reached(f"matching this could take more than {MAX_MATCHING_STEPS} steps"))
     if isinstance(pattern[0], str) and isinstance(text[0], str):
         machine.spend(min(matching_steps(pattern[0], text[0]), MAX_MATCHING_STEPS) // _STEPS_OF_A_UNIT)
     return None

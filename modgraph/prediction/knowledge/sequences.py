@@ -11,6 +11,7 @@ from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, kn
 from modgraph.prediction.limits import MAX_VALUE_SIZE
 from modgraph.prediction.objects import IteratorObject, ListObject, SetObject
 from modgraph.prediction.values import FALSE, NONE, Address, Choice, Constant, KnownClass, TupleValue, Unknown, Value
+from modgraph.source.reached import Reached
 
 DEQUE = "collections.deque"
 known_class(DEQUE)
@@ -70,7 +71,7 @@ def extend(arguments: Arguments, machine: Machine) -> Value:
     first, why = prefix_of(machine, arguments.positional[1])
     address, target = _list(machine, arguments, grows=why is None)
     if len(target.items) + len(first) > MAX_VALUE_SIZE:
-        target.open = target.open or machine.unknown(f"a list of more than {MAX_VALUE_SIZE} items")
+        target.open = target.open or machine.unknown(Reached(f"a list of more than {MAX_VALUE_SIZE} items"))
     elif target.open is None:
         target.items.extend(first)
         target.open = why

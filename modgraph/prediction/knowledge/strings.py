@@ -14,6 +14,7 @@ from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, co
 from modgraph.prediction.limits import MAX_VALUE_SIZE
 from modgraph.prediction.text import put_together
 from modgraph.prediction.values import Constant, Unknown, Value
+from modgraph.source.reached import Reached
 
 _METHODS = """
     capitalize casefold center count encode expandtabs find index isalnum isalpha isascii isdecimal isdigit
@@ -122,7 +123,7 @@ def formatted(arguments: Arguments, machine: Machine) -> Value:
     if _asks_for_attributes(receiver.value):
         return number_unknown(machine, "attributes in a template are not interpreted")
     if template_size(receiver.value, [*given, *named.values()]) > MAX_VALUE_SIZE:
-        return number_unknown(machine, f"a string of more than {MAX_VALUE_SIZE} characters")
+        return number_unknown(machine, Reached(f"a string of more than {MAX_VALUE_SIZE} characters"))
     try:
         if arguments.function.endswith("format_map"):
             return Constant(receiver.value.format_map(*given))

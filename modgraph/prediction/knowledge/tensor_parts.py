@@ -23,6 +23,7 @@ from modgraph.prediction.knowledge.tensor_values import (
 from modgraph.prediction.limits import MAX_LOOP_ITERATIONS
 from modgraph.prediction.objects import IteratorObject, TensorObject
 from modgraph.prediction.values import FALSE, NONE, Address, Constant, SliceValue, TupleValue, Unknown, Value
+from modgraph.source.reached import Reached
 
 # ---- joining and splitting -------------------------------------------------------------------------------------------
 
@@ -250,7 +251,7 @@ def iterate(arguments: Arguments, machine: Machine) -> Value:
         return machine.allocate(iterator)
     if source.shape[0] > MAX_LOOP_ITERATIONS:
         iterator = IteratorObject([])
-        iterator.open = machine.unknown(f"a loop of more than {MAX_LOOP_ITERATIONS} turns")
+        iterator.open = machine.unknown(Reached(f"a loop of more than {MAX_LOOP_ITERATIONS} turns"))
         return machine.allocate(iterator)
     parts: list[Value] = [
         get_item(Arguments("", (arguments.positional[0], Constant(i))), machine) for i in range(source.shape[0])
