@@ -85,9 +85,9 @@ def settle(machine: Interpreter, index: int) -> None:
     for each in registry.containers:
         base.unsettled.pop(each, None)
     if registry.later is not None:
-        for each in registry.containers:
-            stored_later.open_whole(machine.state.write(Address(each)), registry.later)
-        registry.found = frozenset((each.source.name, each.statement.first_line) for each in registry.effects)
+        with machine.at_module_level():
+            for each in registry.containers:
+                stored_later.open_whole(machine.state.write(Address(each)), registry.later)
         registry.later = None
     if registry.lost is not None:
         _open(machine, registry.containers, registry.lost)
