@@ -19,7 +19,7 @@ from modgraph.prediction import (
     rich_comparison,
     unordered,
 )
-from modgraph.prediction.identity import any_alternative, identical
+from modgraph.prediction.identity import any_alternative, identical, maybe_another
 from modgraph.prediction.knowledge.bounds import is_long_range
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.knowledge.registry import LOADED_MODULES
@@ -183,7 +183,7 @@ def equal(machine: Interpreter, left: Value, right: Value) -> bool | None:
         return _equal_objects(machine, left, right)
     if isinstance(right, Address) and left != right:
         return _equal_objects(machine, right, left)
-    return left == right
+    return None if left == right and maybe_another(left, right) else left == right
 
 
 def _equal_members(machine: Interpreter, left: Value, right: Value) -> bool | None:

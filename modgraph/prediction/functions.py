@@ -12,6 +12,7 @@ from modgraph.prediction import (
     classes,
     enumerations,
     expressions,
+    identity,
     metaclasses,
     names,
     naming_hooks,
@@ -78,7 +79,8 @@ def _function_value(machine: Interpreter, frame: Frame, node: cst.FunctionDef | 
     owner = frame.class_scope
     if owner is None and frame.function is not None:
         owner = frame.function.owner
-    return FunctionValue(definition, _closure(machine, frame), defaults, owner)
+    turn = identity.turn(machine, frame, node) if frame.loops or frame.around is not None else 0
+    return FunctionValue(definition, _closure(machine, frame), defaults, owner, turn=turn)
 
 
 def _qualname(frame: Frame, name: str) -> str:

@@ -227,6 +227,8 @@ class FunctionValue(Value):
     """The function it stands for, by functools.wraps: gives its name and signature."""
     manager: bool = False
     """A generator function under contextlib.contextmanager: a call of it gives a context manager."""
+    turn: int = 0
+    """How many the same `def` or lambda has made before, in a loop."""
 
     @property
     def name(self) -> str:
