@@ -301,12 +301,12 @@ def _bases(machine: Interpreter, frame: Frame, node: cst.ClassDef) -> tuple[Valu
             continue
         if isinstance(value, GenericAlias):
             value = value.origin
-        if isinstance(value, Unknown) and value.inert and not registry.may_call(value):
-            continue
         if isinstance(value, (ClassValue, KnownClass, Unknown)):
             found.append(value)
         else:
             found.append(machine.unknown(f"base class {expressions.source_of(argument.value)} is not known", value))
+    if any(map(machine.is_module_class, found)):  # helpers beside a module register nothing in it
+        found = [each for each in found if not (isinstance(each, Unknown) and each.inert) or registry.may_call(each)]
     return tuple(dict.fromkeys(found))
 
 

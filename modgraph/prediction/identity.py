@@ -18,6 +18,7 @@ from modgraph.prediction.values import (
     ClassValue,
     Constant,
     Device,
+    EnumMember,
     FunctionValue,
     GenericAlias,
     PartialValue,
@@ -41,6 +42,8 @@ def any_alternative(answers: list[bool | None]) -> bool | None:
 
 def identical(machine: Interpreter, left: Value, right: Value) -> bool | None:
     """left is right."""
+    if is_one(left, right):
+        return True
     if isinstance(left, Choice):
         return any_alternative([identical(machine, each, right) for each in left.alternatives])
     if isinstance(right, Choice):
@@ -51,6 +54,8 @@ def identical(machine: Interpreter, left: Value, right: Value) -> bool | None:
         return False if partial_texts.differ(left, right) else None
     if isinstance(left, ClassValue) and isinstance(right, ClassValue):
         return left.address == right.address
+    if isinstance(left, EnumMember) and isinstance(right, EnumMember):
+        return same_member(left, right)
     if left is right or left != right:
         return left is right
     if isinstance(left, Constant):
@@ -61,6 +66,20 @@ def identical(machine: Interpreter, left: Value, right: Value) -> bool | None:
     if isinstance(left, _MADE_ANEW) and left != TupleValue(()):
         return None
     return True
+
+
+def is_one(left: Value, right: Value) -> bool:
+    """Both are what one name of an Enum class stands for, whichever member that is."""
+    return (
+        left is right and isinstance(left, Choice) and all(isinstance(each, EnumMember) for each in left.alternatives)
+    )
+
+
+def same_member(left: EnumMember, right: EnumMember) -> bool:
+    """They are one, also where the value of one of them is not known."""
+    if left == right or left.cls != right.cls or left.name != right.name:
+        return left == right
+    return any(isinstance(each.value, (Unknown, Choice)) for each in (left, right))
 
 
 def is_of_a_module(function: FunctionValue) -> bool:

@@ -107,7 +107,7 @@ def _subscript_class(machine: Interpreter, value: Value, key: Value) -> Value:
         members = enumerations.named(machine, value)
         if members is not None and isinstance(key, Constant):
             if key.value in members:
-                return members[key.value]
+                return machine.own_attribute(value, key.value) or members[key.value]
             raise machine.raises("KeyError", repr(key.value), (key,))
         made = _by_class(machine, value, key)
         if made is not None:

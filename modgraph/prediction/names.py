@@ -33,7 +33,6 @@ from modgraph.prediction.values import (
     Address,
     ClassValue,
     Constant,
-    EnumMember,
     FunctionValue,
     ModuleReference,
     Unknown,
@@ -64,8 +63,7 @@ def look_up(machine: Interpreter, frame: Frame, name: str) -> Value:
         running = frame.function if frame.class_scope is None else None
         own = machine.own_attribute(frame.class_scope, name) if frame.class_scope is not None else None
         if own is not None:
-            # A member of an Enum class is its value still while the body of the class runs.
-            return own.value if type(own) is EnumMember and own.cls == frame.class_scope else own
+            return enumerations.in_body(own, frame.class_scope, name) if frame.class_scope is not None else own
         address: Address | None = environment.parent  # type: ignore[attr-defined]
         while address is not None:
             if running is not None and address == running.closure:
