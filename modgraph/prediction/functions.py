@@ -137,6 +137,9 @@ def _decorated(machine: Interpreter, frame: Frame, decorator: cst.Decorator, val
     machine.limit = min(limit, machine.steps + MAX_DECORATOR_STEPS)
     try:
         function = expressions.evaluate(machine, frame, decorator.decorator)
+        held = machine.state.find(function, InstanceObject)
+        if held is not None and held.cls == KnownClass("contextlib._GeneratorContextManager"):
+            function = machine.unknown("a context manager as a decorator is not followed")
         if isinstance(function, Unknown):
             if not function.inert:
                 _give_up(machine, frame)
