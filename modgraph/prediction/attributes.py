@@ -201,7 +201,10 @@ def _of_class(machine: Interpreter, value: Any, name: str) -> Value | None:
         return _described(machine, found, NONE, value)
     if found is None and isinstance(value, ClassValue) and classes.is_enum(machine, value) and name == "__members__":
         members = enumerations.named(machine, value) or {}
-        return machine.allocate(DictObject({Constant(each): member for each, member in members.items()}))
+        held: dict[Value, Value] = {
+            Constant(each): machine.own_attribute(value, each) or member for each, member in members.items()
+        }
+        return machine.allocate(DictObject(held))
     if found is None and isinstance(value, ClassValue):
         found = metaclasses.attribute(machine, value, name)
         if found is None and not name.startswith("__") and namespaces.is_bundled(machine, value):

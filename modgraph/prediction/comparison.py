@@ -19,7 +19,7 @@ from modgraph.prediction import (
     rich_comparison,
     unordered,
 )
-from modgraph.prediction.identity import any_alternative, identical
+from modgraph.prediction.identity import any_alternative, identical, is_one, maybe_another, same_member
 from modgraph.prediction.knowledge.bounds import is_long_range
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.knowledge.registry import LOADED_MODULES
@@ -136,6 +136,8 @@ def compare(machine: Interpreter, operator_: str, left: Value, right: Value) -> 
     if operator_ in ("is", "is not"):
         answer = identical(machine, left, right)
     elif operator_ in ("==", "!="):
+        if is_one(left, right):
+            return Constant(operator_ == "==")
         if _elementwise(machine, left) or _elementwise(machine, right):
             tensor, other = (left, right) if _elementwise(machine, left) else (right, left)
             method = machine.get_attribute(tensor, "__eq__" if operator_ == "==" else "__ne__")
@@ -163,6 +165,8 @@ def _elementwise(machine: Interpreter, value: Value) -> bool:
 
 def equal(machine: Interpreter, left: Value, right: Value) -> bool | None:
     """left == right."""
+    if is_one(left, right):
+        return True
     if isinstance(left, Choice):
         return any_alternative([equal(machine, each, right) for each in left.alternatives])
     if isinstance(right, Choice):
@@ -183,12 +187,12 @@ def equal(machine: Interpreter, left: Value, right: Value) -> bool | None:
         return _equal_objects(machine, left, right)
     if isinstance(right, Address) and left != right:
         return _equal_objects(machine, right, left)
-    return left == right
+    return None if left == right and maybe_another(left, right) else left == right
 
 
 def _equal_members(machine: Interpreter, left: Value, right: Value) -> bool | None:
     if isinstance(left, EnumMember) and isinstance(right, EnumMember):
-        return left == right
+        return same_member(left, right)
     member, other = (left, right) if isinstance(left, EnumMember) else (right, left)
     assert isinstance(member, EnumMember)
     return equal(machine, member.value, other) if _is_plain_enum(machine, member) else False

@@ -248,6 +248,11 @@ def add_callback(arguments: Arguments, machine: Machine) -> Value:
 def enter_context(arguments: Arguments, machine: Machine) -> Value:
     """What the manager gives; it is left with the stack."""
     stack, manager = arguments.positional
+    made = machine.state.find(manager, InstanceObject)
+    if made is not None and is_generated(made):
+        why = machine.unknown("what a generator under @contextmanager does in an ExitStack is not followed")
+        machine.problem(why.reason, None, why.where)
+        return manager if arguments.function.endswith("push") else why
     leave = machine.find_attribute(manager, "__exit__")
     if leave is not None:
         _push(machine, stack, PartialValue(leave, (NONE, NONE, NONE)))

@@ -354,7 +354,10 @@ def _member(machine: Interpreter, cls: ClassValue, arguments: Arguments) -> Valu
     if isinstance(value, (Unknown, Choice)):
         return machine.unknown("which member it is is not known", value)
     for member in (enumerations.named(machine, cls) or {}).values():
-        if machine.equal(member.value, value):
+        answer = machine.equal(member.value, value)
+        if answer is None:
+            return machine.unknown("which member it is is not known", member.value)
+        if answer:
             return member
     if isinstance(value, Constant) and type(value.value) is int and enumerations.is_flag(machine, cls):
         return enumerations.with_bits(machine, cls, value.value)

@@ -49,10 +49,24 @@ def named(machine: Interpreter, cls: Value) -> dict[str, EnumMember] | None:
         return None
     found: dict[str, EnumMember] = {}
     for name in _names(machine, cls):
-        member = classes.own_attribute(machine, cls, name)
-        if isinstance(member, EnumMember):
+        member = own_member(classes.own_attribute(machine, cls, name), name)
+        if member is not None:
             found[name] = member
     return found
+
+
+def own_member(value: Value | None, name: str) -> EnumMember | None:
+    """The member that a name of an Enum class stands for; of one that may be an alias, what it is if it is none."""
+    if isinstance(value, Choice):
+        return next((each for each in value.alternatives if isinstance(each, EnumMember) and each.name == name), None)
+    return value if isinstance(value, EnumMember) else None
+
+
+def in_body(value: Value, cls: ClassValue, name: str) -> Value:
+    """What a name is while the body of its class runs: a member is its value still."""
+    member = own_member(value, name) if isinstance(value, (Choice, EnumMember)) else None
+    member = member or (value if isinstance(value, EnumMember) else None)
+    return member.value if member is not None and member.cls == cls else value
 
 
 def members(machine: Interpreter, cls: Value) -> list[Value] | None:
@@ -115,14 +129,28 @@ def as_member(machine: Interpreter, cls: ClassValue, name: str, value: Value) ->
         _mixed_in(machine, cls, value) if not isinstance(maker, FunctionValue) else _made(machine, cls, maker, value)
     )
     plain = value if isinstance(value, Constant) and type(value.value) in _PLAIN else None
+    maybe: list[EnumMember] = []
     for member in before:
         other = member.value
         if plain is not None and isinstance(other, Constant) and type(other.value) in _PLAIN:
             if other.value == plain.value:
                 return member
-        elif machine.equal(other, value) is True:
-            return member
-    return EnumMember(cls, name, value)
+            continue
+        answer = machine.equal(other, value)
+        if answer is None:
+            maybe.append(member)
+        elif answer:
+            return member if not maybe else _either(machine, [*maybe, member], value)
+    return _either(machine, [*maybe, EnumMember(cls, name, value)], value)
+
+
+def _either(machine: Interpreter, found: list[EnumMember], value: Value) -> Value:
+    """One of these, which all have that value if it is theirs."""
+    if len(found) == 1:
+        return found[0]
+    is_known = not isinstance(value, (Unknown, Choice))
+    given = [EnumMember(each.cls, each.name, value) if is_known else each for each in found]
+    return machine.choice(given, "depends on a value of an Enum class that is not known")
 
 
 _AUTO = KnownClass("enum.auto")
@@ -188,12 +216,13 @@ def _before(machine: Interpreter, cls: ClassValue, name: str) -> list[EnumMember
             break
         item = machine.state.read(cls.address)
         assert isinstance(item, ClassObject)
-        known = item.namespace.get(other)
-        if type(known) is EnumMember and known.cls == cls:
-            found.append(known)
+        held = item.namespace.get(other)
+        if type(held) is EnumMember and held.cls == cls:
+            found.append(held)
             continue
-        member = classes.own_attribute(machine, cls, other) if not other.startswith("__") else None
-        if isinstance(member, EnumMember):
+        known = classes.own_attribute(machine, cls, other) if not other.startswith("__") else None
+        member = own_member(known, other) or (known if isinstance(known, EnumMember) else None)
+        if member is not None:
             found.append(member)
     return found
 

@@ -12,6 +12,7 @@ from modgraph.prediction import (
     classes,
     enumerations,
     expressions,
+    identity,
     metaclasses,
     names,
     naming_hooks,
@@ -79,7 +80,8 @@ def _function_value(machine: Interpreter, frame: Frame, node: cst.FunctionDef | 
     owner = frame.class_scope
     if owner is None and frame.function is not None:
         owner = frame.function.owner
-    return FunctionValue(definition, _closure(machine, frame), defaults, owner)
+    turn = identity.turn(machine, frame, node) if frame.loops or frame.around is not None else 0
+    return FunctionValue(definition, _closure(machine, frame), defaults, owner, turn=turn)
 
 
 def _qualname(frame: Frame, name: str) -> str:
@@ -136,6 +138,9 @@ def _decorated(machine: Interpreter, frame: Frame, decorator: cst.Decorator, val
     machine.limit = min(limit, machine.steps + MAX_DECORATOR_STEPS)
     try:
         function = expressions.evaluate(machine, frame, decorator.decorator)
+        held = machine.state.find(function, InstanceObject)
+        if held is not None and held.cls == KnownClass("contextlib._GeneratorContextManager"):
+            function = machine.unknown("a context manager as a decorator is not followed")
         if isinstance(function, Unknown):
             if not function.inert:
                 _give_up(machine, frame)
@@ -300,12 +305,12 @@ def _bases(machine: Interpreter, frame: Frame, node: cst.ClassDef) -> tuple[Valu
             continue
         if isinstance(value, GenericAlias):
             value = value.origin
-        if isinstance(value, Unknown) and value.inert and not registry.may_call(value):
-            continue
         if isinstance(value, (ClassValue, KnownClass, Unknown)):
             found.append(value)
         else:
             found.append(machine.unknown(f"base class {expressions.source_of(argument.value)} is not known", value))
+    if any(map(machine.is_module_class, found)):  # helpers beside a module register nothing in it
+        found = [each for each in found if not (isinstance(each, Unknown) and each.inert) or registry.may_call(each)]
     return tuple(dict.fromkeys(found))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, cast
 
 from modgraph.prediction import exceptions
+from modgraph.prediction.identity import is_by_identity, maybe_another
 from modgraph.prediction.knowledge.registry import Machine
 from modgraph.prediction.objects import ClassObject, DictObject, InstanceObject, ModuleObject, SetObject
 from modgraph.prediction.values import (
@@ -50,6 +51,8 @@ def unique(machine: Machine, values: Iterable[Value]) -> tuple[Elements, Unknown
     why: Unknown | None = None
     for value in values:
         if value in kept:
+            if maybe_another(_held(kept, value), value):
+                return {}, machine.unknown("whether two elements of a set are equal is not known")
             continue
         require(machine, value)
         if isinstance(value, (Unknown, Choice)):
@@ -70,6 +73,11 @@ def unique(machine: Machine, values: Iterable[Value]) -> tuple[Elements, Unknown
         careful = careful or special
         kept[value] = None
     return kept, why
+
+
+def _held(elements: Elements, value: Value) -> Value:
+    """The element itself that is equal to the value."""
+    return next(each for each in elements if each == value) if is_by_identity(value) else value
 
 
 def require(machine: Machine, value: Value) -> None:
@@ -118,7 +126,7 @@ def _is_mutable_data(machine: Machine, cls: ClassValue) -> bool:
 def contains(machine: Machine, elements: Iterable[Value], value: Value) -> bool | None:
     """One of the elements is the same key as the value."""
     if isinstance(elements, dict) and value in elements:
-        return True
+        return None if maybe_another(_held(elements, value), value) else True
     elements = _counted(machine, elements)
     answers = {same(machine, each, value) for each in elements}
     return True if True in answers else (None if None in answers else False)
@@ -167,7 +175,7 @@ def _compares_itself(machine: Machine, value: Address) -> bool:
 def same(machine: Machine, left: Value, right: Value) -> bool | None:
     """The two are one key; None where that is not known."""
     if left == right:
-        return True
+        return None if maybe_another(left, right) else True
     if isinstance(left, (Unknown, Choice)) or isinstance(right, (Unknown, Choice)):
         return None
     if isinstance(left, Constant) and isinstance(right, Constant):

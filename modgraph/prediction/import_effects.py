@@ -17,12 +17,12 @@ from modgraph.prediction import (
     changers,
     classes,
     handed,
+    import_progress,
     module_effects,
     names,
     registries,
     side_effects,
     statements,
-    stored_later,
 )
 from modgraph.prediction.frames import Frame, LimitError
 from modgraph.prediction.import_order import Imported, is_installed
@@ -52,6 +52,8 @@ def run(machine: Interpreter, source: SourceModule) -> None:
     except LimitError as limit:
         machine.frames.clear()
         machine.problem(Reached(f"what importing {source.name} changes is not followed to its end: {limit}"))
+    finally:
+        import_progress.finish(machine)
 
 
 def _run_all(machine: Interpreter, source: SourceModule) -> None:
@@ -69,12 +71,14 @@ def _run_all(machine: Interpreter, source: SourceModule) -> None:
 def _follow(machine: Interpreter, source: SourceModule, imported: Imported, ordered: list[Effect]) -> None:
     reached: dict[str, int] = {}
     at_once = _imported_at_once(imported, source.name)
-    for effect in ordered[:MAX_REPLAYED_STATEMENTS]:
+    followed = ordered[:MAX_REPLAYED_STATEMENTS]
+    import_progress.begin(machine, followed)
+    for number, effect in enumerate(followed):
+        last = followed[number - 1].source.name if number else None
+        import_progress.come_to(machine, imported, followed[number:], last)
         _evaluate_before(machine, effect, reached, imported)
         before = None if effect.source.name in at_once else dict(machine.base.globals)
-        watch = stored_later.Watch(machine, effect)
         why = _run_once(machine, effect)
-        watch.forget()
         if before is not None:
             _forget_order(machine, effect, before)
         if why is not None:
@@ -225,6 +229,7 @@ def _run_once(machine: Interpreter, effect: Effect) -> str | None:
 
 def _run(machine: Interpreter, effect: Effect) -> str | None:
     source, statement = effect.source, effect.statement
+    import_progress.run_own(machine, effect)
     values = [names.global_name(machine, source.name, name) for name in statement.names]
     if values:
         lost = next((each for each in values if isinstance(each, Unknown) and not each.inert), None)

@@ -75,7 +75,7 @@ def get(machine: Interpreter, value: Value, key: Value) -> Value:
     if isinstance(key, Choice):
         return machine.distribute(key, lambda each: get(machine, value, each))
     if isinstance(value, TupleValue):
-        return _from_sequence(machine, list(value.items), None, key, "tuple")
+        return value.made_of(_from_sequence(machine, list(value.items), None, key, "tuple"))
     if isinstance(value, Constant):
         return _from_constant(machine, value, key)
     item = machine.state.read(value) if isinstance(value, Address) else None
@@ -107,7 +107,7 @@ def _subscript_class(machine: Interpreter, value: Value, key: Value) -> Value:
         members = enumerations.named(machine, value)
         if members is not None and isinstance(key, Constant):
             if key.value in members:
-                return members[key.value]
+                return machine.own_attribute(value, key.value) or members[key.value]
             raise machine.raises("KeyError", repr(key.value), (key,))
         made = _by_class(machine, value, key)
         if made is not None:

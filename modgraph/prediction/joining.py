@@ -429,6 +429,8 @@ def _merge_environment(joiner: Joiner, mine: EnvironmentObject, other: Environme
     some = frozenset(mine.names.keys() ^ other.names.keys())
     mine.names = joiner.mapping(mine.names, other.names, optional=False)
     mine.unsure |= other.unsure | some
+    if other.made and not joiner.growth_is_open:
+        mine.made = {each: max(mine.made.get(each, 0), other.made.get(each, 0)) for each in {**mine.made, **other.made}}
 
 
 _MERGERS: dict[type[HeapObject], Callable[[Joiner, HeapObject, HeapObject], None]] = {

@@ -11,19 +11,20 @@ import sys
 import sysconfig
 from typing import TYPE_CHECKING
 
-from modgraph.graph.model import SourceLocation
 from modgraph.prediction import (
     allowances,
     enumerations,
     exceptions,
     guards,
     handed,
+    import_progress,
     namespaces,
     registries,
     standard_names,
     star_imports,
+    textual_order,
 )
-from modgraph.prediction.frames import Frame, LimitError
+from modgraph.prediction.frames import Frame
 from modgraph.prediction.knowledge import registry
 from modgraph.prediction.knowledge.registry import INSTALLED, Raised
 from modgraph.prediction.objects import EnvironmentObject
@@ -32,7 +33,6 @@ from modgraph.prediction.values import (
     Address,
     ClassValue,
     Constant,
-    EnumMember,
     FunctionValue,
     ModuleReference,
     Unknown,
@@ -41,7 +41,7 @@ from modgraph.prediction.values import (
 )
 from modgraph.source.index import ImportedName, Statement
 from modgraph.source.modules import CompiledModule, SourceError, SourceModule
-from modgraph.source.reached import Reached, telling
+from modgraph.source.reached import telling
 
 if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
@@ -64,8 +64,7 @@ def look_up(machine: Interpreter, frame: Frame, name: str) -> Value:
         running = frame.function if frame.class_scope is None else None
         own = machine.own_attribute(frame.class_scope, name) if frame.class_scope is not None else None
         if own is not None:
-            # A member of an Enum class is its value still while the body of the class runs.
-            return own.value if type(own) is EnumMember and own.cls == frame.class_scope else own
+            return enumerations.in_body(own, frame.class_scope, name) if frame.class_scope is not None else own
         address: Address | None = environment.parent  # type: ignore[attr-defined]
         while address is not None:
             if running is not None and address == running.closure:
@@ -233,11 +232,12 @@ def _so_far(machine: Interpreter, module: str, name: str, line: int) -> Value | 
     before = [each for each in binding if each.last_line < line]
     if not before or len(before) == len(binding):
         return None
+    if import_progress.is_at(machine, module, line):
+        return None
     key = (module, name, before[-1].first_line)
     if key not in machine.so_far:
-        machine.so_far[key] = allowances.evaluated(
-            machine, module, f"{module}.{name}", lambda: _run(machine, source, name, before)
-        )
+        found = allowances.evaluated(machine, module, f"{module}.{name}", lambda: _run(machine, source, name, before))
+        machine.so_far[key] = textual_order.unless_changed(machine, source, name, found, line)
     return machine.so_far[key]
 
 
@@ -339,8 +339,9 @@ def _run(machine: Interpreter, source: SourceModule, name: str, statements: list
     key = (source.name, name)
     machine.running[key] = environment
     try:
-        for statement in handed.including(machine, source, name, statements):
-            _run_statement(machine, source, name, statement, environment)
+        listed = handed.including(machine, source, name, statements)
+        for statement in import_progress.due(machine, source, name, statements, listed):
+            run_statement(machine, source, name, statement, environment)
     finally:
         del machine.running[key]
     final = machine.state.read(environment)
@@ -348,9 +349,10 @@ def _run(machine: Interpreter, source: SourceModule, name: str, statements: list
     return final.names.get(name) or _elsewhere(machine, source, name)
 
 
-def _run_statement(
+def run_statement(
     machine: Interpreter, source: SourceModule, name: str, statement: Statement, environment: Address
 ) -> None:
+    """Executes one of the statements that make up a name; the environment holds what it is before and after."""
     names = machine.state.change(environment, EnvironmentObject).names
     value: Value | None = None
     if statement.kind == "import":
@@ -359,27 +361,14 @@ def _run_statement(
         value = machine.define(source, statement.definition)
     elif name not in statement.names and not isinstance(names.get(name), (Address, ClassValue, FunctionValue)):
         return  # changes in place something that cannot be changed, as far as is known
+    elif textual_order.waits(machine, source, name, statement, names.get(name)):
+        return
     elif name not in statement.names:
-        _change(machine, source, name, statement, environment)
+        textual_order.change(machine, source, name, statement, environment)
     else:
         value = machine.module_statement(source, statement, environment).get(name)
     if value is not None:
         machine.state.change(environment, EnvironmentObject).names[name] = value
-
-
-def _change(machine: Interpreter, source: SourceModule, name: str, statement: Statement, environment: Address) -> None:
-    """Executes a statement that changes the object of a name; what takes too long leaves the object open."""
-    bound = machine.state.change(environment, EnvironmentObject)
-    value = bound.names[name]
-    if not handed.concerns(machine, source, statement, name, bound):
-        return
-    try:
-        machine.module_statement(source, statement, environment)
-    except LimitError as limit:
-        if machine.exhausted:
-            raise
-        place = SourceLocation(source.file, statement.first_line)
-        machine.expose([value], Unknown(Reached(f"what this statement changes is not known: {limit}"), place))
 
 
 def _imported(machine: Interpreter, source: SourceModule, name: str, statement: Statement) -> Value | None:

@@ -362,6 +362,8 @@ class EnvironmentObject(HeapObject):
 
     unsure: frozenset[str] = frozenset()
     """Names that are bound on some paths only."""
+    made: dict[int, int] = field(default_factory=dict)
+    """How many functions each `def` or lambda in a loop has made."""
 
     def bind(self, name: str, value: Value) -> None:
         self.names[name] = value
@@ -369,7 +371,7 @@ class EnvironmentObject(HeapObject):
             self.unsure -= {name}
 
     def copy(self) -> EnvironmentObject:
-        return EnvironmentObject(dict(self.names), self.parent, self.unsure)
+        return EnvironmentObject(dict(self.names), self.parent, self.unsure, dict(self.made))
 
     def references(self) -> Iterator[Value]:
         yield from self.names.values()

@@ -16,6 +16,7 @@ from modgraph.prediction.objects import ListObject, SetObject
 from modgraph.prediction.state import room_of
 from modgraph.prediction.values import (
     NOT_IMPLEMENTED,
+    SIZE,
     Address,
     Choice,
     ClassValue,
@@ -254,7 +255,7 @@ def _sequences(machine: Interpreter, symbol: str, left: Value, right: Value) -> 
             if len(left.items) + len(right.items) > MAX_VALUE_SIZE:
                 return machine.unknown(TOO_LONG)
             machine.makes(len(left.items) + len(right.items))
-            return TupleValue(left.items + right.items, left.cls if left.cls == right.cls else None)
+            return TupleValue(left.items + right.items, SIZE if SIZE in (left.cls, right.cls) else None)
         first = state.find(left, ListObject)
         second = state.find(right, ListObject)
         if first is not None and second is not None:
@@ -293,7 +294,9 @@ def _repeat(machine: Interpreter, sequence: Value, count: Value) -> Value | None
     if source is None:
         machine.makes(len(items) * max(count.value, 0))
     repeated = items * count.value
-    return TupleValue(tuple(repeated)) if source is None else machine.allocate(ListObject(repeated))
+    if isinstance(sequence, TupleValue):
+        return TupleValue(tuple(repeated), SIZE if sequence.cls == SIZE else None)
+    return machine.allocate(ListObject(repeated))
 
 
 def _sets(machine: Interpreter, symbol: str, left: Value, right: Value) -> Value | None:

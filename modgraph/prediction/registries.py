@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from modgraph.prediction import names, stored_later
+from modgraph.prediction import import_progress, names, stored_later, textual_order
 from modgraph.prediction.frames import LimitError
 from modgraph.prediction.import_order import Imported, imported_by, is_installed, top_of, without_large_packages
 from modgraph.prediction.limits import MAX_FOLLOWED_TEXT, MAX_REPLAYED_STATEMENTS, MAX_REPLAYED_STEPS, MAX_STEPS
@@ -39,8 +39,8 @@ class Registry:
     """Why an entry may be missing."""
     later: Unknown | None = None
     """Why what the effects change is not known: a statement that makes up the name comes after one of them."""
-    before: stored_later.Kept = field(default_factory=dict)
-    """What the statements of the name alone have left, where this is so."""
+    found: frozenset[tuple[str, int]] = frozenset()
+    """Module and line of all of them."""
 
 
 def claim(machine: Interpreter, home: Home, since: int, attribute: str = "") -> None:
@@ -74,24 +74,47 @@ def settle(machine: Interpreter, index: int) -> None:
         return
     registry.busy = True
     try:
-        if registry.effects is None:
-            registry.effects = _effects(machine, home, registry)
-            registry.later = _stored_later(machine, home, registry.effects)
-            if registry.later is not None:
-                registry.before = stored_later.kept(machine, *map(Address, registry.containers))
+        _find_effects(machine, home, registry)
         while registry.effects:
-            if is_running(machine, registry.effects[-1]):
+            if is_running(machine, registry.effects[-1]) or import_progress.is_ahead(machine, registry.effects[-1]):
                 return
-            run_once(machine, registry.effects.pop(), registry)
+            effect = registry.effects.pop()
+            if not effect.plain or textual_order.has_waited(machine, effect, home[1]):
+                run_once(machine, effect, registry, home[1])
     finally:
         registry.busy = False
     for each in registry.containers:
         base.unsettled.pop(each, None)
     if registry.later is not None:
-        stored_later.blur(machine, registry.before, registry.later)
+        with machine.at_module_level():
+            for each in registry.containers:
+                stored_later.open_whole(machine.state.write(Address(each)), registry.later)
         registry.later = None
     if registry.lost is not None:
         _open(machine, registry.containers, registry.lost)
+
+
+def with_effects(machine: Interpreter, home: Home) -> Registry:
+    """What may change the containers of a name that is being evaluated."""
+    found = machine.base.registries.get(home) or Registry()
+    if not _is_large(machine, top_of(home[0])):
+        machine.base.registries[home] = found
+        _find_effects(machine, home, found)
+    return found
+
+
+def effects_of(machine: Interpreter, home: Home) -> list[Effect]:
+    """The statements that may change the containers of a name, whether they have run or not."""
+    if _is_large(machine, top_of(home[0])):
+        return []
+    return _effects(machine, home, Registry())
+
+
+def _find_effects(machine: Interpreter, home: Home, registry: Registry) -> None:
+    if registry.effects is None:
+        effects = registry.effects = _effects(machine, home, registry)
+        registry.found = frozenset((each.source.name, each.statement.first_line) for each in effects)
+        registry.later = _stored_later(machine, home, effects)
 
 
 def settle_or_leave(machine: Interpreter, index: int) -> None:
@@ -108,12 +131,12 @@ def settle_or_leave(machine: Interpreter, index: int) -> None:
                 item.open = item.open or Unknown(Reached(f"{home[1]} may hold more: {limit}"))
 
 
-def run_once(machine: Interpreter, effect: Effect, registry: Registry) -> None:
+def run_once(machine: Interpreter, effect: Effect, registry: Registry, name: str = "") -> None:
     """Runs a statement for what it registers; one statement may fill several containers."""
     key = (effect.source.name, effect.statement.first_line)
     if key not in machine.base.replayed:
         machine.base.replayed.add(key)
-        _replay(machine, effect, registry)
+        _replay(machine, effect, registry, name)
     elif key in machine.base.unfollowed:
         registry.lost = registry.lost or machine.base.unfollowed[key]
 
@@ -146,7 +169,8 @@ def _effects(machine: Interpreter, home: Home, registry: Registry) -> list[Effec
         why = f"is of a package of more than {MAX_FOLLOWED_TEXT} characters, which is not followed"
         registry.lost = Unknown(Reached(f"{far} may change {name}, and {why}"))
         return []
-    if len(effects) > MAX_REPLAYED_STATEMENTS:
+    effects = textual_order.from_first_registration(effects, name)
+    if sum(not each.plain for each in effects) > MAX_REPLAYED_STATEMENTS:
         registry.lost = Unknown(Reached(f"more than {MAX_REPLAYED_STATEMENTS} statements may change {name}"))
         return []
     if may_change and imported.incomplete is not None:
@@ -155,12 +179,11 @@ def _effects(machine: Interpreter, home: Home, registry: Registry) -> list[Effec
 
 
 def _stored_later(machine: Interpreter, home: Home, effects: list[Effect]) -> Unknown | None:
-    """Why the order matters: a statement of the name's own module stores something in it after one of the effects."""
+    """Why the order matters: the name is bound anew after one of the effects in its own module."""
     module, name = home
     source = machine.finder.source(module)
-    own = source.index.statements.get(name, []) if source is not None else []
-    others = [each.statement.first_line for each in effects if each.source.name == module and each.statement not in own]
-    line = stored_later.line_after(source, name, min(others)) if source is not None and others else None
+    others = [each.statement.first_line for each in effects if each.source.name == module and not each.plain]
+    line = stored_later.bound_after(source, name, min(others)) if source is not None and others else None
     return stored_later.unknown(source, name, line) if source is not None and line is not None else None
 
 
@@ -181,7 +204,7 @@ def is_running(machine: Interpreter, effect: Effect) -> bool:
     return any((module, name) in machine.importing for name in effect.statement.names)
 
 
-def _replay(machine: Interpreter, effect: Effect, registry: Registry) -> None:
+def _replay(machine: Interpreter, effect: Effect, registry: Registry, name: str) -> None:
     """Runs one statement, with a budget of its own."""
     base = machine.base
     if base.replayed_steps > MAX_REPLAYED_STEPS:
@@ -193,7 +216,7 @@ def _replay(machine: Interpreter, effect: Effect, registry: Registry) -> None:
     frames, machine.frames = machine.frames, []
     value: Value | None = None
     try:
-        value = _run(machine, effect)
+        value = _run(machine, effect, name)
     except LimitError as error:
         if machine.exhausted:
             raise
@@ -214,13 +237,19 @@ def _replay(machine: Interpreter, effect: Effect, registry: Registry) -> None:
         registry.lost = registry.lost or why
 
 
-def _run(machine: Interpreter, effect: Effect) -> Value | None:
+def _run(machine: Interpreter, effect: Effect, name: str) -> Value | None:
     source, statement = effect.source, effect.statement
+    if effect.plain:
+        textual_order.run(machine, effect, name)
+        return None
     index = source.index
     for name in (*statement.names, *statement.touched):
         if statement not in index.statements.get(name, ()) or (name not in statement.names and name not in index.bound):
             continue
         value = names.global_name(machine, source.name, name)
+        if textual_order.has_waited(machine, effect, name):
+            textual_order.run(machine, effect, name)
+            return None
         if name in statement.names or isinstance(value, Address):
             return value if name in statement.names else None
     with machine.at_module_level():

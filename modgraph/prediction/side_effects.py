@@ -44,6 +44,8 @@ class Effect:
 
     source: SourceModule
     statement: Statement
+    plain: bool = False
+    """It is one of those that make up the name of the object, and changes it in place."""
 
 
 @dataclass
@@ -67,8 +69,8 @@ class _Words:
 
 
 def effects_on(home: str, names: Iterable[str], imported: Imported) -> tuple[list[Effect], bool]:
-    """The statements that may change what `names` of module `home` lead to, in the order in which they run; and whether
-    something is there with which others might.
+    """The statements that may change what `names` of module `home` lead to, in the order in which they run, those that
+    make it left out; and whether something is there with which others might.
 
     Raises:
         FarEffectError: a module that is not followed may change it as well.
@@ -98,7 +100,13 @@ def effects_on(home: str, names: Iterable[str], imported: Imported) -> tuple[lis
     seen: set[str] = set()
     for name in imported.modules:
         in_order(name, imported, effects, seen, ordered)
-    return ordered, bool(ordered or words.callables or words.bases or words.metaclasses)
+    registering = any(not each.plain for each in ordered)
+    return ordered, bool(registering or words.callables or words.bases or words.metaclasses)
+
+
+def changes_in_place(statement: Statement, name: str) -> bool:
+    """It changes the object that the name stands for, which is the same object after it: `x[...] = y`, `x += y`."""
+    return name in statement.touched and (name not in statement.names or statement.kind == "assign")
 
 
 def _refuse_far(imported: Imported, words: _Words) -> None:
@@ -331,7 +339,7 @@ def _chain(node: ast.AST) -> set[str]:
 
 
 def _effects(source: SourceModule, words: _Words, made: set[str]) -> Iterable[Effect]:
-    """The statements of a module that may change the object; not those that make it, or stand for it themselves."""
+    """The statements of a module that may change the object; not those that make it."""
     mentioned = _pattern(words.all())
     own = {id(statement) for name in made for statement in source.index.statements.get(name, ())}
     kinds: dict[str, Callable[[SourceModule, Statement, _Words], Effect | None]] = {
@@ -340,7 +348,11 @@ def _effects(source: SourceModule, words: _Words, made: set[str]) -> Iterable[Ef
         "import": lambda *_: None,
     }
     for statement in source.index.body:
-        if id(statement) in own or not mentioned.search(_slice(source, statement.first_line, statement.last_line)):
+        if id(statement) in own:
+            if any(changes_in_place(statement, name) for name in made):
+                yield Effect(source, statement, plain=True)
+            continue
+        if not mentioned.search(_slice(source, statement.first_line, statement.last_line)):
             continue
         effect = kinds.get(statement.kind, _of_statement)(source, statement, words)
         if effect is not None:

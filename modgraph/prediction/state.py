@@ -28,6 +28,7 @@ from modgraph.prediction.values import Address, Constant, TupleValue, Unknown, V
 
 if TYPE_CHECKING:
     from modgraph.prediction.registries import Registry
+    from modgraph.source.index import Statement
 
 ObjectType = TypeVar("ObjectType", bound=HeapObject)
 Layers = tuple[dict[int, HeapObject], ...]
@@ -81,6 +82,14 @@ class Base:
     registries: dict[tuple[str, str], Registry] = field(default_factory=dict)
     replayed: set[tuple[str, int]] = field(default_factory=set)
     """Module and line of the statements that were run for what they register."""
+    reached: dict[str, int] = field(default_factory=dict)
+    """Lines that the modules have come to whose import is followed; see `import_progress.py`."""
+    put_off: dict[str, list[tuple[str, Statement]]] = field(default_factory=dict)
+    """Of these: statements below, with the names that they make up."""
+    bound_in_between: set[tuple[str, str]] = field(default_factory=set)
+    """Names that such statements have bound anew, after what effects have made of them."""
+    waiting: set[tuple[str, int, str]] = field(default_factory=set)
+    """Module, line and name of plain statements that run with registrations; see `textual_order.py`."""
     replayed_steps: int = 0
     unfollowed: dict[tuple[str, int], Unknown] = field(default_factory=dict)
     """Those of which it is not known what they register."""

@@ -13,6 +13,7 @@ from modgraph.prediction import expressions, literal_texts, partial_texts
 from modgraph.prediction.frames import Frame
 from modgraph.prediction.knowledge.bounds import format_size, template_size, text_size
 from modgraph.prediction.knowledge.plain import has_other_text, lifted, number_unknown, plain
+from modgraph.prediction.knowledge.stand_ins import OtherTextError
 from modgraph.prediction.limits import MAX_VALUE_SIZE
 from modgraph.prediction.objects import InstanceObject
 from modgraph.prediction.values import (
@@ -23,6 +24,7 @@ from modgraph.prediction.values import (
     Dtype,
     Ends,
     EnumMember,
+    FunctionValue,
     KnownClass,
     TupleValue,
     Unknown,
@@ -73,10 +75,18 @@ def string(machine: Interpreter, value: Value) -> str | None:
         return _instance(machine, value)
     if isinstance(value, TupleValue) and value.cls is None and any(isinstance(each, _CLASSES) for each in value.items):
         return _of_classes(machine, value.items)
+    method = machine.class_attribute(value.cls, "__str__") if isinstance(value, TupleValue) and value.cls else None
+    if isinstance(method, FunctionValue):
+        return _said(machine.call(method, (value,)))
     try:
         return _written(to_python(machine, value))
-    except (NotPlainError, TypeError):
+    except (NotPlainError, OtherTextError, TypeError):
         return None
+
+
+def _said(value: Value) -> str | None:
+    """The text that `__str__` has given."""
+    return value.value if isinstance(value, Constant) and isinstance(value.value, str) else None
 
 
 def _written(value: Any) -> str | None:
@@ -126,8 +136,7 @@ def _instance(machine: Interpreter, value: Address) -> str | None:
     for name in ("__str__",) if exceptional else ("__str__", "__repr__"):
         method = machine.class_attribute(item.cls, name)
         if method is not None and not isinstance(method, Unknown) and hasattr(method, "definition"):
-            result = machine.call(method, (value,))
-            return result.value if isinstance(result, Constant) and isinstance(result.value, str) else None
+            return _said(machine.call(method, (value,)))
     return _exception(machine, item.cls, given) if exceptional and isinstance(given, TupleValue) else None
 
 
@@ -146,7 +155,7 @@ def _exception(machine: Interpreter, cls: Value, given: TupleValue) -> str | Non
         return string(machine, given.items[0])
     try:
         return repr(to_python(machine, given.items[0]))
-    except (NotPlainError, TypeError, ValueError):
+    except (NotPlainError, OtherTextError, TypeError, ValueError):
         return None
 
 
@@ -274,14 +283,16 @@ def _literals(template: str) -> list[str]:
 
 def percent(machine: Interpreter, template: str, value: Value) -> Value:
     """template % value."""
+    found = plain(machine, value)
     try:
-        python = to_python(machine, value)
-    except NotPlainError:
+        if found is None:
+            raise NotPlainError
+        python = found[0]
+        if template_size(template, python if isinstance(python, tuple) else [python]) > MAX_VALUE_SIZE:
+            return number_unknown(machine, Reached(f"a string of more than {MAX_VALUE_SIZE} characters"))
+        return Constant(template % python)
+    except (NotPlainError, OtherTextError):
         why = number_unknown(machine, "a part of the string is not known", value)
         return put_together(machine, [Constant(each) if each else why for each in _literals(template)])
-    if template_size(template, python if isinstance(python, tuple) else [python]) > MAX_VALUE_SIZE:
-        return number_unknown(machine, Reached(f"a string of more than {MAX_VALUE_SIZE} characters"))
-    try:
-        return Constant(template % python)
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         raise machine.raises(type(error).__name__, str(error), (Constant(str(error)),)) from None

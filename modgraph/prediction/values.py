@@ -167,6 +167,10 @@ class TupleValue(Value):
         if weight > MAX_VALUE_SIZE:
             raise _too_heavy("tuple")
 
+    def made_of(self, part: Value) -> Value:
+        """A part of it: a slice of a torch.Size is one, that of any other is a plain tuple."""
+        return TupleValue(part.items, SIZE) if self.cls == SIZE and isinstance(part, TupleValue) else part
+
 
 def weight_of(values: Iterable[Value | None]) -> int:
     """Values inside these, each at all its places: they are hashed, compared and walked as a whole."""
@@ -227,6 +231,8 @@ class FunctionValue(Value):
     """The function it stands for, by functools.wraps: gives its name and signature."""
     manager: bool = False
     """A generator function under contextlib.contextmanager: a call of it gives a context manager."""
+    turn: int = 0
+    """How many the same `def` or lambda has made before, in a loop."""
 
     @property
     def name(self) -> str:
@@ -276,6 +282,9 @@ class KnownClass(Value):
 
     def __hash__(self) -> int:
         return hash(self.name)
+
+
+SIZE = KnownClass("torch.Size")
 
 
 @dataclass(frozen=True, slots=True)

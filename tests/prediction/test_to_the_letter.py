@@ -57,6 +57,113 @@ IMPORT_ORDER = {
                 super().__init__()
                 self.a = R['x'](1, 1, 1)
     """,
+    "one": """
+        N = 1
+        def st(n):
+            global N
+            N = n
+        st(8)
+        N = 4
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a = nn.Linear(N, 1)
+    """,
+    "registry": """
+        R = {}
+        def reg(n):
+            def d(c):
+                R[n] = c
+                return c
+            return d
+        @reg('x')
+        class A(nn.Linear): pass
+        R['x'] = nn.Conv1d
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a = R['x'](1, 1, 1)
+    """,
+    "class attr": """
+        class C:
+            w = 1
+        def st(n): C.w = n
+        st(8)
+        C.w = 4
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a = nn.Linear(C.w, 1)
+    """,
+    "container": """
+        L = [1]
+        def st(n): L.append(n)
+        st(8)
+        L.append(4)
+        L[0] = 6
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a = nn.Linear(L[1], L[0])
+    """,
+    "container dict": """
+        D = {}
+        def st(n): D['k'] = n
+        st(8)
+        D['k'] = 4
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a = nn.Linear(D['k'], 1)
+    """,
+    "aug": """
+        N = 1
+        def st(n):
+            global N
+            N = n
+        st(8)
+        N += 4
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a = nn.Linear(N, 1)
+    """,
+    "registry fn call": """
+        R = {}
+        def reg(n, c): R[n] = c
+        reg('x', nn.Linear)
+        R['x'] = nn.Conv1d
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a = R['x'](1, 1, 1)
+    """,
+    "update": """
+        R = {}
+        def reg(n):
+            def d(c):
+                R[n] = c
+                return c
+            return d
+        @reg('x')
+        class A(nn.Linear): pass
+        R.update(x=nn.Conv1d)
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a = R['x'](1, 1, 1)
+    """,
+    "function attribute": """
+        def f(): pass
+        f.n = 1
+        def st(n): f.n = n
+        st(8)
+        f.n = 4
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a = nn.Linear(f.n, 1)
+    """,
 }
 
 WALRUSES = {
@@ -892,65 +999,6 @@ NOT_FOLLOWED = {
         except KeyError as e:
             self.a = nn.Linear(1, 2 if e.__traceback__ is None else 3)
     """,
-    "import_order: one": """
-        N = 1
-        def st(n):
-            global N
-            N = n
-        st(8)
-        N = 4
-        class Net(nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.a = nn.Linear(N, 1)
-    """,
-    "import_order: registry": """
-        R = {}
-        def reg(n):
-            def d(c):
-                R[n] = c
-                return c
-            return d
-        @reg('x')
-        class A(nn.Linear): pass
-        R['x'] = nn.Conv1d
-        class Net(nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.a = R['x'](1, 1, 1)
-    """,
-    "import_order: class attr": """
-        class C:
-            w = 1
-        def st(n): C.w = n
-        st(8)
-        C.w = 4
-        class Net(nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.a = nn.Linear(C.w, 1)
-    """,
-    "import_order: container": """
-        L = [1]
-        def st(n): L.append(n)
-        st(8)
-        L.append(4)
-        L[0] = 6
-        class Net(nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.a = nn.Linear(L[1], L[0])
-    """,
-    "import_order: container dict": """
-        D = {}
-        def st(n): D['k'] = n
-        st(8)
-        D['k'] = 4
-        class Net(nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.a = nn.Linear(D['k'], 1)
-    """,
     "import_order: container plain rebinding": """
         D = {}
         def st(n): D['k'] = n
@@ -960,43 +1008,6 @@ NOT_FOLLOWED = {
             def __init__(self):
                 super().__init__()
                 self.a = nn.Linear(D['k'], 1)
-    """,
-    "import_order: aug": """
-        N = 1
-        def st(n):
-            global N
-            N = n
-        st(8)
-        N += 4
-        class Net(nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.a = nn.Linear(N, 1)
-    """,
-    "import_order: registry fn call": """
-        R = {}
-        def reg(n, c): R[n] = c
-        reg('x', nn.Linear)
-        R['x'] = nn.Conv1d
-        class Net(nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.a = R['x'](1, 1, 1)
-    """,
-    "import_order: update": """
-        R = {}
-        def reg(n):
-            def d(c):
-                R[n] = c
-                return c
-            return d
-        @reg('x')
-        class A(nn.Linear): pass
-        R.update(x=nn.Conv1d)
-        class Net(nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.a = R['x'](1, 1, 1)
     """,
     "import_order: reads between": """
         N = 1
@@ -1010,17 +1021,6 @@ NOT_FOLLOWED = {
             def __init__(self):
                 super().__init__()
                 self.a = nn.Linear(N, M)
-    """,
-    "import_order: function attribute": """
-        def f(): pass
-        f.n = 1
-        def st(n): f.n = n
-        st(8)
-        f.n = 4
-        class Net(nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.a = nn.Linear(f.n, 1)
     """,
     "walks: swap same size": """
         d = {'a': 1, 'b': 2}

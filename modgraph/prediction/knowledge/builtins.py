@@ -20,6 +20,7 @@ from modgraph.prediction.knowledge.bounds import text_size
 from modgraph.prediction.knowledge.iteration import prefix_of
 from modgraph.prediction.knowledge.plain import folded, has_other_text, number_unknown, plain
 from modgraph.prediction.knowledge.registry import Arguments, Machine, constant, known_class, models
+from modgraph.prediction.knowledge.stand_ins import OtherTextError
 from modgraph.prediction.limits import MAX_VALUE_SIZE
 from modgraph.prediction.objects import DictObject, IteratorObject, ListObject, SetObject
 from modgraph.prediction.values import (
@@ -222,6 +223,8 @@ def representation(arguments: Arguments, machine: Machine) -> Value:
         return number_unknown(machine, Reached(f"a text of more than {MAX_VALUE_SIZE} characters"))
     try:
         return Constant(repr(found[0]))
+    except OtherTextError:
+        return number_unknown(machine, "repr of a tuple with a class of its own")
     except ValueError:  # an integer with more digits than Python makes a text of
         return number_unknown(machine, "repr of an integer that is too long")
 

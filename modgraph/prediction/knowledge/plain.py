@@ -8,6 +8,17 @@ from typing import Any
 
 from modgraph.prediction.knowledge.bounds import too_much, work
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model
+from modgraph.prediction.knowledge.stand_ins import (
+    ClosedDict,
+    FilledDict,
+    NamedTuple,
+    OtherDict,
+    OtherList,
+    OtherSet,
+    OtherTextError,
+    OtherTuple,
+    Size,
+)
 from modgraph.prediction.limits import (
     ITEMS_OF_A_CONSTANT,
     ITEMS_OF_A_TUPLE,
@@ -16,7 +27,18 @@ from modgraph.prediction.limits import (
     MAX_VALUE_SIZE,
 )
 from modgraph.prediction.objects import DictObject, InstanceObject, ListObject, SetObject
-from modgraph.prediction.values import Constant, EnumMember, KnownClass, SliceValue, TupleValue, Unknown, Value
+from modgraph.prediction.values import (
+    SIZE,
+    ClassValue,
+    Constant,
+    EnumMember,
+    KnownClass,
+    KnownFunction,
+    SliceValue,
+    TupleValue,
+    Unknown,
+    Value,
+)
 
 _DEPTH = 20
 TEXT = "<text>"
@@ -53,24 +75,24 @@ def plain(machine: Machine, value: Value, depth: int = 0, budget: _Budget | None
         return plain(machine, value.value, depth + 1, budget) if plain_base else None
     if isinstance(value, TupleValue):
         items = _all(machine, value.items, depth, budget)
-        return None if items is None else (tuple(items),)
+        return None if items is None else (_tuple(machine, value, items),)
     if isinstance(value, SliceValue):
         bounds = _all(machine, (value.lower, value.upper, value.step), depth, budget)
         return None if bounds is None else (slice(*bounds),)
     listed = machine.state.find(value, ListObject)
     if listed is not None and listed.open is None:
         items = _all(machine, listed.items, depth, budget)
-        return None if items is None else (items if listed.cls == _LIST else _List(items),)
+        return None if items is None else (items if listed.cls == _LIST else OtherList(items),)
     mapping = machine.state.find(value, DictObject)
     if mapping is not None and mapping.open is None:
         keys = _all(machine, mapping.entries, depth, budget)
         values = _all(machine, mapping.entries.values(), depth, budget)
-        made = dict if mapping.cls == _DICT else _Dict
+        made = _class_of_dict(machine, mapping)
         return None if keys is None or values is None else (made(zip(keys, values, strict=True)),)
     members = machine.state.find(value, SetObject)
     if members is not None and members.open is None:
         items = _all(machine, members.items, depth, budget)
-        return None if items is None else (set(items),)
+        return None if items is None else (OtherSet(items),)
     instance = machine.state.find(value, InstanceObject)
     text = instance.attributes.get(TEXT) if instance is not None else None
     return (text.value,) if isinstance(text, Constant) else None
@@ -86,18 +108,48 @@ def _all(machine: Machine, values: Any, depth: int, budget: _Budget) -> list[Any
     return found
 
 
-class _List(list[Any]):
-    """Of another class than list, or a view."""
+def _class_of_dict(machine: Machine, mapping: DictObject) -> type[dict[Any, Any]]:
+    if mapping.cls == _DICT:
+        return dict
+    order = machine.mro(mapping.cls)
+    own = {method for cls in order for method in _ITEMS if isinstance(cls, ClassValue) and _own(machine, cls, method)}
+    known = all(
+        isinstance(cls, ClassValue) or (isinstance(cls, KnownClass) and cls.name in _LIKE_DICT) for cls in order
+    )
+    return ClosedDict if "__getitem__" in own else (OtherDict if known and not own else FilledDict)
 
 
-class _Dict(dict[Any, Any]):
-    """Of another class than dict."""
+_ITEMS = ("__getitem__", "__missing__")
+_LIKE_DICT = frozenset({"builtins.dict", "collections.OrderedDict", "builtins.object"})
+"""Those that have a KeyError for what they lack."""
+
+
+def _tuple(machine: Machine, value: TupleValue, items: list[Any]) -> tuple[Any, ...]:
+    if value.cls is None:
+        return tuple(items)
+    if value.cls == SIZE:
+        return Size(items)
+    names = machine.find_attribute(value, "_fields")
+    if not isinstance(value.cls, ClassValue) or not isinstance(names, TupleValue) or len(names.items) != len(items):
+        return OtherTuple(items)
+    if any(_own(machine, value.cls, method) is not None for method in ("__repr__", "__str__", "__format__")):
+        return OtherTuple(items)
+    made = NamedTuple(items)
+    made.title = value.cls.name.rpartition(".")[2]
+    made.fields = [str(each.value) for each in names.items if isinstance(each, Constant)]
+    return made
+
+
+def _own(machine: Machine, cls: ClassValue, method: str) -> Value | None:
+    """A method that the class, or one that it is derived from, has in its source; or that is not known."""
+    found = machine.class_attribute(cls, method)
+    return None if isinstance(found, KnownFunction) else found
 
 
 def has_other_text(value: Any) -> bool:
     """Its text is not that of plain containers: there is a set in it, which is written in another order in every
     process, or a container of a class that has a text of its own."""
-    if isinstance(value, (_List, _Dict)):
+    if isinstance(value, (OtherList, OtherDict)):
         return True
     if isinstance(value, dict):
         return any(map(has_other_text, (*value, *value.values())))
@@ -180,6 +232,8 @@ def folded(function: Callable[..., Any], name: str) -> Model:
         machine.makes(work(name, [*given, *named.values()]))
         try:
             result = function(*given, **named)
+        except OtherTextError:
+            return number_unknown(machine, "the text of a tuple with a class of its own is not followed")
         except Exception as error:  # what Python raises for these very arguments
             raise machine.raises(type(error).__name__, str(error), (Constant(str(error)),)) from None
         return lifted(machine, result)

@@ -9,8 +9,9 @@ import textwrap
 from string import Formatter, capwords
 
 from modgraph.prediction.knowledge.bounds import template_size, too_much
-from modgraph.prediction.knowledge.plain import folded, has_other_text, number_unknown, plain
+from modgraph.prediction.knowledge.plain import folded, number_unknown, plain
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, constant, models
+from modgraph.prediction.knowledge.stand_ins import OtherTextError
 from modgraph.prediction.limits import MAX_VALUE_SIZE
 from modgraph.prediction.text import put_together
 from modgraph.prediction.values import Constant, Unknown, Value
@@ -118,8 +119,6 @@ def formatted(arguments: Arguments, machine: Machine) -> Value:
         return _partly(machine, receiver.value, (*rest, *arguments.keywords.values()))
     given = [found[0] for found in values if found is not None]
     named = {key: found[0] for key, found in keywords.items() if found is not None}
-    if any(map(has_other_text, (*given, *named.values()))):
-        return number_unknown(machine, "the text of a set, or of a container with a class of its own, is not followed")
     if _asks_for_attributes(receiver.value):
         return number_unknown(machine, "attributes in a template are not interpreted")
     if template_size(receiver.value, [*given, *named.values()]) > MAX_VALUE_SIZE:
@@ -128,5 +127,7 @@ def formatted(arguments: Arguments, machine: Machine) -> Value:
         if arguments.function.endswith("format_map"):
             return Constant(receiver.value.format_map(*given))
         return Constant(receiver.value.format(*given, **named))
+    except OtherTextError:
+        return _partly(machine, receiver.value, (*rest, *arguments.keywords.values()))
     except Exception as error:  # what Python raises for these very arguments
         raise machine.raises(type(error).__name__, str(error), (Constant(str(error)),)) from None

@@ -10,6 +10,7 @@ from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
 from modgraph.prediction.objects import LEAF, ListObject, Sizes, TensorObject
 from modgraph.prediction.values import (
+    SIZE,
     TRUE,
     Address,
     Choice,
@@ -22,7 +23,6 @@ from modgraph.prediction.values import (
     Value,
 )
 
-SIZE = KnownClass("torch.Size")
 PAIR = KnownClass("torch.return_types._Pair")
 """What max, sort, topk and kin give: values and indices."""
 known_class(PAIR.name, "builtins.tuple")

@@ -30,7 +30,6 @@ from modgraph.prediction.knowledge.plain import number_unknown, plain
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, alias, known_class, models
 from modgraph.prediction.knowledge.tensor_values import (
     DEFAULT_DTYPE,
-    SIZE,
     cause,
     default_float,
     made,
@@ -40,7 +39,7 @@ from modgraph.prediction.knowledge.tensor_values import (
     tensor_of,
 )
 from modgraph.prediction.objects import ListObject, TensorObject
-from modgraph.prediction.values import FALSE, NONE, Address, Constant, Dtype, TupleValue, Unknown, Value
+from modgraph.prediction.values import FALSE, NONE, SIZE, Address, Constant, Dtype, TupleValue, Unknown, Value
 
 alias("torch._tensor.Tensor", TENSOR)
 alias("torch.nn.Parameter", PARAMETER)
