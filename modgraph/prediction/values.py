@@ -160,12 +160,20 @@ class TupleValue(Value):
     """ClassValue or KnownClass of a tuple subclass; None for a plain tuple."""
     weight: int = field(init=False, compare=False, repr=False)
     """Items, those of tuples inside included: a tuple is hashed, compared and walked as a whole."""
+    hashed: int | None = field(init=False, default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         weight = len(self.items) + weight_of(self.items)
         object.__setattr__(self, "weight", weight)
         if weight > MAX_VALUE_SIZE:
             raise _too_heavy("tuple")
+
+    def __hash__(self) -> int:
+        """Made once: a tuple that is long is hashed as a whole."""
+        if self.hashed is None:
+            object.__setattr__(self, "hashed", hash((self.items, self.cls)))
+        assert self.hashed is not None
+        return self.hashed
 
 
 def weight_of(values: Iterable[Value | None]) -> int:
