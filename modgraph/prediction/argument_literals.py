@@ -11,6 +11,7 @@ from modgraph.prediction.knowledge.registry import Machine
 from modgraph.prediction.limits import MAX_SHOWN_BITS, MAX_SHOWN_SIZE
 from modgraph.prediction.objects import DictObject, InstanceObject, ListObject, ModuleObject, SetObject, TensorObject
 from modgraph.prediction.values import (
+    Address,
     BoundMethod,
     Choice,
     ClassValue,
@@ -51,25 +52,46 @@ def arguments_of(machine: Machine, module: ModuleObject) -> dict[str, Any]:
     return found
 
 
-def unknown_arguments(machine: Machine, module: ModuleObject) -> tuple[str, ...]:
-    """Names of those that were given and are not known, or hold something that is not."""
-    return tuple(name for name, value in module.arguments if _is_unknown(machine, value, 0))
+Known = dict[Value, int]
+"""Objects that hold nothing that is not known, and how deep inside others they were when it was looked at."""
 
 
-def _is_unknown(machine: Machine, value: Value, depth: int) -> bool:
+def unknown_arguments(machine: Machine, module: ModuleObject, known: Known) -> tuple[str, ...]:
+    """Names of those that were given and are not known, or hold something that is not; what is `known` of one module
+    is not looked at again for the next."""
+    return tuple(name for name, value in module.arguments if _is_unknown(machine, value, 0, known))
+
+
+_ITEMS_OF_A_UNIT = 4
+
+
+def _is_unknown(machine: Machine, value: Value, depth: int, known: Known) -> bool:
     if isinstance(value, (Unknown, Choice)):
         return True
-    if depth > MAX_DEPTH:
+    if (
+        depth > MAX_DEPTH
+        or type(value) is Constant
+        or (isinstance(value, Address) and known.get(value, depth + 1) <= depth)
+    ):
         return False
+    found = _holds_unknown(machine, value, depth, known)
+    if not found and isinstance(value, Address):
+        known[value] = depth
+    return found
+
+
+def _holds_unknown(machine: Machine, value: Value, depth: int, known: Known) -> bool:
     mapping = machine.state.find(value, DictObject)
     if mapping is not None:
         return mapping.open is not None or any(
-            _is_unknown(machine, item, depth + 1) for item in mapping.entries.values()
+            _is_unknown(machine, item, depth + 1, known) for item in mapping.entries.values()
         )
     listed = machine.state.find(value, ListObject)
     if listed is not None and listed.open is not None:
         return True
-    return any(_is_unknown(machine, item, depth + 1) for item in _items(machine, value) or ())
+    items = _items(machine, value) or []
+    machine.spend(len(items) // _ITEMS_OF_A_UNIT)
+    return any(_is_unknown(machine, item, depth + 1, known) for item in items if type(item) is not Constant)
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -9,6 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from modgraph.prediction import class_annotations, functions, metaclasses
+from modgraph.prediction.counted import count
 from modgraph.prediction.knowledge import registry
 from modgraph.prediction.objects import (
     ClassObject,
@@ -297,6 +298,7 @@ def is_instance(machine: Interpreter, value: Value, of: Value) -> bool | None:
         answers = {is_instance(machine, each, of) for each in value.alternatives}
         return answers.pop() if len(answers) == 1 else None
     if isinstance(of, TupleValue):
+        count(machine, 2 * len(of.items))
         answers = {is_instance(machine, value, each) for each in of.items}
         return True if True in answers else (None if None in answers else False)
     special = _abstract(machine, value, of)

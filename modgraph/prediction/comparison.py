@@ -19,6 +19,7 @@ from modgraph.prediction import (
     rich_comparison,
     unordered,
 )
+from modgraph.prediction.counted import count
 from modgraph.prediction.identity import any_alternative, identical, is_one, maybe_another, same_member
 from modgraph.prediction.knowledge.bounds import is_long_range
 from modgraph.prediction.knowledge.plain import number_unknown
@@ -206,7 +207,7 @@ def _equal_items(machine: Interpreter, left: list[Value], right: list[Value]) ->
     if len(left) != len(right):
         return False
     machine.step()  # what is shared inside is compared at each of its places
-    machine.base.work += len(left) // 2
+    count(machine, len(left))
     if machine.comparing > MAX_COMPARED_DEPTH:
         return None
     machine.comparing += 1
@@ -309,6 +310,7 @@ def order(machine: Interpreter, operator_: str, left: Value, right: Value) -> Va
             raise machine.raises("TypeError", str(error)) from None
     sequences = [_sequence(machine, side) for side in (left, right)]
     if sequences[0] is not None and sequences[1] is not None:
+        count(machine, min(len(sequences[0]), len(sequences[1])))
         for a, b in zip(sequences[0], sequences[1], strict=False):
             same = equal(machine, a, b)
             if same is None:
@@ -412,6 +414,7 @@ def _contains(machine: Interpreter, container: Value, item: Value) -> bool | Non
         if _only_by_value(item, target.items):
             return item in target.items or (None if open_ else False)
     if found is not None:
+        count(machine, len(found))
         answers = [_same(machine, each, item) for each in found]
         return True if True in answers else (None if None in answers or open_ else False)
     return _by_method(machine, container, item)

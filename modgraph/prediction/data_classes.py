@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 import libcst as cst
 
 from modgraph.prediction import attribute_changes, classes, enumerations, expressions, named_tuples
+from modgraph.prediction.counted import count
 from modgraph.prediction.knowledge.registry import Arguments, Machine, constant, known_class, models
 from modgraph.prediction.objects import ClassObject, DictObject, InstanceObject, ListObject
 from modgraph.prediction.values import (
@@ -163,6 +164,7 @@ def _asdict(machine: Interpreter, value: Value) -> Value:
         return machine.allocate(DictObject(entries, instance.open))
     items = machine.state.find(value, ListObject)
     if items is not None:
+        count(machine, len(items.items))
         return machine.allocate(ListObject([_asdict(machine, item) for item in items.items], items.open))
     mapping = machine.state.find(value, DictObject)
     if mapping is not None:

@@ -335,6 +335,16 @@ def parts(machine: Interpreter, value: Value) -> list[Value] | None:
     return None if bits is None else [each for each in known if (_bits(each) or 0) & bits == _bits(each) != 0]
 
 
+def number_of_flags(machine: Interpreter, value: EnumMember) -> int | Unknown | None:
+    """len() of a flag, which Python has from 3.11 on; None of another member."""
+    if not is_flag(machine, value.cls) or machine.class_attribute(value.cls, "__len__") is not None:
+        return None
+    bits = _bits(value) if sys.version_info[:2] != (3, 10) else None
+    if bits is None or bits < 0:
+        return machine.unknown("how many flags it is made of is not known")
+    return bits.bit_count()
+
+
 # ---- enum.Enum("Name", "A B C") --------------------------------------------------------------------------------------
 
 

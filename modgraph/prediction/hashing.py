@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, cast
 
 from modgraph.prediction import exceptions
+from modgraph.prediction.counted import count
 from modgraph.prediction.identity import is_by_identity, maybe_another
 from modgraph.prediction.knowledge.registry import Machine
 from modgraph.prediction.objects import ClassObject, DictObject, InstanceObject, ModuleObject, SetObject
@@ -87,6 +88,7 @@ def require(machine: Machine, value: Value) -> None:
         Raised: TypeError, where it certainly has no hash.
     """
     if isinstance(value, TupleValue):
+        count(machine, len(value.items))
         for each in value.items:
             if isinstance(each, (Address, TupleValue)):
                 require(machine, each)
@@ -149,6 +151,7 @@ def _counted(machine: Machine, elements: Iterable[Value]) -> Collection[Value]:
 def is_special(machine: Machine, value: Value) -> bool:
     """It may be the same key as another value that is not equal here."""
     if isinstance(value, TupleValue):
+        count(machine, len(value.items))
         return any(is_special(machine, item) or _is_fraction(item) for item in value.items)
     if isinstance(value, EnumMember):
         order = machine.mro(value.cls)

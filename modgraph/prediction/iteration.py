@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from modgraph.prediction import classes, enumerations, possible, producing, unordered
+from modgraph.prediction.counted import count
 from modgraph.prediction.knowledge.registry import Raised
 from modgraph.prediction.limits import ITEMS_OF_A_CONSTANT, MAX_LOOP_ITERATIONS
 from modgraph.prediction.objects import DictObject, HeapObject, IteratorObject, ListObject, SetObject, TensorObject
@@ -36,6 +37,7 @@ def iterate(machine: Interpreter, value: Value) -> list[Value] | Unknown:
         method = machine.class_attribute(value.cls, "__iter__") if isinstance(value.cls, ClassValue) else None
         if isinstance(method, FunctionValue):
             return iterate(machine, machine.call(method, (value,)))
+        count(machine, len(value.items))
         return list(value.items)
     if isinstance(value, Choice):
         return _of_one(machine, value)
@@ -58,6 +60,7 @@ def iterate(machine: Interpreter, value: Value) -> list[Value] | Unknown:
             rest, why = producing.drain(machine, value)
             return why or rest
         if own and isinstance(item, (ListObject, DictObject, SetObject)):
+            count(machine, len(item.entries if isinstance(item, DictObject) else item.items))
             return items_of(machine, item)
     return _by_method(machine, value)
 
@@ -218,6 +221,8 @@ def length(machine: Interpreter, value: Value) -> int | Unknown:
         return length(machine, value.value)
     if (found := unordered.elements(machine, value)) is not None:
         return len(found)
+    if isinstance(value, EnumMember) and (flags := enumerations.number_of_flags(machine, value)) is not None:
+        return flags
     cls = machine.class_of(value)
     method = machine.class_attribute(cls, "__len__") if machine.is_class(cls) else None
     item = machine.state.read(value) if isinstance(value, Address) else None

@@ -141,6 +141,9 @@ MAX_SHOWN_SIZE = 100_000
 MAX_VALUE_SIZE = 100_000
 """Characters of a string, items of a list or tuple, that an operation may make; an integer may have as many bits."""
 
+MAX_PLAIN_ITEMS = 4 * MAX_VALUE_SIZE
+"""Items of containers inside each other that a function of Python is given: what is shared is one at each place."""
+
 MAX_ALTERNATIVES = 4
 """Values of one `Choice`; more are an Unknown."""
 

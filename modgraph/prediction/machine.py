@@ -331,8 +331,9 @@ class Interpreter(Budget):
         positional: Sequence[Value] = (),
         keywords: Mapping[str, Value] | None = None,
         where: SourceLocation | None = None,
+        others: Unknown | None = None,
     ) -> Value:
-        return calls.call(self, function, Arguments("", tuple(positional), keywords or {}, where or self.where))
+        return calls.call(self, function, Arguments("", tuple(positional), keywords or {}, where or self.where, others))
 
     def invoke(self, function: Value, arguments: Arguments) -> Value:
         return calls.call(self, function, arguments)

@@ -279,7 +279,8 @@ def initialise(arguments: Arguments, machine: Machine) -> Value:
     if continues:
         following = machine.class_attribute(module.cls, "__init__", KnownClass(MODULE))
         if following is not None and not isinstance(following, (KnownFunction, Unknown)):
-            machine.call(BoundMethod(following, address), arguments.positional[1:], arguments.keywords)
+            rest, others = arguments.positional[1:], arguments.open
+            machine.call(BoundMethod(following, address), rest, arguments.keywords, None, others)
     return NONE
 
 
@@ -287,7 +288,8 @@ def initialise(arguments: Arguments, machine: Machine) -> Value:
 def bare_module(arguments: Arguments, machine: Machine) -> Value:
     """`nn.Module()` itself: an empty module."""
     address = machine.allocate(ModuleObject(KnownClass(MODULE), where=arguments.where))
-    initialise(Arguments("Module", (address, *arguments.positional), arguments.keywords, arguments.where), machine)
+    given, others = (address, *arguments.positional), arguments.open
+    initialise(Arguments("Module", given, arguments.keywords, arguments.where, others), machine)
     return address
 
 

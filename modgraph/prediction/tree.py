@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from modgraph.errors import TargetError
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.model import BufferInfo, Graph, ModelInfo, ModuleNode, ParameterInfo, Problem, SourceLocation
-from modgraph.prediction.argument_literals import arguments_of, unknown_arguments
+from modgraph.prediction.argument_literals import Known, arguments_of, unknown_arguments
 from modgraph.prediction.endings import attempt, is_ending, reason_of
 from modgraph.prediction.held import MAX_VISITED, HeldModules
 from modgraph.prediction.joining import description
@@ -132,6 +132,7 @@ class _Tree:
         self.held = HeldModules(self.prediction.machine)
         self.tensor_paths: dict[Address, str] = {}
         self.taken: set[str] = set()
+        self.known_arguments: Known = {}
         self.unregistered: set[str] = set()
         self.n_aliases = 0
         self.path_text = 0
@@ -254,7 +255,7 @@ class _Tree:
         name = module.cls.name if isinstance(module.cls, (ClassValue, KnownClass)) else None
         arguments, unknown = attempt(
             machine,
-            lambda: (arguments_of(machine, module), unknown_arguments(machine, module)),
+            lambda: (arguments_of(machine, module), unknown_arguments(machine, module, self.known_arguments)),
             lambda _: ({}, tuple(name for name, _ in module.arguments)),
         )
         own = attempt(machine, lambda: saves_its_own(machine, module), lambda _: True)  # it may

@@ -160,6 +160,7 @@ class TupleValue(Value):
     """ClassValue or KnownClass of a tuple subclass; None for a plain tuple."""
     weight: int = field(init=False, compare=False, repr=False)
     """Items, those of tuples inside included: a tuple is hashed, compared and walked as a whole."""
+    hashed: int | None = field(init=False, default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         weight = len(self.items) + weight_of(self.items)
@@ -170,6 +171,13 @@ class TupleValue(Value):
     def made_of(self, part: Value) -> Value:
         """A part of it: a slice of a torch.Size is one, that of any other is a plain tuple."""
         return TupleValue(part.items, SIZE) if self.cls == SIZE and isinstance(part, TupleValue) else part
+
+    def __hash__(self) -> int:
+        """Made once: a tuple that is long is hashed as a whole."""
+        if self.hashed is None:
+            object.__setattr__(self, "hashed", hash((self.items, self.cls)))
+        assert self.hashed is not None
+        return self.hashed
 
 
 def weight_of(values: Iterable[Value | None]) -> int:

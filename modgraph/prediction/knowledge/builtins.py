@@ -16,9 +16,10 @@ import modgraph.prediction.knowledge.mappings
 import modgraph.prediction.knowledge.sequences
 import modgraph.prediction.knowledge.strings  # noqa: F401  registers what it knows
 from modgraph.prediction import hashing, possible, unordered
+from modgraph.prediction.counted import count
 from modgraph.prediction.knowledge.bounds import text_size
 from modgraph.prediction.knowledge.iteration import prefix_of
-from modgraph.prediction.knowledge.plain import folded, has_other_text, number_unknown, plain
+from modgraph.prediction.knowledge.plain import TOO_MANY, Looking, folded, has_other_text, number_unknown, plain
 from modgraph.prediction.knowledge.registry import Arguments, Machine, constant, known_class, models
 from modgraph.prediction.knowledge.stand_ins import OtherTextError
 from modgraph.prediction.limits import MAX_VALUE_SIZE
@@ -216,7 +217,9 @@ def string(arguments: Arguments, machine: Machine) -> Value:
 
 @models("builtins.repr")
 def representation(arguments: Arguments, machine: Machine) -> Value:
-    found = plain(machine, arguments.positional[0])
+    found = plain(machine, arguments.positional[0], looking := Looking())
+    if looking.is_over:
+        return number_unknown(machine, TOO_MANY)
     if found is None or has_other_text(found[0]):
         return number_unknown(machine, "repr of something not known", arguments.positional[0])
     if text_size(found[0]) > MAX_VALUE_SIZE:
@@ -329,7 +332,10 @@ def sort(
     if backwards is None:
         return possible.read(machine, machine.unknown("whether the order is reversed is not known", given), items)
     keys = [item if key == NONE else machine.call(key, (item,)) for item in items]
-    known = [plain(machine, each) for each in keys]
+    looking = Looking()
+    known = [plain(machine, each, looking) for each in keys]
+    if looking.is_over:
+        return possible.read(machine, machine.unknown(TOO_MANY), items)
     order = list(range(len(items)))
     try:
         if any(found is None for found in known):
@@ -395,7 +401,10 @@ def extreme(arguments: Arguments, machine: Machine) -> Value:
         return default
     key = arguments.keywords.get("key", NONE)
     keys = [item if key == NONE else machine.call(key, (item,)) for item in items]
-    known = [plain(machine, each) for each in keys]
+    looking = Looking()
+    known = [plain(machine, each, looking) for each in keys]
+    if looking.is_over:
+        return possible.read(machine, number_unknown(machine, TOO_MANY), items)
     pick = min if name == "min" else max
     try:
         if any(found is None for found in known):
@@ -418,6 +427,7 @@ def total(arguments: Arguments, machine: Machine) -> Value:
     if isinstance(items, Unknown):
         return number_unknown(machine, "sum of something not known", items)
     result = arguments.get(1, "start", Constant(0))
+    count(machine, len(items))
     for item in items:
         result = machine.binary("+", result, item)
     return result

@@ -47,7 +47,7 @@ def first_run(arguments: Arguments, machine: Machine) -> Value:
     becomes = machine.class_attribute(module.cls, "cls_to_become")
     if _lazy(machine, module):
         begin = machine.get_attribute(address, "initialize_parameters")
-        machine.call(begin, arguments.positional[1:], arguments.keywords)
+        machine.call(begin, arguments.positional[1:], arguments.keywords, None, arguments.open)
         module = machine.state.change(address, ModuleObject)
         rest = _lazy(machine, module)
         for each in rest:  # sizes that no source at hand shows
@@ -57,4 +57,5 @@ def first_run(arguments: Arguments, machine: Machine) -> Value:
             module.attributes.update({name: why for name in _SIZES if name in module.attributes})
         if isinstance(becomes, (ClassValue, KnownClass)):
             module.cls = becomes
-    return machine.call(KnownFunction(f"{MODULE}.__call__"), arguments.positional, arguments.keywords)
+    call, given = KnownFunction(f"{MODULE}.__call__"), arguments.positional
+    return machine.call(call, given, arguments.keywords, None, arguments.open)

@@ -1,4 +1,4 @@
-"""Methods of nn.Module that a constructor calls: modes, conversions, look-ups, apply.
+"""Methods of nn.Module that a constructor calls: modes, look-ups, apply; what converts is in `conversions.py`.
 
 A child that is not known is left as it is: what is done to the others still happens. Source of all:
 torch/nn/modules/module.py.
@@ -6,9 +6,8 @@ torch/nn/modules/module.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from modgraph.prediction import persistence
+from modgraph.prediction.knowledge.conversions import overriding
 from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
 from modgraph.prediction.knowledge.walks import children_in, descendants, module_of, tensors, tensors_that_may_be
 from modgraph.prediction.limits import MAX_SUBMODULES
@@ -23,8 +22,6 @@ from modgraph.prediction.values import (
     BoundMethod,
     Choice,
     Constant,
-    Device,
-    Dtype,
     KnownFunction,
     Unknown,
     Value,
@@ -32,14 +29,17 @@ from modgraph.prediction.values import (
 
 known_class(MODULE)
 
-_FLOATING = ("float32", "float64", "float16", "bfloat16")
-
 
 @models(f"{MODULE}.apply")
 def apply(arguments: Arguments, machine: Machine) -> Value:
     """Calls the function with every descendant, children before parents, and with the module itself last."""
     address, _ = module_of(machine, arguments)
     function = arguments.get(1, "fn", NONE)
+    if overriding(machine, address, "apply"):
+        for _, child in children_in(module_of(machine, arguments)[1]):
+            machine.call(machine.get_attribute(child, "apply"), (function,))
+        machine.call(function, (address,))
+        return address
     for module in _children_first(machine, address):
         machine.call(function, (module,))
     return address
@@ -150,12 +150,11 @@ def forward(arguments: Arguments, machine: Machine) -> Value:
 def call(arguments: Arguments, machine: Machine) -> Value:
     """A constructor that runs a layer: its `forward`, hooks aside."""
     address, _ = module_of(machine, arguments)
-    return machine.call(
-        machine.get_attribute(address, "forward"), arguments.positional[1:], arguments.keywords, arguments.where
-    )
+    run, rest = machine.get_attribute(address, "forward"), arguments.positional[1:]
+    return machine.call(run, rest, arguments.keywords, arguments.where, arguments.open)
 
 
-# ---- modes and conversions -------------------------------------------------------------------------------------------
+# ---- modes -----------------------------------------------------------------------------------------------------------
 
 
 @models(f"{MODULE}.train")
@@ -198,88 +197,6 @@ def requires_grad(arguments: Arguments, machine: Machine) -> Value:
                 raise machine.raises("ValueError", "Attempted to use an uninitialized parameter in requires_grad_")
             machine.state.change(tensor, TensorObject).requires_grad = flag
     return address
-
-
-def convert(
-    machine: Machine, address: Address, change: Callable[[TensorObject], None], floating_only: bool = True
-) -> None:
-    """Applies `change` to every parameter and buffer below, as `Module._apply` does in place."""
-    for store in ("parameters", "buffers"):
-        for each in tensors_that_may_be(machine, address, store):
-            _convert_perhaps(machine.state.change(each, TensorObject), change)
-        for _, value in list(tensors(machine, address, store)):
-            tensor = machine.state.find(value, TensorObject)
-            if tensor is None or not isinstance(value, Address):
-                continue
-            if not floating_only or tensor.dtype is None or tensor.dtype in _FLOATING:
-                change(machine.state.change(value, TensorObject))
-
-
-def _convert_perhaps(tensor: TensorObject, change: Callable[[TensorObject], None]) -> None:
-    converted = tensor.copy()
-    change(converted)
-    tensor.dtype = tensor.dtype if converted.dtype == tensor.dtype else None
-    tensor.device = tensor.device if converted.device == tensor.device else None
-    tensor.elements = converted.elements
-
-
-def _set_dtype(dtype: str | None) -> Callable[[TensorObject], None]:
-    def change(tensor: TensorObject) -> None:
-        tensor.dtype = dtype
-        tensor.elements = None
-
-    return change
-
-
-def _set_device(device: str | None) -> Callable[[TensorObject], None]:
-    def change(tensor: TensorObject) -> None:
-        tensor.device = device
-
-    return change
-
-
-@models(f"{MODULE}.half", f"{MODULE}.float", f"{MODULE}.double", f"{MODULE}.bfloat16")
-def to_precision(arguments: Arguments, machine: Machine) -> Value:
-    address, _ = module_of(machine, arguments)
-    names = {"half": "float16", "float": "float32", "double": "float64", "bfloat16": "bfloat16"}
-    convert(machine, address, _set_dtype(names[arguments.function.rpartition(".")[2]]))
-    return address
-
-
-@models(f"{MODULE}.type")
-def to_type(arguments: Arguments, machine: Machine) -> Value:
-    address, _ = module_of(machine, arguments)
-    dtype = arguments.get(1, "dst_type", NONE)
-    convert(machine, address, _set_dtype(dtype.name if isinstance(dtype, Dtype) else None), floating_only=False)
-    return address
-
-
-@models(f"{MODULE}.to", f"{MODULE}.to_empty")
-def to(arguments: Arguments, machine: Machine) -> Value:
-    """Floating parameters and buffers get the dtype, all get the device; the module itself is what comes back."""
-    address, _ = module_of(machine, arguments)
-    for value in (*arguments.positional[1:], *arguments.keywords.values()):
-        like = machine.state.find(value, TensorObject)
-        if isinstance(value, Dtype):
-            convert(machine, address, _set_dtype(value.name))
-        elif isinstance(value, Device):
-            convert(machine, address, _set_device(value.name), floating_only=False)
-        elif like is not None:
-            convert(machine, address, _set_dtype(like.dtype))
-        elif isinstance(value, Constant) and isinstance(value.value, str):
-            convert(machine, address, _set_device(value.value), floating_only=False)
-        elif isinstance(value, Unknown):
-            convert(machine, address, _set_device(None), floating_only=False)
-    return address
-
-
-@models(
-    *(f"{MODULE}.{name}" for name in ("cuda", "cpu", "xpu", "ipu", "mtia", "share_memory")),
-    f"{MODULE}._apply",
-    f"{MODULE}._replicate_for_data_parallel",
-)
-def itself(arguments: Arguments, machine: Machine) -> Value:
-    return arguments.positional[0]
 
 
 @models(
@@ -330,24 +247,27 @@ def set_non_persistent_names(arguments: Arguments, machine: Machine) -> Value:
     return NONE
 
 
-@models(
-    *(
-        f"{MODULE}.@{name}"
-        for name in (
-            "_backward_pre_hooks",
-            "_backward_hooks",
-            "_forward_hooks",
-            "_forward_hooks_with_kwargs",
-            "_forward_hooks_always_called",
-            "_forward_pre_hooks",
-            "_forward_pre_hooks_with_kwargs",
-            "_state_dict_hooks",
-            "_state_dict_pre_hooks",
-            "_load_state_dict_pre_hooks",
-            "_load_state_dict_post_hooks",
-            "_is_full_backward_hook",
-        )
-    )
+_HOOKS = (
+    *("_backward_pre_hooks", "_backward_hooks", "_is_full_backward_hook", "_forward_hooks", "_forward_pre_hooks"),
+    *("_forward_hooks_with_kwargs", "_forward_hooks_always_called", "_forward_pre_hooks_with_kwargs"),
+    *("_state_dict_hooks", "_state_dict_pre_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks"),
 )
+
+
+@models(f"{MODULE}.__setstate__")
+def set_state(arguments: Arguments, machine: Machine) -> Value:
+    """Its attributes are those of the state; that hooks may be missing among them makes no difference here."""
+    held = machine.get_attribute(arguments.positional[0], "__dict__")
+    machine.call(machine.get_attribute(held, "update"), (arguments.get(1, "state", NONE),))
+    return NONE
+
+
+@models(*(f"{MODULE}.@{name}=" for name in _HOOKS))
+def set_hooks(arguments: Arguments, machine: Machine) -> Value:
+    """Hooks run with forward, backward or the state dict."""
+    return NONE
+
+
+@models(*(f"{MODULE}.@{name}" for name in _HOOKS))
 def hooks(arguments: Arguments, machine: Machine) -> Value:
     return Unknown("hooks are not interpreted", machine.where, inert=True)

@@ -14,7 +14,7 @@ from modgraph.prediction.knowledge.arrays import as_array, dtype_named
 from modgraph.prediction.knowledge.bounds import too_much, work
 from modgraph.prediction.knowledge.double_numbers import double, float64, single_kind
 from modgraph.prediction.knowledge.elements import power, single
-from modgraph.prediction.knowledge.plain import lifted, number_unknown, plain
+from modgraph.prediction.knowledge.plain import TOO_MANY, Looking, lifted, number_unknown, plain
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, constant, known_class, models
 from modgraph.prediction.limits import MAX_VALUE_SIZE
 from modgraph.prediction.objects import TensorObject
@@ -200,11 +200,11 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 
 
-def _given(machine: Machine, value: Value) -> tuple[Any] | None:
+def _given(machine: Machine, value: Value, looking: Looking) -> tuple[Any] | None:
     """A number, or an array as nested lists, in a tuple of one; None where not known."""
     array_ = machine.state.find(value, TensorObject)
     if array_ is None:
-        return plain(machine, value)
+        return plain(machine, value, looking)
     if array_.elements is None or array_.shape is None or None in array_.shape:
         return None
     nested: list[Any] = list(array_.elements)
@@ -246,9 +246,12 @@ def _folded(name: str, function: Callable[..., Any]) -> Model:
     """The function where every argument is known; unknown with options it is not modelled for (`axis`, `dtype`)."""
 
     def fold(arguments: Arguments, machine: Machine) -> Value:
-        values = [_given(machine, value) for value in arguments.positional]
+        looking = Looking()
+        values = [_given(machine, value, looking) for value in arguments.positional]
         keywords = {key: plain(machine, value) for key, value in arguments.keywords.items() if key != "dtype"}
         if arguments.open is not None or any(found is None for found in (*values, *keywords.values())):
+            if looking.is_over:
+                return number_unknown(machine, TOO_MANY)
             found = one_by_one(machine, name, arguments) if name in ELEMENTWISE else None
             return found or number_unknown(machine, f"numpy.{name} of something not known", *arguments.positional)
         given = [found[0] for found in values if found is not None]

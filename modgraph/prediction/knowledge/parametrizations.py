@@ -5,9 +5,10 @@ Source: torch/nn/utils/parametrizations.py.
 
 from __future__ import annotations
 
+from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.knowledge.registry import Arguments, Machine, models
 from modgraph.prediction.knowledge.tensor_values import made, tensor_of
-from modgraph.prediction.values import NONE, Address, Value
+from modgraph.prediction.values import FALSE, NONE, Address, Value
 
 _FILE = "torch.nn.utils.parametrizations"
 
@@ -33,3 +34,12 @@ def right_inverse(arguments: Arguments, machine: Machine) -> Value:
             square = (*batch, side, side)
         machine.set_attribute(receiver, "base", made(machine, square, matrix.dtype, device=matrix.device))
     return made(machine, matrix.shape, matrix.dtype, device=matrix.device)
+
+
+@models("torch.utils._python_dispatch.is_traceable_wrapper_subclass")
+def wraps_others(arguments: Arguments, machine: Machine) -> Value:
+    """No tensor of torch's own class does; of one with a class of its own it is not known."""
+    tensor = tensor_of(machine, arguments.get(0, "t", NONE))
+    if tensor is not None and tensor.cls is None:
+        return FALSE
+    return number_unknown(machine, "it is not known whether a tensor wraps others", arguments.get(0, "t", NONE))

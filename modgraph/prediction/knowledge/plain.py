@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any
 
-from modgraph.prediction.knowledge.bounds import too_much, work
+from modgraph.prediction.knowledge.bounds import is_long_range, too_much, work
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model
 from modgraph.prediction.knowledge.stand_ins import (
     ClosedDict,
@@ -24,7 +24,7 @@ from modgraph.prediction.limits import (
     ITEMS_OF_A_TUPLE,
     ITEMS_OF_AN_ENTRY,
     ITEMS_OF_AN_OBJECT,
-    MAX_VALUE_SIZE,
+    MAX_PLAIN_ITEMS,
 )
 from modgraph.prediction.objects import DictObject, InstanceObject, ListObject, SetObject
 from modgraph.prediction.values import (
@@ -39,6 +39,7 @@ from modgraph.prediction.values import (
     Unknown,
     Value,
 )
+from modgraph.source.reached import Reached
 
 _DEPTH = 20
 TEXT = "<text>"
@@ -47,65 +48,105 @@ _PLAIN_BASES = ("builtins.str", "builtins.int", "enum.IntEnum", "enum.StrEnum")
 
 
 _LIST, _DICT = KnownClass("builtins.list"), KnownClass("builtins.dict")
-_WORDS_OF_AN_ITEM = 10
-"""Words of memory that could be made while an item is looked at, here and in what it is looked at for."""
+_WORDS_OF_A_CONTAINER = 10
+"""Words of memory that could be made while a container is looked at, here and in what it is looked at for."""
 
 
-class _Budget:
-    """How many items of containers are still looked at: what is shared inside counts at each of its places."""
+class Looking:
+    """How much is still looked at: what is shared inside counts at each of its places, as what is made of it does."""
 
     def __init__(self) -> None:
-        self.left = MAX_VALUE_SIZE
+        self.left = MAX_PLAIN_ITEMS
+        self.containers = 0
+
+    @property
+    def is_over(self) -> bool:
+        """There was more than is looked at."""
+        return self.left < 0
 
 
-def plain(machine: Machine, value: Value, depth: int = 0, budget: _Budget | None = None) -> tuple[Any] | None:
-    """The Python object that a constant, or a container of constants, stands for, in a tuple of one; None if none."""
-    if isinstance(value, Constant):
+TOO_MANY = Reached(f"a value of more than {MAX_PLAIN_ITEMS} items, those of containers inside included")
+
+
+def plain(machine: Machine, value: Value, looking: Looking | None = None) -> tuple[Any] | None:
+    """The Python object that a constant, or a container of constants, stands for, in a tuple of one; None if none.
+
+    What several values are looked at for together shares what is `looking`.
+    """
+    if type(value) is Constant:
         return (value.value,)
-    if budget is None:
-        budget = _Budget()
-        found = plain(machine, value, depth, budget)
-        machine.makes(_WORDS_OF_AN_ITEM * (MAX_VALUE_SIZE - max(budget.left, 0)))
-        return found
-    budget.left -= 1
-    if depth > _DEPTH or budget.left < 0:
+    looking = looking or Looking()
+    left, containers = looking.left, looking.containers
+    found = _plain(machine, value, 0, looking)
+    machine.spend(left - max(looking.left, 0))
+    machine.makes(_WORDS_OF_A_CONTAINER * (looking.containers - containers))
+    return found
+
+
+def _plain(machine: Machine, value: Value, depth: int, looking: Looking) -> tuple[Any] | None:
+    if type(value) is Constant:
+        return (value.value,)
+    looking.left -= 1
+    looking.containers += 1
+    if depth > _DEPTH or looking.is_over:
         return None
     if isinstance(value, EnumMember):
         plain_base = any(isinstance(base, KnownClass) and base.name in _PLAIN_BASES for base in machine.mro(value.cls))
-        return plain(machine, value.value, depth + 1, budget) if plain_base else None
+        return _plain(machine, value.value, depth + 1, looking) if plain_base else None
     if isinstance(value, TupleValue):
-        items = _all(machine, value.items, depth, budget)
+        items = _all(machine, value.items, depth, looking)
         return None if items is None else (_tuple(machine, value, items),)
     if isinstance(value, SliceValue):
-        bounds = _all(machine, (value.lower, value.upper, value.step), depth, budget)
+        bounds = _all(machine, (value.lower, value.upper, value.step), depth, looking)
         return None if bounds is None else (slice(*bounds),)
     listed = machine.state.find(value, ListObject)
     if listed is not None and listed.open is None:
-        items = _all(machine, listed.items, depth, budget)
+        items = _all(machine, listed.items, depth, looking)
         return None if items is None else (items if listed.cls == _LIST else OtherList(items),)
     mapping = machine.state.find(value, DictObject)
     if mapping is not None and mapping.open is None:
-        keys = _all(machine, mapping.entries, depth, budget)
-        values = _all(machine, mapping.entries.values(), depth, budget)
+        keys = _all(machine, mapping.entries, depth, looking)
+        values = None if keys is None else _all(machine, mapping.entries.values(), depth, looking)
         made = _class_of_dict(machine, mapping)
         return None if keys is None or values is None else (made(zip(keys, values, strict=True)),)
     members = machine.state.find(value, SetObject)
     if members is not None and members.open is None:
-        items = _all(machine, members.items, depth, budget)
+        items = _all(machine, members.items, depth, looking)
         return None if items is None else (OtherSet(items),)
     instance = machine.state.find(value, InstanceObject)
     text = instance.attributes.get(TEXT) if instance is not None else None
     return (text.value,) if isinstance(text, Constant) else None
 
 
-def _all(machine: Machine, values: Any, depth: int, budget: _Budget) -> list[Any] | None:
+def _all(machine: Machine, values: Collection[Value], depth: int, looking: Looking) -> list[Any] | None:
+    looking.left -= len(values)
+    if looking.is_over:
+        return None
     found: list[Any] = []
     for value in values:
-        one = plain(machine, value, depth + 1, budget)
+        if type(value) is Constant:
+            item = value.value
+            if type(item) not in _SMALL:
+                looking.left -= _further_items(item)
+            found.append(item)
+            continue
+        one = _plain(machine, value, depth + 1, looking)
         if one is None:
             return None
         found.append(one[0])
-    return found
+    return None if looking.is_over else found
+
+
+_SMALL = (float, bool, type(None))
+
+
+def _further_items(value: Any) -> int:
+    """As how many further items something counts that is one value, and takes long to write, copy or walk through."""
+    if isinstance(value, int):
+        return value.bit_length() >> 9
+    if isinstance(value, str | bytes):
+        return len(value) >> 6
+    return MAX_PLAIN_ITEMS if is_long_range(value) else len(value) if isinstance(value, range) else 0
 
 
 def _class_of_dict(machine: Machine, mapping: DictObject) -> type[dict[Any, Any]]:
@@ -215,8 +256,11 @@ def folded(function: Callable[..., Any], name: str) -> Model:
     """A pure function of plain values, applied where every argument is one; a number not known otherwise."""
 
     def fold(arguments: Arguments, machine: Machine) -> Value:
-        values = [plain(machine, value) for value in arguments.positional]
-        keywords = {key: plain(machine, value) for key, value in arguments.keywords.items()}
+        looking = Looking()
+        values = [plain(machine, value, looking) for value in arguments.positional]
+        keywords = {key: plain(machine, value, looking) for key, value in arguments.keywords.items()}
+        if looking.is_over:
+            return number_unknown(machine, TOO_MANY)
         if arguments.open is not None or any(found is None for found in (*values, *keywords.values())):
             failure = "ValueError" if name in TEXT_ONLY else MAY_RAISE.get(name)
             if failure is not None and (name not in TEXT_ONLY or any(map(_is_text, arguments.positional))):

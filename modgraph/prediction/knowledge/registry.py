@@ -87,8 +87,9 @@ class Machine(Protocol):
         positional: Sequence[Value] = (),
         keywords: Mapping[str, Value] | None = None,
         where: SourceLocation | None = None,
+        others: Unknown | None = None,
     ) -> Value:
-        """function(*positional, **keywords); of a class, the new instance."""
+        """function(*positional, **keywords); of a class, the new instance. `others`: why there may be more of them."""
 
     def get_attribute(self, value: Value, name: str) -> Value:
         """value.name, with properties, methods bound, `__getattr__`; AttributeError is `Raised`."""

@@ -14,7 +14,7 @@ from modgraph.prediction.knowledge.tensor_parts import indices_of
 from modgraph.prediction.knowledge.tensor_shapes import both
 from modgraph.prediction.knowledge.tensor_values import PAIR, made, size_of, tensor_of
 from modgraph.prediction.objects import TensorObject
-from modgraph.prediction.values import NONE, Address, Constant, TupleValue, Value
+from modgraph.prediction.values import NONE, TRUE, Address, Constant, TupleValue, Value
 
 
 @models(f"{TENSOR}.__setitem__")
@@ -196,6 +196,22 @@ def one_part(arguments: Arguments, machine: Machine) -> Value:
             raise machine.raises("RuntimeError", "imag is not implemented for tensors with non-complex dtypes.")
         return arguments.positional[0]
     return made(machine, tensor.shape, _REAL[tensor.dtype], requires_grad=tensor.requires_grad)
+
+
+@models("torch.linalg.svd")
+def singular_parts(arguments: Arguments, machine: Machine) -> Value:
+    """U, S and Vh."""
+    tensor = tensor_of(machine, arguments.get(0, "A", NONE))
+    whole = machine.truth(arguments.get(1, "full_matrices", TRUE))
+    if tensor is None or tensor.shape is None or len(tensor.shape) < 2:
+        return TupleValue(tuple(made(machine, None, None) for _ in range(3)))
+    *rest, rows, columns = tensor.shape
+    inner = None if rows is None or columns is None else min(rows, columns)
+    left, right = (rows, columns) if whole else (inner, inner) if whole is False else (None, None)
+    shapes = ((*rest, rows, left), (*rest, inner), (*rest, right, columns))
+    real = {"complex64": "float32", "complex128": "float64"}.get(tensor.dtype or "", tensor.dtype)
+    kinds = (tensor.dtype, real, tensor.dtype)
+    return TupleValue(tuple(made(machine, shape, kind) for shape, kind in zip(shapes, kinds, strict=True)))
 
 
 @models("torch.linalg.qr")

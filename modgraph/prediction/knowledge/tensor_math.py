@@ -102,6 +102,7 @@ def elementwise(
     size, elements = count(shape), None
     known = first_elements is not None and second_elements is not None and size is not None and size <= MAX_ELEMENTS
     if operation is not None and known:
+        machine.spend(size or 0)
         left_part, right_part = (first_elements or (), _known(first)), (second_elements or (), _known(second))
         found = combined(operation, left_part, right_part, _known(shape))
         elements = kept(found, dtype) if found is not None else None
@@ -295,7 +296,7 @@ _IN_PLACE = (
     *("clamp_", "clamp_min_", "clamp_max_", "fill_diagonal_", "masked_fill_", "index_fill_", "index_copy_", "scatter_"),
     *("trunc_normal_", "geometric_", "log_normal_", "cauchy_", "erfinv_", "exp_", "log_", "sqrt_", "neg_", "abs_"),
     *("tril_", "triu_", "sin_", "cos_", "tanh_", "sigmoid_", "relu_", "round_", "floor_", "ceil_", "index_add_"),
-    *("__iadd__", "__isub__", "__imul__", "__itruediv__", "__ipow__", "scatter_add_", "lerp_", "set_", "index_put_"),
+    *("__iadd__", "__isub__", "__imul__", "__itruediv__", "__ipow__", "scatter_add_", "lerp_", "index_put_"),
     *("bitwise_and_", "logical_not_", "eq_", "renorm_", "sort_", "share_memory_", "zero_grad"),
 )
 

@@ -48,15 +48,14 @@ METHODS = """
 
 IN_PLACE = """
     absolute_ acos_ acosh_ addbmm_ addcdiv_ addcmul_ addmm_ addmv_ addr_ apply_ arccos_ arccosh_ arcsin_
-    arcsinh_ arctan2_ arctan_ arctanh_ as_strided_ asin_ asinh_ atan2_ atan_ atanh_ baddbmm_ bitwise_left_shift_
+    arcsinh_ arctan2_ arctan_ arctanh_ asin_ asinh_ atan2_ atan_ atanh_ baddbmm_ bitwise_left_shift_
     bitwise_not_ bitwise_or_ bitwise_right_shift_ bitwise_xor_ clip_ conj_physical_ copysign_ cosh_ cumprod_
     cumsum_ deg2rad_ digamma_ divide_ erf_ erfc_ exp2_ expm1_ fix_ float_power_ floor_divide_ fmod_ frac_ gcd_
     ge_ greater_ greater_equal_ gt_ heaviside_ hypot_ i0_ igamma_ igammac_ index_reduce_ lcm_ ldexp_ le_ less_
     less_equal_ lgamma_ log10_ log1p_ log2_ logical_and_ logical_or_ logical_xor_ logit_ lt_ map2_ map_
-    masked_scatter_ multiply_ mvlgamma_ nan_to_num_ ne_ negative_ nextafter_ not_equal_ polygamma_ put_ rad2deg_
-    reciprocal_ remainder_ resize_ resize_as_ resize_as_sparse_ rsqrt_ scatter_reduce_ sgn_ sign_ sinc_ sinh_
-    sparse_resize_ sparse_resize_and_clear_ square_ squeeze_ subtract_ swapaxes_ swapdims_ t_ tan_ transpose_
-    true_divide_ trunc_ unsqueeze_ xlogy_
+    masked_scatter_ multiply_ mvlgamma_ nan_to_num_ ne_ negative_ nextafter_ not_equal_ polygamma_ put_
+    rad2deg_ reciprocal_ remainder_ rsqrt_ scatter_reduce_ sgn_ sign_ sinc_ sinh_ square_ subtract_ tan_
+    true_divide_ trunc_ xlogy_
 """.split()  # noqa: SIM905 a long table reads better as text
 """Methods that change a tensor and give it back; some change its shape."""
 

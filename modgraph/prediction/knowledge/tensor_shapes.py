@@ -128,17 +128,6 @@ def data(arguments: Arguments, machine: Machine) -> Value:
     return made(machine, source.shape, source.dtype, device=source.device)
 
 
-@models(f"{TENSOR}.@data=")
-def set_data(arguments: Arguments, machine: Machine) -> Value:
-    address, new = arguments.positional[:2]
-    given = tensor_of(machine, new)
-    if isinstance(address, Address):
-        tensor = machine.state.change(address, TensorObject)
-        tensor.elements = None
-        tensor.shape, tensor.dtype = (given.shape, given.dtype) if given is not None else (None, None)
-    return NONE
-
-
 @models(f"{TENSOR}.@grad", f"{TENSOR}.@grad_fn")
 def gradient(arguments: Arguments, machine: Machine) -> Value:
     return NONE
@@ -230,10 +219,14 @@ def to(arguments: Arguments, machine: Machine) -> Value:
     return _converted(arguments, machine, wanted, where)
 
 
+_UNITS_OF_AN_ELEMENT = 4
+
+
 @models(f"{TENSOR}.tolist")
 def to_list(arguments: Arguments, machine: Machine) -> Value:
     source = source_of(arguments, machine)
     if source.elements is not None and source.shape is not None:
+        machine.spend(_UNITS_OF_AN_ELEMENT * len(source.elements))
         return _listed(machine, list(source.elements), [size or 0 for size in source.shape])
     if source.shape is not None and len(source.shape) == 1 and source.shape[0] is not None:
         unknown = number_unknown(machine, "depends on the elements of a tensor")
@@ -437,13 +430,11 @@ models(*(f"torch.{name}" for name in FUNCTIONS), *(f"{TENSOR}.{name}" for name i
 
 @models(*(f"{TENSOR}.{name}" for name in IN_PLACE))
 def changed(arguments: Arguments, machine: Machine) -> Value:
-    """The tensor itself; only that of an elementwise function keeps its shape for certain."""
-    address, name = arguments.positional[0], arguments.function.rpartition(".")[2]
+    """The tensor itself; what it holds is not followed. Shapes are changed in `tensor_resizing.py`."""
+    address = arguments.positional[0]
     if isinstance(address, Address):
         tensor = machine.state.change(address, TensorObject)
         tensor.elements = None
-        if name.startswith(("squeeze", "unsqueeze", "transpose", "swap", "resize", "t_", "set_", "sparse_resize")):
-            tensor.shape = None
     return address
 
 

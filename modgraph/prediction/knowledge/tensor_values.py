@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from modgraph.prediction.counted import count
 from modgraph.prediction.knowledge.bounds import is_long_range
 from modgraph.prediction.knowledge.elements import Number, Shape, is_size
 from modgraph.prediction.knowledge.plain import number_unknown
@@ -61,6 +62,7 @@ def made(
     asked: bool = False,
 ) -> Address:
     """A new tensor; `asked` to need a gradient, where it is not computed from others that do."""
+    count(machine, len(elements or ()))
     tensor = TensorObject(shape, dtype, requires_grad=requires_grad, elements=elements, device=device)
     if asked:
         tensor.attributes[LEAF] = TRUE

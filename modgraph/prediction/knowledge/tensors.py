@@ -19,6 +19,7 @@ import modgraph.prediction.knowledge.tensor_bounds
 import modgraph.prediction.knowledge.tensor_indexing
 import modgraph.prediction.knowledge.tensor_math
 import modgraph.prediction.knowledge.tensor_parts
+import modgraph.prediction.knowledge.tensor_resizing
 import modgraph.prediction.knowledge.tensor_shapes
 import modgraph.prediction.knowledge.torch_functions
 import modgraph.prediction.knowledge.variables  # noqa: F401  registers what it knows
@@ -294,6 +295,11 @@ def _from_data(
     if tensor is not None:
         elements = tensor.elements if dtype in (None, tensor.dtype) else kept(tensor.elements or (), dtype)
         return tensor.shape, dtype or tensor.dtype, elements if tensor.elements is not None else None
+    rows = _rows_that_are_one(machine, data)
+    if rows is not None:
+        number, row = rows
+        shape, inferred, _ = _from_data(machine, row, dtype)
+        return None if shape is None else (number, *shape), inferred, None
     found = plain(machine, data)
     if found is None:
         return _partial_shape(machine, data), dtype, None
@@ -303,6 +309,18 @@ def _from_data(
         return None, dtype, None
     inferred = dtype or _common(machine, flat)
     return shape, inferred, kept(flat, inferred) if len(flat) <= MAX_ELEMENTS else None
+
+
+def _rows_that_are_one(machine: Machine, data: Value) -> tuple[int, Value] | None:
+    """How many rows there are, of more than elements are kept of, and the one list that all of them are."""
+    listed = machine.state.find(data, ListObject)
+    rows = listed.items if listed is not None and listed.open is None else ()
+    row = rows[0] if len(rows) > 1 else None
+    inner = machine.state.find(row, ListObject) if isinstance(row, Address) else None
+    if inner is None or len(rows) * max(len(inner.items), 1) <= MAX_ELEMENTS:
+        return None
+    machine.spend(len(rows) // 10)
+    return (len(rows), row) if isinstance(row, Address) and rows.count(row) == len(rows) else None
 
 
 _WORDS_OF_AN_ELEMENT = 10

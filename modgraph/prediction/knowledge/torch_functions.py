@@ -339,17 +339,29 @@ def _spectral_dimension(machine: Machine, module: Address) -> int:
     return int(any(machine.is_instance(module, machine.resolve(name)) is True for name in names))
 
 
-@models("torch.nn.utils.weight_norm.remove_weight_norm", "torch.nn.utils.remove_weight_norm")
-def remove_weight_norm(arguments: Arguments, machine: Machine) -> Value:
+_LEFT_BY = {"weight_norm": ("v", "g"), "spectral_norm": ("orig", "u", "v")}
+"""What stands in place of a normalised parameter; the first is of its shape."""
+
+
+@models(
+    *(f"torch.nn.utils.{name}.remove_{name}" for name in _LEFT_BY), *(f"torch.nn.utils.remove_{n}" for n in _LEFT_BY)
+)
+def remove_norm(arguments: Arguments, machine: Machine) -> Value:
+    """The parameter is one again, behind those that are there."""
     module, name = arguments.get(0, "module", NONE), arguments.get(1, "name", Constant("weight"))
-    held = machine.state.find(module, ModuleObject)
+    held, kind = machine.state.find(module, ModuleObject), arguments.function.rpartition(".remove_")[2]
     if held is None or not isinstance(module, Address) or not isinstance(name, Constant):
         return module
-    direction = tensor_of(machine, held.parameters.get(f"{name.value}_v", NONE))
-    if direction is None:
-        raise machine.raises("ValueError", f"weight_norm of '{name.value}' not found in module")
-    restored = made(machine, direction.shape, direction.dtype)
-    for suffix in ("g", "v"):
+    suffixes = _LEFT_BY[kind]
+    direction = held.parameters.get(f"{name.value}_{suffixes[0]}", NONE)
+    tensor = tensor_of(machine, direction)
+    if tensor is None:
+        if direction != NONE or partial_texts.further(held.parameters, f"{name.value}_{suffixes[0]}") is not None:
+            machine.expose((module,), machine.unknown("whether a parameter is normalised is not known", direction))
+            return module
+        raise machine.raises("ValueError", f"{kind} of '{name.value}' not found in module")
+    restored = made(machine, tensor.shape, tensor.dtype)
+    for suffix in suffixes:
         delete(machine, module, f"{name.value}_{suffix}")
     machine.state.change(module, ModuleObject).attributes.pop(name.value, None)
     assign(machine, module, name.value, as_parameter(machine, restored))
@@ -397,7 +409,7 @@ def weighted(arguments: Arguments, machine: Machine) -> Value:
 def skip_init(arguments: Arguments, machine: Machine) -> Value:
     """The module itself, built as usual; its device does not matter here."""
     keywords = {name: value for name, value in arguments.keywords.items() if name != "device"}
-    return machine.call(arguments.positional[0], arguments.positional[1:], keywords, arguments.where)
+    return machine.call(arguments.positional[0], arguments.positional[1:], keywords, arguments.where, arguments.open)
 
 
 @models(
