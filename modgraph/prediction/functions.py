@@ -68,9 +68,8 @@ def define_lambda(machine: Interpreter, frame: Frame, node: cst.Lambda) -> Value
 def _function_value(machine: Interpreter, frame: Frame, node: cst.FunctionDef | cst.Lambda, name: str) -> FunctionValue:
     definition = machine.functions.get(id(node))
     if definition is None:
-        qualname = _qualname(frame, name)
         statement = node if isinstance(node, cst.FunctionDef) else frame.statement or node
-        definition = FunctionDefinition(name, qualname, frame.module, frame.parsed, node, statement)
+        definition = FunctionDefinition(name, _qualname(frame, name), frame.module, frame.parsed, node, statement)
         machine.functions[id(node)] = definition
     defaults = tuple(
         (parameter.name, expressions.evaluate(machine, frame, parameter.default))
