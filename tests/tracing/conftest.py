@@ -40,6 +40,7 @@ class State:
         self.forwards = [vars(kind).get("forward") for m in self.modules for kind in type(m).__mro__]
         self.random = (random.getstate(), torch.get_rng_state(), numpy.random.get_state()[1])
         self.process = self.of_process(nn)
+        self.threads = set(threading.enumerate())
 
     @staticmethod
     def of_tensor(t):
@@ -63,7 +64,6 @@ class State:
             torch._C._len_torch_dispatch_stack(),
             gc.get_threshold(),
             gc.get_freeze_count() > 0,
-            threading.active_count(),
         )
 
     def check(self) -> None:
@@ -91,6 +91,7 @@ class State:
         assert torch.equal(torch.get_rng_state(), self.random[1])
         assert (numpy.random.get_state()[1] == self.random[2]).all()
         assert self.of_process(nn) == self.process
+        assert set(threading.enumerate()) <= self.threads  # one of an earlier test may end meanwhile
 
 
 @pytest.fixture

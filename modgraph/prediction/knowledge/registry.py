@@ -225,9 +225,16 @@ _BESIDE = (
     *("registration", "reflection", "signatures", "data_classes", "made_data_classes"),
     *("class_annotations", "evaluation"),
 )
+_packages: set[str] = set()
+"""Everything below which a name is known: "torch" and "torch.nn" for `torch.nn.Linear`."""
 _looked_up: dict[str, Value | None] = {}
 """Answers of `lookup`, which do not change once all knowledge is loaded."""
 _loaded = False
+
+
+def _known(name: str) -> None:
+    while (name := name.rpartition(".")[0]) and name not in _packages:
+        _packages.add(name)
 
 
 def models(*names: str) -> Callable[[Model], Model]:
@@ -237,6 +244,7 @@ def models(*names: str) -> Callable[[Model], Model]:
         for name in names:
             assert name not in _models, name
             _models[name] = model
+            _known(name)
         return model
 
     return register
@@ -246,16 +254,19 @@ def known_class(name: str, *bases: str) -> None:
     """A class that is not read from source. Its constructor is `models(name)` (the whole of `name(...)`); for classes
     derived from it in source, `models(name + ".__init__")` and kin are what `super()` finds."""
     _classes[name] = ClassFacts(name, bases or ("builtins.object",))
+    _known(name)
 
 
 def constant(name: str, value: Value) -> None:
     """`math.pi`: an attribute of a module that is no callable."""
     _constants[name] = value
+    _known(name)
 
 
 def alias(name: str, target: str) -> None:
     """`name` is another import path of `target`: alias("torch.Tensor", "torch._tensor.Tensor")."""
     _aliases[name] = target
+    _known(name)
 
 
 def inert(*names: str) -> None:
@@ -366,8 +377,7 @@ def _lies_in(module: str, packages: set[str]) -> bool:
 
 def has_package(module: str) -> bool:
     """Something below that module is known, whether or not its source is there."""
-    prefix = module + "."
-    return any(name.startswith(prefix) for table in (_models, _classes, _constants, _aliases) for name in table)
+    return module in _packages
 
 
 def is_interpreted(module: str) -> bool:
