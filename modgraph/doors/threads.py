@@ -7,6 +7,8 @@ little Python as can be, to say so takes no memory, and a start is waited for wi
 
 from __future__ import annotations
 
+import sys
+import threading
 from _thread import allocate_lock, start_new_thread
 from collections.abc import Callable
 
@@ -48,9 +50,18 @@ class OwnThread:
         try:
             self._begun.release()
             if not self._unwanted:
+                _be_observed()
                 self._function()
         finally:
             self._ended.release()
+
+
+def _be_observed() -> None:
+    """As in threads of `threading`: debuggers, coverage and profilers see what it runs."""
+    if (trace := threading.gettrace()) is not None:
+        sys.settrace(trace)
+    if (profile := threading.getprofile()) is not None:
+        sys.setprofile(profile)
 
 
 def start_thread(function: Callable[[], object]) -> OwnThread:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
 
 
+_UNITS_OF_A_NAME = 6
+
+
 def import_modules(machine: Interpreter, frame: Frame, node: cst.Import) -> Outcome:
     for alias in node.names:
         module = dotted(alias.name) or ""
@@ -67,7 +70,9 @@ def _import_all(machine: Interpreter, frame: Frame, module: str) -> None:
     if source is None:
         machine.problem(f"from {module} import *: its source is not there")
         return
-    for name in source.index.public_names:
+    public = source.index.public_names
+    machine.spend(len(public) * _UNITS_OF_A_NAME)
+    for name in public:
         value = names.module_attribute(machine, module, name)
         if value is not None:
             names.bind(machine, frame, name, value)

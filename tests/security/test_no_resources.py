@@ -9,7 +9,9 @@ import errno
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -232,6 +234,26 @@ def test_a_thread_that_never_says_it_runs_is_not_waited_for(monkeypatch: pytest.
     assert called == []  # nor does it do anything, once it was given up
     with pytest.raises(ModgraphError, match="no memory for the thread"):
         with_deep_stack(lambda: called.append(2))
+
+
+def test_what_runs_in_a_thread_of_ours_is_seen_by_a_profiler_and_a_debugger() -> None:
+    seen: list[str] = []
+
+    def work() -> None:
+        pass
+
+    def look(frame: FrameType, event: str, argument: object) -> None:
+        if event == "call":
+            seen.append(frame.f_code.co_name)
+
+    for observe in (threading.setprofile, threading.settrace):
+        seen.clear()
+        observe(look)
+        try:
+            threads.start_thread(work).join()
+        finally:
+            observe(None)  # type: ignore[arg-type]
+        assert "work" in seen
 
 
 @pytest.mark.parametrize("fails", ["_is_started", "_in_one_chunk", "_launch", "_run"])

@@ -15,6 +15,7 @@ from modgraph.source.reached import Reached
 
 _ENDLESS = 512
 """Items given of an iterator without an end; a zip or islice with a finite partner needs no more."""
+_UNITS_OF_A_SUM = 3
 _LARGEST = 20_000
 """Items a product or permutation may give."""
 _LARGEST_IN_ALL = 1_000_000
@@ -23,6 +24,7 @@ _LARGEST_IN_ALL = 1_000_000
 
 def _iterator(machine: Machine, items: Iterable[Value], why: Unknown | None = None) -> Address:
     iterator = IteratorObject(list(items))
+    machine.makes(len(iterator.items))
     iterator.open = why
     return machine.allocate(iterator)
 
@@ -84,6 +86,7 @@ def repeat(arguments: Arguments, machine: Machine) -> Value:
 @models("itertools.count")
 def count(arguments: Arguments, machine: Machine) -> Value:
     item, step = arguments.get(0, "start", Constant(0)), arguments.get(1, "step", Constant(1))
+    machine.spend(_ENDLESS * _UNITS_OF_A_SUM)
     items: list[Value] = []
     for _ in range(_ENDLESS):
         items.append(item)
