@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from modgraph.prediction.objects import (
     LEAF,
@@ -11,13 +12,10 @@ from modgraph.prediction.objects import (
     DictObject,
     EnvironmentObject,
     HeapObject,
-    InstanceObject,
     IteratorObject,
-    ListObject,
-    ModuleObject,
-    SetObject,
     TensorObject,
 )
+from modgraph.prediction.roles import BY_NAME, REASONS, Role
 from modgraph.prediction.state import State
 from modgraph.prediction.values import (
     NONE,
@@ -137,9 +135,6 @@ def _own_copy(machine: Interpreter, address: Address, method: Value | None, memo
     return why
 
 
-_THAT_CAN_BE_OPEN = (ListObject, DictObject, SetObject, IteratorObject, InstanceObject, ModuleObject)
-
-
 _UNITS_OF_A_COPY = 8
 """Units of work that an object takes besides what it holds."""
 _UNITS_OF_A_LOOK = 6
@@ -211,25 +206,11 @@ class Relocation:
         """Puts the counterparts of everything the object holds in their places."""
         if isinstance(item, IteratorObject) and item.source is not None:
             item.source, item.open = None, Unknown("an iterator is not copied in the midst of what it walks over")
-        why: Unknown | None = getattr(item, "open", None)
-        if why is not None and why.may_be and isinstance(item, _THAT_CAN_BE_OPEN):
-            item.open = self.possible(why)
-        if isinstance(item, (ListObject, IteratorObject)):
-            item.items = [self.mapped(each) for each in item.items]
-        elif isinstance(item, SetObject):
-            item.items = {self.mapped(each): None for each in item.items}
-        elif isinstance(item, DictObject):
-            item.entries = {self.mapped(key): self.mapped(each) for key, each in item.entries.items()}
-        elif isinstance(item, ModuleObject):
-            item.modules = self.mapping(item.modules)
-            item.parameters = self.mapping(item.parameters)
-            item.buffers = self.mapping(item.buffers)
-            item.arguments = tuple((name, self.recorded(each)) for name, each in item.arguments)
-        elif isinstance(item, EnvironmentObject):
-            item.names = self.mapping(item.names)
-            item.parent = self.address(item.parent) if item.parent is not None else None
-        if isinstance(item, (ListObject, DictObject, SetObject, InstanceObject, ModuleObject, TensorObject)):
-            item.attributes = self.mapping(item.attributes)
+        for name, role in item.ROLES.items():
+            rule = _FILLED.get(role)
+            held = getattr(item, name)
+            if rule is not None and held:
+                setattr(item, name, rule(self, held))
 
     def mapping(self, entries: dict[str, Value]) -> dict[str, Value]:
         return {name: each if type(each) is Constant else self.mapped(each) for name, each in entries.items()}
@@ -237,6 +218,19 @@ class Relocation:
     def recorded(self, value: Value) -> Value:
         """The counterpart of a constructor's argument, which may be reachable by its record alone."""
         return self.mapped(value)
+
+
+_FILLED: dict[Role, Callable[[Relocation, Any], Any]] = {
+    Role.CELLS: lambda to, held: [to.mapped(each) for each in held],
+    Role.MEMBERS: lambda to, held: {to.mapped(each): None for each in held},
+    Role.ENTRIES: lambda to, held: {to.mapped(key): to.mapped(each) for key, each in held.items()},
+    **dict.fromkeys(BY_NAME, lambda to, held: to.mapping(held)),
+    **dict.fromkeys(REASONS, lambda to, why: to.possible(why) if why.may_be else why),
+    Role.VALUE: lambda to, held: to.mapped(held),
+    Role.LINK: lambda to, held: to.address(held),
+    Role.NOTED_VALUES: lambda to, held: tuple((name, to.recorded(each)) for name, each in held),
+}
+"""What becomes of what the fields of a role hold; the others hold nothing that has a counterpart."""
 
 
 class _Copier(Relocation):

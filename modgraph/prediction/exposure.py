@@ -12,16 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from modgraph.prediction import callbacks, partial_texts, possible
 from modgraph.prediction.objects import (
-    DictObject,
+    ClassObject,
+    EnvironmentObject,
     HeapObject,
-    InstanceObject,
     IteratorObject,
-    ListObject,
-    ModuleObject,
-    SetObject,
-    TensorObject,
-    ViewObject,
 )
+from modgraph.prediction.roles import Role
 from modgraph.prediction.values import (
     OPEN,
     Address,
@@ -68,14 +64,17 @@ def expose(machine: Interpreter, values: Iterable[Value], why: Unknown) -> None:
             seen.add(value)
             machine.base.work += _UNITS_OF_AN_OBJECT
             item = machine.state.read(value)
-            forget = _FORGETTERS.get(type(item))
-            if forget is not None:
+            if not isinstance(item, _KEPT):
                 held = possible.held_by(item)
                 machine.base.work += len(held)
                 pending.extend(held)
-                if type(item) is IteratorObject and item.source is not None:
-                    item.source.forgotten(why)
-                forget(machine.state.write(value), why)
+                written = machine.state.write(value)
+                if isinstance(written, IteratorObject):
+                    if written.source is not None:
+                        written.source.forgotten(why)
+                    _forget_iterator(written, why)
+                else:
+                    _forget(written, why)
 
 
 def is_there(machine: Interpreter, index: int) -> bool:
@@ -85,16 +84,68 @@ def is_there(machine: Interpreter, index: int) -> bool:
     return held or any(outer.get(index) is not None for outer in base.outer)
 
 
-def _forget_list(item: ListObject | SetObject, why: Unknown) -> None:
-    item.open = possible.either_of(item.open or why, item.items)
-    item.items = type(item.items)()
-    _forget_entries(item.attributes, why)
+def _forget(item: HeapObject, why: Unknown) -> None:
+    for name, role in item.ROLES.items():
+        rule = _FORGOTTEN.get(role)
+        if rule is not None:
+            rule(item, name, why)
 
 
-def _forget_dict(item: DictObject, why: Unknown) -> None:
-    item.open = possible.either_of(item.open or why, item.entries.values())
+def _forget_cells(item: Any, name: str, why: Unknown) -> None:
+    held = getattr(item, name)
+    item.open = possible.either_of(item.open or why, held)
+    setattr(item, name, type(held)())
+
+
+def _forget_entries(item: Any, name: str, why: Unknown) -> None:
+    entries = getattr(item, name)
+    item.open = possible.either_of(item.open or why, entries.values())
     absent = replace(why, optional=True)
-    item.entries = {key: possible.either_of(absent, (value,)) for key, value in item.entries.items()}
+    setattr(item, name, {key: possible.either_of(absent, (value,)) for key, value in entries.items()})
+
+
+def _forget_attributes(item: Any, name: str, why: Unknown) -> None:
+    _forget_values(getattr(item, name), why)
+
+
+def _forget_store(item: Any, name: str, why: Unknown) -> None:
+    store = getattr(item, name)
+    _forget_values(store, replace(why, optional=True))
+    partial_texts.open_store(store, why)
+
+
+def _forget_reason(item: Any, name: str, why: Unknown) -> None:
+    if name == "open":
+        item.open = partial_texts.opened(item.open, why)
+
+
+def _forget_flat(item: Any, name: str, why: Unknown) -> None:
+    setattr(item, name, None)
+
+
+def _forget_final(item: Any, name: str, why: Unknown) -> None:
+    if getattr(item, name) is not item.FINAL[name]:
+        setattr(item, name, None)
+
+
+def _forget_flags(item: Any, name: str, why: Unknown) -> None:
+    flags = getattr(item, name)
+    flags.update(dict.fromkeys(flags))
+
+
+_FORGOTTEN: dict[Role, Callable[[Any, str, Unknown], None]] = {
+    Role.CELLS: _forget_cells,
+    Role.MEMBERS: _forget_cells,
+    Role.ENTRIES: _forget_entries,
+    Role.ATTRIBUTES: _forget_attributes,
+    Role.STORE: _forget_store,
+    Role.REASON: _forget_reason,
+    Role.FLAT: _forget_flat,
+    Role.SHAPE: _forget_flat,
+    Role.FINAL: _forget_final,
+    Role.FLAGS: _forget_flags,
+}
+"""What is not known any more of what the fields of a role hold; of the others everything is."""
 
 
 def _forget_iterator(item: IteratorObject, why: Unknown) -> None:
@@ -102,41 +153,13 @@ def _forget_iterator(item: IteratorObject, why: Unknown) -> None:
     item.source = item.running = None
 
 
-def _forget_instance(item: InstanceObject, why: Unknown) -> None:
-    item.open = item.open or why
-    _forget_entries(item.attributes, why)
-
-
-def _forget_module(item: ModuleObject, why: Unknown) -> None:
-    item.open = partial_texts.opened(item.open, why)
-    item.initialised = True
-    for store in (item.modules, item.parameters, item.buffers):
-        _forget_entries(store, replace(why, optional=True))
-        partial_texts.open_store(store, why)
-    _forget_entries(item.attributes, why)
-    item.non_persistent.update(dict.fromkeys(item.non_persistent))
-
-
-def _forget_tensor(item: TensorObject, why: Unknown) -> None:
-    item.elements = item.shape = item.dtype = item.requires_grad = None
-    _forget_entries(item.attributes, why)
-
-
-def _forget_entries(entries: dict[str, Value], why: Unknown) -> None:
+def _forget_values(entries: dict[str, Value], why: Unknown) -> None:
     for name, value in entries.items():
-        if name == OPEN:
+        if name == OPEN or name.startswith("<"):  # what no code has a name for
             continue
         if not isinstance(value, Unknown) or value.text is not None or (why.optional and not value.optional):
             entries[name] = possible.either_of(why, (value,))
 
 
-_FORGETTERS: dict[type[HeapObject], Callable[[Any, Unknown], None]] = {
-    ListObject: _forget_list,
-    SetObject: _forget_list,
-    DictObject: _forget_dict,
-    ViewObject: _forget_dict,
-    IteratorObject: _forget_iterator,
-    InstanceObject: _forget_instance,
-    ModuleObject: _forget_module,
-    TensorObject: _forget_tensor,
-}
+_KEPT = (ClassObject, EnvironmentObject)
+"""What they hold is forgotten by who knows of whom it is asked: a name of a module, or of a function around."""

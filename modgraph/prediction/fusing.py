@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING
 from modgraph.prediction.copying import Relocation
 from modgraph.prediction.limits import MAX_COMPARED_OBJECTS, MAX_FUSED_DEPTH
 from modgraph.prediction.objects import HeapObject, ModuleObject, TensorObject
+from modgraph.prediction.roles import Role, names_of, reasons
 from modgraph.prediction.values import Address, Value
 
 if TYPE_CHECKING:
     from modgraph.prediction.joining import Joiner
-
-Arguments = tuple[tuple[str, Value], ...]
 
 
 def fuse(joiner: Joiner, mine: Address, other: Address) -> bool:
@@ -44,29 +43,18 @@ def fuse(joiner: Joiner, mine: Address, other: Address) -> bool:
 
 
 def are_one_kind(x: HeapObject, y: HeapObject) -> bool:
-    """Modules of one class; tensors that are registered in the same way."""
-    if isinstance(x, ModuleObject):
-        return isinstance(y, ModuleObject) and x.cls == y.cls and x.initialised == y.initialised
-    if isinstance(x, TensorObject) and isinstance(y, TensorObject):
-        return (x.is_parameter, x.is_buffer, x.cls, x.lazy) == (y.is_parameter, y.is_buffer, y.cls, y.lazy)
-    return False
+    """Modules of one class, or tensors that are registered in the same way: what cannot be open is the same."""
+    if type(x) is not type(y) or not isinstance(x, (ModuleObject, TensorObject)):
+        return False
+    return all(getattr(x, name) == getattr(y, name) for name in names_of(x, Role.FIXED, Role.VALUE, Role.FINAL))
 
 
 def merge(joiner: Joiner, x: HeapObject, y: HeapObject) -> None:
     """Changes `x`, a copy, into what either is."""
     joiner.merge(x, y, 0)
-    if isinstance(x, ModuleObject) and isinstance(y, ModuleObject):
-        x.arguments = _either(joiner, x.arguments, y.arguments)
-        x.where = x.where if x.where == y.where else joiner.where
-    elif isinstance(x, TensorObject) and isinstance(y, TensorObject):
-        x.attributes = joiner.mapping(x.attributes, y.attributes)
-        x.where = x.where if x.where == y.where else joiner.where
-        x.device = x.device if x.device == y.device else None
-
-
-def _either(joiner: Joiner, mine: Arguments, other: Arguments) -> Arguments:
-    """Arguments of a constructor; one that was given on one path only is not known."""
-    return tuple(joiner.mapping(dict(mine), dict(other)).items())
+    for name in names_of(x, Role.PLACE):
+        if getattr(x, name) != getattr(y, name):
+            setattr(x, name, joiner.where)
 
 
 def rename(joiner: Joiner, parted: Iterable[int]) -> None:
@@ -96,7 +84,6 @@ def _renaming(joiner: Joiner) -> Relocation:
 
 
 def _mentions(item: HeapObject, renaming: Relocation) -> bool:
-    why = getattr(item, "open", None)
-    if why is not None and renaming.mapped(why) is not why:
+    if any(renaming.mapped(why) is not why for why in reasons(item)):
         return True
     return any(renaming.mapped(value) != value for value in item.references())

@@ -7,33 +7,24 @@ Unknown marked `optional`. Modules of one class that were built on both paths be
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from operator import is_not
 from typing import TypeVar
 
 from modgraph.graph.model import SourceLocation
-from modgraph.prediction import fusing, partial_texts, possible
+from modgraph.prediction import fusing, joining_fields, partial_texts, possible
 from modgraph.prediction.likeness import isomorphic
 from modgraph.prediction.limits import COPIES_OF_AN_ENTRY, MAX_ALTERNATIVES
 from modgraph.prediction.objects import (
-    STALE,
     ClassObject,
-    DictObject,
-    EnvironmentObject,
     HeapObject,
-    InstanceObject,
-    IteratorObject,
-    ListObject,
     ModuleObject,
-    SetObject,
-    Sizes,
     TensorObject,
 )
 from modgraph.prediction.orders import common_start, contradicting, merged_order
 from modgraph.prediction.state import State
-from modgraph.prediction.unordered import MIXED
-from modgraph.prediction.values import NONE, TRUE, Address, Choice, TupleValue, Unknown, Value
+from modgraph.prediction.values import NONE, Address, Choice, TupleValue, Unknown, Value
 
 KeyType = TypeVar("KeyType")
 
@@ -297,11 +288,8 @@ class Joiner:
         """Changes `mine`, a copy, into what either is."""
         if isinstance(mine, ClassObject) and isinstance(other, ClassObject):
             mine.namespace = self.namespace(mine.namespace, other.namespace, index)
-            return
-        merger = _MERGERS.get(type(mine))
-        if merger is None or type(other) is not type(mine):
-            return
-        merger(self, mine, other)
+        elif type(mine) is type(other):
+            joining_fields.join_fields(self, mine, other)
 
     def namespace(self, mine: dict[str, Value], other: dict[str, Value], index: int) -> dict[str, Value]:
         """Of a class: what one path alone has set, the other finds in the class as it was, or in its bases."""
@@ -313,7 +301,7 @@ class Joiner:
             merged[name] = self.value(left, right) if left and right else self.single(left or right or self.unknown())
         return merged
 
-    def cls(self, mine: Value, other: Value) -> Value:
+    def cls(self, mine: Value | None, other: Value | None) -> Value | None:
         """Of an object whose class was replaced on one path."""
         if mine == other or isinstance(mine, Unknown):
             return mine
@@ -324,122 +312,3 @@ class Joiner:
 def _is_made(value: Value) -> bool:
     """An object, or a tuple that holds some."""
     return type(value) is Address or (type(value) is TupleValue and bool(possible.objects_of(value.items)))
-
-
-def _merge_list(joiner: Joiner, mine: ListObject, other: ListObject) -> None:
-    mine.items, grown = joiner.sequence(mine.items, other.items)
-    mine.open = joiner.open(joiner.open(mine.open, other.open), grown)
-    mine.attributes = joiner.mapping(mine.attributes, other.attributes)
-
-
-def _merge_iterator(joiner: Joiner, mine: IteratorObject, other: IteratorObject) -> None:
-    if (mine.source, mine.taken) != (other.source, other.taken):
-        joiner.changed = joiner.changed or mine.taken != STALE
-        mine.source, mine.taken = mine.source or other.source, STALE
-        mine.running = mine.running or other.running
-    if mine.position != other.position:
-        left = [*mine.items[mine.position :], *other.items[other.position :]]
-        mine.open = joiner.open(mine.open, joiner.unknown(of=left))
-        mine.items = []
-        mine.position = 0
-        return
-    mine.items, grown = joiner.sequence(mine.items, other.items)
-    mine.open = joiner.open(mine.open, other.open or grown)
-
-
-def _merge_dict(joiner: Joiner, mine: DictObject, other: DictObject) -> None:
-    keys = list(mine.entries)
-    if joiner.growth_is_open and mine.entries.keys() != other.entries.keys():
-        parted = [*mine.entries.values(), *other.entries.values()]
-        mine.open = joiner.open(mine.open, joiner.unknown(of=parted))
-        mine.entries = {
-            key: joiner.value(value, other.entries[key]) for key, value in mine.entries.items() if key in other.entries
-        }
-    else:
-        mine.entries = joiner.mapping(mine.entries, other.entries)
-    mine.open = joiner.open(mine.open, other.open)
-    mine.attributes = joiner.mapping(mine.attributes, other.attributes)
-    if contradicting(keys, list(other.entries)):
-        mine.open = joiner.open(mine.open, joiner.unknown())
-        mine.attributes[MIXED] = TRUE
-
-
-def _merge_set(joiner: Joiner, mine: SetObject, other: SetObject) -> None:
-    if mine.items.keys() != other.items.keys():
-        joiner.changed = True
-        why = joiner.unknown(of=[*mine.items, *other.items])
-        mine.items = {key: None for key in mine.items if key in other.items}
-        mine.open = joiner.including(mine.open or why, why)
-    mine.open = joiner.open(mine.open, other.open)
-
-
-def _merge_instance(joiner: Joiner, mine: InstanceObject, other: InstanceObject) -> None:
-    mine.cls = joiner.cls(mine.cls, other.cls)
-    _merge_attributes(joiner, mine, other)
-    mine.open = joiner.open(mine.open, other.open)
-
-
-def _merge_attributes(
-    joiner: Joiner, mine: InstanceObject | ModuleObject, other: InstanceObject | ModuleObject
-) -> None:
-    names = list(mine.attributes)
-    mine.attributes = joiner.mapping(mine.attributes, other.attributes)
-    shuffled = other.shuffled or (joiner.unknown() if contradicting(names, list(other.attributes)) else None)
-    mine.shuffled = mine.shuffled or joiner.open(None, shuffled)
-
-
-def _merge_module(joiner: Joiner, mine: ModuleObject, other: ModuleObject) -> None:
-    mine.cls = joiner.cls(mine.cls, other.cls)
-    _merge_attributes(joiner, mine, other)
-    mine.modules = joiner.store(mine.modules, other.modules)
-    mine.parameters = joiner.store(mine.parameters, other.parameters)
-    mine.buffers = joiner.store(mine.buffers, other.buffers)
-    for name in {**mine.non_persistent, **other.non_persistent} if mine.non_persistent != other.non_persistent else ():
-        if mine.non_persistent.get(name, False) != other.non_persistent.get(name, False):
-            mine.non_persistent[name] = None
-    mine.open = joiner.open(mine.open, other.open)
-    mine.initialised = mine.initialised or other.initialised
-
-
-def _merge_tensor(joiner: Joiner, mine: TensorObject, other: TensorObject) -> None:
-    if mine.shape is None or other.shape is None or len(mine.shape) != len(other.shape):
-        joiner.changed = joiner.changed or mine.shape != other.shape
-        mine.shape = None
-    else:
-        shape = tuple(a if a == b else None for a, b in zip(mine.shape, other.shape, strict=True))
-        if shape != mine.shape:
-            joiner.changed = True
-            mine.shape = Sizes(shape, joiner.unknown())
-    if mine.elements != other.elements:
-        joiner.changed = joiner.changed or mine.elements is not None
-        mine.elements = None
-    if mine.dtype != other.dtype:
-        joiner.changed = joiner.changed or mine.dtype is not None
-        mine.dtype = None
-    if mine.requires_grad != other.requires_grad:
-        joiner.changed = joiner.changed or mine.requires_grad is not None
-        mine.requires_grad = None
-    if mine.lazy != other.lazy:
-        joiner.changed = joiner.changed or not mine.lazy
-        mine.lazy = True
-
-
-def _merge_environment(joiner: Joiner, mine: EnvironmentObject, other: EnvironmentObject) -> None:
-    # A name that only one path bound: on the other its use would raise, so wherever it is used it has that value.
-    some = frozenset(mine.names.keys() ^ other.names.keys())
-    mine.names = joiner.mapping(mine.names, other.names, optional=False)
-    mine.unsure |= other.unsure | some
-    if other.made and not joiner.growth_is_open:
-        mine.made = {each: max(mine.made.get(each, 0), other.made.get(each, 0)) for each in {**mine.made, **other.made}}
-
-
-_MERGERS: dict[type[HeapObject], Callable[[Joiner, HeapObject, HeapObject], None]] = {
-    ListObject: _merge_list,  # type: ignore[dict-item]
-    IteratorObject: _merge_iterator,  # type: ignore[dict-item]
-    DictObject: _merge_dict,  # type: ignore[dict-item]
-    SetObject: _merge_set,  # type: ignore[dict-item]
-    InstanceObject: _merge_instance,  # type: ignore[dict-item]
-    ModuleObject: _merge_module,  # type: ignore[dict-item]
-    TensorObject: _merge_tensor,  # type: ignore[dict-item]
-    EnvironmentObject: _merge_environment,  # type: ignore[dict-item]
-}

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
+from typing import Any
 
 from modgraph.prediction import possible
 from modgraph.prediction.limits import MAX_COMPARED_OBJECTS
-from modgraph.prediction.objects import (
-    ClassObject,
-    DictObject,
-    EnvironmentObject,
-    HeapObject,
-    InstanceObject,
-    IteratorObject,
-    ListObject,
-    ModuleObject,
-    SetObject,
-    TensorObject,
-)
+from modgraph.prediction.objects import HeapObject, Source
+from modgraph.prediction.roles import BY_NAME, Role, names_of
 from modgraph.prediction.state import State
 from modgraph.prediction.values import Address, TupleValue, Unknown, Value
 
@@ -50,9 +42,9 @@ def isomorphic(
         if len(twins) > MAX_COMPARED_OBJECTS:
             return False
         x, y = first.read(a), second.read(b)
-        if type(x) is not type(y) or not _same_outside(x, y):
+        if type(x) is not type(y) or not _is_same_but_for_values(x, y):
             return False
-        left, right = list(x.references()), list(y.references())
+        left, right = _values(x), _values(y)
         first.base.work += 2 + len(left) // 2
         if len(left) != len(right):
             return False
@@ -60,6 +52,11 @@ def isomorphic(
             if not _same_value(v, w, pending, since):
                 return False
     return True
+
+
+def _values(item: HeapObject) -> list[Value]:
+    shown = (pair for name in names_of(item, Role.NOTED_VALUES) for pair in getattr(item, name))
+    return [*item.references(), *(value for _, value in shown)]
 
 
 def _same_value(mine: Value, other: Value, pending: list[tuple[Address, Address]], since: int) -> bool:
@@ -77,31 +74,48 @@ def _same_value(mine: Value, other: Value, pending: list[tuple[Address, Address]
     return mine == other
 
 
-def _same_outside(x: HeapObject, y: HeapObject) -> bool:
+def _is_same_but_for_values(x: HeapObject, y: HeapObject) -> bool:
     """What `references` does not give is the same."""
-    if isinstance(x, ModuleObject) and isinstance(y, ModuleObject):
-        return (
-            x.cls == y.cls
-            and list(x.modules) == list(y.modules)
-            and list(x.parameters) == list(y.parameters)
-            and list(x.buffers) == list(y.buffers)
-            and list(x.attributes) == list(y.attributes)
-            and x.non_persistent == y.non_persistent
-            and (x.open, x.shuffled) == (y.open, y.shuffled)
-        )
-    if isinstance(x, InstanceObject) and isinstance(y, InstanceObject):
-        same = list(x.attributes) == list(y.attributes)
-        return x.cls == y.cls and same and (x.open, x.shuffled) == (y.open, y.shuffled)
-    if isinstance(x, TensorObject) and isinstance(y, TensorObject):
-        return (x.shape, x.dtype, x.elements, x.is_parameter, x.requires_grad) == (
-            y.shape,
-            y.dtype,
-            y.elements,
-            y.is_parameter,
-            y.requires_grad,
-        )
-    if isinstance(x, (ListObject, DictObject, SetObject)) and isinstance(y, type(x)):
-        return x.cls == y.cls and x.open is None and y.open is None
-    if isinstance(x, IteratorObject) and isinstance(y, IteratorObject):
-        return x.source is None and y.source is None and x.open is None and y.open is None
-    return isinstance(x, (EnvironmentObject, ClassObject))
+    return type(x) is type(y) and all(_SAME[role](getattr(x, name), getattr(y, name)) for name, role in x.ROLES.items())
+
+
+def _is_nothing_more(x: object, y: object) -> bool:
+    """Of two that may hold more, it is not known whether they hold the same."""
+    return x is None and y is None
+
+
+def _are_noted_alike(x: Noted, y: Noted) -> bool:
+    return [name for name, _ in x] == [name for name, _ in y]
+
+
+def _is_compared_elsewhere(_x: object, _y: object) -> bool:
+    return True
+
+
+def _are_coupled_alike(x: object, y: object) -> bool:
+    """What runs for one of them does not run for the other."""
+    return not isinstance(x, Source) and x == y
+
+
+Noted = tuple[tuple[str, Value], ...]
+
+_SAME: dict[Role, Callable[[Any, Any], bool]] = {
+    Role.CELLS: _is_compared_elsewhere,
+    Role.ENTRIES: _is_compared_elsewhere,
+    Role.MEMBERS: _is_compared_elsewhere,
+    Role.REST: _is_nothing_more,
+    **dict.fromkeys(BY_NAME, lambda x, y: list(x) == list(y)),
+    Role.REASON: operator.eq,
+    Role.VALUE: operator.eq,
+    Role.FLAT: operator.eq,
+    Role.FINAL: operator.eq,
+    Role.FLAGS: operator.eq,
+    Role.SHAPE: operator.eq,
+    Role.FIXED: operator.eq,
+    Role.LINK: operator.eq,
+    Role.COUPLED: _are_coupled_alike,
+    Role.COUNTS: _is_compared_elsewhere,
+    Role.PLACE: _is_compared_elsewhere,
+    Role.NOTE: _is_compared_elsewhere,
+    Role.NOTED_VALUES: _are_noted_alike,
+}

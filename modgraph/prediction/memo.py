@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from modgraph.graph.model import SourceLocation
 from modgraph.prediction import guards, literal_texts, possible
@@ -26,6 +26,7 @@ from modgraph.prediction.objects import (
     ModuleObject,
     SetObject,
 )
+from modgraph.prediction.roles import BY_NAME, Role
 from modgraph.prediction.values import (
     Address,
     Choice,
@@ -151,8 +152,8 @@ def _walk(machine: Interpreter, roots: tuple[int, ...]) -> _Contents | None:
             return None
         seen.append(item)
         machine.base.work += 3
-        tokens.append((type(item).__name__, getattr(item, "cls", None), getattr(item, "open", None)))
-        tokens.append(tuple(getattr(item, "attributes", ())))
+        tokens.append(type(item).__name__)
+        tokens.extend(rule(getattr(item, name)) for name, role in item.ROLES.items() if (rule := _TOKENS.get(role)))
         for value in item.references():
             if type(value) is Address and state.get(value.index) is not None:
                 if value not in closure:
@@ -168,6 +169,16 @@ def _walk(machine: Interpreter, roots: tuple[int, ...]) -> _Contents | None:
     machine.base.work += len(tokens) // 2
     number = machine.contents.setdefault(tuple(tokens), len(machine.contents))
     return _Contents(number, tuple(pending), tuple(seen))
+
+
+_TOKENS: dict[Role, Callable[[Any], object]] = {
+    **dict.fromkeys((Role.CELLS, Role.ENTRIES, Role.MEMBERS), len),
+    **dict.fromkeys(BY_NAME, tuple),
+    **dict.fromkeys((Role.REST, Role.REASON, Role.VALUE, Role.FLAT, Role.FINAL, Role.SHAPE), lambda held: held),
+    **dict.fromkeys((Role.FIXED, Role.LINK, Role.COUPLED), lambda held: held),
+    Role.FLAGS: lambda held: tuple(held.items()),
+}
+"""What a key says of the fields of a role, besides the values that they hold."""
 
 
 def _immutable(value: Value) -> bool:

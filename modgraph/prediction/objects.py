@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from modgraph.graph.model import SourceLocation
+from modgraph.prediction.roles import Role, role, with_roles
 from modgraph.prediction.values import (
     Address,
     Choice,
@@ -24,6 +25,8 @@ from modgraph.prediction.values import (
 if TYPE_CHECKING:
     from modgraph.prediction.definitions import ClassDefinition
 
+ObjectType = TypeVar("ObjectType", bound="HeapObject")
+
 
 @dataclass(slots=True, eq=False)
 class HeapObject:
@@ -32,7 +35,12 @@ class HeapObject:
     owner: object = field(default=None, init=False, repr=False)
     """Token of the state that may change it in place; kept by `State`."""
 
-    def copy(self) -> HeapObject:
+    ROLES: ClassVar[Mapping[str, Role]] = {}
+    """Of each field; see `roles.py`, which makes `copy` and `references` of them."""
+    FINAL: ClassVar[Mapping[str, object]] = {}
+    """What fields of the role FINAL change into."""
+
+    def copy(self: ObjectType) -> ObjectType:
         """The same contents, in containers of its own (values are shared)."""
         raise NotImplementedError
 
@@ -41,35 +49,30 @@ class HeapObject:
         raise NotImplementedError
 
 
+@with_roles
 @dataclass(slots=True, eq=False)
 class ListObject(HeapObject):
     """A list, deque or instance of a list subclass."""
 
-    items: list[Value] = field(default_factory=list)
+    items: list[Value] = field(default_factory=list, metadata=role(Role.CELLS))
     """Where `open` is set, only what certainly stands first."""
-    open: Unknown | None = None
+    open: Unknown | None = field(default=None, metadata=role(Role.REST))
     """Why further items may follow; None where `items` is everything."""
-    cls: Value = field(default_factory=lambda: KnownClass("builtins.list"))
-    attributes: dict[str, Value] = field(default_factory=dict)
-
-    def copy(self) -> ListObject:
-        return ListObject(list(self.items), self.open, self.cls, dict(self.attributes))
-
-    def references(self) -> Iterator[Value]:
-        yield from self.items
-        yield from self.attributes.values()
+    cls: Value = field(default_factory=lambda: KnownClass("builtins.list"), metadata=role(Role.VALUE))
+    attributes: dict[str, Value] = field(default_factory=dict, metadata=role(Role.ATTRIBUTES))
 
 
+@with_roles
 @dataclass(slots=True, eq=False)
 class DictObject(HeapObject):
     """A dict, OrderedDict, defaultdict or instance of a dict subclass, in order of insertion."""
 
-    entries: dict[Value, Value] = field(default_factory=dict)
+    entries: dict[Value, Value] = field(default_factory=dict, metadata=role(Role.ENTRIES))
     """Keys are hashable values: Constant, TupleValue, ClassValue, EnumMember, Address (by identity), ..."""
-    open: Unknown | None = None
+    open: Unknown | None = field(default=None, metadata=role(Role.REST))
     """Why there may be further entries."""
-    cls: Value = field(default_factory=lambda: KnownClass("builtins.dict"))
-    attributes: dict[str, Value] = field(default_factory=dict)
+    cls: Value = field(default_factory=lambda: KnownClass("builtins.dict"), metadata=role(Role.VALUE))
+    attributes: dict[str, Value] = field(default_factory=dict, metadata=role(Role.ATTRIBUTES))
 
     @property
     def unsure(self) -> Unknown | None:
@@ -77,15 +80,6 @@ class DictObject(HeapObject):
         if self.open is not None:
             return self.open
         return next((each for each in self.entries.values() if type(each) is Unknown and each.optional), None)
-
-    def copy(self) -> DictObject:
-        return DictObject(dict(self.entries), self.open, self.cls, dict(self.attributes))
-
-    def references(self) -> Iterator[Value]:
-        for key, value in self.entries.items():
-            yield key
-            yield value
-        yield from self.attributes.values()
 
 
 class ViewObject(DictObject):
@@ -118,21 +112,15 @@ class ViewObject(DictObject):
         return self.shown.get(key.value) if type(key) is Constant and type(key.value) is str else None
 
 
+@with_roles
 @dataclass(slots=True, eq=False)
 class SetObject(HeapObject):
     """A set or frozenset; `items` keeps the order of insertion, so that nothing depends on hashes."""
 
-    items: dict[Value, None] = field(default_factory=dict)
-    open: Unknown | None = None
-    cls: Value = field(default_factory=lambda: KnownClass("builtins.set"))
-    attributes: dict[str, Value] = field(default_factory=dict)
-
-    def copy(self) -> SetObject:
-        return SetObject(dict(self.items), self.open, self.cls, dict(self.attributes))
-
-    def references(self) -> Iterator[Value]:
-        yield from self.items
-        yield from self.attributes.values()
+    items: dict[Value, None] = field(default_factory=dict, metadata=role(Role.MEMBERS))
+    open: Unknown | None = field(default=None, metadata=role(Role.REST))
+    cls: Value = field(default_factory=lambda: KnownClass("builtins.set"), metadata=role(Role.VALUE))
+    attributes: dict[str, Value] = field(default_factory=dict, metadata=role(Role.ATTRIBUTES))
 
 
 class Source:
@@ -168,22 +156,20 @@ STALE = -1
 """Items asked of a source, where paths that asked for more and for fewer have met: what it gives next is not known."""
 
 
+@with_roles
 @dataclass(slots=True, eq=False)
 class IteratorObject(HeapObject):
     """iter(x), a generator, a zip: what `next` takes from."""
 
-    items: list[Value] = field(default_factory=list)
+    items: list[Value] = field(default_factory=list, metadata=role(Role.CELLS))
     """Those that are there already; they come before those of `source`."""
-    position: int = 0
-    open: Unknown | None = None
-    source: Source | None = None
-    taken: int = 0
+    position: int = field(default=0, metadata=role(Role.COUPLED))
+    open: Unknown | None = field(default=None, metadata=role(Role.REST))
+    source: Source | None = field(default=None, metadata=role(Role.COUPLED))
+    taken: int = field(default=0, metadata=role(Role.COUPLED))
     """Items asked of `source`."""
-    running: Any = None
+    running: Any = field(default=None, metadata=role(Role.COUPLED))
     """The suspended code of a source that has begun; states share it, and `taken` tells for which of them it stands."""
-
-    def copy(self) -> IteratorObject:
-        return IteratorObject(list(self.items), self.position, self.open, self.source, self.taken, self.running)
 
     def references(self) -> Iterator[Value]:
         yield from self.items[self.position :]
@@ -191,28 +177,24 @@ class IteratorObject(HeapObject):
             yield from self.source.references()
 
 
+@with_roles
 @dataclass(slots=True, eq=False)
 class InstanceObject(HeapObject):
     """An instance of a plain class: a config, a dataclass, an exception, any helper object."""
 
-    cls: Value
+    cls: Value = field(metadata=role(Role.VALUE))
     """ClassValue or KnownClass."""
-    attributes: dict[str, Value] = field(default_factory=dict)
+    attributes: dict[str, Value] = field(default_factory=dict, metadata=role(Role.ATTRIBUTES))
     """Its `__dict__`."""
-    open: Unknown | None = None
+    open: Unknown | None = field(default=None, metadata=role(Role.REASON))
     """Why it may have further attributes, or others than these."""
-    arguments: tuple[tuple[str, Value], ...] = ()
-    where: SourceLocation | None = None
-    shuffled: Unknown | None = None
+    arguments: tuple[tuple[str, Value], ...] = field(default=(), metadata=role(Role.NOTED_VALUES))
+    where: SourceLocation | None = field(default=None, metadata=role(Role.PLACE))
+    shuffled: Unknown | None = field(default=None, metadata=role(Role.REASON))
     """Why the order of its attributes is not known."""
 
-    def copy(self) -> InstanceObject:
-        return InstanceObject(self.cls, dict(self.attributes), self.open, self.arguments, self.where, self.shuffled)
 
-    def references(self) -> Iterator[Value]:
-        yield from self.attributes.values()
-
-
+@with_roles
 @dataclass(slots=True, eq=False)
 class ModuleObject(HeapObject):
     """An instance of nn.Module or of a subclass.
@@ -221,47 +203,26 @@ class ModuleObject(HeapObject):
     says that further entries may stand at its position.
     """
 
-    cls: Value
-    attributes: dict[str, Value] = field(default_factory=dict)
+    cls: Value = field(metadata=role(Role.VALUE))
+    attributes: dict[str, Value] = field(default_factory=dict, metadata=role(Role.ATTRIBUTES))
     """Its `__dict__`, without the stores."""
-    modules: dict[str, Value] = field(default_factory=dict)
+    modules: dict[str, Value] = field(default_factory=dict, metadata=role(Role.STORE))
     """Address of a ModuleObject, NONE for a slot that holds None, Unknown, or a Choice of these."""
-    parameters: dict[str, Value] = field(default_factory=dict)
+    parameters: dict[str, Value] = field(default_factory=dict, metadata=role(Role.STORE))
     """Address of a TensorObject, NONE, Unknown, Choice."""
-    buffers: dict[str, Value] = field(default_factory=dict)
-    non_persistent: dict[str, bool | None] = field(default_factory=dict)
+    buffers: dict[str, Value] = field(default_factory=dict, metadata=role(Role.STORE))
+    non_persistent: dict[str, bool | None] = field(default_factory=dict, metadata=role(Role.FLAGS))
     """Names of `buffers` that are not in the state dict; None where that is not known."""
-    initialised: bool = False
+    initialised: bool | None = field(default=False, metadata=role(Role.FINAL, final=True))
     """Module.__init__ has run."""
-    open: Unknown | None = None
+    open: Unknown | None = field(default=None, metadata=role(Role.REASON))
     """Why plain attributes may have been set that are not here."""
-    arguments: tuple[tuple[str, Value], ...] = ()
+    arguments: tuple[tuple[str, Value], ...] = field(default=(), metadata=role(Role.NOTED_VALUES))
     """Of the constructor, bound to parameter names; defaults are not filled in."""
-    where: SourceLocation | None = None
+    where: SourceLocation | None = field(default=None, metadata=role(Role.PLACE))
     """The call that made it."""
-    shuffled: Unknown | None = None
+    shuffled: Unknown | None = field(default=None, metadata=role(Role.REASON))
     """Why the order of its plain attributes is not known."""
-
-    def copy(self) -> ModuleObject:
-        return ModuleObject(
-            self.cls,
-            dict(self.attributes),
-            dict(self.modules),
-            dict(self.parameters),
-            dict(self.buffers),
-            dict(self.non_persistent),
-            self.initialised,
-            self.open,
-            self.arguments,
-            self.where,
-            self.shuffled,
-        )
-
-    def references(self) -> Iterator[Value]:
-        yield from self.modules.values()
-        yield from self.parameters.values()
-        yield from self.buffers.values()
-        yield from self.attributes.values()
 
 
 class Sizes(tuple[int | None, ...]):
@@ -279,99 +240,69 @@ LEAF = "<leaf>"
 """Attribute of a tensor that was itself asked to need a gradient, not because of what it is computed from."""
 
 
+@with_roles
 @dataclass(slots=True, eq=False)
 class TensorObject(HeapObject):
     """A tensor: shape and dtype, and the elements themselves where they are few and known."""
 
-    shape: tuple[int | None, ...] | None = None
+    shape: tuple[int | None, ...] | None = field(default=None, metadata=role(Role.SHAPE))
     """None for a size that is not known; None altogether where the number of dimensions is not known, or for a lazy
     parameter."""
-    dtype: str | None = "float32"
-    is_parameter: bool = False
-    is_buffer: bool = False
+    dtype: str | None = field(default="float32", metadata=role(Role.FLAT))
+    is_parameter: bool = field(default=False, metadata=role(Role.FIXED))
+    is_buffer: bool = field(default=False, metadata=role(Role.FIXED))
     """Made by nn.Buffer: registered by plain assignment."""
-    persistent: bool = True
+    persistent: bool | None = field(default=True, metadata=role(Role.FLAT))
     """Of an nn.Buffer."""
-    requires_grad: bool | None = False
-    lazy: bool = False
+    requires_grad: bool | None = field(default=False, metadata=role(Role.FLAT))
+    lazy: bool | None = field(default=False, metadata=role(Role.FINAL, final=False))
     """UninitializedParameter or UninitializedBuffer."""
-    elements: tuple[int | float | bool, ...] | None = None
+    elements: tuple[int | float | bool, ...] | None = field(default=None, metadata=role(Role.FLAT))
     """All elements, row by row; None where they are not known or too many."""
-    device: str | None = "cpu"
-    cls: Value | None = None
+    device: str | None = field(default="cpu", metadata=role(Role.FLAT))
+    cls: Value | None = field(default=None, metadata=role(Role.VALUE))
     """A subclass of Tensor or Parameter with source; None for torch's own."""
-    attributes: dict[str, Value] = field(default_factory=dict)
+    attributes: dict[str, Value] = field(default_factory=dict, metadata=role(Role.ATTRIBUTES))
     """What was set on it by name (`p._no_weight_decay = True`)."""
-    where: SourceLocation | None = None
+    where: SourceLocation | None = field(default=None, metadata=role(Role.PLACE))
     """The statement that registered it first."""
-    unsized: Unknown | Choice | None = None
+    unsized: Unknown | Choice | None = field(default=None, metadata=role(Role.NOTE))
     """What `shape` depends on where it is None."""
 
-    def copy(self) -> TensorObject:
-        return TensorObject(
-            self.shape,
-            self.dtype,
-            self.is_parameter,
-            self.is_buffer,
-            self.persistent,
-            self.requires_grad,
-            self.lazy,
-            self.elements,
-            self.device,
-            self.cls,
-            dict(self.attributes),
-            self.where,
-            self.unsized,
-        )
 
-    def references(self) -> Iterator[Value]:
-        yield from self.attributes.values()
-
-
+@with_roles
 @dataclass(slots=True, eq=False)
 class ClassObject(HeapObject):
     """What a `ClassValue` stands for; its namespace is filled name by name as names are asked for."""
 
-    definition: ClassDefinition | None
+    definition: ClassDefinition | None = field(metadata=role(Role.FIXED))
     """None for a class made by a call (namedtuple, type, Enum("X", ...))."""
-    bases: tuple[Value, ...]
-    mro: tuple[Value, ...]
+    bases: tuple[Value, ...] = field(metadata=role(Role.FIXED))
+    mro: tuple[Value, ...] = field(metadata=role(Role.FIXED))
     """Itself first; ClassValue, KnownClass, or an Unknown where a base is not known."""
-    namespace: dict[str, Value] = field(default_factory=dict)
-    closure: Address | None = None
-    fields: tuple[tuple[str, Value | None], ...] | None = None
+    namespace: dict[str, Value] = field(default_factory=dict, metadata=role(Role.NAMESPACE))
+    closure: Address | None = field(default=None, metadata=role(Role.LINK))
+    fields: tuple[tuple[str, Value | None], ...] | None = field(default=None, metadata=role(Role.FIXED))
     """Of a namedtuple class: names with defaults, None without one."""
-    metaclass: ClassValue | KnownClass | None = None
+    metaclass: ClassValue | KnownClass | None = field(default=None, metadata=role(Role.FIXED))
     """Other than `type`."""
 
-    def copy(self) -> ClassObject:
-        namespace = dict(self.namespace)
-        return ClassObject(self.definition, self.bases, self.mro, namespace, self.closure, self.fields, self.metaclass)
 
-    def references(self) -> Iterator[Value]:
-        yield from self.namespace.values()
-
-
+@with_roles
 @dataclass(slots=True, eq=False)
 class EnvironmentObject(HeapObject):
     """The names of one running (or closed over) function, class body, comprehension, or module."""
 
-    names: dict[str, Value] = field(default_factory=dict)
-    parent: Address | None = None
+    names: dict[str, Value] = field(default_factory=dict, metadata=role(Role.LOCALS))
+    parent: Address | None = field(default=None, metadata=role(Role.LINK))
     """The enclosing function's; None directly below the module."""
 
-    unsure: frozenset[str] = frozenset()
+    unsure: frozenset[str] = field(default=frozenset(), metadata=role(Role.COUPLED))
     """Names that are bound on some paths only."""
-    made: dict[int, int] = field(default_factory=dict)
+    made: dict[int, int] = field(default_factory=dict, metadata=role(Role.COUNTS))
     """How many functions each `def` or lambda in a loop has made."""
 
     def bind(self, name: str, value: Value) -> None:
         self.names[name] = value
         if self.unsure:
             self.unsure -= {name}
-
-    def copy(self) -> EnvironmentObject:
-        return EnvironmentObject(dict(self.names), self.parent, self.unsure, dict(self.made))
-
-    def references(self) -> Iterator[Value]:
-        yield from self.names.values()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from modgraph.prediction.limits import MAX_POSSIBLE_OBJECTS
 from modgraph.prediction.objects import HeapObject, ListObject
+from modgraph.prediction.roles import reasons
 from modgraph.prediction.values import (
     Address,
     BoundMethod,
@@ -79,9 +80,7 @@ def read(machine: Machine, why: Unknown, values: Iterable[Value]) -> Unknown:
 
 def held_by(item: HeapObject) -> list[Value]:
     """What can be taken out of an object: values it holds, and what it may hold besides."""
-    values = list(item.references())
-    why = getattr(item, "open", None)
-    return values if why is None else [*values, why]
+    return [*item.references(), *reasons(item)]
 
 
 def nowhere(why: Unknown) -> Unknown:

@@ -19,7 +19,6 @@ from modgraph.prediction.enum_texts import text_given
 from modgraph.prediction.knowledge.registry import Arguments, Machine, models
 from modgraph.prediction.objects import DictObject, InstanceObject, ModuleObject, TensorObject
 from modgraph.prediction.values import (
-    FALSE,
     MODULE,
     NONE,
     OPEN,
@@ -84,16 +83,14 @@ def assign(machine: Machine, address: Address, name: str, value: Value) -> None:
     if isinstance(value, Unknown) and lookup(machine, address, name) is not None:
         kind = "unknown"
     if kind == "parameter" or (name in module.parameters and kind in ("none", "unknown")):
-        if not module.initialised:
-            raise machine.raises("AttributeError", "cannot assign parameters before Module.__init__() call")
+        _require_initialised(machine, address, "parameters")
         if kind == "parameter":
             _remove(module, name, keep="parameters")
         _call_own(machine, address, "register_parameter", name, value)
     elif name in module.parameters:
         raise _misfit(machine, value, f"parameter '{name}' (torch.nn.Parameter or None expected)")
     elif kind == "module" or (name in module.modules and kind in ("none", "unknown")):
-        if not module.initialised:
-            raise machine.raises("AttributeError", "cannot assign module before Module.__init__() call")
+        _require_initialised(machine, address, "module")
         if kind == "module":
             _remove(module, name, keep="modules")
         if kind == "unknown":  # a parameter would take the name away from the modules
@@ -121,17 +118,24 @@ def _assign_buffer(machine: Machine, address: Address, name: str, value: Value, 
     module = machine.state.change(address, ModuleObject)
     if kind == "plain":
         raise _misfit(machine, value, f"buffer '{name}' (torch.nn.Buffer, torch.Tensor or None expected)")
-    tensor = machine.state.find(value, TensorObject)
-    persistent: Value
-    if tensor is not None and tensor.is_buffer:
+    buffers = _buffers_of(machine, value)
+    if buffers:
         module.attributes.pop(name, None)
-        persistent = Constant(tensor.persistent)
+        found = {buffer.persistent for buffer in buffers}
+        persistent = found.pop() if len(found) == 1 else None
     else:
-        kept = module.non_persistent.get(name, False)
-        persistent = machine.unknown("it is not known whether the buffer is persistent") if kept is None else FALSE
-        if kept is False:
-            persistent = TRUE
-    _call_own(machine, address, "register_buffer", name, value, persistent)
+        transient = module.non_persistent.get(name, False)
+        persistent = None if transient is None else not transient
+    given = Constant(persistent)
+    unsure = machine.unknown("it is not known whether the buffer is persistent")
+    _call_own(machine, address, "register_buffer", name, value, unsure if persistent is None else given)
+
+
+def _buffers_of(machine: Machine, value: Value) -> list[TensorObject]:
+    """Those that nn.Buffer has made, of what a value is or may be."""
+    alternatives = value.alternatives if isinstance(value, Choice) else (value,)
+    found = [machine.state.find(each, TensorObject) for each in alternatives]
+    return [tensor for tensor in found if tensor is not None and tensor.is_buffer]
 
 
 def _assign_plain(machine: Machine, address: Address, name: str, value: Value, kind: Kind) -> None:
@@ -455,8 +459,12 @@ def _receiver(arguments: Arguments) -> Address:
 
 def _require_initialised(machine: Machine, address: Address, what: str) -> None:
     module = machine.state.find(address, ModuleObject)
-    if module is not None and not module.initialised:
+    if module is None:
+        return
+    if module.initialised is False:
         raise machine.raises("AttributeError", f"cannot assign {what} before Module.__init__() call")
+    if module.initialised is None:
+        machine.may_refuse("AttributeError")
 
 
 def _checked_name(machine: Machine, address: Address, name: Value, what: str, store: str) -> str | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar
 
 from modgraph.graph.model import SourceLocation
 from modgraph.prediction.limits import ITEMS_OF_A_TUPLE, ITEMS_OF_AN_ENTRY, ITEMS_OF_AN_OBJECT
@@ -24,6 +24,7 @@ from modgraph.prediction.objects import (
     SetObject,
     TensorObject,
 )
+from modgraph.prediction.roles import Role
 from modgraph.prediction.values import Address, Constant, TupleValue, Unknown, Value
 
 if TYPE_CHECKING:
@@ -301,14 +302,17 @@ def room_of(value: Value) -> int:
 
 def _room(item: HeapObject) -> int:
     """Words of memory that it takes, roughly. Views of others are left out: to ask for their entries makes them."""
-    kind = type(item)
-    if kind is ListObject or kind is IteratorObject:
-        return ITEMS_OF_AN_OBJECT + len(cast(ListObject, item).items)
-    if kind is DictObject:
-        return ITEMS_OF_AN_OBJECT + ITEMS_OF_AN_ENTRY * len(cast(DictObject, item).entries)
-    if kind is SetObject:
-        return ITEMS_OF_AN_OBJECT + ITEMS_OF_AN_ENTRY * len(cast(SetObject, item).items)
-    return ITEMS_OF_AN_OBJECT
+    room = ITEMS_OF_AN_OBJECT
+    for name, words in _ROOM.get(type(item), ()):
+        room += words * len(getattr(item, name))
+    return room
+
+
+_WORDS = {Role.CELLS: 1, Role.ENTRIES: ITEMS_OF_AN_ENTRY, Role.MEMBERS: ITEMS_OF_AN_ENTRY}
+_ROOM: dict[type[HeapObject], list[tuple[str, int]]] = {
+    kind: [(name, _WORDS[role]) for name, role in kind.ROLES.items() if role in _WORDS]
+    for kind in (ListObject, DictObject, SetObject, IteratorObject)
+}
 
 
 def _shared(first: Layers, second: Layers) -> int:

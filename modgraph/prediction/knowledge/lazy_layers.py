@@ -20,13 +20,16 @@ def _lazy(machine: Machine, module: ModuleObject) -> list[Address]:
     """Its own parameters and buffers that have no size yet."""
     held = [*module.parameters.values(), *module.buffers.values()]
     tensors = {each: machine.state.find(each, TensorObject) for each in held if isinstance(each, Address)}
-    return [each for each, tensor in tensors.items() if tensor is not None and tensor.lazy]
+    return [each for each, tensor in tensors.items() if tensor is not None and tensor.lazy is not False]
 
 
 @models(f"{_MIXIN}.has_uninitialized_params")
 def is_uninitialized(arguments: Arguments, machine: Machine) -> Value:
     module = machine.state.find(arguments.positional[0], ModuleObject)
-    return Constant(module is not None and bool(_lazy(machine, module)))
+    without = [] if module is None else _lazy(machine, module)
+    if without and all(machine.state.change(each, TensorObject).lazy is None for each in without):
+        return machine.unknown("it is not known whether its parameters have sizes yet")
+    return Constant(bool(without))
 
 
 @models(f"{PARAMETER}.materialize", "torch.Tensor.materialize")

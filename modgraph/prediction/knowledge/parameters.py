@@ -67,7 +67,7 @@ def buffer(arguments: Arguments, machine: Machine) -> Value:
     assert isinstance(new, Address)
     tensor = machine.state.change(new, TensorObject)
     tensor.is_parameter, tensor.is_buffer = False, True
-    tensor.persistent = machine.truth(arguments.keywords.get("persistent", TRUE)) is not False
+    tensor.persistent = machine.truth(arguments.keywords.get("persistent", TRUE))
     return new
 
 
@@ -80,7 +80,7 @@ def uninitialized_parameter(arguments: Arguments, machine: Machine) -> Value:
 @models(UNINITIALIZED_BUFFER)
 def uninitialized_buffer(arguments: Arguments, machine: Machine) -> Value:
     flag = machine.truth(arguments.get(0, "requires_grad", FALSE))
-    persistent = machine.truth(arguments.get(3, "persistent", TRUE)) is not False
+    persistent = machine.truth(arguments.get(3, "persistent", TRUE))
     tensor = TensorObject(None, _dtype(arguments), requires_grad=flag, lazy=True, is_buffer=True, persistent=persistent)
     return machine.allocate(tensor)
 
