@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
+from modgraph.prediction.fields import BY_NAME, REASONS, Role
 from modgraph.prediction.objects import (
     LEAF,
     ClassObject,
@@ -15,7 +16,6 @@ from modgraph.prediction.objects import (
     IteratorObject,
     TensorObject,
 )
-from modgraph.prediction.roles import BY_NAME, REASONS, Role
 from modgraph.prediction.state import State
 from modgraph.prediction.values import (
     NONE,

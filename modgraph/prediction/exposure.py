@@ -11,13 +11,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from modgraph.prediction import callbacks, partial_texts, possible
+from modgraph.prediction.fields import Role
 from modgraph.prediction.objects import (
     ClassObject,
     EnvironmentObject,
     HeapObject,
     IteratorObject,
 )
-from modgraph.prediction.roles import Role
 from modgraph.prediction.values import (
     OPEN,
     Address,

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from modgraph.prediction import possible
+from modgraph.prediction.fields import BY_NAME, Role, names_of
 from modgraph.prediction.limits import MAX_COMPARED_OBJECTS
 from modgraph.prediction.objects import HeapObject, Source
-from modgraph.prediction.roles import BY_NAME, Role, names_of
 from modgraph.prediction.state import State
 from modgraph.prediction.values import Address, TupleValue, Unknown, Value
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from modgraph.graph.model import SourceLocation
 from modgraph.prediction import guards, literal_texts, possible
 from modgraph.prediction.copying import Relocation
+from modgraph.prediction.fields import BY_NAME, Role
 from modgraph.prediction.knowledge.registry import Arguments
 from modgraph.prediction.limits import MAX_KEPT_OBJECTS, MAX_KEY_OBJECTS, MAX_REMEMBERED_OBJECTS, MIN_LONG_STEPS
 from modgraph.prediction.objects import (
@@ -26,7 +27,6 @@ from modgraph.prediction.objects import (
     ModuleObject,
     SetObject,
 )
-from modgraph.prediction.roles import BY_NAME, Role
 from modgraph.prediction.values import (
     Address,
     Choice,

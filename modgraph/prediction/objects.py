@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from modgraph.graph.model import SourceLocation
-from modgraph.prediction.roles import Role, role, with_roles
+from modgraph.prediction.fields import Role, role, with_roles
 from modgraph.prediction.values import (
     Address,
     Choice,
@@ -36,7 +36,7 @@ class HeapObject:
     """Token of the state that may change it in place; kept by `State`."""
 
     ROLES: ClassVar[Mapping[str, Role]] = {}
-    """Of each field; see `roles.py`, which makes `copy` and `references` of them."""
+    """Of each field; see `fields.py`, which makes `copy` and `references` of them."""
     FINAL: ClassVar[Mapping[str, object]] = {}
     """What fields of the role FINAL change into."""
 

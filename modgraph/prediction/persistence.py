@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from modgraph.prediction.items import VIEW_OF
-from modgraph.prediction.objects import ModuleObject, SetObject
-from modgraph.prediction.values import Address, Constant, Value
+from modgraph.prediction.objects import ModuleObject, SetObject, TensorObject
+from modgraph.prediction.values import Address, Choice, Constant, Value
 
 if TYPE_CHECKING:
     from modgraph.prediction.knowledge.registry import Machine
@@ -39,3 +39,18 @@ def write_back(machine: Machine, names: SetObject) -> None:
         module = machine.state.change(owner, ModuleObject)
         module.non_persistent = dict.fromkeys(module.buffers) if names.open is not None else {}
         module.non_persistent.update({str(name.value): True for name in names.items if isinstance(name, Constant)})
+
+
+def of_assigned(machine: Machine, module: ModuleObject, name: str, value: Value) -> tuple[Value, bool]:
+    """Whether a tensor that is assigned to the name of a buffer is in the state dict from then on, and whether that is
+    for nn.Buffer to say, of any of those that it may be. Source: `torch.nn.Module.__setattr__`."""
+    alternatives = value.alternatives if isinstance(value, Choice) else (value,)
+    tensors = [machine.state.find(each, TensorObject) for each in alternatives]
+    found = {tensor.persistent for tensor in tensors if tensor is not None and tensor.is_buffer}
+    if found:
+        persistent = next(iter(found)) if len(found) == 1 else None
+    else:
+        transient = module.non_persistent.get(name, False)
+        persistent = None if transient is None else not transient
+    unsure = machine.unknown("it is not known whether the buffer is persistent")
+    return unsure if persistent is None else Constant(persistent), bool(found)

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from modgraph.prediction.fields import reasons
 from modgraph.prediction.limits import MAX_POSSIBLE_OBJECTS
 from modgraph.prediction.objects import HeapObject, ListObject
-from modgraph.prediction.roles import reasons
 from modgraph.prediction.values import (
     Address,
     BoundMethod,

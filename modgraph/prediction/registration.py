@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from modgraph.prediction import partial_texts, possible
+from modgraph.prediction import partial_texts, persistence, possible
 from modgraph.prediction.enum_texts import text_given
 from modgraph.prediction.knowledge.registry import Arguments, Machine, models
 from modgraph.prediction.objects import DictObject, InstanceObject, ModuleObject, TensorObject
@@ -118,24 +118,10 @@ def _assign_buffer(machine: Machine, address: Address, name: str, value: Value, 
     module = machine.state.change(address, ModuleObject)
     if kind == "plain":
         raise _misfit(machine, value, f"buffer '{name}' (torch.nn.Buffer, torch.Tensor or None expected)")
-    buffers = _buffers_of(machine, value)
-    if buffers:
+    persistent, is_buffer = persistence.of_assigned(machine, module, name, value)
+    if is_buffer:
         module.attributes.pop(name, None)
-        found = {buffer.persistent for buffer in buffers}
-        persistent = found.pop() if len(found) == 1 else None
-    else:
-        transient = module.non_persistent.get(name, False)
-        persistent = None if transient is None else not transient
-    given = Constant(persistent)
-    unsure = machine.unknown("it is not known whether the buffer is persistent")
-    _call_own(machine, address, "register_buffer", name, value, unsure if persistent is None else given)
-
-
-def _buffers_of(machine: Machine, value: Value) -> list[TensorObject]:
-    """Those that nn.Buffer has made, of what a value is or may be."""
-    alternatives = value.alternatives if isinstance(value, Choice) else (value,)
-    found = [machine.state.find(each, TensorObject) for each in alternatives]
-    return [tensor for tensor in found if tensor is not None and tensor.is_buffer]
+    _call_own(machine, address, "register_buffer", name, value, persistent)
 
 
 def _assign_plain(machine: Machine, address: Address, name: str, value: Value, kind: Kind) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from modgraph.graph.model import SourceLocation
+from modgraph.prediction.fields import Role
 from modgraph.prediction.limits import ITEMS_OF_A_TUPLE, ITEMS_OF_AN_ENTRY, ITEMS_OF_AN_OBJECT
 from modgraph.prediction.objects import (
     ClassObject,
@@ -24,7 +25,6 @@ from modgraph.prediction.objects import (
     SetObject,
     TensorObject,
 )
-from modgraph.prediction.roles import Role
 from modgraph.prediction.values import Address, Constant, TupleValue, Unknown, Value
 
 if TYPE_CHECKING:
