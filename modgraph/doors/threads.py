@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from _thread import allocate_lock, start_new_thread
 from collections.abc import Callable
 
@@ -16,6 +17,8 @@ from modgraph.errors import ResourceError
 
 START_SECONDS = 10.0
 """How long a thread may take to begin; one whose memory has ended never does."""
+_LOOK_SECONDS = 1.0
+"""A Ctrl-C may come when a lock has just been acquired, which is then held for good: who waits for it looks again."""
 
 
 class OwnThread:
@@ -24,6 +27,7 @@ class OwnThread:
     def __init__(self, function: Callable[[], object]) -> None:
         self._function = function
         self._unwanted = False
+        self._is_over = False
         self._begun = allocate_lock()
         self._ended = allocate_lock()
         self._begun.acquire()
@@ -41,9 +45,13 @@ class OwnThread:
 
     def join(self, seconds: float | None = None) -> bool:
         """Wait for its end; whether it came. None waits as long as it takes."""
-        if not self._ended.acquire(timeout=-1 if seconds is None else max(0.0, seconds)):
-            return False
-        self._ended.release()
+        until = None if seconds is None else time.monotonic() + seconds
+        while not self._is_over:
+            left = _LOOK_SECONDS if until is None else until - time.monotonic()
+            if self._ended.acquire(timeout=min(max(0.0, left), _LOOK_SECONDS)):
+                self._ended.release()
+            elif left <= 0:
+                return False
         return True
 
     def _run(self) -> None:
@@ -53,6 +61,7 @@ class OwnThread:
                 _be_observed()
                 self._function()
         finally:
+            self._is_over = True
             self._ended.release()
 
 

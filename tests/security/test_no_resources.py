@@ -236,6 +236,28 @@ def test_a_thread_that_never_says_it_runs_is_not_waited_for(monkeypatch: pytest.
         with_deep_stack(lambda: called.append(2))
 
 
+def test_a_ctrl_c_between_two_steps_of_a_wait_does_not_make_the_next_one_endless() -> None:
+    class Interrupted:
+        """A lock behind whose acquisition a signal has come."""
+
+        def __init__(self, lock: Any) -> None:
+            self.lock = lock
+
+        def acquire(self, timeout: float) -> bool:
+            assert self.lock.acquire(timeout=timeout)
+            raise KeyboardInterrupt
+
+    thread = threads.start_thread(lambda: None)
+    held, thread._ended = thread._ended, Interrupted(thread._ended)  # type: ignore[assignment]
+    thread._is_over = False  # it ends while it is waited for
+    with pytest.raises(KeyboardInterrupt):
+        thread.join()
+    thread._ended, thread._is_over = held, True
+    assert held.locked()
+    assert thread.join()
+    assert thread.join(0.0)
+
+
 def test_what_runs_in_a_thread_of_ours_is_seen_by_a_profiler_and_a_debugger() -> None:
     seen: list[str] = []
 
