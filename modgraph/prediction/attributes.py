@@ -27,6 +27,7 @@ from modgraph.prediction.knowledge.registry import LOADED_MODULES, Raised
 from modgraph.prediction.objects import (
     ClassObject,
     DictObject,
+    HeapObject,
     InstanceObject,
     ListObject,
     ModuleObject,
@@ -385,7 +386,15 @@ def raw(machine: Interpreter, value: Address, name: str) -> Value | None:
             return stored
     if attribute is not None:
         return taken_away.of_object(machine, attribute, value)
-    return partial_texts.hidden(item.open, name) if isinstance(item, (InstanceObject, ModuleObject)) else None
+    return partial_texts.hidden(_why_further(item), name) if isinstance(item, WITH_ATTRIBUTES) else None
+
+
+def _why_further(item: HeapObject) -> Unknown | None:
+    """Why it may have attributes that it does not show."""
+    why: Unknown | None = (
+        item.open if isinstance(item, (InstanceObject, ModuleObject)) else getattr(item, "further", None)
+    )
+    return why
 
 
 def _is_data_descriptor(machine: Interpreter, attribute: Value | None) -> bool:

@@ -17,6 +17,7 @@ from modgraph.prediction.objects import (
     EnvironmentObject,
     HeapObject,
     IteratorObject,
+    TensorObject,
 )
 from modgraph.prediction.values import (
     OPEN,
@@ -24,6 +25,7 @@ from modgraph.prediction.values import (
     BoundMethod,
     Choice,
     FunctionValue,
+    KnownClass,
     PartialValue,
     TupleValue,
     Unknown,
@@ -105,7 +107,7 @@ def _forget_entries(item: Any, name: str, why: Unknown) -> None:
 
 
 def _forget_attributes(item: Any, name: str, why: Unknown) -> None:
-    _forget_values(getattr(item, name), why)
+    _forget_values(getattr(item, name), replace(why, optional=True))
 
 
 def _forget_store(item: Any, name: str, why: Unknown) -> None:
@@ -115,8 +117,8 @@ def _forget_store(item: Any, name: str, why: Unknown) -> None:
 
 
 def _forget_reason(item: Any, name: str, why: Unknown) -> None:
-    if name == "open":
-        item.open = partial_texts.opened(item.open, why)
+    if name != "further" or isinstance(item, TensorObject) or not isinstance(item.cls, KnownClass):
+        setattr(item, name, partial_texts.opened(getattr(item, name), why))
 
 
 def _forget_flat(item: Any, name: str, why: Unknown) -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from modgraph.prediction import items
-from modgraph.prediction.objects import ModuleObject, ViewObject
+from modgraph.prediction.objects import VIEW_OF, VIEW_STORE, ModuleObject, ViewObject
 from modgraph.prediction.values import Address, Constant, PropertyValue, Value
 
 if TYPE_CHECKING:
@@ -15,8 +14,8 @@ if TYPE_CHECKING:
 def entry(machine: Machine, mapping: ViewObject, key: Constant) -> Value | None:
     """The entry of that key in the `__dict__` of an instance; None where there is none."""
     found = mapping.peek(key)
-    owner = mapping.attributes.get(items.VIEW_OF)
-    shown = mapping.attributes.get(items.VIEW_STORE)
+    owner = mapping.attributes.get(VIEW_OF)
+    shown = mapping.attributes.get(VIEW_STORE)
     if found is not None or not isinstance(owner, Address) or shown != Constant("attributes"):
         return found
     if not isinstance(key.value, str) or not key.value.startswith("_"):

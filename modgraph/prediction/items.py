@@ -19,7 +19,7 @@ from modgraph.prediction import (
     weak_updates,
 )
 from modgraph.prediction.knowledge.registry import LOADED_MODULES
-from modgraph.prediction.objects import DictObject, InstanceObject, ListObject, ViewObject
+from modgraph.prediction.objects import VIEW_OF, VIEW_STORE, DictObject, InstanceObject, ListObject, ViewObject
 from modgraph.prediction.state import room_of
 from modgraph.prediction.values import (
     DELETED,
@@ -388,12 +388,6 @@ def write_back(machine: Machine, mapping: DictObject, before: dict[Value, Value]
     owner = mapping.attributes[VIEW_OF]
     if mapping.open is not None and isinstance(owner, Address):
         weak_updates.set_in_dict(machine, owner, mapping.open, mapping.open)
-
-
-VIEW_OF = "<view of>"
-"""Attribute of a DictObject that is a view of an instance: the instance."""
-VIEW_STORE = "<store>"
-"""What of the instance it shows: "attributes" (`__dict__`), "modules" (`_modules`), "parameters", "buffers"."""
 
 
 def view(machine: Interpreter, owner: Address, store: str = "attributes") -> Address:

@@ -7,10 +7,10 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from modgraph.prediction import class_annotations, classes, items, names, registries, standard_names, star_imports
+from modgraph.prediction import class_annotations, classes, names, registries, standard_names, star_imports
 from modgraph.prediction.import_order import is_installed
 from modgraph.prediction.limits import MAX_NAMESPACE
-from modgraph.prediction.objects import ClassObject, DictObject, ListObject, ViewObject
+from modgraph.prediction.objects import VIEW_OF, ClassObject, DictObject, ListObject, ViewObject
 from modgraph.prediction.values import OPEN, ClassValue, Constant, ModuleReference, Unknown, Value
 from modgraph.source.modules import BUNDLED, CompiledModule, SourceError, SourceModule
 from modgraph.source.reached import Reached
@@ -28,7 +28,7 @@ def module_dict(machine: Interpreter, module: str) -> Value:
         if value is not None:
             entries[Constant(name)] = value
     shown = DictObject(entries, why)
-    shown.attributes[items.VIEW_OF] = ModuleReference(module)
+    shown.attributes[VIEW_OF] = ModuleReference(module)
     return machine.allocate(shown)
 
 

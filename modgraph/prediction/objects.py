@@ -60,6 +60,8 @@ class ListObject(HeapObject):
     """Why further items may follow; None where `items` is everything."""
     cls: Value = field(default_factory=lambda: KnownClass("builtins.list"), metadata=role(Role.VALUE))
     attributes: dict[str, Value] = field(default_factory=dict, metadata=role(Role.ATTRIBUTES))
+    further: Unknown | None = field(default=None, metadata=role(Role.REASON))
+    """Why it may have attributes that are not here."""
 
 
 @with_roles
@@ -73,6 +75,8 @@ class DictObject(HeapObject):
     """Why there may be further entries."""
     cls: Value = field(default_factory=lambda: KnownClass("builtins.dict"), metadata=role(Role.VALUE))
     attributes: dict[str, Value] = field(default_factory=dict, metadata=role(Role.ATTRIBUTES))
+    further: Unknown | None = field(default=None, metadata=role(Role.REASON))
+    """Why it may have attributes that are not here."""
 
     @property
     def unsure(self) -> Unknown | None:
@@ -80,6 +84,12 @@ class DictObject(HeapObject):
         if self.open is not None:
             return self.open
         return next((each for each in self.entries.values() if type(each) is Unknown and each.optional), None)
+
+
+VIEW_OF = "<view of>"
+"""Attribute of a DictObject that is a view of an instance: the instance."""
+VIEW_STORE = "<store>"
+"""What of the instance it shows: "attributes" (`__dict__`), "modules" (`_modules`), "parameters", "buffers"."""
 
 
 class ViewObject(DictObject):
@@ -93,6 +103,7 @@ class ViewObject(DictObject):
         self.open = open_
         self.cls = KnownClass("builtins.dict")
         self.attributes = attributes
+        self.further = None
         self.owner = None
 
     @property
@@ -121,6 +132,8 @@ class SetObject(HeapObject):
     open: Unknown | None = field(default=None, metadata=role(Role.REST))
     cls: Value = field(default_factory=lambda: KnownClass("builtins.set"), metadata=role(Role.VALUE))
     attributes: dict[str, Value] = field(default_factory=dict, metadata=role(Role.ATTRIBUTES))
+    further: Unknown | None = field(default=None, metadata=role(Role.REASON))
+    """Why it may have attributes that are not here."""
 
 
 class Source:
@@ -268,6 +281,8 @@ class TensorObject(HeapObject):
     """The statement that registered it first."""
     unsized: Unknown | Choice | None = field(default=None, metadata=role(Role.NOTE))
     """What `shape` depends on where it is None."""
+    further: Unknown | None = field(default=None, metadata=role(Role.REASON))
+    """Why it may have attributes that are not here."""
 
 
 @with_roles

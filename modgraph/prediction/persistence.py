@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from modgraph.prediction.items import VIEW_OF
-from modgraph.prediction.objects import ModuleObject, SetObject, TensorObject
+from modgraph.prediction.objects import VIEW_OF, ModuleObject, SetObject, TensorObject
 from modgraph.prediction.values import Address, Choice, Constant, Value
 
 if TYPE_CHECKING:

@@ -24,6 +24,7 @@ from modgraph.prediction import (
 )
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Raised, known_class, models
 from modgraph.prediction.objects import (
+    VIEW_OF,
     DictObject,
     EnvironmentObject,
     IteratorObject,
@@ -261,7 +262,7 @@ def globals_(arguments: Arguments, machine: Machine) -> Value:
         entries.update({Constant(name): value for (owner, name), value in bound.items() if owner == module})
     entries = {name: left for name, value in entries.items() if (left := remaining(value)) is not None}
     shown = DictObject(entries, None if complete else machine.unknown("globals() may hold more"))
-    shown.attributes[items.VIEW_OF] = ModuleReference(module)
+    shown.attributes[VIEW_OF] = ModuleReference(module)
     return machine.allocate(shown)
 
 

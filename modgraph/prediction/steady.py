@@ -6,9 +6,8 @@ from collections.abc import Generator
 from dataclasses import replace
 from typing import Any, cast
 
-from modgraph.prediction import items
 from modgraph.prediction.knowledge.registry import Machine
-from modgraph.prediction.objects import DictObject, ModuleObject, SetObject, ViewObject
+from modgraph.prediction.objects import VIEW_OF, VIEW_STORE, DictObject, ModuleObject, SetObject, ViewObject
 from modgraph.prediction.values import (
     OPEN,
     Address,
@@ -83,7 +82,7 @@ def _entries(machine: Machine, watched: Value | None) -> dict[Any, Any] | None:
 
 def _shown(machine: Machine, view: ViewObject) -> dict[str, Value] | None:
     """What the `__dict__` of an object shows now; None of one that is not known by address."""
-    owner, store = view.attributes.get(items.VIEW_OF), view.attributes.get(items.VIEW_STORE)
+    owner, store = view.attributes.get(VIEW_OF), view.attributes.get(VIEW_STORE)
     if not isinstance(owner, Address) or not isinstance(store, Constant):
         return None
     return cast("dict[str, Value]", getattr(machine.state.read(owner), store.value))

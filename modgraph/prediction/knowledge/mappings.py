@@ -12,7 +12,7 @@ from modgraph.prediction.items import FACTORY
 from modgraph.prediction.knowledge.iteration import pairs_of, prefix_of
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, known_class, models
 from modgraph.prediction.limits import ITEMS_OF_A_TUPLE
-from modgraph.prediction.objects import DictObject, IteratorObject, ListObject
+from modgraph.prediction.objects import VIEW_OF, DictObject, IteratorObject, ListObject
 from modgraph.prediction.steady import VIEWED
 from modgraph.prediction.unordered import MIXED
 from modgraph.prediction.values import (
@@ -55,7 +55,7 @@ def _changing(*names: str) -> Callable[[Model], Model]:
     def register(model: Model) -> Model:
         def change(arguments: Arguments, machine: Machine) -> Value:
             held = machine.state.find(arguments.positional[0], DictObject)
-            if held is None or items.VIEW_OF not in held.attributes:
+            if held is None or VIEW_OF not in held.attributes:
                 return model(arguments, machine)
             before = dict(held.entries)
             result = model(arguments, machine)
