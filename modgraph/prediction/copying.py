@@ -24,7 +24,6 @@ from modgraph.prediction.values import (
     Choice,
     ClassValue,
     Constant,
-    FunctionValue,
     PartialValue,
     TupleValue,
     Unknown,
@@ -99,7 +98,7 @@ def _with_own_copies(machine: Interpreter, value: Value) -> dict[Address, Value 
     pending = [value]
     while pending:
         one = pending.pop()
-        pending.extend(_parts(one))
+        pending.extend(reversed(list(one.parts())) if isinstance(one, _COPIED_INSIDE) else ())
         if not isinstance(one, Address) or one in seen:
             continue
         seen.add(one)
@@ -114,16 +113,6 @@ def _with_own_copies(machine: Interpreter, value: Value) -> dict[Address, Value 
         else:
             pending.extend(reversed(list(item.references())))
     return found
-
-
-def _parts(value: Value) -> tuple[Value, ...]:
-    if isinstance(value, TupleValue):
-        return value.items[::-1]
-    if isinstance(value, PartialValue):
-        return (value.function, *value.positional, *(item for _, item in value.keywords))
-    if isinstance(value, BoundMethod):
-        return (value.receiver,)
-    return value.alternatives if isinstance(value, Choice) else ()
 
 
 def _own_copy(machine: Interpreter, address: Address, method: Value | None, memo: Value) -> Value:
@@ -184,18 +173,7 @@ class Relocation:
             return self.possible(value) if value.may_be else value
         if kind is Address:
             return self.address(cast(Address, value))
-        if isinstance(value, TupleValue):
-            return TupleValue(tuple(self.mapped(item) for item in value.items), value.cls)
-        if isinstance(value, PartialValue):
-            keywords = tuple((name, self.mapped(item)) for name, item in value.keywords)
-            return PartialValue(self.mapped(value.function), tuple(map(self.mapped, value.positional)), keywords)
-        if isinstance(value, BoundMethod):
-            return BoundMethod(value.function, self.mapped(value.receiver))
-        if isinstance(value, Choice):
-            return Choice(tuple(self.mapped(item) for item in value.alternatives), value.reason, value.where)
-        if isinstance(value, FunctionValue) and value.closure in self.copies:
-            return replace(value, closure=self.copies[value.closure])
-        return value
+        return value.mapped(self.mapped)
 
     def possible(self, value: Unknown) -> Unknown:
         """It may be the counterpart of what it may be."""
@@ -233,6 +211,11 @@ _FILLED: dict[Role, Callable[[Relocation, Any], Any]] = {
 """What becomes of what the fields of a role hold; the others hold nothing that has a counterpart."""
 
 
+_COPIED_INSIDE = (TupleValue, PartialValue, BoundMethod, Choice)
+"""Of which a copy is another one; functions, classes and members of an Enum are copied as themselves. Source:
+`copy._deepcopy_dispatch`."""
+
+
 class _Copier(Relocation):
     """Copies whatever it meets, except classes and the environments of functions."""
 
@@ -246,7 +229,7 @@ class _Copier(Relocation):
     def mapped(self, value: Value) -> Value:
         if isinstance(value, Address) and value in self.made:
             return self.made[value]
-        return super().mapped(value)
+        return super().mapped(value) if isinstance(value, (Address, Unknown, *_COPIED_INSIDE)) else value
 
     def address(self, value: Address) -> Address:
         found = self.copies.get(value)

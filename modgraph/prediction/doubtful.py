@@ -25,6 +25,8 @@ _REST = "<rest>"
 class Several(Value):
     """Any number of items, of which no more is known than this. Only a `Rest` holds one."""
 
+    PARTS = ("item",)
+
     item: Value
 
 

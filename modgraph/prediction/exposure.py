@@ -22,12 +22,8 @@ from modgraph.prediction.objects import (
 from modgraph.prediction.values import (
     OPEN,
     Address,
-    BoundMethod,
-    Choice,
     FunctionValue,
     KnownClass,
-    PartialValue,
-    TupleValue,
     Unknown,
     Value,
 )
@@ -48,17 +44,9 @@ def expose(machine: Interpreter, values: Iterable[Value], why: Unknown) -> None:
     seen: set[Value] = set()
     while pending:
         value = pending.pop()
-        if isinstance(value, TupleValue):
-            pending.extend(value.items)
-        elif isinstance(value, Unknown):
+        if isinstance(value, Unknown):
             machine.base.work += len(value.may_be)
             pending.extend(Address(index) for index in sorted(value.may_be) if is_there(machine, index))
-        elif isinstance(value, Choice):
-            pending.extend(value.alternatives)
-        elif isinstance(value, BoundMethod):
-            pending.extend((value.receiver, value.function))
-        elif isinstance(value, PartialValue):
-            pending.extend([value.function, *value.positional, *(item for _, item in value.keywords)])
         elif isinstance(value, FunctionValue) and value not in seen:
             seen.add(value)
             pending.extend(callbacks.expose_closure(machine, value, why))
@@ -77,6 +65,8 @@ def expose(machine: Interpreter, values: Iterable[Value], why: Unknown) -> None:
                     _forget_iterator(written, why)
                 else:
                     _forget(written, why)
+        elif not isinstance(value, (FunctionValue, Address)):
+            pending.extend(value.parts())
 
 
 def is_there(machine: Interpreter, index: int) -> bool:

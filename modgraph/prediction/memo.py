@@ -184,16 +184,9 @@ _TOKENS: dict[Role, Callable[[Any], object]] = {
 def _immutable(value: Value) -> bool:
     if type(value) in _IMMUTABLE:
         return True
-    if isinstance(value, TupleValue):
-        return all(_immutable(item) for item in value.items)
-    if isinstance(value, Choice):
-        return all(_immutable(item) for item in value.alternatives)
     if isinstance(value, FunctionValue):
         return value.closure is None
-    if isinstance(value, PartialValue):
-        inner = (value.function, *value.positional, *(item for _, item in value.keywords))
-        return all(_immutable(item) for item in inner)
-    return False
+    return isinstance(value, (TupleValue, Choice, PartialValue)) and all(map(_immutable, value.parts()))
 
 
 def recall(machine: Interpreter, key: Key, where: SourceLocation | None) -> Value | None:
@@ -284,7 +277,7 @@ def _made(machine: Interpreter, key: Key, result: Value, since: int) -> dict[Add
             return None
         if type(value) is not Address:
             if type(value) not in _EMPTY:
-                pending.extend(_inside(value))
+                pending.extend(value.parts())
         elif value.index < since:
             if key.closure and value.index not in watched and state.get(value.index) is not None:
                 return None
@@ -299,15 +292,3 @@ def _made(machine: Interpreter, key: Key, result: Value, since: int) -> dict[Add
             if isinstance(item, ModuleObject):
                 pending.extend(argument for _, argument in item.arguments)
     return found
-
-
-def _inside(value: Value) -> tuple[Value, ...]:
-    """Values held by an immutable one."""
-    parts: tuple[Value, ...] = ()
-    for name in ("items", "alternatives", "positional"):
-        parts += getattr(value, name, ())
-    for name in ("receiver", "function", "closure", "value"):
-        part = getattr(value, name, None)
-        if isinstance(part, Value):
-            parts += (part,)
-    return parts + tuple(item for _, item in getattr(value, "keywords", ()))

@@ -13,11 +13,8 @@ from modgraph.prediction.limits import MAX_POSSIBLE_OBJECTS
 from modgraph.prediction.objects import HeapObject, ListObject
 from modgraph.prediction.values import (
     Address,
-    BoundMethod,
-    Choice,
     Constant,
-    PartialValue,
-    TupleValue,
+    FunctionValue,
     Unknown,
     Value,
 )
@@ -44,14 +41,10 @@ def objects_of(values: Iterable[Value]) -> frozenset[int]:
             found.add(value.index)
         elif isinstance(value, Unknown):
             found |= value.may_be
-        elif isinstance(value, Choice):
-            pending += value.alternatives
-        elif isinstance(value, TupleValue):
-            pending += value.items
-        elif isinstance(value, BoundMethod):
-            pending += (value.receiver, value.function)
-        elif isinstance(value, PartialValue):
-            pending += (value.function, *value.positional, *(item for _, item in value.keywords))
+        elif isinstance(value, FunctionValue):
+            pending += (default for _, default in value.defaults)
+        else:
+            pending += value.parts()
     return frozenset(found) if found else _NONE
 
 

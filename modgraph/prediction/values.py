@@ -10,9 +10,9 @@ long to make. They are not changed either.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from modgraph.graph.model import SourceLocation
 from modgraph.prediction.limits import MAX_VALUE_SIZE
@@ -31,10 +31,52 @@ Ends = tuple[tuple[str, str], ...]
 """How a text that is not known as a whole may begin and end; in between stands anything, or nothing."""
 
 
+ValueType = TypeVar("ValueType", bound="Value")
+
+
 class Value:
-    """Base of everything an expression evaluates to."""
+    """Base of everything an expression evaluates to.
+
+    `PARTS` names the fields of a kind that hold values: each a value or None, a tuple of values, or a tuple of pairs of
+    a name and a value. What walks over values, or puts others in their places, follows from it.
+    """
 
     __slots__ = ()
+    PARTS: ClassVar[tuple[str, ...]] = ()
+
+    def parts(self) -> Iterator[Value]:
+        """The values that it holds."""
+        for name in self.PARTS:
+            held = getattr(self, name)
+            if isinstance(held, Value):
+                yield held
+            else:
+                for each in held or ():
+                    part = each if isinstance(each, Value) else each[1]
+                    if part is not None:
+                        yield part
+
+    def mapped(self: ValueType, function: Callable[[Value], Value]) -> ValueType:
+        """The same with the counterparts of its parts; itself where these are the parts themselves."""
+        changed = {}
+        for name in self.PARTS:
+            held = getattr(self, name)
+            new = _mapped(held, function)
+            if new is not held:
+                changed[name] = new
+        return replace(self, **changed) if changed else self  # type: ignore[type-var]
+
+
+def _mapped(held: Any, function: Callable[[Value], Value]) -> Any:
+    if isinstance(held, Value):
+        return function(held)
+    if not held:
+        return held
+    new = tuple(
+        function(each) if isinstance(each, Value) else (each[0], each[1] and function(each[1])) for each in held
+    )
+    same = all(a is b or (type(a) is tuple and a[1] is b[1]) for a, b in zip(new, held, strict=True))
+    return held if same else new
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -69,6 +111,7 @@ class Unknown(Value):
 class Choice(Value):
     """One of a few known values, which of them is not known; never nested, never of one. Made by `machine.choice`."""
 
+    PARTS = ("alternatives",)
     alternatives: tuple[Value, ...]
     reason: str
     """ "depends on `config.x` (model.py:12)"."""
@@ -155,6 +198,7 @@ class Device(Value):
 class TupleValue(Value):
     """A tuple, a `torch.Size`, or an instance of a namedtuple class (then `cls` is that class)."""
 
+    PARTS = ("items",)
     items: tuple[Value, ...]
     cls: Value | None = None
     """ClassValue or KnownClass of a tuple subclass; None for a plain tuple."""
@@ -200,6 +244,7 @@ def _too_heavy(kind: str) -> Exception:
 class SliceValue(Value):
     """slice(lower, upper, step); absent parts are NONE."""
 
+    PARTS = ("lower", "upper", "step")
     lower: Value
     upper: Value
     step: Value
@@ -228,6 +273,7 @@ class Address(Value):
 class FunctionValue(Value):
     """A function whose source is at hand: `def` or lambda."""
 
+    PARTS = ("closure", "defaults", "wrapped")
     definition: FunctionDefinition
     closure: Address | None = None
     """Environment in which it was defined; None at module level."""
@@ -266,6 +312,7 @@ class KnownFunction(Value):
 class BoundMethod(Value):
     """`receiver.function`: the receiver is passed first. Of known ones, `function` is a KnownFunction."""
 
+    PARTS = ("function", "receiver")
     function: Value
     receiver: Value
 
@@ -306,6 +353,7 @@ class ModuleReference(Value):
 class PartialValue(Value):
     """functools.partial."""
 
+    PARTS = ("function", "positional", "keywords")
     function: Value
     positional: tuple[Value, ...] = ()
     keywords: tuple[tuple[str, Value], ...] = ()
@@ -322,6 +370,7 @@ class PartialValue(Value):
 class PropertyValue(Value):
     """A property (also a functools.cached_property) in the namespace of a class."""
 
+    PARTS = ("getter", "setter", "deleter")
     getter: Value
     setter: Value | None = None
     deleter: Value | None = None
@@ -335,11 +384,13 @@ class PropertyValue(Value):
 
 @dataclass(frozen=True, slots=True)
 class StaticMethod(Value):
+    PARTS = ("function",)
     function: Value
 
 
 @dataclass(frozen=True, slots=True)
 class ClassMethod(Value):
+    PARTS = ("function",)
     function: Value
 
 
@@ -347,6 +398,7 @@ class ClassMethod(Value):
 class SuperValue(Value):
     """super(cls, receiver): looks up names in the MRO of the receiver's class, after `cls`."""
 
+    PARTS = ("receiver",)
     cls: Value
     receiver: Value
 
@@ -355,6 +407,7 @@ class SuperValue(Value):
 class EnumMember(Value):
     """A member of an Enum class."""
 
+    PARTS = ("value",)
     cls: ClassValue
     name: str
     value: Value
@@ -364,6 +417,7 @@ class EnumMember(Value):
 class GenericAlias(Value):
     """`list[int]`, `Optional[int]`, `Mapping[str, Tensor]`: what a subscripted class or typing form gives."""
 
+    PARTS = ("origin",)
     origin: Value
 
 

@@ -7,12 +7,13 @@ unknown call may have changed is not known. The cases come of the roles that the
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from modgraph.prediction import exposure, fields, memo, objects
+from modgraph.prediction import exposure, fields, memo, objects, values
 from modgraph.prediction.copying import Relocation
 from modgraph.prediction.entry import interpreter
 from modgraph.prediction.fields import Role
@@ -264,3 +265,32 @@ def test_a_key_tells_what_differs(kind: type[HeapObject], name: str, role: Role,
 
     assert number(mine) == number(mine)
     assert number(mine) != number(other)
+
+
+CLASSES = {"TupleValue.cls", "FunctionValue.owner", "GeneratedMethod.cls", "SuperValue.cls", "EnumMember.cls"}
+"""Fields that hold a class, which nothing copies and no unknown call changes by itself."""
+
+
+def test_each_field_of_a_value_that_holds_values_is_a_part() -> None:
+    for kind in values.Value.__subclasses__():
+        holding = [
+            each.name
+            for each in dataclasses.fields(kind)  # type: ignore[arg-type]
+            if re.search(r"\b(Value|Address|ClassValue|KnownClass)\b", str(each.type))
+        ]
+        told = {f"{kind.__name__}.{name}" for name in holding if name not in kind.PARTS}
+        assert told <= CLASSES | {"ClassValue.address"}
+        assert set(kind.PARTS) <= set(holding)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in values.Value.__subclasses__() if kind.PARTS])
+def test_parts_are_what_others_can_be_put_in_place_of(kind: Any) -> None:
+    contents = {"closure": Address(7), "defaults": (("n", Address(7)),), "keywords": (("n", Address(7)),)}
+    several = {"items", "alternatives", "positional"}
+    names = {each.name for each in dataclasses.fields(kind) if each.init}
+    plain = {name: "" for name in ("reason", "name") if name in names} | {"cls": None, "definition": None}
+    given = {name: contents.get(name, (Address(7),) if name in several else Address(7)) for name in kind.PARTS}
+    value = kind(**{name: each for name, each in plain.items() if name in names} | given)
+    assert list(value.parts()) == [Address(7)] * len(kind.PARTS)
+    assert value.mapped(lambda part: part) is value
+    assert list(value.mapped(lambda _: Address(9)).parts()) == [Address(9)] * len(kind.PARTS)
