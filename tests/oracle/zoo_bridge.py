@@ -185,8 +185,9 @@ def answer(question: dict[str, Any], prediction: Prediction, reasons: collection
         "tree": tree(machine, module),
         "params": [[name, tensor(machine, value)] for name, value in module.parameters.items()],
         "buffers": [
-            [name, tensor(machine, value), not module.non_persistent.get(name, False)]
+            [name, tensor(machine, value), None if transient is None else not transient]
             for name, value in module.buffers.items()
+            for transient in [module.non_persistent.get(name, False)]
         ],
     }
 
