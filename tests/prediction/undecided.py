@@ -1,0 +1,144 @@
+"""Models with one flag that nobody can tell: what is claimed of them, held against what torch builds with either value.
+
+Tests have it as the fixture `claims_that_fail` (conftest.py).
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from modgraph.graph.model import Graph, ModuleNode
+
+HEADER = """\
+import collections
+import contextlib
+import copy
+import dataclasses
+import enum
+import functools
+import itertools
+import operator
+import types
+import typing
+
+import torch
+from torch import nn
+import torch.nn.functional as F
+
+"""
+NET = """
+
+class Net(nn.Module):
+    def __init__(self, flag):
+        super().__init__()
+        self.sure = nn.Linear(1, 1)
+"""
+VALUES = (True, False)
+
+
+def source(body: str, header: str = "") -> str:
+    """A module whose `Net(flag)` runs the body; `header` stands before the class."""
+    indented = textwrap.indent(textwrap.dedent(body).strip("\n"), " " * 8)
+    return f"{HEADER}{textwrap.dedent(header)}{NET}{indented}\n"
+
+
+def claims_that_fail(predict: Callable[[str], Graph], body: str, header: str = "") -> list[tuple[Any, ...]]:
+    """What the prediction claims with certainty and torch contradicts, for either value of the flag.
+
+    Raises:
+        AssertionError: neither value builds, or what the flag does not touch is not known.
+    """
+    text = source(body, header)
+    graph = predict(text)
+    sure = next((node for node in graph.modules if node.path == "sure"), None)
+    assert sure is not None
+    assert sure.class_name == "torch.nn.modules.linear.Linear"
+    models = {value: model for value in VALUES if (model := _built(text, value)) is not None}
+    assert models, "it is built with neither value"
+    return [(value, *each) for value, model in models.items() for each in contradictions(graph, model)]
+
+
+def _built(text: str, value: bool) -> Any:
+    namespace: dict[str, Any] = {"__name__": "net"}
+    exec(compile(text, "net.py", "exec", dont_inherit=True), namespace)
+    try:
+        return namespace["Net"](value)
+    except Exception:
+        return None
+
+
+def contradictions(graph: Graph, model: Any) -> Iterator[tuple[Any, ...]]:
+    """What the graph claims and the model has not, and what the model has and the graph leaves no place for."""
+    real = dict(model.named_modules(remove_duplicate=False))
+    nodes = {node.path: node for node in graph.modules if node.registered}
+    claimed = {path: node for path, node in nodes.items() if node.class_name is not None}
+    above = [path[:-1] if path.endswith("?") else f"{path}." for path in nodes if path not in claimed]
+    told = {problem.module for problem in graph.problems}
+    yield from (("invented", path) for path in claimed if path not in real and not _may_be_absent(path, graph))
+    yield from (
+        ("missing", path)
+        for path in real
+        if path not in nodes and not path.startswith(tuple(above)) and None not in told
+    )
+    both = [path for path in claimed if path in real and not _may_be_absent(path, graph)]
+    if both != [path for path in real if path in both]:
+        yield ("order", both)
+    first: dict[int, str] = {}
+    for path, module in real.items():
+        before = first.setdefault(id(module), path)
+        node = claimed.get(path)
+        if node is None:
+            continue
+        if node.class_name != f"{type(module).__module__}.{type(module).__qualname__}":
+            yield ("class", path, node.class_name)
+        alias = before if before != path else None
+        if node.alias_of != alias and not (node.alias_of is None and alias is not None and before not in claimed):
+            yield ("alias", path, node.alias_of)
+        if node.alias_of is None:
+            yield from _tensors(node, module, told)
+    if not graph.problems:
+        hidden = {node.path for node in graph.modules if not node.registered}
+        yield from (("hidden", path) for path in hidden if not _is_held(model, path))
+
+
+def _may_be_absent(path: str, graph: Graph) -> bool:
+    """A problem of the module above says that the child is there on some paths only."""
+    parent, _, name = path.rpartition(".")
+    return any(each.module == parent and f"may have a child {name!r}: " in each.message for each in graph.problems)
+
+
+def _tensors(node: ModuleNode, module: Any, told: set[str | None]) -> Iterator[tuple[Any, ...]]:
+    persistent = module._non_persistent_buffers_set
+    for kind, ours, theirs in (
+        ("parameter", node.parameters, module._parameters),
+        ("buffer", node.buffers, module._buffers),
+    ):
+        there = {name: tensor for name, tensor in theirs.items() if tensor is not None}
+        for each in ours:
+            tensor = there.get(each.name)
+            if tensor is None:
+                if node.path not in told and None not in told:
+                    yield (kind, node.path, each)
+                continue
+            last = getattr(each, "trainable", None) if kind == "parameter" else getattr(each, "persistent", None)
+            truth = tensor.requires_grad if kind == "parameter" else each.name not in persistent
+            if not _fits(each, tensor) or last not in (None, truth):
+                yield (kind, node.path, each)
+        if node.path not in told and None not in told and [each.name for each in ours] != list(there):
+            yield (kind, node.path, list(there))
+
+
+def _fits(claim: Any, tensor: Any) -> bool:
+    shape = claim.shape is None or (
+        len(claim.shape) == tensor.dim()
+        and all(size in (None, real) for size, real in zip(claim.shape, tensor.shape, strict=True))
+    )
+    return shape and claim.dtype in (None, str(tensor.dtype).removeprefix("torch."))
+
+
+def _is_held(model: Any, path: str) -> bool:
+    """Whether the first attribute of a path such as `layers[0].a` leads to something."""
+    name = path.replace("[", ".").partition(".")[0]
+    return hasattr(model, name)
