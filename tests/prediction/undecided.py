@@ -36,6 +36,7 @@ class Net(nn.Module):
         self.sure = nn.Linear(1, 1)
 """
 VALUES = (True, False)
+TOTALS = ("parameters", "trainable parameters", "buffers")
 
 
 def source(body: str, header: str = "") -> str:
@@ -71,7 +72,8 @@ def _built(text: str, value: bool) -> Any:
 
 def contradictions(graph: Graph, model: Any) -> Iterator[tuple[Any, ...]]:
     """What the graph claims and the model has not, and what the model has and the graph leaves no place for."""
-    real = dict(model.named_modules(remove_duplicate=False))
+    tree = _Tree(model)
+    real = dict(_children(model))
     nodes = {node.path: node for node in graph.modules if node.registered}
     claimed = {path: node for path, node in nodes.items() if node.class_name is not None}
     above = [path[:-1] if path.endswith("?") else f"{path}." for path in nodes if path not in claimed]
@@ -87,20 +89,30 @@ def contradictions(graph: Graph, model: Any) -> Iterator[tuple[Any, ...]]:
         yield ("order", both)
     first: dict[int, str] = {}
     for path, module in real.items():
-        before = first.setdefault(id(module), path)
+        before = first.setdefault(id(module), path) if module is not None else path
         node = claimed.get(path)
         if node is None:
             continue
-        if node.class_name != f"{type(module).__module__}.{type(module).__qualname__}":
+        if node.class_name != _name_of(type(module)):
             yield ("class", path, node.class_name)
+        if module is None:
+            continue
         alias = before if before != path else None
         if node.alias_of != alias and not (node.alias_of is None and alias is not None and before not in claimed):
             yield ("alias", path, node.alias_of)
         if node.alias_of is None:
             yield from _tensors(node, module, told)
+            if path in tree.nodes and node.path not in told:
+                yield from _ties(node, tree.nodes[path], claimed)
     if not graph.problems:
-        hidden = {node.path for node in graph.modules if not node.registered}
-        yield from (("hidden", path) for path in hidden if not _is_held(model, path))
+        hidden = {(node.path, node.class_name) for node in graph.modules if not node.registered}
+        yield from (("hidden", *each) for each in hidden ^ tree.hidden)
+    info = graph.model
+    for name, ours, theirs in zip(
+        TOTALS, (info.parameters, info.trainable_parameters, info.buffers), tree.totals, strict=True
+    ):
+        if ours is not None and theirs is not None and ours != theirs:
+            yield ("total", name, ours, theirs)
 
 
 def _may_be_absent(path: str, graph: Graph) -> bool:
@@ -138,7 +150,34 @@ def _fits(claim: Any, tensor: Any) -> bool:
     return shape and claim.dtype in (None, str(tensor.dtype).removeprefix("torch."))
 
 
-def _is_held(model: Any, path: str) -> bool:
-    """Whether the first attribute of a path such as `layers[0].a` leads to something."""
-    name = path.replace("[", ".").partition(".")[0]
-    return hasattr(model, name)
+def _name_of(cls: type) -> str:
+    return "NoneType" if cls is type(None) else f"{cls.__module__}.{cls.__qualname__}"
+
+
+def _children(model: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Every registered module by each of its paths, and the names registered with None."""
+    yield path, model
+    for name, child in model._modules.items() if model is not None else ():
+        yield from _children(child, f"{path}.{name}" if path else name)
+
+
+class _Tree:
+    """What the live model hides, which of its parameters are tied, and how many elements it has."""
+
+    def __init__(self, model: Any) -> None:
+        from modgraph.tracing.tree import Tree
+
+        tree = Tree(model)
+        self.nodes = {node.path: node for node in tree.nodes}
+        self.hidden = {(node.path, node.class_name) for node in tree.nodes if not node.registered}
+        self.totals = tuple(tree.totals())
+
+
+def _ties(ours: ModuleNode, theirs: ModuleNode, claimed: dict[str, ModuleNode]) -> Iterator[tuple[Any, ...]]:
+    truth = {each.name: each.alias_of for each in (*theirs.parameters, *theirs.buffers)}
+    for each in (*ours.parameters, *ours.buffers):
+        tied = truth.get(each.name)
+        if each.name in truth and each.alias_of != tied:
+            owner = "" if tied is None else tied.rpartition(".")[0]
+            if each.alias_of is not None or owner in claimed:
+                yield ("tie", ours.path, each.name, each.alias_of, tied)
