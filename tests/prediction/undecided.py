@@ -5,8 +5,10 @@ Tests have it as the fixture `claims_that_fail` (conftest.py).
 
 from __future__ import annotations
 
+import functools
+import inspect
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from typing import Any
 
 from modgraph.graph.model import Graph, ModuleNode
@@ -64,10 +66,40 @@ def claims_that_fail(predict: Callable[[str], Graph], body: str, header: str = "
 def _built(text: str, value: bool) -> Any:
     namespace: dict[str, Any] = {"__name__": "net"}
     exec(compile(text, "net.py", "exec", dont_inherit=True), namespace)
+    made = [cls for cls in namespace.values() if isinstance(cls, type) and cls.__module__ == "net"]
+    for cls in made:
+        if "__init__" in vars(cls) and hasattr(cls, "named_modules"):
+            cls.__init__ = _noted(cls.__init__)  # type: ignore[misc]
+    MADE.clear()
     try:
         return namespace["Net"](value)
     except Exception:
         return None
+
+
+MADE: dict[int, tuple[Any, dict[str, Any]]] = {}
+"""Modules of the classes of the source, by `id`, and the arguments that each was made with."""
+
+
+def _noted(constructor: Callable[..., None]) -> Callable[..., None]:
+    signature = inspect.signature(constructor)
+
+    @functools.wraps(constructor)
+    def init(self: Any, *positional: Any, **named: Any) -> None:
+        if id(self) not in MADE:
+            arguments = signature.bind(self, *positional, **named)
+            arguments.apply_defaults()
+            MADE[id(self)] = (self, arguments.arguments)
+        constructor(self, *positional, **named)
+
+    return init
+
+
+def _arguments(node: ModuleNode, module: Any) -> Iterator[tuple[Any, ...]]:
+    _, given = MADE.get(id(module), (None, {}))
+    for name, value in node.arguments.items():
+        if name in given and isinstance(value, (bool, int, float, str, type(None))) and given[name] != value:
+            yield ("argument", node.path, name, value)
 
 
 def contradictions(graph: Graph, model: Any) -> Iterator[tuple[Any, ...]]:
@@ -78,6 +110,7 @@ def contradictions(graph: Graph, model: Any) -> Iterator[tuple[Any, ...]]:
     claimed = {path: node for path, node in nodes.items() if node.class_name is not None}
     above = [path[:-1] if path.endswith("?") else f"{path}." for path in nodes if path not in claimed]
     told = {problem.module for problem in graph.problems}
+    one_of_some = {problem.module for problem in graph.problems if " is one of " in problem.message}
     yield from (("invented", path) for path in claimed if path not in real and not _may_be_absent(path, graph))
     yield from (
         ("missing", path)
@@ -98,12 +131,13 @@ def contradictions(graph: Graph, model: Any) -> Iterator[tuple[Any, ...]]:
         if module is None:
             continue
         alias = before if before != path else None
-        if node.alias_of != alias and not (node.alias_of is None and alias is not None and before not in claimed):
+        if node.alias_of != alias and not (node.alias_of is None and (before not in claimed or path in one_of_some)):
             yield ("alias", path, node.alias_of)
         if node.alias_of is None:
             yield from _tensors(node, module, told)
             if path in tree.nodes and node.path not in told:
-                yield from _ties(node, tree.nodes[path], claimed)
+                yield from _ties(node, tree.nodes[path], claimed.keys() - told)
+            yield from _arguments(node, module)
     if not graph.problems:
         hidden = {(node.path, node.class_name) for node in graph.modules if not node.registered}
         yield from (("hidden", *each) for each in hidden ^ tree.hidden)
@@ -173,7 +207,7 @@ class _Tree:
         self.totals = tuple(tree.totals())
 
 
-def _ties(ours: ModuleNode, theirs: ModuleNode, claimed: dict[str, ModuleNode]) -> Iterator[tuple[Any, ...]]:
+def _ties(ours: ModuleNode, theirs: ModuleNode, claimed: Set[str]) -> Iterator[tuple[Any, ...]]:
     truth = {each.name: each.alias_of for each in (*theirs.parameters, *theirs.buffers)}
     for each in (*ours.parameters, *ours.buffers):
         tied = truth.get(each.name)
