@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Set
 from typing import Any
 
-from modgraph.graph.model import Graph, ModuleNode
+from modgraph.graph.model import Graph, ModuleNode, Problem
 
 HEADER = """\
 import collections
@@ -111,6 +111,7 @@ def contradictions(graph: Graph, model: Any) -> Iterator[tuple[Any, ...]]:
     above = [path[:-1] if path.endswith("?") else f"{path}." for path in nodes if path not in claimed]
     told = {problem.module for problem in graph.problems}
     one_of_some = {problem.module for problem in graph.problems if " is one of " in problem.message}
+    yield from (("told", each.message) for each in graph.problems if _is_refuted(each, real))
     yield from (("invented", path) for path in claimed if path not in real and not _may_be_absent(path, graph))
     yield from (
         ("missing", path)
@@ -147,6 +148,14 @@ def contradictions(graph: Graph, model: Any) -> Iterator[tuple[Any, ...]]:
     ):
         if ours is not None and theirs is not None and ours != theirs:
             yield ("total", name, ours, theirs)
+
+
+def _is_refuted(problem: Problem, real: dict[str, Any]) -> bool:
+    """It says that nothing is built, or that a child is of one of some classes, and it is of another."""
+    what = problem.message.partition(": ")[0]
+    names = what.rpartition(" is ")[2].split(" or ")
+    child = problem.module if len(names) > 1 and problem.module in real else None
+    return what == "the model cannot be built" or (child is not None and type(real[child]).__name__ not in names)
 
 
 def _may_be_absent(path: str, graph: Graph) -> bool:
