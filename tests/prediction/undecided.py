@@ -106,7 +106,8 @@ def contradictions(graph: Graph, model: Any) -> Iterator[tuple[Any, ...]]:
     """What the graph claims and the model has not, and what the model has and the graph leaves no place for."""
     tree = _Tree(model)
     real = dict(_children(model))
-    nodes = {node.path: node for node in graph.modules if node.registered}
+    beside = tuple(f"{node.path}." for node in graph.modules if not node.registered)
+    nodes = {node.path: node for node in graph.modules if node.registered and not node.path.startswith(beside)}
     claimed = {path: node for path, node in nodes.items() if node.class_name is not None}
     above = [path[:-1] if path.endswith("?") else f"{path}." for path in nodes if path not in claimed]
     told = {problem.module for problem in graph.problems}
