@@ -357,6 +357,13 @@ CASES: dict[str, str] = {
         if t.requires_grad:
             self.c = nn.Linear(2, 2)
         """,
+    "gradients switched off by a manager on one path": """
+        p = nn.Parameter(torch.zeros(2))
+        with torch.no_grad() if flag else contextlib.nullcontext():
+            t = p * 2
+        if t.requires_grad:
+            self.c = nn.Linear(2, 2)
+        """,
     "gradients left disabled": """
         before = torch.is_grad_enabled()
         torch.set_grad_enabled(flag)
@@ -2146,6 +2153,7 @@ FALSE: dict[str, tuple[str, ...]] = {
         "elements written through an item of data",
     ),
     "knowledge/gradients.py: what a block under set_grad_enabled(unknown) computes needs a gradient for certain": (
+        "gradients switched off by a manager on one path",
         "whether a tensor computed in a block has a gradient",
     ),
     "knowledge/tensor_shapes.py, gradient: grad and grad_fn are always None": (

@@ -3720,6 +3720,34 @@ CASES: dict[str, str] = {
         x += (2,)
         self.c = nn.Linear(len(x), len(y))
         """,
+    "a list of two names that is repeated in place": """
+        x = [nn.ReLU()]
+        y = x
+        if flag:
+            x *= 2
+        self.c = nn.Sequential(*y)
+        """,
+    "a deque of two names that is repeated in place": """
+        x = collections.deque([1])
+        y = x
+        if flag:
+            x *= 2
+        self.c = nn.Linear(2, len(y))
+        """,
+    "a list of a class of its own that is extended in place": """
+        x = Tagged([1])
+        y = x
+        if flag:
+            x += [2]
+        self.c = nn.Linear(2, len(y))
+        """,
+    "a set of two names that is joined in place": """
+        x = {1}
+        y = x
+        if flag:
+            x |= {2}
+        self.c = nn.Linear(2, len(y))
+        """,
 }
 
 FALSE: dict[str, tuple[str, ...]] = {
@@ -3811,6 +3839,10 @@ FALSE: dict[str, tuple[str, ...]] = {
         "which of two iterators is sliced",
         "which of two iterators is unpacked",
         "which of two iterators is zipped",
+    ),
+    "operators.in_place: *= makes a new list or deque (wrong with a known flag too)": (
+        "a list of two names that is repeated in place",
+        "a deque of two names that is repeated in place",
     ),
     "operators.in_place: a Choice of containers or instances is not changed, x is bound anew": (
         "a list or a tuple that is added to in place",
