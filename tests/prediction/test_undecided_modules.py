@@ -2097,25 +2097,8 @@ CASES: dict[str, str] = {
 }
 
 FALSE: dict[str, tuple[str, ...]] = {
-    "likeness._same_outside does not compare a tensor's is_buffer and persistent": (
-        "a buffer that is persistent on one path",
-    ),
-    "knowledge/parameters.py, buffer: an unknown persistent= is taken for True": ("an nn.Buffer with persistent=flag",),
     "an assignment to nn.Buffer.persistent is not followed into TensorObject.persistent": (
         "an nn.Buffer told not to be persistent afterwards",
-    ),
-    "likeness._same_outside does not compare a tensor's device": (
-        "the device of a tensor made on two paths",
-        "the device of modules made alike",
-    ),
-    "joining._merge_tensor keeps the first path's device": (
-        "a module moved to a device in place",
-        "a buffer moved to a device with its module",
-        "one of two children moved to a device",
-        "a device changed in a loop of unknown count",
-    ),
-    "knowledge/parameters.py, as_parameter: a parameter has no device of the tensor it is made of": (
-        "the device of a parameter, as text",
     ),
     "knowledge/tensor_shapes.py, never: is_meta and is_sparse are always False": (
         "the device of a parameter made on two paths",
@@ -2127,24 +2110,6 @@ FALSE: dict[str, tuple[str, ...]] = {
         "equal constructions inside or outside a device",
     ),
     "the device of a computed tensor is always the cpu": ("the device of what is computed",),
-    "likeness.isomorphic compares the values of a tensor's attributes without their names": (
-        "an attribute of other name on tensors made alike",
-        "an attribute of other name on parameters of modules made alike",
-    ),
-    "joining._merge_tensor keeps the first path's attributes": (
-        "an attribute set on a parameter in place",
-        "an attribute set on a tensor to other values in place",
-        "an attribute taken off a parameter",
-        "attributes set on parameters in a function",
-        "a mark on one of two parameters",
-        "a mark on one of two tensors",
-        "a mark set in a loop of unknown count",
-        "a mark set before an exception",
-        "equal constructions from tensors that differ in a mark",
-    ),
-    "a parameter's deep copy keeps TensorObject.attributes (copying.py), which torch's does not": (
-        "a mark that a deep copy takes along",
-    ),
     "memory shared by tensors (a view, detach, data) is not followed: TensorObject.elements of the other stay": (
         "elements of a whole changed through a view",
         "a view taken of one tensor or the other",
@@ -2173,16 +2138,6 @@ FALSE: dict[str, tuple[str, ...]] = {
     ),
     "totals.Totals.of leaves a lazy buffer out, though it may be real on one path": (
         "a lazy buffer made real on one path",
-    ),
-    "likeness._same_outside does not compare ModuleObject.arguments": (
-        "constructor arguments of modules otherwise alike",
-    ),
-    "joining._merge_module takes initialised for True where one path has it": (
-        "a constructor of Module that ran on one path",
-    ),
-    "joining._merge_module changes non_persistent without joiner.changed, so a loop drops it": (
-        "a child's buffer made not persistent in a loop of unknown count",
-        "buffers made not persistent by a while loop",
     ),
     "a _non_persistent_buffers_set or _buffers that two modules share is copied (ModuleObject stores have no identity)": (
         "the set of names not persistent shared by two modules",

@@ -3751,28 +3751,10 @@ CASES: dict[str, str] = {
 }
 
 FALSE: dict[str, tuple[str, ...]] = {
-    "joining._merge_set leaves out the attributes of a set": (
-        "a block that is given a set",
-        "an attribute of a set, before a return",
-        "an attribute of a set, in a loop",
-        "an attribute of a set, in a try",
-        "an attribute of a set, in a while",
-        "an attribute of a set, in what is called",
-        "an attribute that a set gets on one path",
-        "an attribute that a set has on one path",
-        "the attribute of a copied set",
-    ),
     "Joiner.value and likeness._same_value take two tuples for one class: TupleValue.cls": (
         "a named tuple or a tuple",
         "the class of a named tuple of modules",
         "the class of a named tuple that holds a list",
-    ),
-    "likeness._same_outside leaves out names and number of what containers have as attributes": (
-        "an entry of a dict or its attributes",
-        "an item of a list or its attribute",
-        "the name of a dict's attribute",
-        "the name of a list's attribute",
-        "the name of a set's attribute",
     ),
     "totals: they are told although a loop that does not settle (a tuple made in each turn) leaves the model open": (
         "the class of a tuple, in a loop",
