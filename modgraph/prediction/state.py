@@ -13,11 +13,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from modgraph.graph.model import SourceLocation
-from modgraph.prediction.limits import ITEMS_OF_A_TUPLE, ITEMS_OF_AN_ENTRY, ITEMS_OF_AN_OBJECT
+from modgraph.prediction.limits import ITEMS_OF_A_NAME, ITEMS_OF_A_TUPLE, ITEMS_OF_AN_ENTRY, ITEMS_OF_AN_OBJECT
 from modgraph.prediction.objects import (
     ClassObject,
     DictObject,
     HeapObject,
+    InstanceObject,
     IteratorObject,
     ListObject,
     ModuleObject,
@@ -308,6 +309,13 @@ def _room(item: HeapObject) -> int:
         return ITEMS_OF_AN_OBJECT + ITEMS_OF_AN_ENTRY * len(cast(DictObject, item).entries)
     if kind is SetObject:
         return ITEMS_OF_AN_OBJECT + ITEMS_OF_AN_ENTRY * len(cast(SetObject, item).items)
+    if kind is ModuleObject:
+        module = cast(ModuleObject, item)
+        return ITEMS_OF_AN_OBJECT + ITEMS_OF_A_NAME * (
+            len(module.modules) + len(module.parameters) + len(module.attributes)
+        )
+    if kind is InstanceObject:
+        return ITEMS_OF_AN_OBJECT + ITEMS_OF_A_NAME * len(cast(InstanceObject, item).attributes)
     return ITEMS_OF_AN_OBJECT
 
 
