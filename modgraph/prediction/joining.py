@@ -113,11 +113,17 @@ class Joiner:
         self.changed = False
 
     def run(self, parted: Iterable[int] | None = None) -> bool:
+        """Changes the first state into the joined one; whether that is another one.
+
+        Raises:
+            LimitError: the work is used up; neither state is changed then.
+        """
         base = self.first.base.objects
         first, second = self.first, self.second
         if parted is None:
             parted = first.parted(second)
             first.base.work += len(parted) * _UNITS_OF_AN_OBJECT
+        first.base.require()  # no step comes between the joins of many paths
         first.counts_changes_of(second)
         for index in parted:
             mine, other = first.get(index), second.get(index)

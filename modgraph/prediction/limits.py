@@ -102,6 +102,9 @@ MAX_MADE_ITEMS = 50_000_000
 ITEMS_OF_AN_ENTRY = 12
 """Words that an entry of a dict or set takes."""
 
+ITEMS_OF_A_NAME = 4
+"""Words that an attribute or a registered name takes."""
+
 ITEMS_OF_AN_OBJECT = 16
 """Words that an object of the heap takes besides what it holds."""
 

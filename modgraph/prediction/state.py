@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, TypeVar
 
 from modgraph.graph.model import SourceLocation
 from modgraph.prediction.fields import Role
-from modgraph.prediction.limits import ITEMS_OF_A_TUPLE, ITEMS_OF_AN_ENTRY, ITEMS_OF_AN_OBJECT
+from modgraph.prediction.limits import ITEMS_OF_A_NAME, ITEMS_OF_A_TUPLE, ITEMS_OF_AN_ENTRY, ITEMS_OF_AN_OBJECT
 from modgraph.prediction.objects import (
     ClassObject,
     DictObject,
     HeapObject,
+    InstanceObject,
     IteratorObject,
     ListObject,
     ModuleObject,
@@ -308,10 +309,14 @@ def _room(item: HeapObject) -> int:
     return room
 
 
-_WORDS = {Role.CELLS: 1, Role.ENTRIES: ITEMS_OF_AN_ENTRY, Role.MEMBERS: ITEMS_OF_AN_ENTRY}
+_WORDS = {
+    Role.CELLS: 1,
+    **dict.fromkeys((Role.ENTRIES, Role.MEMBERS), ITEMS_OF_AN_ENTRY),
+    **dict.fromkeys((Role.STORE, Role.ATTRIBUTES), ITEMS_OF_A_NAME),
+}
 _ROOM: dict[type[HeapObject], list[tuple[str, int]]] = {
     kind: [(name, _WORDS[role]) for name, role in kind.ROLES.items() if role in _WORDS]
-    for kind in (ListObject, DictObject, SetObject, IteratorObject)
+    for kind in (ListObject, DictObject, SetObject, IteratorObject, InstanceObject, ModuleObject)
 }
 
 

@@ -226,6 +226,8 @@ def main() -> int:
     parser.add_argument("--kinds", nargs="*", choices=KINDS, default=KINDS)
     parser.add_argument("--python", default=sys.executable)
     given = parser.parse_args()
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):  # the commands would inherit that they are ignored
+        signal.signal(number, signal.default_int_handler)
     chance = random.Random(given.seed)
     worst = 0
     with tempfile.TemporaryDirectory(prefix="signal-sweep-") as name:

@@ -7,6 +7,7 @@ slow machine, in which it makes a few calls.
 from __future__ import annotations
 
 import importlib.util
+import textwrap
 from pathlib import Path
 from types import ModuleType
 
@@ -18,6 +19,7 @@ from modgraph.source import modules
 from modgraph.source.targets import parse_target
 
 MOST_CALLS_OF_A_UNIT = 12
+MOST_CALLS_OF_A_LOOP = 30_000_000
 
 HEAD = """
 import collections, copy, dataclasses, enum, functools, inspect, itertools, json, os, re, sys, types, typing
@@ -106,3 +108,34 @@ def test_a_package_is_known_by_what_is_known_below_it() -> None:
     assert {"torch", "torch.nn", "itertools"} <= packages
     asked = packages | names | {"", "no_such_package", "torch.n", "torch."}
     assert {name for name in asked if registry.has_package(name)} == packages
+
+
+LOOPS = {
+    "an iterator of which it is not known how far it has come": """
+        it = iter([1, 2, 3])
+        if flag:
+            next(it)
+        while True:
+            n = next(it, None)
+            if n is None:
+                break
+            self.layers.append(nn.Linear(n, 1))
+    """,
+    "an end that is asked for in each turn": """
+        while True:
+            if UNKNOWN == self:
+                break
+            self.layers.append(nn.Linear(1, 1))
+    """,
+}
+
+
+@pytest.mark.parametrize("body", LOOPS.values(), ids=LOOPS.keys())
+def test_a_loop_that_may_end_in_each_turn_meets_a_limit(tmp_path: Path, body: str) -> None:
+    """Each turn leaves a state of its own, with all that the turns before have made."""
+    path = tmp_path / "model.py"
+    head = HEAD[: HEAD.index("        for turn")].replace("def __init__(self)", "def __init__(self, flag)")
+    lines = textwrap.indent(textwrap.dedent(body), " " * 8)
+    path.write_text(f"{head}        self.layers = nn.ModuleList()\n{lines}")
+    calls = calls_of(lambda: predict_target(parse_target(f"{path}:Net")))
+    assert calls < MOST_CALLS_OF_A_LOOP

@@ -41,6 +41,8 @@ _FILE = "torch.nn.modules.container"
 SEQUENTIAL = f"{_FILE}.Sequential"
 LIST = f"{_FILE}.ModuleList"
 DICT = f"{_FILE}.ModuleDict"
+_CHILDREN_OF_A_UNIT = 10
+"""How many are looked at in a unit of work."""
 
 
 def open_from_here(machine: Machine, address: Address, why: Unknown) -> None:
@@ -80,6 +82,7 @@ def iterate(arguments: Arguments, machine: Machine) -> Value:
 @models(f"{SEQUENTIAL}.append", f"{LIST}.append")
 def append(arguments: Arguments, machine: Machine) -> Value:
     address, module = module_of(machine, arguments)
+    machine.spend(len(module.modules) // _CHILDREN_OF_A_UNIT)
     if (why := openness(module)) is None:
         own(machine, address, "add_module", Constant(str(len(module.modules))), arguments.get(1, "module", NONE))
     else:
