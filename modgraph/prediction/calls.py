@@ -18,6 +18,7 @@ from modgraph.prediction import (
     endings,
     expressions,
     generators,
+    given_up,
     memo,
     metaclasses,
     statements,
@@ -289,6 +290,9 @@ def _run(machine: Interpreter, frame: Frame, definition: FunctionDefinition) -> 
             raise
         machine.may_raise(raised)
         outcome = "dead"
+    except given_up.ENDINGS:
+        given_up.join_others(machine, given_up.first_of([state for _, state in frame.returns]), since)
+        raise
     value = frame.value
     if outcome != "return" or frame.returns:
         value = control.finish_returns(machine, frame, outcome, since)

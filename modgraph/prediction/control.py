@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from modgraph.graph.model import SourceLocation
-from modgraph.prediction import doubtful, expressions, items, producing, statements, targets, unordered
+from modgraph.prediction import doubtful, expressions, given_up, items, producing, statements, targets, unordered
 from modgraph.prediction.frames import Frame, Loop, Outcome
 from modgraph.prediction.joining import join
 from modgraph.prediction.knowledge.registry import Raised
@@ -47,6 +47,11 @@ def run_paths(machine: Interpreter, frame: Frame, paths: Sequence[Path], reason:
                 raised.append((error.kept(), machine.state))
             else:
                 ended.append((outcome, frame.value, machine.state))
+    except given_up.ENDINGS:
+        going = [kept for outcome, _, kept in ended if outcome != "dead"]
+        place = len(ended) + len(raised) + 1
+        given_up.join_others(machine, [*going, *(other for other, _ in paths[place:])], since)
+        raise
     finally:
         machine.undecided -= 1
     alive = [entry for entry in ended if entry[0] != "dead"]
@@ -204,6 +209,9 @@ def _loop_over_some(
             outcome = end_turn(machine, frame, _turn(machine, frame, _maybe(machine, frame, turn, reason)), since)
             if outcome != "normal":
                 break
+    except given_up.ENDINGS:
+        _join_ended_turns(machine, frame, since)
+        raise
     finally:
         loop = frame.loops.pop()
     return _leave(machine, frame, outcome, loop, node.orelse, since)
@@ -220,9 +228,18 @@ def _loop(machine: Interpreter, frame: Frame, node: cst.For, found: Walk, since:
                 return statements.run_block(machine, frame, node.body)
 
             outcome = unknown_turns(machine, frame, turn, why.reason, since)
+    except given_up.ENDINGS:
+        _join_ended_turns(machine, frame, since)
+        raise
     finally:
         loop = frame.loops.pop()
     return _leave(machine, frame, outcome, loop, node.orelse, since)
+
+
+def _join_ended_turns(machine: Interpreter, frame: Frame, since: int) -> None:
+    """The loop is given up: what the turns have left that may have ended it, or begun the next one, holds as well."""
+    loop = frame.loops[-1]
+    given_up.join_others(machine, given_up.first_of(loop.breaks, loop.continues), since)
 
 
 def _known_turns(
@@ -360,6 +377,9 @@ def execute_while(machine: Interpreter, frame: Frame, node: cst.While) -> Outcom
             reason = Reached(f"a loop of more than {MAX_LOOP_ITERATIONS} turns")
             machine.problem(reason)
             outcome = unknown_while(machine, frame, node, reason, since)
+    except given_up.ENDINGS:
+        _join_ended_turns(machine, frame, since)
+        raise
     finally:
         loop = frame.loops.pop()
     return _leave(machine, frame, outcome, loop, node.orelse, since)
@@ -387,6 +407,9 @@ def unknown_turns(machine: Interpreter, frame: Frame, turn: Callable[[], Outcome
         except Raised as raised:
             machine.may_raise(raised)
             outcome = "dead"
+        except given_up.ENDINGS:
+            given_up.join_others(machine, [before], since)
+            raise
         finally:
             machine.undecided -= 1
         after = [machine.state] if outcome in ("normal", "continue", "break") else []

@@ -21,6 +21,7 @@ from modgraph.prediction import (
     exceptions,
     exposure,
     functions,
+    given_up,
     guards,
     items,
     iteration,
@@ -274,6 +275,10 @@ class Interpreter(Budget):
                     raised.append((error.kept(), self.state))
                 else:
                     results.append((value, self.state))
+        except given_up.ENDINGS:
+            place = len(results) + len(raised) + 1
+            given_up.join_others(self, [*(kept for _, kept in results), *states[place:]], since)
+            raise
         finally:
             self.undecided -= 1
         return self.settle(results, raised, reason, where, since)
