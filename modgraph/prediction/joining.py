@@ -29,6 +29,8 @@ from modgraph.prediction.values import NONE, Address, Choice, TupleValue, Unknow
 KeyType = TypeVar("KeyType")
 
 
+_OBJECTS_BETWEEN_LOOKS = 1_000
+"""Objects that are joined between two looks at what work is left."""
 _UNITS_OF_AN_OBJECT, _ENTRIES_OF_A_UNIT = 3, 10
 """Units of work that it takes to join an object, and how many entries of two stores are compared in one."""
 
@@ -123,7 +125,10 @@ class Joiner:
         if parted is None:
             parted = first.parted(second)
             first.base.work += len(parted) * _UNITS_OF_AN_OBJECT
-        first.base.require()  # no step comes between the joins of many paths
+            first.base.joined += len(parted)
+        if first.base.joined > _OBJECTS_BETWEEN_LOOKS:  # no step comes between the joins of many paths
+            first.base.joined = 0
+            first.base.require()
         first.counts_changes_of(second)
         for index in parted:
             mine, other = first.get(index), second.get(index)

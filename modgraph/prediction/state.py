@@ -54,6 +54,8 @@ class Base:
     next_index: int = 1
     copied: int = 0
     """How many entries of layers were copied for undecided branches, in this prediction."""
+    joined: int = 0
+    """Objects that were joined since it was last asked whether work is left."""
     made: int = 0
     """Words of memory that were made, in this prediction."""
     work: int = 0
