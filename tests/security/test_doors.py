@@ -115,7 +115,7 @@ ALLOWED: dict[str, tuple[str, str]] = {
     "export/onnx_verify.py": ("onnxruntime.InferenceSession onnxruntime.SessionOptions", OWN + ": what was exported"),
     "graph/onnx_reading.py": ("onnx", LIBRARY),
     "graph/serial.py": (".read_text importlib.resources importlib.resources.files", OWN + ": the schema"),
-    "prediction/joining.py": (".open", "no files: methods of its own classes"),
+    "prediction/joining_fields.py": (".open", "no files: methods of its own classes"),
     "prediction/standard_attributes.py": ("importlib", LIBRARY),
     "prediction/standard_names.py": (".read_text", OWN + ": the table of names"),
     "rules/pool.py": (
