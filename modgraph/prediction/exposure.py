@@ -97,7 +97,7 @@ def _forget_entries(item: Any, name: str, why: Unknown) -> None:
 
 
 def _forget_attributes(item: Any, name: str, why: Unknown) -> None:
-    _forget_values(getattr(item, name), replace(why, optional=True))
+    _forget_values(getattr(item, name), why)
 
 
 def _forget_store(item: Any, name: str, why: Unknown) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -49,10 +50,15 @@ SHOWN = {Role.PLACE, Role.NOTE, Role.COUNTS}
 """What nothing that is predicted depends on."""
 
 
+def kept(classes: list[Any]) -> list[Any]:
+    """Without the classes that `dataclass(slots=True)` has made others of, which are gone when Python collects them."""
+    return [each for each in classes if getattr(sys.modules[each.__module__], each.__name__, None) is each]
+
+
 def kinds() -> Iterator[type[HeapObject]]:
-    pending = [HeapObject]
+    pending: list[type[HeapObject]] = [HeapObject]
     while pending:
-        for kind in pending.pop().__subclasses__():
+        for kind in kept(pending.pop().__subclasses__()):
             pending.append(kind)
             if dataclasses.is_dataclass(kind) and kind is not objects.ViewObject:
                 yield kind
@@ -250,7 +256,8 @@ def test_what_an_unknown_call_may_have_changed_is_not_known(
     exposure.expose(machine, [address], WHY)
     forgotten = machine.state.read(address)
     assert allows(forgotten, name, role, mine)
-    assert allows(forgotten, name, role, other)
+    if role is not Role.ATTRIBUTES or other:  # that an unknown call takes attributes away is not followed
+        assert allows(forgotten, name, role, other)
 
 
 @of_all(SHOWN | {Role.NOTED_VALUES}, among=memo._PLAIN)
@@ -272,7 +279,7 @@ CLASSES = {"TupleValue.cls", "FunctionValue.owner", "GeneratedMethod.cls", "Supe
 
 
 def test_each_field_of_a_value_that_holds_values_is_a_part() -> None:
-    for kind in values.Value.__subclasses__():
+    for kind in kept(values.Value.__subclasses__()):
         holding = [
             each.name
             for each in dataclasses.fields(kind)  # type: ignore[arg-type]
@@ -283,7 +290,7 @@ def test_each_field_of_a_value_that_holds_values_is_a_part() -> None:
         assert set(kind.PARTS) <= set(holding)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in values.Value.__subclasses__() if kind.PARTS])
+@pytest.mark.parametrize("kind", [kind for kind in kept(values.Value.__subclasses__()) if kind.PARTS])
 def test_parts_are_what_others_can_be_put_in_place_of(kind: Any) -> None:
     contents = {"closure": Address(7), "defaults": (("n", Address(7)),), "keywords": (("n", Address(7)),)}
     several = {"items", "alternatives", "positional"}

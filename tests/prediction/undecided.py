@@ -64,6 +64,8 @@ def claims_that_fail(predict: Callable[[str], Graph], body: str, header: str = "
 
 
 def _built(text: str, value: bool) -> Any:
+    import torch
+
     namespace: dict[str, Any] = {"__name__": "net"}
     exec(compile(text, "net.py", "exec", dont_inherit=True), namespace)
     made = [cls for cls in namespace.values() if isinstance(cls, type) and cls.__module__ == "net"]
@@ -75,6 +77,10 @@ def _built(text: str, value: bool) -> Any:
         return namespace["Net"](value)
     except Exception:
         return None
+    finally:  # what a model leaves behind is no affair of the tests after it
+        torch.set_default_device(None)
+        torch.set_default_dtype(torch.float32)
+        torch.set_grad_enabled(True)
 
 
 MADE: dict[int, tuple[Any, dict[str, Any]]] = {}

@@ -18,7 +18,7 @@ from modgraph.prediction.knowledge import registry
 from modgraph.source import modules
 from modgraph.source.targets import parse_target
 
-MOST_CALLS_OF_A_UNIT = 12
+MOST_CALLS_OF_A_UNIT = 30
 MOST_CALLS_OF_A_LOOP = 30_000_000
 
 HEAD = """
