@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -197,8 +198,7 @@ def _loop_over_some(
     """A turn for each item, or none: which of them are there is not known, but their order is."""
     found, reason = some
     outcome: Outcome = "normal"
-    frame.loops.append(Loop())
-    try:
+    with _loop_in(machine, frame, since) as loop:
         for item in found:
             machine.step()
 
@@ -209,17 +209,11 @@ def _loop_over_some(
             outcome = end_turn(machine, frame, _turn(machine, frame, _maybe(machine, frame, turn, reason)), since)
             if outcome != "normal":
                 break
-    except given_up.ENDINGS:
-        _join_ended_turns(machine, frame, since)
-        raise
-    finally:
-        loop = frame.loops.pop()
     return _leave(machine, frame, outcome, loop, node.orelse, since)
 
 
 def _loop(machine: Interpreter, frame: Frame, node: cst.For, found: Walk, since: int) -> Outcome:
-    frame.loops.append(Loop())
-    try:
+    with _loop_in(machine, frame, since) as loop:
         outcome, why = _known_turns(machine, frame, node, found, since)
         if why is not None:
 
@@ -228,18 +222,22 @@ def _loop(machine: Interpreter, frame: Frame, node: cst.For, found: Walk, since:
                 return statements.run_block(machine, frame, node.body)
 
             outcome = unknown_turns(machine, frame, turn, why.reason, since)
-    except given_up.ENDINGS:
-        _join_ended_turns(machine, frame, since)
-        raise
-    finally:
-        loop = frame.loops.pop()
     return _leave(machine, frame, outcome, loop, node.orelse, since)
 
 
-def _join_ended_turns(machine: Interpreter, frame: Frame, since: int) -> None:
-    """The loop is given up: what the turns have left that may have ended it, or begun the next one, holds as well."""
-    loop = frame.loops[-1]
-    given_up.join_others(machine, given_up.first_of(loop.breaks, loop.continues), since)
+@contextmanager
+def _loop_in(machine: Interpreter, frame: Frame, since: int) -> Iterator[Loop]:
+    """A loop of the frame. Where it is given up, what those turns left that may have ended it, or begun the next, holds
+    as well."""
+    loop = Loop()
+    frame.loops.append(loop)
+    try:
+        yield loop
+    except given_up.ENDINGS:
+        given_up.join_others(machine, given_up.first_of(loop.breaks, loop.continues), since)
+        raise
+    finally:
+        frame.loops.pop()
 
 
 def _known_turns(
@@ -354,9 +352,8 @@ def join_breaks(machine: Interpreter, frame: Frame, outcome: Outcome, loop: Loop
 
 def execute_while(machine: Interpreter, frame: Frame, node: cst.While) -> Outcome:
     since = machine.base.next_index
-    frame.loops.append(Loop())
     outcome: Outcome = "normal"
-    try:
+    with _loop_in(machine, frame, since) as loop:
         for _ in range(MAX_LOOP_ITERATIONS):
             machine.step()
             value = expressions.test(machine, frame, node.test)
@@ -377,11 +374,6 @@ def execute_while(machine: Interpreter, frame: Frame, node: cst.While) -> Outcom
             reason = Reached(f"a loop of more than {MAX_LOOP_ITERATIONS} turns")
             machine.problem(reason)
             outcome = unknown_while(machine, frame, node, reason, since)
-    except given_up.ENDINGS:
-        _join_ended_turns(machine, frame, since)
-        raise
-    finally:
-        loop = frame.loops.pop()
     return _leave(machine, frame, outcome, loop, node.orelse, since)
 
 

@@ -84,6 +84,7 @@ def with_roles(cls: Kind) -> Kind:
     made.FINAL = {
         each.name: each.metadata["final"] for each in dataclasses.fields(made) if roles.get(each.name) is Role.FINAL
     }
+    made.REASONS = tuple(name for name, each in roles.items() if each in REASONS)
     made.copy = _copier(made, roles)
     if "references" not in vars(made):
         made.references = _references(roles)
@@ -138,4 +139,4 @@ def names_of(item: Any, *wanted: Role) -> list[str]:
 
 def reasons(item: Any) -> list[Any]:
     """Why there may be more than an object holds."""
-    return [why for name in names_of(item, *REASONS) if (why := getattr(item, name)) is not None]
+    return [why for name in item.REASONS if (why := getattr(item, name)) is not None]

@@ -39,6 +39,8 @@ class HeapObject:
     """Of each field; see `fields.py`, which makes `copy` and `references` of them."""
     FINAL: ClassVar[Mapping[str, object]] = {}
     """What fields of the role FINAL change into."""
+    REASONS: ClassVar[tuple[str, ...]] = ()
+    """The fields that say why there may be more."""
 
     def copy(self: ObjectType) -> ObjectType:
         """The same contents, in containers of its own (values are shared)."""

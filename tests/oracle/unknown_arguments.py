@@ -10,27 +10,18 @@ left open is fine. Prints what contradicts the record, and how much of what was 
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import re
+import runpy
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
+from types import SimpleNamespace
 from typing import Any
 
 UNKNOWN = {"$opaque": "an argument that nobody can tell"}
 
 
-def _neighbour(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).parent / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-scoring = _neighbour("score_cases")
+scoring = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("score_cases.py"))))
 
 
 def questions(rows: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import runpy
 import sys
 import textwrap
@@ -77,23 +78,11 @@ def agrees(
 
 
 @pytest.fixture
-def claims_that_fail(tmp_path: Path) -> Callable[..., list[Any]]:
+def claims_that_fail(predict_source: Callable[..., Graph]) -> Callable[..., list[Any]]:
     """claims_that_fail(body, header=""): what is claimed of `Net(flag)` and does not hold for both values of the flag."""
     pytest.importorskip("torch")
     compare = runpy.run_path(str(Path(__file__).with_name("undecided.py")))["claims_that_fail"]
-
-    def predict(text: str) -> Graph:
-        file = tmp_path / "net.py"
-        file.write_text(text, encoding="utf-8")
-        path = tuple(sys.path)
-        return predict_graph(
-            Target(text="net.py:Net", module="net", name="Net", file=file, root=tmp_path, search_path=path)
-        )
-
-    def run(body: str, header: str = "") -> list[Any]:
-        return compare(predict, body, header)  # type: ignore[no-any-return]
-
-    return run
+    return functools.partial(compare, predict_source)
 
 
 class _Nodes:

@@ -9,6 +9,7 @@ import inspect
 import os
 import re
 import runpy
+import shutil
 import subprocess
 import sys
 import traceback
@@ -356,13 +357,13 @@ def test_import_of_side_effect_leaves_a_marker_only_where_one_is_asked_for(
     environment = {k: v for k, v in os.environ.items() if k != "MODGRAPH_SAMPLE_MARKER"}
     if with_marker:
         environment["MODGRAPH_SAMPLE_MARKER"] = str(marker)
-    before = sorted(p.name for p in samples_folder.iterdir())
-    code = (
-        f"import sys; sys.dont_write_bytecode = True; sys.path.insert(0, {str(samples_folder)!r}); import side_effect"
-    )
+    folder = tmp_path / "samples"
+    folder.mkdir()
+    shutil.copy(samples_folder / "side_effect.py", folder)
+    code = f"import sys; sys.dont_write_bytecode = True; sys.path.insert(0, {str(folder)!r}); import side_effect"
     done = subprocess.run(
         [sys.executable, "-c", code], env=environment, cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert done.stdout == "side_effect.py: this line runs on import\n"
     assert marker.exists() == with_marker
-    assert sorted(p.name for p in samples_folder.iterdir()) == before
+    assert [each.name for each in folder.iterdir()] == ["side_effect.py"]

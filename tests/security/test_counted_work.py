@@ -6,10 +6,9 @@ slow machine, in which it makes a few calls.
 
 from __future__ import annotations
 
-import importlib.util
+import runpy
 import textwrap
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -70,16 +69,7 @@ STATEMENTS = [
 ]
 
 
-def _neighbour(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).parent / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-calls_of = _neighbour("test_source_scale").calls_of
+calls_of = runpy.run_path(str(Path(__file__).with_name("test_source_scale.py")))["calls_of"]
 
 
 @pytest.mark.parametrize("statement", STATEMENTS)

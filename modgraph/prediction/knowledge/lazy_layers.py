@@ -27,7 +27,8 @@ def _lazy(machine: Machine, module: ModuleObject) -> list[Address]:
 def is_uninitialized(arguments: Arguments, machine: Machine) -> Value:
     module = machine.state.find(arguments.positional[0], ModuleObject)
     without = [] if module is None else _lazy(machine, module)
-    if without and all(machine.state.change(each, TensorObject).lazy is None for each in without):
+    tensors = [machine.state.find(each, TensorObject) for each in without]
+    if without and all(tensor is not None and tensor.lazy is None for tensor in tensors):
         return machine.unknown("it is not known whether its parameters have sizes yet")
     return Constant(bool(without))
 
