@@ -1,6 +1,7 @@
 """Modules that a predicted module holds without registering them: in lists, dicts, closures, partials, objects, ...
 
-The same places, by the same names and in the same order, as the trace finds on a live model.
+The same places, by the same names and in the same order, as the trace finds on a live model; and the modules that it
+may hold so, on some paths only.
 """
 
 from __future__ import annotations
@@ -12,6 +13,10 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from modgraph.graph.model import SourceLocation
+from modgraph.prediction import possible
+from modgraph.prediction.endings import attempt
+from modgraph.prediction.exposure import is_there
 from modgraph.prediction.frames import LimitError
 from modgraph.prediction.knowledge.bounds import text_size
 from modgraph.prediction.knowledge.registry import Raised
@@ -27,6 +32,7 @@ from modgraph.prediction.objects import (
 from modgraph.prediction.values import (
     Address,
     BoundMethod,
+    Choice,
     ClassValue,
     Constant,
     EnumMember,
@@ -34,7 +40,9 @@ from modgraph.prediction.values import (
     KnownClass,
     PartialValue,
     TupleValue,
+    Unknown,
     Value,
+    is_optional,
 )
 
 if TYPE_CHECKING:
@@ -45,11 +53,16 @@ MAX_DEPTH = 8
 MAX_OBJECTS = 3
 """Levels of plain objects among them."""
 MAX_VISITED = 20_000
+"""Values looked at for one module."""
 MAX_KEY = 1_000
 """Characters of a dict's key that a place is named by."""
-"""Values looked at for one module."""
 
 _Place = tuple[str, Value]
+_OPEN_KINDS = (ListObject, SetObject, InstanceObject)
+_Doubt = Unknown | Choice
+Held = tuple[str, Address | None, _Doubt | None]
+_Pending = tuple[str, Value, int, int, _Doubt | None]
+"""Place, value, levels above it, plain objects among these, and why it may not be there."""
 
 
 class HeldModules:
@@ -57,34 +70,63 @@ class HeldModules:
 
     def __init__(self, machine: Interpreter) -> None:
         self._machine = machine
-        self.is_cut = False
-        """The module that was asked for last holds more than is looked at."""
         self._of_class: dict[Value, list[_Place]] = {}
 
-    def of(self, address: Address) -> Iterator[tuple[str, Address]]:
-        """Every module found in the plain attributes of a module, with its place: "blocks[0]", "heads['a']"."""
+    def all_of(self, address: Address) -> list[Held]:
+        """Every module found in the plain attributes of a module, with its place: "blocks[0]", "heads['a']". Those that
+        may be there come with the reason, and the place of what may hold them; "" is any, None any module."""
+        found: list[Held] = []
+        attempt(self._machine, lambda: found.extend(self._of(address)), lambda why: found.append(("", None, why)))
+        return found
+
+    def _of(self, address: Address) -> Iterator[Held]:
         module = self._machine.state.find(address, ModuleObject)
         assert module is not None
-        self.is_cut = False
         visited: set[Value] = {address}
-        pending = deque((place, value, 0, 0) for place, value in self._attributes(module))
-        while pending and len(visited) < MAX_VISITED:
-            place, value, depth, objects = pending.popleft()
+        certain: deque[_Pending] = deque((place, value, 0, 0, None) for place, value in self._attributes(module))
+        doubtful: deque[_Pending] = deque()
+        while (pending := certain or doubtful) and len(visited) < MAX_VISITED:
+            place, value, depth, objects, why = pending.popleft()
             if isinstance(value, Address) and self._machine.state.find(value, ModuleObject) is not None:
                 if value != address:
-                    yield place, value
+                    yield place, value, why
                 continue
             if value in visited or depth > MAX_DEPTH:
                 continue
             found, is_object = self._contents(value, place)
-            if found:
+            perhaps = self._perhaps(value)
+            if found or perhaps:
                 visited.add(value)
             if objects + is_object <= MAX_OBJECTS:
-                pending.extend((where, held, depth + 1, objects + is_object) for where, held in found)
-        self.is_cut = bool(pending)
+                pending.extend(
+                    (where if why is None else place, held, depth + 1, objects + is_object, why)
+                    for where, held in found
+                )
+            doubtful.extend((place, held, depth, objects, why or doubt) for held, doubt in perhaps)
+        if pending:
+            yield "", None, Unknown(f"it holds more than {MAX_VISITED} values")
+
+    def _perhaps(self, value: Value) -> list[tuple[Value, _Doubt]]:
+        """What a value may be, or hold besides its contents, and why that is not known."""
+        if isinstance(value, Choice):
+            return [(each, value) for each in value.alternatives]
+        if isinstance(value, Unknown):
+            there = (index for index in sorted(value.may_be) if is_there(self._machine, index))
+            return [(Address(index), value) for index in there]
+        item = self._machine.state.read(value) if isinstance(value, Address) else None
+        if isinstance(item, DictObject) and item.unsure is not None:
+            return [(each, item.unsure) for each in (item.unsure, *self._entries(item, "")[1])]
+        if not isinstance(item, _OPEN_KINDS) or item.open is None:
+            return []
+        members = item.items if isinstance(item, SetObject) else ()
+        return [(item.open, item.open), *((each, item.open) for each in members)]
 
     def _attributes(self, module: ModuleObject) -> Iterator[_Place]:
+        if module.open is not None:
+            yield "", module.open
         for name, value in module.attributes.items():
+            if isinstance(value, Unknown) and isinstance(module.modules.get(name), (Unknown, Choice)):
+                continue  # a child by that name, of which all is open, is told
             yield (f"__dict__[{name!r}]" if name in module.modules else name), value
         for name, value in self._class_attributes(module.cls):
             if name not in module.attributes:
@@ -106,15 +148,17 @@ class HeldModules:
         definition = self._machine.state.find(cls.address, ClassObject)
         if definition is None or definition.definition is None:
             return
-        for name in definition.definition.statements:
+        for name in dict.fromkeys((*definition.definition.statements, *definition.namespace)):
             if not name.startswith("__"):
                 value = self._machine.own_attribute(cls, name)
                 if value is not None and self._may_hold(value):
                     yield name, value
 
     def _may_hold(self, value: Value) -> bool:
-        if isinstance(value, (FunctionValue, PartialValue)):
+        if isinstance(value, (FunctionValue, PartialValue)) or (isinstance(value, Unknown) and value.may_be):
             return True
+        if isinstance(value, Choice):
+            return any(self._may_hold(each) for each in value.alternatives)
         if isinstance(value, TupleValue):
             return bool(value.items)
         kinds = (ModuleObject, ListObject, DictObject, SetObject)
@@ -138,15 +182,29 @@ class HeldModules:
         if isinstance(item, ListObject):
             return [(f"{place}[{index}]", held) for index, held in enumerate(item.items)], False
         if isinstance(item, DictObject):
-            pairs = list(item.entries.items())
-            places = [(f"{place}[{_key(key, index)}]", held) for index, (key, held) in enumerate(pairs)]
-            return places + [(f"{place}.keys()[{index}]", key) for index, (key, _) in enumerate(pairs)], False
+            return self._entries(item, place)[0], False
+        if isinstance(item, SetObject) and item.open is not None:
+            return [], False  # what else is in it may come before these
         if isinstance(item, SetObject):
             ordered = sorted(item.items, key=lambda held: str(getattr(self._machine.class_of(held), "name", "")))
             return [(f"{place}[{index}]", held) for index, held in enumerate(ordered)], False
         if isinstance(item, InstanceObject) and not _is_known(item.cls):
             return [(f"{place}.{name}", held) for name, held in item.attributes.items()], True
         return [], False
+
+    def _entries(self, item: DictObject, place: str) -> tuple[list[_Place], list[Value]]:
+        """Values by their keys, and the keys by position; and those whose places are not known."""
+        pairs = list(item.entries.items())
+        certain = _certain(item)
+        rest = [key for key, _ in pairs[certain:]]
+        found: list[_Place] = []
+        for index, (key, held) in enumerate(pairs):
+            text = _key(key, index)
+            if index < certain or not text.startswith("#"):
+                found.append((f"{place}[{text}]", held))
+            else:
+                rest.append(held)
+        return found + [(f"{place}.keys()[{index}]", key) for index, (key, _) in enumerate(pairs[:certain])], rest
 
     def _tuple(self, value: TupleValue, place: str) -> list[_Place]:
         cls = self._machine.state.find(value.cls.address, ClassObject) if isinstance(value.cls, ClassValue) else None
@@ -166,6 +224,9 @@ class HeldModules:
                 break
             for name in used & scope.names.keys() - own - captured.keys():
                 captured[name] = scope.names[name]
+                if name in scope.unsure:
+                    why = Unknown(f"{name!r} is bound on some paths only", _line(function))
+                    captured[name] = possible.either_of(why, (scope.names[name],))
             environment = scope.parent
         found = [(f"{place}.closure[{name!r}]", captured[name]) for name in sorted(captured)]
         keyword_only = {parameter.name for parameter in function.definition.parameters if parameter.kind == "keyword"}
@@ -175,21 +236,33 @@ class HeldModules:
         return found + [(f"{place}.__kwdefaults__[{name!r}]", value) for name, value in keywords]
 
 
+def _line(function: FunctionValue) -> SourceLocation:
+    return function.definition.parsed.location(function.definition.statement)
+
+
 def _is_known(cls: Value) -> bool:
     """An object of a class of Python's or torch's own holds nothing of the model."""
     return isinstance(cls, KnownClass) or (isinstance(cls, ClassValue) and cls.name.startswith("torch."))
 
 
 def _names(node: cst.CSTNode) -> set[str]:
-    """Every name that stands in a function."""
+    """Every name that stands in a function, those of attributes and keywords aside."""
     found: set[str] = set()
     pending: list[cst.CSTNode] = [node]
     while pending:
         child = pending.pop()
         if isinstance(child, cst.Name):
             found.add(child.value)
-        pending.extend(child.children)
+        pending.extend((child.value,) if isinstance(child, (cst.Attribute, cst.Arg)) else child.children)
     return found
+
+
+def _certain(item: DictObject) -> int:
+    """How many of its entries certainly come first."""
+    entries = item.entries.values()
+    if item.open is not None:
+        return 0
+    return next((place for place, each in enumerate(entries) if is_optional(each)), len(entries))
 
 
 def _key(key: Value, position: int) -> str:

@@ -16,11 +16,12 @@ from modgraph.graph.build import GraphBuilder
 from modgraph.graph.model import BufferInfo, Graph, ModelInfo, ModuleNode, ParameterInfo, Problem, SourceLocation
 from modgraph.prediction.argument_literals import Known, arguments_of, unknown_arguments
 from modgraph.prediction.endings import attempt, is_ending, reason_of
-from modgraph.prediction.held import MAX_VISITED, HeldModules
+from modgraph.prediction.held import HeldModules
 from modgraph.prediction.joining import description
 from modgraph.prediction.knowledge.state_dicts import extra_state_of, saves_its_own
 from modgraph.prediction.limits import MAX_NODES, MAX_PATH_TEXT, MAX_TENSOR_SIZE, MAX_TREE_WORK
 from modgraph.prediction.objects import ModuleObject, TensorObject
+from modgraph.prediction.possible import objects_of
 from modgraph.prediction.totals import Totals
 from modgraph.prediction.values import NONE, OPEN, Address, Choice, ClassValue, KnownClass, Unknown, Value
 
@@ -139,6 +140,9 @@ class _Tree:
         self.has_choices = False
         """Of the registered tree: some modules may stand in it at another place too."""
         self.told: set[Problem] = set()
+        self.doubts: set[tuple[str, str, SourceLocation | None]] = set()
+        self.perhaps_registered: dict[Address, Unknown | Choice] = {}
+        """Modules that one of several children may be, of which only what they have in common is told."""
 
     def grow(self, root: Value) -> None:
         """Add the root, all that is registered below it, and what these hide."""
@@ -146,29 +150,26 @@ class _Tree:
         self.registered = list(holders)
         for holder in holders:  # grows while it is read: a hidden module may hide others
             above = self.first_paths[holder]
-            for place, held in self._held_by(holder):
+            for place, held, doubt in self.held.all_of(holder):
                 where = f"{above}.{place}" if above else place
-                known = self.first_paths.get(held)
-                if known is None:
+                known = None if held is None else self.first_paths.get(held)
+                if known is not None and known not in self.unregistered:
+                    continue
+                if known is None and held is not None:
+                    doubt = doubt or self.perhaps_registered.get(held)
+                if held is None or doubt is not None:
+                    self._add_doubt(above, place, doubt or Unknown("it is not known which"))
+                elif known is None:
                     holders += self._add_subtree(_Entry(held, where, False, above))
-                elif known in self.unregistered and known != where:
+                elif known != where:
                     self._add_subtree(_Entry(held, where, False, above))
 
-    def _held_by(self, holder: Address) -> list[tuple[str, Address]]:
-        """What a module hides, as far as it can be told."""
-        found: list[tuple[str, Address]] = []
-        path = self.first_paths[holder]
-        attempt(
-            self.prediction.machine,
-            lambda: found.extend(self.held.of(holder)),
-            lambda why: self._leave_held(path, why),
-        )
-        if self.held.is_cut:
-            self._leave_held(path, Unknown(f"it holds more than {MAX_VISITED} values"))
-        return found
-
-    def _leave_held(self, path: str, why: Unknown) -> None:
-        self._problem(f"{_shown(path)} may hold further modules in plain attributes: {why.reason}", path, why)
+    def _add_doubt(self, path: str, place: str, why: Unknown | Choice) -> None:
+        """Modules that are hidden on some paths only: one problem for each module and reason."""
+        if (path, why.reason, why.where) not in self.doubts:
+            self.doubts.add((path, why.reason, why.where))
+            where = repr(place) if place else "plain attributes"
+            self._problem(f"{_shown(path)} may hold further modules in {where}: {why.reason}", path, why)
 
     def _add_subtree(self, top: _Entry) -> list[Address]:
         """Add a module and its registered descendants, depth first; those that were not known are returned."""
@@ -180,6 +181,9 @@ class _Tree:
             if why is not None:
                 self._leave_rest([entry, *reversed(pending)], why)
                 break
+            if entry.registered and isinstance(entry.value, (Unknown, Choice)):
+                there = objects_of((entry.value,))
+                self.perhaps_registered.update((Address(index), entry.value) for index in there)
             if isinstance(entry.value, Unknown) and (entry.value.optional or entry.path.endswith(OPEN)):
                 self._add_open(entry)
                 continue
@@ -236,7 +240,7 @@ class _Tree:
         for parent in dict.fromkeys(entry.parent for entry in pending if entry.registered):
             self._add_open(_Entry(why, f"{parent}.{OPEN}" if parent else OPEN, True, parent))
         for parent in dict.fromkeys(entry.parent for entry in pending if not entry.registered):
-            self._leave_held(parent or "", why)
+            self._add_doubt(parent or "", "", why)
 
     def _is_one_too_many(self) -> bool:
         self.n_aliases += 1

@@ -2150,17 +2150,6 @@ FALSE: dict[str, tuple[str, ...]] = {
     ),
     "next of a choice of iterators advances neither": ("one of two iterators advanced",),
     "next of an iterator that is STALE never raises StopIteration": ("a StopIteration that ends a loop",),
-    "held.HeldModules passes over Unknown, Choice and open containers without a problem": (
-        "a plain list that grows",
-        "a plain list of one class or another",
-        "a plain list emptied",
-        "a plain dict whose key the flag gives",
-        "a tuple that holds the registered layer or another",
-        "a hidden layer of a helper object",
-        "a hidden layer in a partial",
-        "a hidden layer in a closure",
-        "a hidden layer of a class attribute",
-    ),
     "a method that is one of two functions (a Choice in a class's namespace) is called without its self": (
         "forward of a class replaced",
         "a class made by a call with other methods",

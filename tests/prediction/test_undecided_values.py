@@ -3884,15 +3884,6 @@ FALSE: dict[str, tuple[str, ...]] = {
     "steady: a dict that grows on one path in a loop over it is not told to raise": (
         "a dict that is changed while it is read",
     ),
-    "tree.py: hidden modules that are not certain are left out, and nothing is said of it": (
-        "a block in a closure that is kept",
-        "a block in a partial that is kept",
-        "a list kept plainly",
-        "blocks in a dict that is kept",
-        "blocks in a set that is kept",
-        "blocks in a tuple that is kept",
-        "blocks in an instance that is kept",
-    ),
     "a deque's maxlen is not modelled (wrong with a known flag too)": (
         "a list that is cut at one end",
         "the longest of a deque, made on either path",
