@@ -20,6 +20,7 @@ from modgraph.prediction import (
     namespace_stores,
     namespaces,
     text,
+    unfinished,
 )
 from modgraph.prediction.deep_stack import with_deep_stack
 from modgraph.prediction.endings import attempt
@@ -342,7 +343,9 @@ def _make(
         else:
             made.append(machine.invoke(function, arguments))
     except (LimitError, RecursionError, MemoryError) as limit:
-        return endings.unknown(limit, where)
+        ending, why = limit, endings.unknown(limit, where)
+        attempt(machine, lambda: unfinished.doubt(machine, ending, why), lambda _: machine.expose(made, why))
+        return why
     return None
 
 

@@ -13,6 +13,7 @@ from modgraph.prediction import (
     control,
     expressions,
     functions,
+    given_up,
     imports,
     literal_texts,
     matching,
@@ -20,6 +21,7 @@ from modgraph.prediction import (
     operators,
     raising,
     targets,
+    unfinished,
 )
 from modgraph.prediction.endings import reason_of
 from modgraph.prediction.frames import EnoughError, Frame, LimitError, Outcome
@@ -43,16 +45,22 @@ def execute(machine: Interpreter, frame: Frame, block: Sequence[cst.CSTNode]) ->
     Raises:
         Raised: what Python would certainly raise.
     """
-    for statement in block:
-        if type(statement) is cst.SimpleStatementLine:  # isinstance is slow on classes of libcst
-            for small in statement.body:
-                outcome = execute_one(machine, frame, small)
-                if outcome != "normal":
-                    return outcome
-            continue
-        outcome = execute_one(machine, frame, statement)
-        if outcome != "normal":
-            return outcome
+    statement: cst.CSTNode | None = None
+    try:
+        for statement in block:
+            if type(statement) is cst.SimpleStatementLine:  # isinstance is slow on classes of libcst
+                for small in statement.body:
+                    outcome = execute_one(machine, frame, small)
+                    if outcome != "normal":
+                        return outcome
+                continue
+            outcome = execute_one(machine, frame, statement)
+            if outcome != "normal":
+                return outcome
+    except given_up.ENDINGS as limit:
+        if statement is not None:
+            unfinished.note(limit, frame, block, statement)
+        raise
     return "normal"
 
 

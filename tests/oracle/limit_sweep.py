@@ -1,6 +1,7 @@
 """Lowers each limit of the prediction to 0, 1, 2, 5, 10, ... and looks at what becomes of the graphs:
 
     python tests/oracle/limit_sweep.py [MODEL ...] [--limits NAME ...] [--coarse]
+    python tests/oracle/limit_sweep.py --undecided [EVERY]
 
 A limit makes a graph know less, and nothing else: no exception, and each claim is one of the unlimited graph or said to
 be unknown. A value is raised until the graph is the unlimited one twice. Prints what is not so; the status is 1 then.
@@ -11,10 +12,12 @@ from __future__ import annotations
 import argparse
 import contextlib
 import itertools
+import runpy
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from modgraph.graph.model import Graph, ModuleNode
@@ -303,13 +306,43 @@ def _unsound_tensor(mine: Any, known: Any, paths: set[str]) -> Iterator[str]:
         yield f"alias of {mine.alias_of}, not of {known.alias_of}"  # fmt: skip
 
 
+STEPS = (3, 5, 8, 13, 20, 35, 45, 55, 65, 80)
+"""Of which the interpretation of a model of the tests takes some fifty."""
+
+
+def undecided_faults(every: int, steps: Iterable[int] = STEPS) -> Iterator[str]:
+    """What is claimed of models of the tests, whose interpretation a limit has ended, and does not hold."""
+    tests = Path(__file__).parents[1] / "prediction"
+    harness = SimpleNamespace(**runpy.run_path(str(tests / "undecided.py")))
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "net.py"
+        for tested in sorted(tests.glob("test_undecided_*.py")):
+            cases = runpy.run_path(str(tested))
+            false = {name for names in cases["FALSE"].values() for name in names}
+            for name in [each for each in cases["CASES"] if each not in false][::every]:
+                text = harness.source(cases["CASES"][name], cases["HEADER"])
+                file.write_text(text, encoding="utf-8")
+                for value in steps:
+                    with lowered("MAX_STEPS", value):
+                        graph = predict_graph(parse_target(f"{file}:Net"))
+                    for fault in harness.contradicted(graph, text) or ():
+                        yield f"{name}: MAX_STEPS = {value}: {fault}"
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="*")
     parser.add_argument("--limits", nargs="*", default=[*LIMITS, *ELSEWHERE])
     parser.add_argument("--coarse", action="store_true")
+    parser.add_argument("--undecided", type=int, nargs="?", const=10, metavar="EVERY")
     options = parser.parse_args()
     count = 0
+    if options.undecided:
+        for fault in undecided_faults(options.undecided):
+            print(f"  {fault}", flush=True)
+            count += 1
+        print(f"{count} faults")
+        return int(count > 0)
     with tempfile.TemporaryDirectory() as folder:
         found = targets(Path(folder))
         for name in options.models or found:
