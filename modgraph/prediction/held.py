@@ -30,6 +30,7 @@ from modgraph.prediction.objects import (
     SetObject,
 )
 from modgraph.prediction.values import (
+    OPEN,
     Address,
     BoundMethod,
     Choice,
@@ -122,7 +123,7 @@ class HeldModules:
         return [(item.open, item.open), *((each, item.open) for each in members)]
 
     def _attributes(self, module: ModuleObject) -> Iterator[_Place]:
-        if module.open is not None:
+        if module.open is not None and OPEN not in module.modules:  # that there may be further children is told
             yield "", module.open
         for name, value in module.attributes.items():
             if isinstance(value, Unknown) and isinstance(module.modules.get(name), (Unknown, Choice)):
