@@ -21,6 +21,7 @@ from modgraph.prediction import (
     given_up,
     memo,
     metaclasses,
+    several,
     statements,
     taken_away,
 )
@@ -149,12 +150,12 @@ def _model(machine: Interpreter, name: str, arguments: Arguments) -> Value:
     if model is None:
         return _unknown(machine, machine.unknown(f"{name} is not modelled"), arguments)
     machine.step()
-    if name.startswith("torch.nn.utils.") and arguments.positional:
-        first, *rest = arguments.positional
-        if isinstance(first, Choice):
-            return machine.distribute(first, lambda each: _model(machine, name, _with(arguments, (each, *rest))))
-        if isinstance(first, Unknown):
-            machine.expose([first], first)
+    parted = several.ways(machine, name, arguments)
+    if parted is not None:
+        choice, each = parted
+        return machine.fork([lambda one=one: _model(machine, name, one) for one in each], choice.reason)  # type: ignore[misc]
+    if name.startswith("torch.nn.utils.") and arguments.positional and isinstance(arguments.positional[0], Unknown):
+        machine.expose(arguments.positional[:1], arguments.positional[0])
     given = Arguments(
         name.removeprefix("builtins."), arguments.positional, arguments.keywords, arguments.where, arguments.open
     )

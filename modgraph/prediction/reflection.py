@@ -323,7 +323,10 @@ def next_(arguments: Arguments, machine: Machine) -> Value:
         return found
     why = producing.ended(machine, value)
     if why is not None:
-        return why
+        if len(arguments.positional) == 1:
+            _interpreter(machine).may_fail("StopIteration")
+            return why
+        return possible.either_of(why, arguments.positional[1:])
     if len(arguments.positional) > 1:
         return arguments.positional[1]
     raise machine.raises("StopIteration", "", (machine.unknown("what a generator returns is not followed"),))
