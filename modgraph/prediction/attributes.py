@@ -18,6 +18,7 @@ from modgraph.prediction import (
     namespaces,
     partial_texts,
     registration,
+    several,
     standard_attributes,
     taken_away,
 )
@@ -74,6 +75,9 @@ def get(machine: Interpreter, value: Value, name: str) -> Value:
     Raises:
         Raised: AttributeError.
     """
+    parted = _parted(machine, value, name)
+    if parted is not None:
+        return several.on_paths(machine, parted, lambda: get(machine, value, name))
     found = asked(machine, value, name)
     if type(found) is Unknown and (found.optional or (type(value) is Unknown and not value.inert)):
         machine.may_fail()
@@ -97,6 +101,9 @@ def asked(machine: Interpreter, value: Value, name: str) -> Value | None:
 
 def find(machine: Interpreter, value: Value, name: str) -> Value | None:
     """value.name as far as it is known; None also where Python's own classes have it and nothing here does."""
+    parted = _parted(machine, value, name)
+    if parted is not None:
+        return several.on_paths(machine, parted, lambda: find(machine, value, name))
     finder = _finders().get(type(value))
     if name == "__get__" and isinstance(value, (FunctionValue, ClassMethod, StaticMethod, PropertyValue)):
         return BoundMethod(KnownFunction(callables.GETTER), value)
@@ -109,6 +116,14 @@ def find(machine: Interpreter, value: Value, name: str) -> Value | None:
     if isinstance(value, Choice):
         return machine.distribute(value, lambda each: get(machine, each, name))
     return of_plain(machine, value, name)
+
+
+def _parted(machine: Interpreter, value: Value, name: str) -> several.Undecided | None:
+    """What of the classes of a value, and of a descriptor under the name, is there on some paths only."""
+    if not machine.base.parted:
+        return None
+    names = (name, "__getattribute__", "__getattr__", "__get__", "__set__", "__delete__")
+    return several.undecided(machine, several.concerned(machine, value, name), names)
 
 
 def bind(machine: Interpreter, found: Value, receiver: Value, cls: Value) -> Value:

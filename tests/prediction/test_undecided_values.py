@@ -3769,35 +3769,6 @@ FALSE: dict[str, tuple[str, ...]] = {
         "the start of a range that is empty",
         "which number that is none",
     ),
-    "joining._merge_environment: what a class body or function binds on one path only is taken for bound": (
-        "a constructor of a class body",
-        "a member that a class body has on one path",
-        "a method that a class body has on one path",
-        "the members of a class body",
-        "the names that are bound",
-    ),
-    "classes.class_attribute gives an Unknown for a special method that is set on one path, and is asked for a FunctionValue or for a method that is certain": (
-        "whether a class has __add__",
-        "whether a class has __class_getitem__",
-        "whether a class has __contains__",
-        "whether a class has __copy__",
-        "whether a class has __delattr__",
-        "whether a class has __eq__",
-        "whether a class has __getattribute__",
-        "whether a class has __hash__",
-        "whether a class has __init_subclass__",
-        "whether a class has __missing__",
-        "whether a class has __new__",
-        "whether a class has __setattr__",
-        "whether a descriptor has __set_name__",
-        "whether a descriptor has a setter",
-        "whether a metaclass has __instancecheck__",
-    ),
-    "copying.own_method: a method that is there on one path is taken for certain": ("what a class says of its copies",),
-    "attribute_changes: a property's setter that is not known is called as if it did not raise": (
-        "a property's setter",
-    ),
-    "delattr of a class with a name that is not known does nothing": ("which name is deleted in a class",),
     "data_classes: an option of a decorator or field that is not known is taken for its default": (
         "whether a data class is hashed",
         "whether a data class makes a constructor",
@@ -3819,7 +3790,6 @@ FALSE: dict[str, tuple[str, ...]] = {
         "a metaclass",
         "whether members are numbers",
     ),
-    "functions: __slots__ that are not known are none": ("slots",),
     "mappings.view is a snapshot, of what its dict held when it was made": (
         "a view of a cleared dict",
         "a view of items made before",
@@ -3833,10 +3803,6 @@ FALSE: dict[str, tuple[str, ...]] = {
     "mappings.pop_item and iterators.product take an argument that is not known for its default": (
         "the parts of a product",
         "which end is popped",
-    ),
-    "a Choice given to operator.attrgetter or Sequential is taken for what it is not": (
-        "an operator's name",
-        "the order of a sequential's names",
     ),
     "items: a factory of a defaultdict that is None on one path is called without a doubt": (
         "a defaultdict's factory, none on one path",
@@ -3885,10 +3851,6 @@ FALSE: dict[str, tuple[str, ...]] = {
     ),
     "enumerations: an attribute that is set on a member is not kept (wrong with a known flag too)": (
         "an attribute of a member",
-    ),
-    "special methods __index__ and a metaclass's __len__ are not asked (wrong with a known flag too)": (
-        "whether a class has __index__",
-        "whether a metaclass has __len__",
     ),
     "ABCMeta.register is not followed (wrong with a known flag too)": ("an abstract class",),
     "contextlib.closing closes nothing (wrong with a known flag too)": ("what is closed",),
