@@ -95,6 +95,12 @@ def unsure(machine: Interpreter, cls: ClassValue) -> Unknown | None:
     return machine.unknown("whether a member of an Enum class is an alias is not known", *unknown) if unknown else None
 
 
+def is_one_of_some(machine: Interpreter, value: Value) -> bool:
+    """It is one of several classes, and some of them are Enum classes, which make other things of what they hold."""
+    some = value.alternatives if isinstance(value, Choice) else ()
+    return all(map(machine.is_class, some)) and any(classes.is_enum(machine, each) for each in some)
+
+
 def _names(machine: Interpreter, cls: ClassValue) -> list[str]:
     item = machine.state.read(cls.address)
     assert isinstance(item, ClassObject)

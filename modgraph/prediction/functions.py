@@ -269,22 +269,24 @@ def _make(
     decorators: Sequence[cst.Decorator],
 ) -> Value:
     bases = _bases(machine, frame, node)
-    name = f"{definition.module}.{definition.qualname}"
-    closure = _closure(machine, frame)
-    cls = make_class(machine, name, bases, definition, closure)
     keywords = {
         argument.keyword.value: expressions.evaluate(machine, frame, argument.value)
         for argument in node.keywords
         if argument.keyword is not None
     }
-    meta = keywords.pop("metaclass", None)
-    if isinstance(meta, (ClassValue, KnownClass)) and meta != metaclasses.TYPE:
-        machine.state.change(cls.address, ClassObject).metaclass = meta
-    if definition.entry is None:
-        _run_body(machine, frame, node, cls, closure)
-    else:
-        naming_hooks.tell(machine, cls, definition.entry)
-    return decorate(machine, frame, decorators, finished(machine, cls, keywords))
+
+    def made(header: Sequence[Value]) -> Value:
+        name, closure, meta = f"{definition.module}.{definition.qualname}", _closure(machine, frame), header[0]
+        cls = make_class(machine, name, tuple(header[1:]), definition, closure)
+        if isinstance(meta, (ClassValue, KnownClass)) and meta != metaclasses.TYPE:
+            machine.state.change(cls.address, ClassObject).metaclass = meta
+        if definition.entry is None:
+            _run_body(machine, frame, node, cls, closure)
+        else:
+            naming_hooks.tell(machine, cls, definition.entry)
+        return decorate(machine, frame, decorators, finished(machine, cls, keywords))
+
+    return several.each_of(machine, [keywords.pop("metaclass", metaclasses.TYPE), *bases], made)
 
 
 def finished(machine: Interpreter, cls: ClassValue, keywords: Mapping[str, Value]) -> Value:
@@ -305,7 +307,7 @@ def _bases(machine: Interpreter, frame: Frame, node: cst.ClassDef) -> tuple[Valu
             continue
         if isinstance(value, GenericAlias):
             value = value.origin
-        if isinstance(value, (ClassValue, KnownClass, Unknown)):
+        if isinstance(value, (ClassValue, KnownClass, Unknown)) or enumerations.is_one_of_some(machine, value):
             found.append(value)
         else:
             found.append(machine.unknown(f"base class {expressions.source_of(argument.value)} is not known", value))

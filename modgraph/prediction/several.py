@@ -3,7 +3,7 @@ what asks for a name of a class which that has on some paths only."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar, cast
 
@@ -73,6 +73,16 @@ def has_iterator(machine: Machine, value: Value) -> bool:
     return isinstance(value, Choice) and any(
         machine.state.find(each, IteratorObject) is not None for each in value.alternatives
     )
+
+
+def each_of(machine: Interpreter, values: Sequence[Value], make: Callable[[Sequence[Value]], Value]) -> Value:
+    """What is made of these values; of choices among them, of each alternative."""
+    place = next((place for place, value in enumerate(values) if isinstance(value, Choice)), len(values))
+    if place == len(values):
+        return make(values)
+    choice, before, after = values[place], values[:place], values[place + 1 :]
+    assert isinstance(choice, Choice)
+    return machine.distribute(choice, lambda one: each_of(machine, [*before, one, *after], make))
 
 
 def _with(arguments: Arguments, place: int | str, value: Value) -> Arguments:

@@ -3786,10 +3786,6 @@ FALSE: dict[str, tuple[str, ...]] = {
     "data_classes.fields of a class whose base is not known leaves those of the base out": (
         "the fields of a data class's base",
     ),
-    "metaclasses: a metaclass or the base of an Enum that is not known is none": (
-        "a metaclass",
-        "whether members are numbers",
-    ),
     "mappings.view is a snapshot, of what its dict held when it was made": (
         "a view of a cleared dict",
         "a view of items made before",
