@@ -3782,7 +3782,6 @@ FALSE: dict[str, tuple[str, ...]] = {
         "whether a data class is ordered",
         "whether a field is compared",
     ),
-    "data_classes.is_dataclass: a class that is a data class on one path is one": ("whether a class is a data class",),
     "data_classes.fields of a class whose base is not known leaves those of the base out": (
         "the fields of a data class's base",
     ),
@@ -3855,6 +3854,7 @@ FALSE: dict[str, tuple[str, ...]] = {
     ),
     "an iterator that one path has read to its end opens the module that its frame knows: not even `sure` is known": (
         "a generator that has ended",
+        "a generator's argument, made on either path",
     ),
 }
 """Cases of which something is claimed that does not hold, by what of the interpreter is at fault."""
