@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeGuard
 
-from modgraph.prediction import attributes, classes, items, named_tuples, optional_names, registration
+from modgraph.prediction import attributes, classes, items, named_tuples, optional_names, registration, several
 from modgraph.prediction.objects import (
     ClassObject,
     DictObject,
@@ -43,6 +43,7 @@ def assign(machine: Interpreter, value: Value, name: str, new: Value) -> None:
         machine.on_each(value, lambda each: assign(machine, each, name, new))
     elif isinstance(value, ClassValue):
         machine.state.change(value.address, ClassObject).namespace[name] = new
+        several.note(machine, value, name, new)
     elif isinstance(value, ModuleReference):
         machine.state.globals[(value.name, name)] = new
     elif isinstance(value, FunctionValue):
@@ -50,7 +51,10 @@ def assign(machine: Interpreter, value: Value, name: str, new: Value) -> None:
     elif isinstance(value, BoundMethod) and name == "__defaults__":
         named_tuples.set_defaults(machine, value, new)
     elif isinstance(value, Address):
-        _assign_to_object(machine, value, name, new)
+        values = several.concerned(machine, value, name)
+        several.does(
+            machine, values, lambda: _assign_to_object(machine, value, name, new), name, "__setattr__", "__set__"
+        )
     elif isinstance(value, Unknown) and value.may_be:
         machine.expose([value], value)
 
@@ -122,6 +126,8 @@ def _has_place(machine: Interpreter, cls: Value, name: str) -> bool:
             continue
         slots = classes.own_attribute(machine, base, "__slots__")
         names = [slots] if isinstance(slots, Constant) else machine.iterate(slots) if slots is not None else None
+        if isinstance(names, Unknown):
+            machine.may_fail("AttributeError")
         if not isinstance(names, list) or any(_slot(each, base) in (name, "__dict__", None) for each in names):
             return True
     return False
@@ -169,13 +175,17 @@ def delete(machine: Interpreter, value: Value, name: str) -> None:
         machine.on_each(value, lambda each: delete(machine, each, name))
         return
     if isinstance(value, ClassValue):
-        _delete_in_class(machine, value, name)
+        several.does(machine, (value,), lambda: _delete_in_class(machine, value, name), name)
         return
     if isinstance(value, ModuleReference) and machine.find_attribute(value, name) is not None:
         machine.state.globals[(value.name, name)] = DELETED
         return
     if not isinstance(value, Address):
         raise machine.raises("AttributeError", name)
+    several.does(machine, (value,), lambda: _delete_of_object(machine, value, name), name, "__delattr__")
+
+
+def _delete_of_object(machine: Interpreter, value: Address, name: str) -> None:
     cls = classes.class_of(machine, value)
     override = classes.class_attribute(machine, cls, "__delattr__") if isinstance(cls, ClassValue) else None
     if _is_other(override, "__delattr__"):

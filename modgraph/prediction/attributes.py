@@ -18,6 +18,7 @@ from modgraph.prediction import (
     namespaces,
     partial_texts,
     registration,
+    several,
     standard_attributes,
     taken_away,
 )
@@ -74,6 +75,9 @@ def get(machine: Interpreter, value: Value, name: str) -> Value:
     Raises:
         Raised: AttributeError.
     """
+    parted = _parted(machine, value, name)
+    if parted is not None:
+        return several.on_paths(machine, parted, lambda: get(machine, value, name))
     found = asked(machine, value, name)
     if type(found) is Unknown and (found.optional or (type(value) is Unknown and not value.inert)):
         machine.may_fail()
@@ -97,6 +101,9 @@ def asked(machine: Interpreter, value: Value, name: str) -> Value | None:
 
 def find(machine: Interpreter, value: Value, name: str) -> Value | None:
     """value.name as far as it is known; None also where Python's own classes have it and nothing here does."""
+    parted = _parted(machine, value, name)
+    if parted is not None:
+        return several.on_paths(machine, parted, lambda: find(machine, value, name))
     finder = _finders().get(type(value))
     if name == "__get__" and isinstance(value, (FunctionValue, ClassMethod, StaticMethod, PropertyValue)):
         return BoundMethod(KnownFunction(callables.GETTER), value)
@@ -111,6 +118,14 @@ def find(machine: Interpreter, value: Value, name: str) -> Value | None:
     return of_plain(machine, value, name)
 
 
+def _parted(machine: Interpreter, value: Value, name: str) -> several.Undecided | None:
+    """What of the classes of a value, and of a descriptor under the name, is there on some paths only."""
+    if not machine.base.parted:
+        return None
+    names = (name, "__getattribute__", "__getattr__", "__get__", "__set__", "__delete__")
+    return several.undecided(machine, several.concerned(machine, value, name), names)
+
+
 def bind(machine: Interpreter, found: Value, receiver: Value, cls: Value) -> Value:
     """What a class attribute becomes when it is looked up through an instance."""
     if isinstance(found, (FunctionValue, KnownFunction, GeneratedMethod)):
@@ -121,7 +136,32 @@ def bind(machine: Interpreter, found: Value, receiver: Value, cls: Value) -> Val
         return BoundMethod(found.function, cls)
     if isinstance(found, PropertyValue):
         return machine.call(found.getter, (receiver,))
+    if isinstance(found, Choice):
+        return _each(machine, found, lambda each: bind(machine, each, receiver, cls))
     return _described(machine, found, receiver, cls)
+
+
+def _each(machine: Interpreter, found: Choice, become: Callable[[Value], Value]) -> Value:
+    """What each of several class attributes becomes; on paths of their own where code runs for that."""
+    if _runs(found):
+        return machine.distribute(found, become)
+    return machine.choice(map(become, found.alternatives), found.reason)
+
+
+def _runs(found: Choice) -> bool:
+    """Code may run where the attribute is looked up through an instance."""
+    return any(isinstance(each, (PropertyValue, Address)) for each in found.alternatives)
+
+
+def _through_class(machine: Interpreter, found: Value, cls: Value) -> Value:
+    """What a class attribute becomes when it is looked up through the class."""
+    if isinstance(found, StaticMethod):
+        return found.function
+    if isinstance(found, ClassMethod):
+        return BoundMethod(found.function, cls)
+    if isinstance(found, Choice):
+        return _each(machine, found, lambda each: _through_class(machine, each, cls))
+    return _described(machine, found, NONE, cls) if isinstance(found, Address) else found
 
 
 def _described(machine: Interpreter, found: Value, receiver: Value, cls: Value) -> Value:
@@ -194,19 +234,15 @@ def _of_class(machine: Interpreter, value: Any, name: str) -> Value | None:
     if special is not None:
         return special
     found = classes.class_attribute(machine, value, name)
-    if isinstance(found, StaticMethod):
-        return found.function
-    if isinstance(found, ClassMethod):
-        return BoundMethod(found.function, value)
-    if isinstance(found, Address):
-        return _described(machine, found, NONE, value)
-    if found is None and isinstance(value, ClassValue) and classes.is_enum(machine, value) and name == "__members__":
+    if found is not None:
+        return _through_class(machine, found, value)
+    if isinstance(value, ClassValue) and classes.is_enum(machine, value) and name == "__members__":
         members = enumerations.named(machine, value) or {}
         held: dict[Value, Value] = {
             Constant(each): machine.own_attribute(value, each) or member for each, member in members.items()
         }
         return machine.allocate(DictObject(held))
-    if found is None and isinstance(value, ClassValue):
+    if isinstance(value, ClassValue):
         found = metaclasses.attribute(machine, value, name)
         if found is None and not name.startswith("__") and namespaces.is_bundled(machine, value):
             return machine.unknown(f"{value.name}.{name} is not in the bundled source of torch")
@@ -263,9 +299,7 @@ def _of_super(machine: Interpreter, value: SuperValue, name: str) -> Value | Non
     if name == "__new__":
         return found.function if isinstance(found, StaticMethod) else found
     if isinstance(receiver, (ClassValue, KnownClass)):
-        if isinstance(found, ClassMethod):
-            return BoundMethod(found.function, receiver)
-        return found.function if isinstance(found, StaticMethod) else found
+        return _through_class(machine, found, receiver)
     if isinstance(found, Unknown):
         # What an unknown base does with the instance is not known either.
         return BoundMethod(found, receiver)
@@ -353,6 +387,15 @@ def raw(machine: Interpreter, value: Address, name: str) -> Value | None:
     if name == "__dict__" and isinstance(item, WITH_ATTRIBUTES):
         return items.view(machine, value)
     attribute = classes.class_attribute(machine, cls, name)
+    if isinstance(attribute, Choice) and _runs(attribute):
+        return machine.distribute(attribute, lambda each: _raw(machine, value, name, each) or each)
+    return _raw(machine, value, name, attribute)
+
+
+def _raw(machine: Interpreter, value: Address, name: str, attribute: Value | None) -> Value | None:
+    """The same where the class has that attribute."""
+    item = machine.state.read(value)
+    cls = classes.class_of_object(item)
     if isinstance(attribute, PropertyValue) and not (
         is_cached_property(attribute) and name in getattr(item, "attributes", ())
     ):

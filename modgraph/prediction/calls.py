@@ -21,6 +21,7 @@ from modgraph.prediction import (
     given_up,
     memo,
     metaclasses,
+    several,
     statements,
     taken_away,
 )
@@ -87,6 +88,10 @@ def call(machine: Interpreter, function: Value, arguments: Arguments) -> Value:
     caller = _CALLERS.get(type(function))
     if caller is not None:
         return caller(machine, function, arguments)
+    return several.decided(machine, (function,), lambda: _instance(machine, function, arguments), ("__call__",))
+
+
+def _instance(machine: Interpreter, function: Value, arguments: Arguments) -> Value:
     method = machine.class_attribute(machine.class_of(function), "__call__")
     if method is None:
         name = classes.short_name(machine.class_of(function))
@@ -143,18 +148,26 @@ def _known_function(machine: Interpreter, function: KnownFunction, arguments: Ar
     return _model(machine, function.name, arguments)
 
 
+_BY_NAME = frozenset({"getattr", "setattr", "hasattr", "delattr"})
+"""Functions that ask for the name that they are given."""
+
+
 def _model(machine: Interpreter, name: str, arguments: Arguments) -> Value:
     """Runs what is registered for a name. A fault in it is an unknown result."""
     model = registry.model(name)
     if model is None:
         return _unknown(machine, machine.unknown(f"{name} is not modelled"), arguments)
     machine.step()
-    if name.startswith("torch.nn.utils.") and arguments.positional:
-        first, *rest = arguments.positional
-        if isinstance(first, Choice):
-            return machine.distribute(first, lambda each: _model(machine, name, _with(arguments, (each, *rest))))
-        if isinstance(first, Unknown):
-            machine.expose([first], first)
+    if machine.base.parted and name.rpartition(".")[2] not in _BY_NAME:
+        undecided = several.undecided(machine, (*arguments.positional, *arguments.keywords.values()), None)
+        if undecided is not None:
+            return several.on_paths(machine, undecided, lambda: _model(machine, name, arguments))
+    ways = several.ways(machine, name, arguments)
+    if ways is not None:
+        choice, each = ways
+        return machine.fork([lambda one=one: _model(machine, name, one) for one in each], choice.reason)  # type: ignore[misc]
+    if name.startswith("torch.nn.utils.") and arguments.positional and isinstance(arguments.positional[0], Unknown):
+        machine.expose(arguments.positional[:1], arguments.positional[0])
     given = Arguments(
         name.removeprefix("builtins."), arguments.positional, arguments.keywords, arguments.where, arguments.open
     )
@@ -308,6 +321,10 @@ def _run(machine: Interpreter, frame: Frame, definition: FunctionDefinition) -> 
 def _class(machine: Interpreter, cls: ClassValue, arguments: Arguments) -> Value:
     if machine.awaited == cls:
         raise ClassCalledError(arguments, machine.state)
+    return several.decided(machine, (cls,), lambda: _made(machine, cls, arguments), ("__new__", "__call__"))
+
+
+def _made(machine: Interpreter, cls: ClassValue, arguments: Arguments) -> Value:
     override = metaclasses.call_override(machine, cls)
     if override is not None:
         return call(machine, override, _with(arguments, (cls, *arguments.positional)))
@@ -387,6 +404,10 @@ def empty_instance(machine: Interpreter, cls: Value, arguments: Arguments) -> He
 
 def initialise(machine: Interpreter, address: Address, cls: Value, arguments: Arguments) -> None:
     """Runs `__init__` on a new instance, and keeps the constructor's arguments with a module."""
+    several.does(machine, (cls,), lambda: _initialise(machine, address, cls, arguments), "__init__")
+
+
+def _initialise(machine: Interpreter, address: Address, cls: Value, arguments: Arguments) -> None:
     init = machine.class_attribute(cls, "__init__")
     item = machine.state.read(address)
     if isinstance(item, ModuleObject) and init is not None:

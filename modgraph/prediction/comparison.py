@@ -14,6 +14,7 @@ from modgraph.prediction import (
     hashing,
     inner_stores,
     lookups,
+    metaclasses,
     partial_texts,
     producing,
     rich_comparison,
@@ -94,6 +95,9 @@ def truth(machine: Interpreter, value: Value) -> bool | None:
     if isinstance(value, EnumMember):
         by_value = _is_plain_enum(machine, value) or enumerations.is_flag(machine, value.cls)
         return truth(machine, value.value) if by_value else True
+    if isinstance(value, ClassValue):
+        meta = metaclasses.metaclass_of(machine, value)
+        return _by_methods(machine, value, meta) if isinstance(meta, ClassValue) else True
     if not isinstance(value, Address):
         return True
     item = machine.state.read(value)
@@ -113,13 +117,13 @@ def truth(machine: Interpreter, value: Value) -> bool | None:
     if isinstance(item, TensorObject):
         return bool(item.elements[0]) if item.elements is not None and len(item.elements) == 1 else None
     if isinstance(item, (InstanceObject, ModuleObject)):
-        return _instance_truth(machine, value, item)
+        return _by_methods(machine, value, item.cls)
     return True
 
 
-def _instance_truth(machine: Interpreter, value: Address, item: InstanceObject | ModuleObject) -> bool | None:
+def _by_methods(machine: Interpreter, value: Value, cls: Value) -> bool | None:
     for name in ("__bool__", "__len__"):
-        method = machine.class_attribute(item.cls, name)
+        method = machine.class_attribute(cls, name)
         if isinstance(method, Unknown):
             return None
         if method is not None:

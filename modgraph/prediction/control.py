@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from modgraph.graph.model import SourceLocation
-from modgraph.prediction import doubtful, expressions, given_up, items, producing, statements, targets, unordered
+from modgraph.prediction import doubtful, expressions, given_up, producing, statements, targets, unordered
 from modgraph.prediction.frames import Frame, Loop, Outcome
 from modgraph.prediction.joining import join
 from modgraph.prediction.knowledge.registry import Raised
@@ -186,7 +186,7 @@ def _iterable(
             found = machine.iterate(value)
             if isinstance(found, list):
                 return value, (found, bounds[0].reason)
-    return items.get(machine, value, key), None
+    return machine.get_item(value, key), None
 
 
 _SLICED: Any = (ListObject, ModuleObject)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
+from modgraph.prediction import several
 from modgraph.prediction.fields import BY_NAME, REASONS, Role
 from modgraph.prediction.objects import (
     LEAF,
@@ -49,9 +50,10 @@ def copy_deep(machine: Interpreter, value: Value, memo: Value = NONE) -> Value:
         given = machine.allocate(DictObject())
     known = machine.copied.setdefault(given, {}) if isinstance(given, Address) else {}
     copier.made.update((old, new) for old, new in known.items() if _is_there(machine, new))
-    for address, method in own.items():
+    for address in own:
         if address not in copier.made:
-            copier.made[address] = known[address] = _own_copy(machine, address, method, given)
+            made = several.decided(machine, (address,), lambda one=address: _own_copy(machine, one, given))  # type: ignore[misc]
+            copier.made[address] = known[address] = made
             copier.made.update((old, new) for old, new in known.items() if _is_there(machine, new))
     copier.state = machine.state
     result = copier.mapped(value)
@@ -91,9 +93,9 @@ def _is_there(machine: Interpreter, value: Value) -> bool:
     return machine.state.get(value.index) is not None or value.index in machine.base.objects
 
 
-def _with_own_copies(machine: Interpreter, value: Value) -> dict[Address, Value | None]:
-    """What lies behind a value and is copied by its own class, with the method; None where it is pickled."""
-    found: dict[Address, Value | None] = {}
+def _with_own_copies(machine: Interpreter, value: Value) -> list[Address]:
+    """What lies behind a value and is copied by its own class."""
+    found: list[Address] = []
     seen: set[Address] = set()
     pending = [value]
     while pending:
@@ -107,19 +109,20 @@ def _with_own_copies(machine: Interpreter, value: Value) -> dict[Address, Value 
         item = machine.state.read(one)
         if isinstance(item, (ClassObject, EnvironmentObject)):
             continue
-        method = own_method(machine, one, "__deepcopy__")
-        if method is not None or is_pickled_its_own_way(machine, one) is not None:
-            found[one] = method
+        if own_method(machine, one, "__deepcopy__", *_PICKLING) is not None:
+            found.append(one)
         else:
             pending.extend(reversed(list(item.references())))
     return found
 
 
-def _own_copy(machine: Interpreter, address: Address, method: Value | None, memo: Value) -> Value:
+def _own_copy(machine: Interpreter, address: Address, memo: Value) -> Value:
+    method = own_method(machine, address, "__deepcopy__")
     if method is not None:
         return machine.call(method, (address, memo))
     why = is_pickled_its_own_way(machine, address)
-    assert why is not None
+    if why is None:  # here its class has no method for it
+        return copy_deep(machine, address, memo)
     machine.expose([address], why)  # what its methods are given is the original
     return why
 

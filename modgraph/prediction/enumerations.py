@@ -9,7 +9,7 @@ import operator
 import sys
 from typing import TYPE_CHECKING, Any, cast
 
-from modgraph.prediction import classes, functions
+from modgraph.prediction import classes, functions, several
 from modgraph.prediction.knowledge.registry import Arguments, Machine, models
 from modgraph.prediction.objects import ClassObject, DictObject, EnvironmentObject, InstanceObject, ListObject
 from modgraph.prediction.values import (
@@ -26,6 +26,8 @@ from modgraph.prediction.values import (
     TupleValue,
     Unknown,
     Value,
+    is_optional,
+    remaining,
 )
 
 if TYPE_CHECKING:
@@ -85,9 +87,18 @@ def members(machine: Interpreter, cls: Value) -> list[Value] | None:
 def unsure(machine: Interpreter, cls: ClassValue) -> Unknown | None:
     """Why the class may have fewer members than names: what has the value of another is an alias, and so is a flag of
     several bits."""
+    item = machine.state.read(cls.address)
+    assert isinstance(item, ClassObject)
     values = [member.value for member in (named(machine, cls) or {}).values()]
+    values += [each for each in map(remaining, item.namespace.values()) if each is not None and is_optional(each)]
     unknown = [value for value in values if isinstance(value, (Unknown, Choice))]
     return machine.unknown("whether a member of an Enum class is an alias is not known", *unknown) if unknown else None
+
+
+def is_one_of_some(machine: Interpreter, value: Value) -> bool:
+    """It is one of several classes, and some of them are Enum classes, which make other things of what they hold."""
+    some = value.alternatives if isinstance(value, Choice) else ()
+    return all(map(machine.is_class, some)) and any(classes.is_enum(machine, each) for each in some)
 
 
 def _names(machine: Interpreter, cls: ClassValue) -> list[str]:
@@ -106,6 +117,9 @@ def as_member(machine: Interpreter, cls: ClassValue, name: str, value: Value) ->
     """What a name of a class body becomes in an Enum class: a member, or the one of an equal value before it."""
     if name.startswith("__") or (name.startswith("_") and name.endswith("_")) or not classes.is_enum(machine, cls):
         return value
+    sure = several.certain(value)
+    if sure is not None:
+        return several.sometimes(as_member(machine, cls, name, sure), "it is bound on some paths only")
     marked = machine.state.find(value, InstanceObject)
     if marked is not None and marked.cls in _MARKS:
         value = marked.attributes["value"]
@@ -163,6 +177,8 @@ def as_bound(machine: Interpreter, frame: Frame, cls: ClassValue, name: str, val
         return value
     running = machine.state.read(frame.environment)
     assert isinstance(running, EnvironmentObject)
+    if running.unsure:
+        return machine.unknown("which members come before enum.auto() is not known")
     maker = running.names.get("_generate_next_value_")
     before = {each.name: each for each in _before(machine, cls, name)}
     for other, held in running.names.items():

@@ -147,7 +147,7 @@ def _subscript(machine: Interpreter, frame: Frame, node: cst.Subscript) -> Value
         index = key.value
         if 0 <= index < len(value.items):
             return value.items[index]
-    return items.get(machine, value, key)
+    return machine.get_item(value, key)
 
 
 def subscript_key(machine: Interpreter, frame: Frame, node: cst.Subscript) -> Value:

@@ -17,6 +17,7 @@ from modgraph.prediction import (
     names,
     naming_hooks,
     registries,
+    several,
     statements,
 )
 from modgraph.prediction.definitions import ClassDefinition, FunctionDefinition
@@ -268,29 +269,31 @@ def _make(
     decorators: Sequence[cst.Decorator],
 ) -> Value:
     bases = _bases(machine, frame, node)
-    name = f"{definition.module}.{definition.qualname}"
-    closure = _closure(machine, frame)
-    cls = make_class(machine, name, bases, definition, closure)
     keywords = {
         argument.keyword.value: expressions.evaluate(machine, frame, argument.value)
         for argument in node.keywords
         if argument.keyword is not None
     }
-    meta = keywords.pop("metaclass", None)
-    if isinstance(meta, (ClassValue, KnownClass)) and meta != metaclasses.TYPE:
-        machine.state.change(cls.address, ClassObject).metaclass = meta
-    if definition.entry is None:
-        _run_body(machine, frame, node, cls, closure)
-    else:
-        naming_hooks.tell(machine, cls, definition.entry)
-    return decorate(machine, frame, decorators, finished(machine, cls, keywords))
+
+    def made(header: Sequence[Value]) -> Value:
+        name, closure, meta = f"{definition.module}.{definition.qualname}", _closure(machine, frame), header[0]
+        cls = make_class(machine, name, tuple(header[1:]), definition, closure)
+        if isinstance(meta, (ClassValue, KnownClass)) and meta != metaclasses.TYPE:
+            machine.state.change(cls.address, ClassObject).metaclass = meta
+        if definition.entry is None:
+            _run_body(machine, frame, node, cls, closure)
+        else:
+            naming_hooks.tell(machine, cls, definition.entry)
+        return decorate(machine, frame, decorators, finished(machine, cls, keywords))
+
+    return several.each_of(machine, [keywords.pop("metaclass", metaclasses.TYPE), *bases], made)
 
 
 def finished(machine: Interpreter, cls: ClassValue, keywords: Mapping[str, Value]) -> Value:
     """A class with a body, after its metaclass and its bases have heard of it."""
     made = metaclasses.apply(machine, cls, keywords)
     if made == cls:
-        _init_subclass(machine, keywords, cls)
+        several.does(machine, (cls,), lambda: _init_subclass(machine, keywords, cls), "__init_subclass__")
     return made
 
 
@@ -304,7 +307,7 @@ def _bases(machine: Interpreter, frame: Frame, node: cst.ClassDef) -> tuple[Valu
             continue
         if isinstance(value, GenericAlias):
             value = value.origin
-        if isinstance(value, (ClassValue, KnownClass, Unknown)):
+        if isinstance(value, (ClassValue, KnownClass, Unknown)) or enumerations.is_one_of_some(machine, value):
             found.append(value)
         else:
             found.append(machine.unknown(f"base class {expressions.source_of(argument.value)} is not known", value))
@@ -355,11 +358,12 @@ def _run_body(machine: Interpreter, frame: Frame, node: cst.ClassDef, cls: Class
         machine.frames.pop()
     found = machine.state.read(environment)
     assert isinstance(found, EnvironmentObject)
-    item = machine.state.change(cls.address, ClassObject)
+    for name, value in several.bound(found).items():
+        member = enumerations.as_member(machine, cls, name, value)
+        machine.state.change(cls.address, ClassObject).namespace[name] = member
+        several.note(machine, cls, name, member)
     for name, value in found.names.items():
-        item.namespace[name] = enumerations.as_member(machine, cls, name, value)
-    for name, value in found.names.items():
-        tell_name(machine, cls, name, value)
+        naming_hooks.tell_name(machine, cls, name, value)
 
 
 def _init_subclass(machine: Interpreter, keywords: Mapping[str, Value], cls: ClassValue) -> None:
@@ -411,6 +415,7 @@ def _keep(
         if isinstance(target, ClassObject):
             # Filling in what was there all along is no change of state.
             target.namespace.setdefault(name, value)
+    several.note(machine, cls, name, value)
     return value
 
 
@@ -441,7 +446,7 @@ def _fill_class(machine: Interpreter, source: SourceModule, frame: Frame, item: 
                 found.pop(name, None)
     machine.filled.add(cls.address.index)
     for name, value in found.items():
-        tell_name(machine, cls, name, value)
+        naming_hooks.tell_name(machine, cls, name, value)
     return {name: _keep(machine, cls, definition, name, value, places[name]) for name, value in found.items()}
 
 
@@ -454,7 +459,7 @@ def _run_class_entry(
             given = _run_class_statement(machine, source, frame, statement, name)
             value = value if given is None else given
     if value is not None and frame.class_scope is not None:
-        tell_name(machine, frame.class_scope, name, value)
+        naming_hooks.tell_name(machine, frame.class_scope, name, value)
     return value
 
 
@@ -474,15 +479,6 @@ def _run_class_statement(
             given = names.import_value(machine, source.absolute(imported.module, imported.level), imported)
             machine.state.change(frame.environment, EnvironmentObject).names[name] = given
     return given
-
-
-def tell_name(machine: Interpreter, cls: ClassValue, name: str, value: Value) -> None:
-    """Calls `__set_name__` of a descriptor written as a class."""
-    instance = machine.state.find(value, InstanceObject)
-    if instance is not None and isinstance(instance.cls, ClassValue):
-        hook = classes.class_attribute(machine, instance.cls, "__set_name__")
-        if isinstance(hook, FunctionValue):
-            machine.call(hook, (value, cls, Constant(name)))
 
 
 def shadow_class(machine: Interpreter, known: KnownClass) -> ClassValue | None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, cast
 
-from modgraph.prediction import exceptions
+from modgraph.prediction import exceptions, several
 from modgraph.prediction.counted import count
 from modgraph.prediction.identity import is_by_identity, maybe_another
 from modgraph.prediction.knowledge.registry import Machine
@@ -169,7 +169,7 @@ def _compares_itself(machine: Machine, value: Address) -> bool:
         return True
     if not isinstance(item, (InstanceObject, ModuleObject)) or not isinstance(item.cls, ClassValue):
         return False
-    if isinstance(machine.class_attribute(item.cls, "__eq__"), FunctionValue):
+    if isinstance(machine.class_attribute(item.cls, "__eq__"), FunctionValue) or _is_parted(machine, value):
         return True
     held = machine.state.find(item.cls.address, ClassObject)
     return isinstance(item, InstanceObject) and held is not None and "__dataclass_fields__" in held.namespace
@@ -193,7 +193,13 @@ def same(machine: Machine, left: Value, right: Value) -> bool | None:
     first, second = _own_hash(machine, left), _own_hash(machine, right)
     if first is not None and second is not None and first != second:
         return False
-    return machine.equal(left, right)
+    equal = machine.equal(left, right)
+    return None if equal and (_is_parted(machine, left) or _is_parted(machine, right)) else equal
+
+
+def _is_parted(machine: Machine, value: Value) -> bool:
+    """Which `__eq__` or `__hash__` its class has is not known."""
+    return several.undecided(cast("Interpreter", machine), (value,), ("__eq__", "__hash__")) is not None
 
 
 def _own_hash(machine: Machine, value: Value) -> Value | None:

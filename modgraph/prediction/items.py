@@ -7,19 +7,25 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from modgraph.prediction import (
+    class_items,
     classes,
-    enumerations,
     hashing,
     inner_stores,
     lookups,
-    metaclasses,
     partial_texts,
     possible,
     unordered,
     weak_updates,
 )
 from modgraph.prediction.knowledge.registry import LOADED_MODULES
-from modgraph.prediction.objects import VIEW_OF, VIEW_STORE, DictObject, InstanceObject, ListObject, ViewObject
+from modgraph.prediction.objects import (
+    VIEW_OF,
+    VIEW_STORE,
+    DictObject,
+    InstanceObject,
+    ListObject,
+    ViewObject,
+)
 from modgraph.prediction.state import room_of
 from modgraph.prediction.values import (
     DELETED,
@@ -28,11 +34,9 @@ from modgraph.prediction.values import (
     TRUE,
     Address,
     Choice,
-    ClassMethod,
     ClassValue,
     Constant,
     EnumMember,
-    FunctionValue,
     GenericAlias,
     KnownClass,
     KnownFunction,
@@ -71,7 +75,7 @@ def get(machine: Interpreter, value: Value, key: Value) -> Value:
     if isinstance(value, Choice):
         return machine.distribute(value, lambda each: get(machine, each, key))
     if isinstance(value, (ClassValue, KnownClass, GenericAlias, KnownFunction)):
-        return _subscript_class(machine, value, key)
+        return class_items.get(machine, value, key)
     if isinstance(key, Choice):
         return machine.distribute(key, lambda each: get(machine, value, each))
     if isinstance(value, TupleValue):
@@ -102,30 +106,6 @@ def own_item(machine: Interpreter, value: Value, key: Value) -> Value:
     return machine.unknown("an item of something that is no list or dict", value)
 
 
-def _subscript_class(machine: Interpreter, value: Value, key: Value) -> Value:
-    if isinstance(value, ClassValue):
-        members = enumerations.named(machine, value)
-        if members is not None and isinstance(key, Constant):
-            if key.value in members:
-                return machine.own_attribute(value, key.value) or members[key.value]
-            raise machine.raises("KeyError", repr(key.value), (key,))
-        made = _by_class(machine, value, key)
-        if made is not None:
-            return made
-    origin = value.origin if isinstance(value, GenericAlias) else value
-    return GenericAlias(origin)
-
-
-def _by_class(machine: Interpreter, cls: ClassValue, key: Value) -> Value | None:
-    """What `__getitem__` of a metaclass, or `__class_getitem__`, gives where written in source; else None."""
-    meta = metaclasses.metaclass_of(machine, cls)
-    getter = machine.class_attribute(meta, "__getitem__") if isinstance(meta, ClassValue) else None
-    if not isinstance(getter, FunctionValue):
-        own = machine.class_attribute(cls, "__class_getitem__")
-        getter = own.function if isinstance(own, ClassMethod) else None
-    return machine.call(getter, (cls, key)) if isinstance(getter, FunctionValue) else None
-
-
 def index_of(machine: Interpreter, key: Value) -> int | None:
     """The integer that a key is, through __index__; None where it is not known."""
     if isinstance(key, EnumMember):
@@ -137,6 +117,14 @@ def index_of(machine: Interpreter, key: Value) -> int | None:
         if method is not None and not isinstance(method, Unknown):
             return index_of(machine, machine.call(method, (key,)))
     return None
+
+
+def _is_no_index(machine: Interpreter, key: Value) -> bool:
+    """An instance of a class that is written without `__index__`, and derived from no other."""
+    item = machine.state.find(key, InstanceObject)
+    bases = machine.mro(item.cls) if item is not None and isinstance(item.cls, ClassValue) else ()
+    known = all(isinstance(base, ClassValue) or base == classes.OBJECT for base in bases)
+    return item is not None and bool(bases) and known and machine.class_attribute(item.cls, "__index__") is None
 
 
 def slice_of(machine: Interpreter, key: SliceValue) -> slice | Unknown:
@@ -175,7 +163,7 @@ def _from_sequence(machine: Interpreter, found: list[Value], open_: Unknown | No
         return TupleValue(tuple(part))
     index = index_of(machine, key)
     if index is None:
-        if isinstance(key, Constant):
+        if isinstance(key, Constant) or _is_no_index(machine, key):
             raise machine.raises("TypeError", f"{kind} indices must be integers or slices")
         why = machine.unknown("the index is not known", key)
         return any_of(machine, found, why) if found and open_ is None else possible.read(machine, why, [*found, *rest])

@@ -68,20 +68,32 @@ def iterate(machine: Interpreter, value: Value) -> list[Value] | Unknown:
 def _of_one(machine: Interpreter, value: Choice) -> list[Value] | Unknown:
     """What one of several iterables gives, which of them is not known."""
     why = machine.unknown("which iterable it is is not known", value)
-    found: list[list[Value]] = []
-    for each in value.alternatives:
-        item = machine.state.read(each) if isinstance(each, Address) else None
-        if not isinstance(each, TupleValue) and not isinstance(
-            item, (ListObject, DictObject, SetObject, IteratorObject)
-        ):
-            return why
-        items = iterate(machine, each)
-        if isinstance(items, Unknown):
-            return possible.either_of(why, [items, *(one for some in found for one in some)])
-        found.append(items)
+    found: list[tuple[Value, ...]] = []
+    if all(isinstance(each, TupleValue) or _is_plain(machine, each) for each in value.alternatives):
+        for each in value.alternatives:
+            items = iterate(machine, each)
+            if isinstance(items, Unknown):
+                return possible.either_of(why, [items, *(one for some in found for one in some)])
+            found.append(tuple(items))
+    else:  # one that is read is used up, or code of its own runs
+        given = machine.distribute(value, lambda each: _row(iterate(machine, each)))
+        if isinstance(given, Unknown):
+            return possible.either_of(why, [given])
+        kept = given.alternatives if isinstance(given, Choice) else (given,)
+        found = [each.items for each in kept if isinstance(each, TupleValue)]
     if len({len(items) for items in found}) == 1:
         return [machine.choice(items, value.reason) for items in zip(*found, strict=True)]
     return possible.read(machine, why, [one for some in found for one in some])
+
+
+def _row(items: list[Value] | Unknown) -> Value:
+    return items if isinstance(items, Unknown) else TupleValue(tuple(items))
+
+
+def _is_plain(machine: Interpreter, value: Value) -> bool:
+    """A container that is read without any code being run."""
+    item = machine.state.read(value) if isinstance(value, Address) else None
+    return isinstance(item, (ListObject, DictObject, SetObject)) and isinstance(item.cls, KnownClass)
 
 
 def _member(machine: Interpreter, value: EnumMember) -> list[Value] | Unknown:

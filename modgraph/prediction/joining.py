@@ -13,7 +13,7 @@ from operator import is_not
 from typing import TypeVar
 
 from modgraph.graph.model import SourceLocation
-from modgraph.prediction import fusing, joining_fields, partial_texts, possible
+from modgraph.prediction import fusing, joining_fields, partial_texts, possible, several
 from modgraph.prediction.likeness import isomorphic
 from modgraph.prediction.limits import COPIES_OF_AN_ENTRY, MAX_ALTERNATIVES
 from modgraph.prediction.objects import (
@@ -24,7 +24,17 @@ from modgraph.prediction.objects import (
 )
 from modgraph.prediction.orders import common_start, contradicting, merged_order
 from modgraph.prediction.state import State
-from modgraph.prediction.values import NONE, Address, Choice, TupleValue, Unknown, Value
+from modgraph.prediction.values import (
+    DELETED,
+    NONE,
+    Address,
+    Choice,
+    TupleValue,
+    Unknown,
+    Value,
+    is_optional,
+    remaining,
+)
 
 KeyType = TypeVar("KeyType")
 
@@ -307,9 +317,15 @@ class Joiner:
         merged: dict[str, Value] = {}
         base = self.first.base
         for name in {**mine, **other}:
-            left = mine.get(name) or base.inherited(self.first, index, name)
-            right = other.get(name) or base.inherited(self.second, index, name)
-            merged[name] = self.value(left, right) if left and right else self.single(left or right or self.unknown())
+            left = mine.get(name) or base.inherited(self.first, index, name) or DELETED
+            right = other.get(name) or base.inherited(self.second, index, name) or DELETED
+            both = self.value(left, right)
+            kept = remaining(left), remaining(right)
+            if type(both) is Unknown and any(each is None or is_optional(each) for each in kept):
+                both = replace(both, optional=True)
+            if several.parts(name, both):
+                base.parted.add(index)
+            merged[name] = both
         return merged
 
     def cls(self, mine: Value | None, other: Value | None) -> Value | None:

@@ -31,6 +31,7 @@ from modgraph.prediction import (
     operators,
     partial_texts,
     registries,
+    several,
     statements,
     text,
 )
@@ -361,13 +362,13 @@ class Interpreter(Budget):
         attribute_changes.delete(self, value, name)
 
     def get_item(self, value: Value, key: Value) -> Value:
-        return items.get(self, value, key)
+        return several.decided(self, (value, key), lambda: items.get(self, value, key))
 
     def set_item(self, value: Value, key: Value, new: Value) -> None:
-        items.assign(self, value, key, new)
+        several.does(self, (value, key), lambda: items.assign(self, value, key, new), "__setitem__", "__index__")
 
     def delete_item(self, value: Value, key: Value) -> None:
-        items.delete(self, value, key)
+        several.does(self, (value, key), lambda: items.delete(self, value, key), "__delitem__", "__index__")
 
     def iterate(self, value: Value) -> list[Value] | Unknown:
         if type(value) is Unknown and value.is_doubtful:
@@ -392,11 +393,11 @@ class Interpreter(Budget):
             self.may_fail()
         self.base.work += 1
         weigh(self.state, (left, right))
-        return operators.binary(self, operator, left, right)
+        return several.decided(self, (left, right), lambda: operators.binary(self, operator, left, right))
 
     def compare(self, operator: str, left: Value, right: Value) -> Value:
         weigh(self.state, (left, right))
-        return comparison.compare(self, operator, left, right)
+        return several.decided(self, (left, right), lambda: comparison.compare(self, operator, left, right))
 
     def string(self, value: Value) -> str | None:
         return text.string(self, value)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, cast
 
-from modgraph.prediction import attributes, calls, classes, functions, standard_names
+from modgraph.prediction import attributes, calls, classes, functions, naming_hooks, standard_names
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Raised, models
 from modgraph.prediction.objects import ClassObject, DictObject
 from modgraph.prediction.values import (
@@ -131,7 +131,7 @@ def type_new(arguments: Arguments, machine: Machine) -> Value:
         if isinstance(meta, ClassValue):
             machine.state.change(made.address, ClassObject).metaclass = meta
         for key, value in entries.items():
-            functions.tell_name(interpreter, made, key, value)
+            naming_hooks.tell_name(interpreter, made, key, value)
         return made
     changed = {key: value for key, value in entries.items() if classes.own_attribute(interpreter, cls, key) != value}
     changed = {key: value for key, value in changed.items() if key not in ("__module__", "__qualname__")}

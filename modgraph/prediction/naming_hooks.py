@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from modgraph.prediction import classes, names
-from modgraph.prediction.values import ClassValue
+from modgraph.prediction import classes, names, several
+from modgraph.prediction.objects import InstanceObject
+from modgraph.prediction.values import ClassValue, Constant, FunctionValue, Value
 from modgraph.source.index import Definition
 from modgraph.source.modules import SourceError, SourceModule
 
@@ -35,6 +36,19 @@ def tell(machine: Interpreter, cls: ClassValue, definition: Definition) -> None:
             if any(_may_hook(machine, source, called) for called in dict.fromkeys(_CALLED.findall(text))):
                 for name in statement.names:
                     classes.own_attribute(machine, cls, name)
+
+
+def tell_name(machine: Interpreter, cls: ClassValue, name: str, value: Value) -> None:
+    """Calls `__set_name__` of a descriptor written as a class."""
+
+    def told() -> None:
+        instance = machine.state.find(value, InstanceObject)
+        if instance is not None and isinstance(instance.cls, ClassValue):
+            hook = classes.class_attribute(machine, instance.cls, _HOOK)
+            if isinstance(hook, FunctionValue):
+                machine.call(hook, (value, cls, Constant(name)))
+
+    several.does(machine, (value,), told, _HOOK)
 
 
 def _may_hook(machine: Interpreter, source: SourceModule, name: str) -> bool:

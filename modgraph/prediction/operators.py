@@ -185,28 +185,57 @@ def _failure(symbol: str, left: Value, right: Value) -> str | None:
 
 def in_place(machine: Interpreter, symbol: str, left: Value, right: Value) -> Value:
     """left symbol= right: a list is changed in place, an object by its own method."""
+    if isinstance(left, Choice):
+        return machine.distribute(left, lambda each: in_place(machine, symbol, each, right))
     if isinstance(left, Address):
-        items = machine.state.find(left, ListObject)
-        if items is not None and symbol == "+" and isinstance(items.cls, KnownClass):
-            found = machine.iterate(right)
-            target = machine.state.change(left, ListObject)
-            if isinstance(found, Unknown):
-                unordered.forget(target)
-                target.open = possible.either_of(target.open or found, (found,))
-            elif target.open is not None:
-                unordered.grow(target, found)
-                target.open = possible.either_of(target.open, found)
-            elif len(target.items) + len(found) > MAX_VALUE_SIZE:
-                target.open = machine.unknown(TOO_LONG)
-            else:
-                target.items.extend(found)
-            return left
         method = _special(machine, left, f"__i{METHODS[symbol]}__")
-        if method is not None:
-            return machine.call(method, (left, right))
+        made = machine.call(method, (left, right)) if method is not None else NOT_IMPLEMENTED
+        if isinstance(made, Choice) and NOT_IMPLEMENTED in made.alternatives:
+            return machine.unknown(f"whether {symbol}= is answered is not known", made)
+        if made != NOT_IMPLEMENTED:
+            return made
+        if machine.state.find(left, ListObject) is not None:
+            if symbol == "+":
+                return _extended(machine, left, right)
+            if symbol == "*":
+                return _repeated(machine, left, right)
     elif isinstance(left, Unknown):
         machine.expose([left], left)
     return binary(machine, symbol, left, right)
+
+
+def _extended(machine: Interpreter, left: Address, right: Value) -> Value:
+    """list += iterable."""
+    found = machine.iterate(right)
+    target = machine.state.change(left, ListObject)
+    if isinstance(found, Unknown):
+        unordered.forget(target)
+        target.open = possible.either_of(target.open or found, (found,))
+    elif target.open is not None:
+        unordered.grow(target, found)
+        target.open = possible.either_of(target.open, found)
+    elif len(target.items) + len(found) > MAX_VALUE_SIZE:
+        target.open = machine.unknown(TOO_LONG)
+    else:
+        target.items.extend(found)
+    return left
+
+
+def _repeated(machine: Interpreter, left: Address, right: Value) -> Value:
+    """list *= number."""
+    if isinstance(right, Choice):
+        return machine.distribute(right, lambda each: _repeated(machine, left, each))
+    made = _repeat(machine, left, right)
+    if made is None:
+        return binary(machine, "*", left, right)
+    target = machine.state.change(left, ListObject)
+    unordered.forget(target)
+    found = machine.state.find(made, ListObject)
+    if found is not None:
+        target.items, target.open = list(found.items), found.open
+    else:
+        target.items, target.open = [], machine.unknown(TOO_LONG, made)
+    return left
 
 
 def constants(machine: Interpreter, symbol: str, left: Any, right: Any) -> Value:

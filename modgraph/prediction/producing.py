@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from modgraph.prediction import iteration, steady, unordered
+from modgraph.prediction import iteration, several, steady, unordered
 from modgraph.prediction.doubtful import Rest, rest_of
 from modgraph.prediction.frames import EnoughError, Frame
 from modgraph.prediction.knowledge.registry import Machine, Raised
@@ -289,6 +289,10 @@ def walk(machine: Machine, value: Value, by_demand: bool = False, whole: bool = 
     own = iteration.own_iterator(cast("Interpreter", machine), value)
     if own is not None:
         return (yield from walk(machine, iterator_by_next(machine, value) if own == value else own, by_demand, whole))
+    if by_demand and several.has_iterator(machine, value):
+        why = machine.unknown("which iterator is asked is not known", value)
+        machine.expose([value], why)
+        return why
     found = machine.iterate(value)
     if isinstance(found, Unknown):
         return found

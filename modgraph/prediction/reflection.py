@@ -15,10 +15,12 @@ from modgraph.prediction import (
     items,
     names,
     namespaces,
+    naming_hooks,
     partial_texts,
     possible,
     producing,
     registries,
+    several,
     standard_attributes,
     weak_updates,
 )
@@ -184,6 +186,8 @@ def setattr_(arguments: Arguments, machine: Machine) -> Value:
 @models("builtins.delattr")
 def delattr_(arguments: Arguments, machine: Machine) -> Value:
     value, given = arguments.positional
+    if isinstance(given, Choice):
+        return machine.distribute(given, lambda each: delattr_(Arguments("delattr", (value, each)), machine))
     name = _name(machine, given)
     if isinstance(name, Unknown):
         weak_updates.delete_name(_interpreter(machine), value, partial_texts.named(name, given))
@@ -218,7 +222,7 @@ def type_(arguments: Arguments, machine: Machine) -> Value:
     module = interpreter.frames[-1].module if interpreter.frames else ""
     cls = functions.make_class(interpreter, f"{module}.{name.value}", bases.items, None, None, given)
     for key, value in given.items():
-        functions.tell_name(interpreter, cls, key, value)
+        naming_hooks.tell_name(interpreter, cls, key, value)
     return functions.finished(interpreter, cls, arguments.keywords)
 
 
@@ -236,7 +240,7 @@ def locals_(arguments: Arguments, machine: Machine) -> Value:
         return globals_(arguments, machine)
     environment = machine.state.read(frame.environment)
     assert isinstance(environment, EnvironmentObject)
-    return machine.allocate(DictObject({Constant(name): value for name, value in environment.names.items()}))
+    return machine.allocate(DictObject({Constant(name): value for name, value in several.shown(environment).items()}))
 
 
 @models("builtins.globals")
@@ -323,7 +327,10 @@ def next_(arguments: Arguments, machine: Machine) -> Value:
         return found
     why = producing.ended(machine, value)
     if why is not None:
-        return why
+        if len(arguments.positional) == 1:
+            _interpreter(machine).may_fail("StopIteration")
+            return why
+        return possible.either_of(why, arguments.positional[1:])
     if len(arguments.positional) > 1:
         return arguments.positional[1]
     raise machine.raises("StopIteration", "", (machine.unknown("what a generator returns is not followed"),))
@@ -408,7 +415,9 @@ def object_getattribute(arguments: Arguments, machine: Machine) -> Value:
 def object_delattr(arguments: Arguments, machine: Machine) -> Value:
     value, given = arguments.positional
     name = _name(machine, given)
-    if isinstance(value, Address) and not isinstance(name, Unknown):
+    if isinstance(name, Unknown):
+        weak_updates.delete_name(_interpreter(machine), value, partial_texts.named(name, given))
+    elif isinstance(value, Address):
         attribute_changes.own_delete(_interpreter(machine), value, name)
     return NONE
 

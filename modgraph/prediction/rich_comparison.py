@@ -19,6 +19,7 @@ from modgraph.prediction.values import (
     KnownClass,
     Unknown,
     Value,
+    is_optional,
 )
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def compared(machine: Interpreter, symbol: str, left: Value, right: Value) -> Va
         return None
     names = METHODS[symbol], MIRRORED[symbol]
     sides = [(left, right, _method(machine, left, names[0])), (right, left, _method(machine, right, names[1]))]
-    if not any(isinstance(method, FunctionValue) for _, _, method in sides):
+    if not any(isinstance(method, (FunctionValue, Choice)) or _is_optional(method) for _, _, method in sides):
         return None
     if is_derived(machine, right, left):
         sides.reverse()
@@ -54,6 +55,10 @@ def compared(machine: Interpreter, symbol: str, left: Value, right: Value) -> Va
     names = _type_name(machine, left), _type_name(machine, right)
     message = f"'{symbol}' not supported between instances of '{names[0]}' and '{names[1]}'"
     raise exceptions.exactly(machine, "TypeError", message)
+
+
+def _is_optional(method: Value | None) -> bool:
+    return method is not None and is_optional(method)
 
 
 def _asked(machine: Interpreter, symbol: str, receiver: Value, other: Value, method: Value) -> Value:

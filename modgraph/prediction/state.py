@@ -105,6 +105,8 @@ class Base:
     """What a module's name is for a state that has not assigned it."""
     inherited: Callable[[State, int, str], Value | None] = lambda _, __, ___: None
     """What a class has under a name that is not in its own namespace as the state has it."""
+    parted: set[int] = field(default_factory=set)
+    """Addresses of classes that have had a name on some paths only; see `several.py`."""
     outer: list[State] = field(default_factory=list)
     """The states in the midst of which module-level code runs; seen only through an import cycle."""
 

@@ -20,6 +20,7 @@ from modgraph.prediction import (
     names,
     operators,
     raising,
+    several,
     targets,
     unfinished,
 )
@@ -109,8 +110,8 @@ def module_statement(
     """Executes a statement of a module's body in that environment; the names it binds with their values. One that
     binds several names is executed once."""
     key = (source.name, statement.first_line)
-    several = len(statement.names) > 1
-    if several and key in machine.executed:
+    binds_several = len(statement.names) > 1
+    if binds_several and key in machine.executed:
         return machine.executed[key]
     if key in machine.executing:
         partial = machine.state.read(machine.executing[key])
@@ -119,12 +120,12 @@ def module_statement(
     try:
         bound = run_module_statement(machine, source, statement, environment)
     except LimitError as limit:
-        if several and not machine.exhausted:  # its other names would take as long again
+        if binds_several and not machine.exhausted:  # its other names would take as long again
             machine.executed[key] = dict.fromkeys(statement.names, machine.unknown(Reached(limit)))
         raise
     finally:
         del machine.executing[key]
-    if several:
+    if binds_several:
         machine.executed[key] = bound
     return bound
 
@@ -164,7 +165,7 @@ def _run_apart(machine: Interpreter, source: SourceModule, statement: Statement,
         machine.frames.pop()
     found = machine.state.read(frame.environment)
     assert isinstance(found, EnvironmentObject)
-    bound = dict(found.names)
+    bound = dict(found.names if frame.class_scope is None else several.bound(found))
     if failure is not None:
         for name in statement.names:
             bound.setdefault(name, failure)
@@ -208,7 +209,8 @@ def _augmented(machine: Interpreter, frame: Frame, node: cst.AugAssign) -> Outco
         names.require_own(machine, frame, node.target.value)
     current = expressions.evaluate(machine, frame, node.target)
     value = expressions.evaluate(machine, frame, node.value)
-    result = operators.in_place(machine, operators.AUGMENTED[type(node.operator)], current, value)
+    symbol = operators.AUGMENTED[type(node.operator)]
+    result = several.decided(machine, (current, value), lambda: operators.in_place(machine, symbol, current, value))
     targets.assign(machine, frame, node.target, result)
     return "normal"
 

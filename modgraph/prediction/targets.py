@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from modgraph.prediction import attribute_changes, expressions, items, names
+from modgraph.prediction import attribute_changes, expressions, names
 from modgraph.prediction.frames import Frame
 from modgraph.prediction.objects import ListObject
 from modgraph.prediction.values import Unknown, Value
@@ -25,7 +25,7 @@ def assign(machine: Interpreter, frame: Frame, target: cst.BaseExpression, value
         attribute_changes.assign(machine, owner, target.attr.value, value)
     elif type(target) is cst.Subscript:
         owner = expressions.evaluate(machine, frame, target.value)
-        items.assign(machine, owner, expressions.subscript_key(machine, frame, target), value)
+        machine.set_item(owner, expressions.subscript_key(machine, frame, target), value)
     elif isinstance(target, (cst.Tuple, cst.List)):
         unpack(machine, frame, target.elements, value)
 
@@ -38,7 +38,7 @@ def delete(machine: Interpreter, frame: Frame, target: cst.BaseExpression) -> No
         attribute_changes.delete(machine, expressions.evaluate(machine, frame, target.value), target.attr.value)
     elif type(target) is cst.Subscript:
         owner = expressions.evaluate(machine, frame, target.value)
-        items.delete(machine, owner, expressions.subscript_key(machine, frame, target))
+        machine.delete_item(owner, expressions.subscript_key(machine, frame, target))
     elif isinstance(target, (cst.Tuple, cst.List)):
         for element in target.elements:
             delete(machine, frame, element.value)

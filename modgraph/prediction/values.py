@@ -428,7 +428,8 @@ DELETED = KnownFunction("<deleted>")
 def remaining(found: Value | None) -> Value | None:
     """What a namespace holds under a name; None where it was deleted, unknown where it was on some paths."""
     if isinstance(found, Choice) and DELETED in found.alternatives:
-        return Unknown("it is deleted on some paths", found.where, optional=True)
+        objects = frozenset(each.index for each in found.alternatives if type(each) is Address)
+        return Unknown("it is deleted on some paths", found.where, optional=True, may_be=objects)
     return None if found == DELETED else found
 
 

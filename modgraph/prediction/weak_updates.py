@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from modgraph.prediction import classes, partial_texts, possible, registration
+from modgraph.prediction import classes, partial_texts, possible, registration, several
 from modgraph.prediction.objects import ClassObject, DictObject, InstanceObject, ListObject, ModuleObject, TensorObject
 from modgraph.prediction.values import (
     OPEN,
@@ -121,6 +121,9 @@ def _replace_attributes(module: ModuleObject, why: Unknown) -> None:
 
 def delete_name(machine: Interpreter, value: Value, why: Unknown) -> None:
     """delattr(value, ?)."""
+    if isinstance(value, ClassValue):
+        _delete_in_class(machine, value, why)
+        return
     item = machine.state.find(value, ModuleObject) or machine.state.find(value, InstanceObject)
     if item is None or why.text is None or not isinstance(value, Address):
         machine.expose([value], why)
@@ -165,6 +168,16 @@ def _set_in_class(machine: Interpreter, cls: ClassValue, why: Unknown, new: Valu
         may_be = isinstance(new, (Unknown, Choice)) or isinstance(held, _METHODS) == is_method
         if held is not None and may_be and not name.startswith("__") and partial_texts.may_be(why, name):
             machine.state.change(cls.address, ClassObject).namespace[name] = _either(machine, held, new, why)
+
+
+def _delete_in_class(machine: Interpreter, cls: ClassValue, why: Unknown) -> None:
+    machine.may_fail("AttributeError")
+    for name in _names(machine, cls):
+        held = classes.own_attribute(machine, cls, name)
+        if held is not None and not name.startswith("__") and partial_texts.may_be(why, name):
+            left = several.sometimes(held, why.reason)
+            machine.state.change(cls.address, ClassObject).namespace[name] = left
+            several.note(machine, cls, name, left)
 
 
 def _hidden(machine: Interpreter, cls: Value, why: Unknown, takes: Callable[[Value], bool]) -> dict[str, Value]:

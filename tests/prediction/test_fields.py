@@ -22,7 +22,17 @@ from modgraph.prediction.joining import join
 from modgraph.prediction.likeness import isomorphic
 from modgraph.prediction.objects import HeapObject
 from modgraph.prediction.state import Base, State
-from modgraph.prediction.values import OPEN, Address, Choice, ClassValue, Constant, KnownClass, Unknown, Value
+from modgraph.prediction.values import (
+    OPEN,
+    Address,
+    Choice,
+    ClassValue,
+    Constant,
+    KnownClass,
+    Unknown,
+    Value,
+    remaining,
+)
 
 ONE, TWO = Constant(1), Constant(2)
 WHY = Unknown("why")
@@ -116,7 +126,8 @@ def allows(item: Any, name: str, role: Role, content: Any) -> bool:
         further = (unlisted or getattr(item, "open", None)) is not None or OPEN in held
         there = all(admits(held[key], value) if key in held else further for key, value in content.items())
         more = held.keys() - content.keys() - {OPEN} - set(item.unsure if role is Role.LOCALS else ())
-        return there and all(isinstance(held[key], Unknown) and held[key].optional for key in more)
+        left = [remaining(held[key]) for key in more]  # a class keeps what stands there on the other path
+        return there and all(isinstance(each, Unknown) and each.optional for each in left)
     if role in fields.REASONS:
         return content is None or held is not None
     if role is Role.VALUE:

@@ -2148,12 +2148,6 @@ FALSE: dict[str, tuple[str, ...]] = {
     "contexts.py: a callback pushed on an ExitStack on one path is not run at its end": (
         "what an ExitStack runs at its end",
     ),
-    "next of a choice of iterators advances neither": ("one of two iterators advanced",),
-    "next of an iterator that is STALE never raises StopIteration": ("a StopIteration that ends a loop",),
-    "a method that is one of two functions (a Choice in a class's namespace) is called without its self": (
-        "forward of a class replaced",
-        "a class made by a call with other methods",
-    ),
 }
 """Cases that are answered falsely, by what is at fault."""
 

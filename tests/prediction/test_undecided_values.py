@@ -3769,74 +3769,6 @@ FALSE: dict[str, tuple[str, ...]] = {
         "the start of a range that is empty",
         "which number that is none",
     ),
-    "attributes.bind: a Choice of methods of a class is not bound to the instance": (
-        "a class's method",
-        "a function that a class has",
-        "a method of a block's class body",
-        "a method of a class body",
-        "a method of a named tuple",
-        "a static function or one of instances",
-        "a static method or a class method",
-        "what super finds",
-    ),
-    "joining._merge_environment: what a class body or function binds on one path only is taken for bound": (
-        "a constructor of a class body",
-        "a member that a class body has on one path",
-        "a method that a class body has on one path",
-        "the members of a class body",
-        "the names that are bound",
-    ),
-    "classes.class_attribute gives an Unknown for a special method that is set on one path, and is asked for a FunctionValue or for a method that is certain": (
-        "whether a class has __add__",
-        "whether a class has __class_getitem__",
-        "whether a class has __contains__",
-        "whether a class has __copy__",
-        "whether a class has __delattr__",
-        "whether a class has __eq__",
-        "whether a class has __getattribute__",
-        "whether a class has __hash__",
-        "whether a class has __init_subclass__",
-        "whether a class has __missing__",
-        "whether a class has __new__",
-        "whether a class has __setattr__",
-        "whether a descriptor has __set_name__",
-        "whether a descriptor has a setter",
-        "whether a metaclass has __instancecheck__",
-    ),
-    "copying.own_method: a method that is there on one path is taken for certain": ("what a class says of its copies",),
-    "attribute_changes: a property's setter that is not known is called as if it did not raise": (
-        "a property's setter",
-    ),
-    "reflection.next_ and what reads an iterator: a Choice of iterators is not advanced": (
-        "which iterator is advanced",
-        "which of two counts goes on",
-        "which of two generators is asked",
-        "which of two iterators gives the keys of a dict",
-        "which of two iterators is advanced, in a function",
-        "which of two iterators is asked whether any",
-        "which of two iterators is asked with another value",
-        "which of two iterators is put into a list",
-        "which of two iterators is read by a list",
-        "which of two iterators is read by a star",
-        "which of two iterators is sliced",
-        "which of two iterators is unpacked",
-        "which of two iterators is zipped",
-    ),
-    "operators.in_place: *= makes a new list or deque (wrong with a known flag too)": (
-        "a list of two names that is repeated in place",
-        "a deque of two names that is repeated in place",
-    ),
-    "operators.in_place: a Choice of containers or instances is not changed, x is bound anew": (
-        "a list or a tuple that is added to in place",
-        "which of two deques is extended in place",
-        "which of two dicts is updated",
-        "which of two instances is added to in place",
-        "which of two lists is extended",
-        "which of two lists of blocks is extended in place",
-        "which of two sets is joined in place",
-    ),
-    "object.__setattr__ with a Choice of instances does nothing": ("which of two instances is set, by object",),
-    "delattr of a class with a name that is not known does nothing": ("which name is deleted in a class",),
     "data_classes: an option of a decorator or field that is not known is taken for its default": (
         "whether a data class is hashed",
         "whether a data class makes a constructor",
@@ -3850,15 +3782,9 @@ FALSE: dict[str, tuple[str, ...]] = {
         "whether a data class is ordered",
         "whether a field is compared",
     ),
-    "data_classes.is_dataclass: a class that is a data class on one path is one": ("whether a class is a data class",),
     "data_classes.fields of a class whose base is not known leaves those of the base out": (
         "the fields of a data class's base",
     ),
-    "metaclasses: a metaclass or the base of an Enum that is not known is none": (
-        "a metaclass",
-        "whether members are numbers",
-    ),
-    "functions: __slots__ that are not known are none": ("slots",),
     "mappings.view is a snapshot, of what its dict held when it was made": (
         "a view of a cleared dict",
         "a view of items made before",
@@ -3872,10 +3798,6 @@ FALSE: dict[str, tuple[str, ...]] = {
     "mappings.pop_item and iterators.product take an argument that is not known for its default": (
         "the parts of a product",
         "which end is popped",
-    ),
-    "a Choice given to operator.attrgetter or Sequential is taken for what it is not": (
-        "an operator's name",
-        "the order of a sequential's names",
     ),
     "items: a factory of a defaultdict that is None on one path is called without a doubt": (
         "a defaultdict's factory, none on one path",
@@ -3916,10 +3838,6 @@ FALSE: dict[str, tuple[str, ...]] = {
     "enumerations: an attribute that is set on a member is not kept (wrong with a known flag too)": (
         "an attribute of a member",
     ),
-    "special methods __index__ and a metaclass's __len__ are not asked (wrong with a known flag too)": (
-        "whether a class has __index__",
-        "whether a metaclass has __len__",
-    ),
     "ABCMeta.register is not followed (wrong with a known flag too)": ("an abstract class",),
     "contextlib.closing closes nothing (wrong with a known flag too)": ("what is closed",),
     "copies.deepcopy leaves out the memo that it is given (wrong with a known flag too)": (
@@ -3927,6 +3845,7 @@ FALSE: dict[str, tuple[str, ...]] = {
     ),
     "an iterator that one path has read to its end opens the module that its frame knows: not even `sure` is known": (
         "a generator that has ended",
+        "a generator's argument, made on either path",
     ),
 }
 """Cases of which something is claimed that does not hold, by what of the interpreter is at fault."""

@@ -30,6 +30,7 @@ from modgraph.prediction.values import (
     NONE,
     OPEN,
     Address,
+    Choice,
     Constant,
     KnownClass,
     SliceValue,
@@ -235,6 +236,9 @@ def sequential(arguments: Arguments, machine: Machine) -> Value:
     """Children are named "0", "1", ..., or by the keys of the one OrderedDict that is given."""
     address, modules = arguments.positional[0], arguments.positional[1:]
     assert isinstance(address, Address)
+    only = modules[0] if len(modules) == 1 else None
+    if isinstance(only, Choice) and any(machine.state.find(each, DictObject) for each in only.alternatives):
+        return machine.distribute(only, lambda each: sequential(Arguments("__init__", (address, each)), machine))
     initialise(Arguments("__init__", (address,)), machine)
     ordered = machine.state.find(modules[0], DictObject) if len(modules) == 1 and arguments.open is None else None
     if ordered is not None and machine.is_instance(modules[0], KnownClass("collections.OrderedDict")) is not False:

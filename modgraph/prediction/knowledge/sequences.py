@@ -326,6 +326,7 @@ _UPDATES = {
     "difference_update": "difference",
     "__isub__": "difference",
     "symmetric_difference_update": "symmetric_difference",
+    "__ixor__": "symmetric_difference",
 }
 
 

@@ -50,6 +50,7 @@ from modgraph.prediction.values import (
     NONE,
     TRUE,
     BoundMethod,
+    Choice,
     Constant,
     FunctionValue,
     KnownClass,
@@ -151,16 +152,22 @@ def getter(arguments: Arguments, machine: Machine) -> Value:
 def get(arguments: Arguments, machine: Machine) -> Value:
     kind, names, value = arguments.positional
     assert isinstance(names, TupleValue)
-    found = []
-    for name in names.items:
-        each = value
-        if kind == Constant("itemgetter"):
-            each = machine.get_item(value, name)
-        elif isinstance(name, Constant):
-            for part in str(name.value).split("."):
-                each = machine.get_attribute(each, part)
-        found.append(each)
+    if kind == Constant("itemgetter"):
+        found = [machine.get_item(value, name) for name in names.items]
+    else:
+        found = [_attribute(machine, value, name) for name in names.items]
     return found[0] if len(found) == 1 else TupleValue(tuple(found))
+
+
+def _attribute(machine: Machine, value: Value, path: Value) -> Value:
+    """The attribute at a path with dots."""
+    if isinstance(path, Choice):
+        return machine.distribute(path, lambda each: _attribute(machine, value, each))
+    if not isinstance(path, Constant):
+        return machine.call(KnownFunction("builtins.getattr"), (value, path))
+    for part in str(path.value).split("."):
+        value = machine.get_attribute(value, part)
+    return value
 
 
 @models("operator.methodcaller")
