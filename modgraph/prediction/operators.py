@@ -206,6 +206,8 @@ def in_place(machine: Interpreter, symbol: str, left: Value, right: Value) -> Va
             return machine.call(method, (left, right))
     elif isinstance(left, Unknown):
         machine.expose([left], left)
+    elif isinstance(left, Choice) and any(isinstance(each, Address) for each in left.alternatives):
+        return machine.distribute(left, lambda each: in_place(machine, symbol, each, right))
     return binary(machine, symbol, left, right)
 
 
