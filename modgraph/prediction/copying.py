@@ -245,7 +245,7 @@ class _Copier(Relocation):
         item = self.state.read(value)
         if isinstance(item, (ClassObject, EnvironmentObject)):
             return value
-        if isinstance(item, TensorObject) and item.requires_grad is not False and not item.is_parameter:
+        if isinstance(item, TensorObject) and item.requires_grad and not item.is_parameter:
             self.computed = self.computed or LEAF not in item.attributes
         return self.take(value, item)
 
