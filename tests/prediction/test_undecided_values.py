@@ -3826,15 +3826,6 @@ FALSE: dict[str, tuple[str, ...]] = {
         "a list of two names that is repeated in place",
         "a deque of two names that is repeated in place",
     ),
-    "operators.in_place: a Choice of containers or instances is not changed, x is bound anew": (
-        "a list or a tuple that is added to in place",
-        "which of two deques is extended in place",
-        "which of two dicts is updated",
-        "which of two instances is added to in place",
-        "which of two lists is extended",
-        "which of two lists of blocks is extended in place",
-        "which of two sets is joined in place",
-    ),
     "object.__setattr__ with a Choice of instances does nothing": ("which of two instances is set, by object",),
     "delattr of a class with a name that is not known does nothing": ("which name is deleted in a class",),
     "data_classes: an option of a decorator or field that is not known is taken for its default": (
