@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeGuard
 
 from modgraph.prediction import attributes, classes, items, named_tuples, optional_names, registration, several
+from modgraph.prediction.knowledge import tensor_classes
 from modgraph.prediction.objects import (
     ClassObject,
     DictObject,
@@ -65,6 +66,9 @@ def _assign_to_object(machine: Interpreter, value: Address, name: str, new: Valu
     if name == "__class__" and isinstance(item, (InstanceObject, ModuleObject)):
         machine.state.change(value, type(item)).cls = new
         return
+    if name == "__class__" and isinstance(item, TensorObject):
+        tensor_classes.set_class(machine, value, new)
+        return
     if isinstance(cls, ClassValue):
         override = classes.class_attribute(machine, cls, "__setattr__")
         if _is_other(override, "__setattr__"):
@@ -89,7 +93,9 @@ def own_assign(machine: Interpreter, value: Address, name: str, new: Value) -> N
             if not isinstance(attribute.getter, KnownFunction) and not attributes.is_cached_property(attribute):
                 raise machine.raises("AttributeError", f"property '{name}' has no setter")
     if is_module:
-        if isinstance(new, Unknown):
+        if name == "__dict__":
+            machine.expose([value, new], machine.unknown("what a module registers is replaced", new))
+        elif isinstance(new, Unknown):
             registration.assign(machine, value, name, new)
         else:
             optional_names.on_paths(machine, value, name, lambda: registration.assign(machine, value, name, new))
@@ -163,7 +169,7 @@ def _registers(machine: Interpreter, new: Value) -> bool:
     if not isinstance(new, Address):
         return False
     item = machine.state.read(new)
-    return isinstance(item, ModuleObject) or (isinstance(item, TensorObject) and item.is_parameter)
+    return isinstance(item, ModuleObject) or (isinstance(item, TensorObject) and item.is_parameter is True)
 
 
 def delete(machine: Interpreter, value: Value, name: str) -> None:

@@ -28,7 +28,7 @@ from modgraph.prediction import (
 from modgraph.prediction.definitions import FunctionDefinition
 from modgraph.prediction.frames import ClassCalledError, EnoughError, Frame, LimitError, Outcome
 from modgraph.prediction.guards import CALL
-from modgraph.prediction.knowledge import outside, registry
+from modgraph.prediction.knowledge import devices, outside, registry, tensor_classes
 from modgraph.prediction.knowledge.registry import Arguments, Raised
 from modgraph.prediction.limits import (
     MAX_CALL_DEPTH,
@@ -174,7 +174,10 @@ def _model(machine: Interpreter, name: str, arguments: Arguments) -> Value:
     if name.rpartition(".")[2] not in SHORT:
         weigh(machine.state, arguments.positional)
     try:
+        since = machine.base.next_index
         found = model(given, machine)
+        if type(found) is Address or type(found) is TupleValue:
+            devices.settle(machine, found, since, arguments)
         room = room_of(found)
         machine.makes(room)
         if room and type(found) is Constant and type(found.value) is int:
@@ -344,8 +347,12 @@ def make_instance(machine: Interpreter, cls: ClassValue, arguments: Arguments) -
     maker = machine.class_attribute(cls, "__new__")
     if isinstance(maker, StaticMethod):
         maker = maker.function
-    if isinstance(maker, FunctionValue):
+    if isinstance(maker, FunctionValue) or (
+        isinstance(maker, KnownFunction) and KnownClass(classes.TENSOR) in machine.mro(cls)
+    ):
         made = call(machine, maker, _with(arguments, (cls, *arguments.positional)))
+        if isinstance(maker, KnownFunction):
+            tensor_classes.set_class(machine, made, cls)
         if machine.is_instance(made, cls) is not True:
             return made
         if isinstance(made, Address):

@@ -103,8 +103,8 @@ def class_of_object(item: HeapObject) -> Value:
     if type(item) is InstanceObject or isinstance(item, (ModuleObject, ListObject, DictObject, SetObject)):
         return item.cls
     if isinstance(item, TensorObject):
-        if item.lazy is None and item.cls is None:
-            return Unknown("it is not known whether the tensor has a size yet", item.where)
+        if item.cls is None and None in (item.lazy, item.is_parameter):
+            return Unknown("it is not known of which class the tensor is", item.where)
         if item.lazy:
             return item.cls or KnownClass(UNINITIALIZED if item.is_parameter else UNINITIALIZED_BUFFER)
         return item.cls or KnownClass(PARAMETER if item.is_parameter else TENSOR)

@@ -22,6 +22,7 @@ from modgraph.prediction import (
 )
 from modgraph.prediction.counted import count
 from modgraph.prediction.identity import any_alternative, identical, is_one, maybe_another, same_member
+from modgraph.prediction.knowledge import tensor_memory
 from modgraph.prediction.knowledge.bounds import is_long_range
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.knowledge.registry import LOADED_MODULES
@@ -115,7 +116,8 @@ def truth(machine: Interpreter, value: Value) -> bool | None:
     if isinstance(item, SetObject):
         return True if item.items else (None if item.open else False)
     if isinstance(item, TensorObject):
-        return bool(item.elements[0]) if item.elements is not None and len(item.elements) == 1 else None
+        elements = tensor_memory.current(machine.state, item).elements
+        return bool(elements[0]) if elements is not None and len(elements) == 1 else None
     if isinstance(item, (InstanceObject, ModuleObject)):
         return _by_methods(machine, value, item.cls)
     return True

@@ -11,6 +11,7 @@ import libcst as cst
 from modgraph.prediction import control, expressions, raising, statements, targets
 from modgraph.prediction.frames import Frame, Outcome
 from modgraph.prediction.guards import OPERATION, Guard, Leaving
+from modgraph.prediction.knowledge import devices
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Raised, known_class, models
 from modgraph.prediction.objects import InstanceObject, IteratorObject, ListObject
 from modgraph.prediction.state import State
@@ -60,6 +61,8 @@ def _enter(machine: Interpreter, frame: Frame, node: cst.With, items: Sequence[c
             targets.assign(machine, frame, name.name, given)
         return _enter(machine, frame, node, items[1:])
 
+    if isinstance(manager, Unknown) and devices.is_device(manager):
+        manager = machine.allocate(InstanceObject(KnownClass(devices.DEVICE)))
     found = machine.state.find(manager, InstanceObject)
     if found is not None and is_generated(found):
         return _around_yield(machine, frame, found.attributes["call"], inside)

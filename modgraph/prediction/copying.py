@@ -142,6 +142,7 @@ class Relocation:
         self.state = state
         self.copies: dict[Address, Address] = {}
         self.pending: list[HeapObject] = []
+        self.viewing: list[TensorObject] = []
 
     def take(self, address: Address, item: HeapObject) -> Address:
         """Makes a copy of `item`, known so far under `address`."""
@@ -149,6 +150,8 @@ class Relocation:
         copied = item.copy()
         fresh = self.copies[address] = self.state.allocate(copied)
         self.pending.append(copied)
+        if isinstance(copied, TensorObject) and copied.memory:
+            self.viewing.append(copied)
         return fresh
 
     def finish(self) -> None:
@@ -163,6 +166,9 @@ class Relocation:
             number += 1
             if not number % _AT_ONCE:
                 self.state.base.require()
+        for item in self.viewing:  # what they share with others that were copied they share with the copies
+            item.memory = tuple(self.copies.get(each, each) for each in item.memory)
+        self.viewing.clear()
 
     def address(self, value: Address) -> Address:
         return self.copies.get(value, value)
@@ -209,6 +215,7 @@ _FILLED: dict[Role, Callable[[Relocation, Any], Any]] = {
     **dict.fromkeys(REASONS, lambda to, why: to.possible(why) if why.may_be else why),
     Role.VALUE: lambda to, held: to.mapped(held),
     Role.LINK: lambda to, held: to.address(held),
+    Role.MEMORY: lambda to, held: tuple(to.copies.get(each, each) for each in held),
     Role.NOTED_VALUES: lambda to, held: tuple((name, to.recorded(each)) for name, each in held),
 }
 """What becomes of what the fields of a role hold; the others hold nothing that has a counterpart."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from modgraph.prediction import callbacks, partial_texts, possible
 from modgraph.prediction.fields import Role
+from modgraph.prediction.knowledge import tensor_memory
 from modgraph.prediction.objects import (
     ClassObject,
     EnvironmentObject,
@@ -65,6 +66,8 @@ def expose(machine: Interpreter, values: Iterable[Value], why: Unknown) -> None:
                     _forget_iterator(written, why)
                 else:
                     _forget(written, why)
+                    if isinstance(written, TensorObject):
+                        tensor_memory.forget_owners(machine.state, written)
         elif not isinstance(value, (FunctionValue, Address)):
             pending.extend(value.parts())
 

@@ -34,6 +34,7 @@ class Role(Enum):
     SHAPE = "sizes; None for one, or for all, that are not known"
     FIXED = "what an object is from the time it is made"
     LINK = "the address of another object, from the time it is made"
+    MEMORY = "the addresses of others that it changes with"
     COUPLED = "what means something together with other fields alone: a rule of its class joins them"
     COUNTS = "numbers of what was made, which only grow"
     PLACE = "where it was made, or said first, for who reads of it; nothing depends on it"

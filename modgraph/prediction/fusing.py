@@ -86,4 +86,5 @@ def _renaming(joiner: Joiner) -> Relocation:
 def _mentions(item: HeapObject, renaming: Relocation) -> bool:
     if any(renaming.mapped(why) is not why for why in reasons(item)):
         return True
-    return any(renaming.mapped(value) != value for value in item.references())
+    memory = item.memory if isinstance(item, TensorObject) else ()
+    return any(renaming.mapped(value) != value for value in (*item.references(), *memory))

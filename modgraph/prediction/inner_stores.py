@@ -27,6 +27,11 @@ def entry(machine: Machine, mapping: ViewObject, key: Constant) -> Value | None:
     return machine.call(kept.getter, (owner,)) if isinstance(kept, PropertyValue) and _is_of_torch(key.value) else None
 
 
+def is_one(machine: Machine, owner: Address, key: Constant) -> bool:
+    """Under that key, a module has what it registers."""
+    return key.value in _STORES and machine.state.find(owner, ModuleObject) is not None
+
+
 def _is_of_torch(name: str) -> bool:
     return name in _STORES or name.endswith("_hooks")
 

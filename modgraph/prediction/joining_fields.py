@@ -9,7 +9,7 @@ from modgraph.prediction.fields import Role
 from modgraph.prediction.objects import STALE, EnvironmentObject, HeapObject, IteratorObject, Sizes
 from modgraph.prediction.orders import contradicting
 from modgraph.prediction.unordered import MIXED
-from modgraph.prediction.values import TRUE
+from modgraph.prediction.values import TRUE, Address
 
 if TYPE_CHECKING:
     from modgraph.prediction.joining import Joiner
@@ -108,6 +108,15 @@ def _join_counts(joiner: Joiner, mine: Any, other: Any, name: str) -> None:
         setattr(mine, name, {each: max(held.get(each, 0), further.get(each, 0)) for each in {**held, **further}})
 
 
+def _join_memory(joiner: Joiner, mine: Any, other: Any, name: str) -> None:
+    held = getattr(mine, name)
+    further = [Address(joiner.twins.get(each.index, each.index)) for each in getattr(other, name)]
+    joined = tuple(dict.fromkeys((*held, *further)))
+    if joined != held:
+        joiner.changed = True
+        setattr(mine, name, joined)
+
+
 def _join_noted(joiner: Joiner, mine: Any, other: Any, name: str) -> None:
     """Arguments of a constructor; one that was given on one path only is not known."""
     held, further = getattr(mine, name), getattr(other, name)
@@ -136,6 +145,7 @@ _RULES: dict[Role, Callable[[Joiner, Any, Any, str], None]] = {
     Role.SHAPE: _join_shape,
     Role.FIXED: _keep,
     Role.LINK: _keep,
+    Role.MEMORY: _join_memory,
     Role.COUPLED: _keep,
     Role.COUNTS: _join_counts,
     Role.PLACE: _keep,

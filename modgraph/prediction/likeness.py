@@ -56,7 +56,8 @@ def isomorphic(
 
 def _values(item: HeapObject) -> list[Value]:
     shown = (pair for name in names_of(item, Role.NOTED_VALUES) for pair in getattr(item, name))
-    return [*item.references(), *(value for _, value in shown)]
+    memory = (each for name in names_of(item, Role.MEMORY) for each in getattr(item, name))
+    return [*item.references(), *(value for _, value in shown), *memory]
 
 
 def _same_value(mine: Value, other: Value, pending: list[tuple[Address, Address]], since: int) -> bool:
@@ -113,6 +114,7 @@ _SAME: dict[Role, Callable[[Any, Any], bool]] = {
     Role.SHAPE: operator.eq,
     Role.FIXED: operator.eq,
     Role.LINK: operator.eq,
+    Role.MEMORY: lambda x, y: len(x) == len(y),
     Role.COUPLED: _are_coupled_alike,
     Role.COUNTS: _is_compared_elsewhere,
     Role.PLACE: _is_compared_elsewhere,

@@ -16,6 +16,7 @@ from modgraph.prediction import guards, literal_texts, possible
 from modgraph.prediction.copying import Relocation
 from modgraph.prediction.fields import BY_NAME, Role
 from modgraph.prediction.knowledge.registry import Arguments
+from modgraph.prediction.knowledge.tensor_memory import current
 from modgraph.prediction.limits import MAX_KEPT_OBJECTS, MAX_KEY_OBJECTS, MAX_REMEMBERED_OBJECTS, MIN_LONG_STEPS
 from modgraph.prediction.objects import (
     ClassObject,
@@ -26,7 +27,9 @@ from modgraph.prediction.objects import (
     ListObject,
     ModuleObject,
     SetObject,
+    TensorObject,
 )
+from modgraph.prediction.state import State
 from modgraph.prediction.values import (
     Address,
     Choice,
@@ -175,7 +178,7 @@ _TOKENS: dict[Role, Callable[[Any], object]] = {
     **dict.fromkeys((Role.CELLS, Role.ENTRIES, Role.MEMBERS), len),
     **dict.fromkeys(BY_NAME, tuple),
     **dict.fromkeys((Role.REST, Role.REASON, Role.VALUE, Role.FLAT, Role.FINAL, Role.SHAPE), lambda held: held),
-    **dict.fromkeys((Role.FIXED, Role.LINK, Role.COUPLED), lambda held: held),
+    **dict.fromkeys((Role.FIXED, Role.LINK, Role.MEMORY, Role.COUPLED), lambda held: held),
     Role.FLAGS: lambda held: tuple(held.items()),
 }
 """What a key says of the fields of a role, besides the values that they hold."""
@@ -291,4 +294,20 @@ def _made(machine: Interpreter, key: Key, result: Value, since: int) -> dict[Add
             pending.extend(possible.held_by(item))
             if isinstance(item, ModuleObject):
                 pending.extend(argument for _, argument in item.arguments)
-    return found
+    return found if _share_no_more(state, found, since) else None
+
+
+def _share_no_more(state: State, found: dict[Address, HeapObject], since: int) -> bool:
+    """Forgets the memory of what nothing leads to any more, where one tensor alone has it; False where several have."""
+    lost: set[Address] = set()
+    for item in found.values():
+        inside = [each for each in item.memory if each.index >= since] if isinstance(item, TensorObject) else []
+        gone = [each for each in inside if each not in found]
+        if not isinstance(item, TensorObject) or not gone:
+            continue
+        if not lost.isdisjoint(gone):
+            return False
+        lost.update(gone)
+        item.elements = current(state, item).elements
+        item.memory = tuple(each for each in item.memory if each not in gone)
+    return True

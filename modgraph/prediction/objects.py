@@ -251,6 +251,8 @@ class Sizes(tuple[int | None, ...]):
         return made
 
 
+DERIVED = ""
+"""The device of a tensor that is where those are which it is computed from, before it is said where."""
 LEAF = "<leaf>"
 """Attribute of a tensor that was itself asked to need a gradient, not because of what it is computed from."""
 
@@ -264,16 +266,20 @@ class TensorObject(HeapObject):
     """None for a size that is not known; None altogether where the number of dimensions is not known, or for a lazy
     parameter."""
     dtype: str | None = field(default="float32", metadata=role(Role.FLAT))
-    is_parameter: bool = field(default=False, metadata=role(Role.FIXED))
+    is_parameter: bool | None = field(default=False, metadata=role(Role.FLAT))
     is_buffer: bool = field(default=False, metadata=role(Role.FIXED))
     """Made by nn.Buffer: registered by plain assignment."""
-    persistent: bool | None = field(default=True, metadata=role(Role.FLAT))
-    """Of an nn.Buffer."""
     requires_grad: bool | None = field(default=False, metadata=role(Role.FLAT))
     lazy: bool | None = field(default=False, metadata=role(Role.FINAL, final=False))
     """UninitializedParameter or UninitializedBuffer."""
     elements: tuple[int | float | bool, ...] | None = field(default=None, metadata=role(Role.FLAT))
     """All elements, row by row; None where they are not known or too many."""
+    memory: tuple[Address, ...] = field(default=(), metadata=role(Role.MEMORY))
+    """Tensors that it is a view of, or may be; see `knowledge/tensor_memory.py`."""
+    writes: int | None = field(default=0, metadata=role(Role.FLAT))
+    """How often its memory was written to."""
+    seen: int | None = field(default=0, metadata=role(Role.FLAT))
+    """The `writes` of those in `memory` when `elements` were taken."""
     device: str | None = field(default="cpu", metadata=role(Role.FLAT))
     cls: Value | None = field(default=None, metadata=role(Role.VALUE))
     """A subclass of Tensor or Parameter with source; None for torch's own."""

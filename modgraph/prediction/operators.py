@@ -201,6 +201,8 @@ def in_place(machine: Interpreter, symbol: str, left: Value, right: Value) -> Va
                 return _repeated(machine, left, right)
     elif isinstance(left, Unknown):
         machine.expose([left], left)
+    elif isinstance(left, Choice) and any(isinstance(each, Address) for each in left.alternatives):
+        return machine.distribute(left, lambda each: in_place(machine, symbol, each, right))
     return binary(machine, symbol, left, right)
 
 

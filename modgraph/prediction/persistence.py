@@ -10,6 +10,9 @@ from modgraph.prediction.values import Address, Choice, Constant, Value
 if TYPE_CHECKING:
     from modgraph.prediction.knowledge.registry import Machine
 
+PERSISTENT = "persistent"
+"""The attribute by which an nn.Buffer says whether it is in the state dict of the module that it is registered with."""
+
 
 def view(machine: Machine, owner: Address) -> Value:
     """The set of a module; what is changed in it is changed in the module."""
@@ -27,6 +30,14 @@ def replace(machine: Machine, owner: Address, given: Value) -> None:
         machine.expose([owner], machine.unknown("which buffers are persistent is not known", given))
         return
     names = machine.state.change(given, SetObject)
+    before = names.attributes.get(VIEW_OF)
+    if (
+        isinstance(before, Address) and before != owner
+    ):  # that of another module: what is done to either is done to both
+        for each in (owner, before):
+            module = machine.state.change(each, ModuleObject)
+            module.non_persistent = dict.fromkeys(module.buffers)
+        return
     names.attributes[VIEW_OF] = owner
     write_back(machine, names)
 
@@ -43,13 +54,14 @@ def write_back(machine: Machine, names: SetObject) -> None:
 def of_assigned(machine: Machine, module: ModuleObject, name: str, value: Value) -> tuple[Value, bool]:
     """Whether a tensor that is assigned to the name of a buffer is in the state dict from then on, and whether that is
     for nn.Buffer to say, of any of those that it may be. Source: `torch.nn.Module.__setattr__`."""
+    unsure = machine.unknown("it is not known whether the buffer is persistent")
     alternatives = value.alternatives if isinstance(value, Choice) else (value,)
     tensors = [machine.state.find(each, TensorObject) for each in alternatives]
-    found = {tensor.persistent for tensor in tensors if tensor is not None and tensor.is_buffer}
+    buffers = [tensor for tensor in tensors if tensor is not None and tensor.is_buffer]
+    found = {machine.truth(tensor.attributes.get(PERSISTENT, unsure)) for tensor in buffers}
     if found:
         persistent = next(iter(found)) if len(found) == 1 else None
     else:
         transient = module.non_persistent.get(name, False)
         persistent = None if transient is None else not transient
-    unsure = machine.unknown("it is not known whether the buffer is persistent")
     return unsure if persistent is None else Constant(persistent), bool(found)

@@ -55,6 +55,8 @@ def kind_of(machine: Machine, value: Value) -> Kind:
         if isinstance(item, ModuleObject):
             return "module"
         if isinstance(item, TensorObject):
+            if item.is_parameter is None:
+                return "unknown"
             return "parameter" if item.is_parameter else "buffer" if item.is_buffer else "tensor"
         if isinstance(item, InstanceObject) and machine.is_instance(value, KnownClass(MODULE)) is None:
             return "unknown"
@@ -128,7 +130,7 @@ def _assign_plain(machine: Machine, address: Address, name: str, value: Value, k
     """`object.__setattr__`, with the properties of the class; the stores themselves may be replaced by name too."""
     module = machine.state.change(address, ModuleObject)
     if name in STORES:
-        _replace_store(machine, module, name, value)
+        _replace_store(machine, address, name, value)
         return
     held = machine.class_attribute(module.cls, name)
     if isinstance(held, PropertyValue):
@@ -151,8 +153,13 @@ def _is_size_of_a_layer(machine: Machine, name: str) -> bool:
     return name not in GIVEN_MODULES
 
 
-def _replace_store(machine: Machine, module: ModuleObject, name: str, value: Value) -> None:
+def _replace_store(machine: Machine, address: Address, name: str, value: Value) -> None:
     """`self._modules = {...}`."""
+    shown = machine.state.find(value, InstanceObject)
+    other = shown.attributes.get("module") if shown is not None else None
+    if other is not None:  # what is done to the store of either is done to that of the other
+        machine.expose((address, other), machine.unknown(f"`{name}` is that of another module", value))
+    module = machine.state.change(address, ModuleObject)
     entries = machine.state.find(value, DictObject)
     new: dict[str, Value] = {}
     if entries is None:

@@ -35,7 +35,7 @@ class Totals:
                 buffer = state.find(value, TensorObject)
                 if value != NONE and value not in counted and not (buffer is not None and buffer.lazy):
                     counted.add(value)
-                    size = _size(buffer)
+                    size = _size(buffer) if buffer is None or buffer.lazy is False else None
                     totals.buffers = None if totals.buffers is None or size is None else totals.buffers + size
         return totals
 

@@ -51,6 +51,7 @@ DIFFERENT: dict[Role, list[tuple[Any, Any]]] = {
     Role.FLAGS: [({"n": True}, {}), ({}, {"n": True}), ({"n": None}, {})],
     Role.SHAPE: [((1, 2), (1, 3)), ((1,), (1, 2)), (None, (1,)), ((1,), None)],
     Role.LINK: [(Address(1), Address(2))],
+    Role.MEMORY: [((), (Address(0),)), ((Address(0),), (Address(-1),))],
     Role.NOTED_VALUES: [((("n", ONE),), (("n", TWO),)), ((), (("n", ONE),))],
 }
 NEVER_CHANGED = {Role.FIXED, Role.LINK}
@@ -145,6 +146,8 @@ def allows(item: Any, name: str, role: Role, content: Any) -> bool:
             and len(held) == len(content)
             and all(a in (None, b) for a, b in zip(held, content, strict=True))
         )
+    if role is Role.MEMORY:
+        return set(content) <= set(held)
     if role is Role.NOTED_VALUES:
         found = dict(held)
         return all(admits(found.get(key), value) for key, value in content)
@@ -225,6 +228,7 @@ FULL: dict[Role, Callable[[Address], Any]] = {
     Role.REST: lambda at: Unknown("why", may_be=frozenset({at.index})),
     Role.REASON: lambda at: Unknown("why", may_be=frozenset({at.index})),
     Role.LINK: lambda at: at,
+    Role.MEMORY: lambda at: (at,),
     Role.VALUE: lambda at: at,
     Role.NOTED_VALUES: lambda at: (("n", at),),
 }
@@ -254,7 +258,9 @@ def test_what_a_field_holds_has_a_counterpart_in_a_copy(kind: type[HeapObject], 
         assert held == FULL[role](Address(9))
 
 
-@of_all(NEVER_CHANGED | SHOWN | {Role.COUPLED, Role.FINAL, Role.NOTED_VALUES, Role.VALUE}, among=FORGETTING)
+@of_all(
+    NEVER_CHANGED | SHOWN | {Role.COUPLED, Role.FINAL, Role.MEMORY, Role.NOTED_VALUES, Role.VALUE}, among=FORGETTING
+)
 def test_what_an_unknown_call_may_have_changed_is_not_known(
     kind: type[HeapObject], name: str, role: Role, mine: Any, other: Any
 ) -> None:

@@ -2094,57 +2094,277 @@ CASES: dict[str, str] = {
         if flag:
             self.child = nn.Sequential(*self.layers)
         """,
+    "the device of what is made like another": """
+        t = torch.zeros(2, device="meta") if flag else torch.zeros(2)
+        self.a, self.b = ByDevice(torch.zeros_like(t)), ByDevice(t.new_ones(3))
+        """,
+    "the default device asked for": """
+        torch.set_default_device("meta" if flag else "cpu")
+        name = torch.get_default_device().type
+        torch.set_default_device(None)
+        self.c = nn.Linear(len(name), 1)
+        """,
+    "a device of the flag as a manager": """
+        with torch.device("cpu"):
+            with torch.device("meta" if flag else "cpu"):
+                a = torch.zeros(2)
+            b = torch.zeros(2)
+        self.a, self.b = ByDevice(a), ByDevice(b)
+        """,
+    "a tensor made of numbers inside a device": """
+        with torch.device("meta") if flag else contextlib.nullcontext():
+            a, b = torch.tensor([1.0, 2.0]), torch.Tensor([1.0])
+        self.a, self.b = ByDevice(a), ByDevice(b)
+        """,
+    "the device of the parameters of a layer": """
+        with torch.device("meta" if flag else "cpu"):
+            layer = nn.Linear(2, 2)
+        self.c = ByDevice(layer.weight)
+        """,
+    "the device of a layer that is moved": """
+        layer = nn.Linear(2, 2)
+        if flag:
+            layer.to("meta")
+        self.c = ByDevice(layer.bias)
+        """,
+    "the device of tensors joined": """
+        a = torch.zeros(2, device="meta" if flag else "cpu")
+        self.c = ByDevice(torch.cat([a, a]))
+        """,
+    "whether a tensor is on the cpu": """
+        t = torch.zeros(2, device="meta") if flag else torch.zeros(2)
+        if t.is_cpu:
+            self.c = nn.Linear(2, 2)
+        """,
+    "whether a transposed tensor is contiguous": """
+        t = torch.zeros(2, 3)
+        if flag:
+            t = t.t()
+        if t.is_contiguous():
+            self.c = nn.Linear(2, 2)
+        """,
+    "a gradient that is detached in place": """
+        p = nn.Parameter(torch.zeros(2))
+        t = p * 2
+        if flag:
+            t.detach_()
+        if t.requires_grad:
+            self.c = nn.Linear(2, 2)
+        """,
+    "whether what a function gives needs a gradient": """
+        p = nn.Parameter(torch.zeros(2, 2), requires_grad=flag)
+        for i, t in enumerate((p @ p, torch.where(p > 0, p, p), torch.maximum(p, p), p.argmax(), p.sum(), p.tanh())):
+            if t.requires_grad:
+                setattr(self, f"c{i}", nn.Linear(2, 2))
+        """,
+    "what is computed in a function that records nothing": """
+        @torch.no_grad()
+        def without(p):
+            return p * 2
+
+        def recorded(p):
+            return p * 2
+        t = (without if flag else recorded)(nn.Parameter(torch.zeros(2)))
+        if t.requires_grad:
+            self.c = nn.Linear(2, 2)
+        """,
+    "a gradient that backward makes": """
+        self.p = nn.Parameter(torch.zeros(2))
+        if flag:
+            self.p.sum().backward()
+        if self.p.grad is None:
+            self.c = nn.Linear(2, 2)
+        """,
+    "a tensor changed by an operator in place": """
+        a = torch.full((1,), 6)
+        b = a
+        if flag:
+            a //= 2
+        self.c = nn.Linear(int(b[0]), 1)
+        """,
+    "a list changed by an operator in place, one of two": """
+        a, b = [1], [1]
+        c = a if flag else b
+        c += [2]
+        self.a, self.b = nn.Linear(len(a), 1), nn.Linear(len(b), 1)
+        """,
+    "elements written through a row of a row": """
+        t = torch.ones(2, 2, dtype=torch.int64)
+        if flag:
+            t[0][1] = 5
+        self.c = nn.Linear(int(t.sum()), 1)
+        """,
+    "elements written through a part of a split": """
+        t = torch.ones(4, dtype=torch.int64)
+        a, b = t.chunk(2)
+        if flag:
+            a.zero_()
+        self.c = nn.Linear(int(t.sum()) + 1, 1)
+        """,
+    "elements of a view after the whole is written": """
+        t = torch.ones(4, dtype=torch.int64)
+        v = t.view(2, 2)
+        if flag:
+            t += 1
+        self.c = nn.Linear(int(v.sum()), 1)
+        """,
+    "elements of a parameter made of a tensor that is written": """
+        t = torch.ones(1)
+        self.p = nn.Parameter(t)
+        if flag:
+            t.fill_(3)
+        self.c = nn.Linear(int(self.p.item()), 1)
+        """,
+    "elements of a buffer after a state is loaded": """
+        self.a = Holder()
+        other = Holder()
+        other.b.fill_(3)
+        if flag:
+            self.a.load_state_dict(other.state_dict())
+        self.c = nn.Linear(int(self.a.b[0]) + 1, 1)
+        """,
+    "elements of what is given to out": """
+        a, b = torch.ones(1, dtype=torch.int64), torch.ones(1, dtype=torch.int64)
+        if flag:
+            torch.add(a, a, out=b)
+        self.c = nn.Linear(int(b[0]), 1)
+        """,
+    "elements changed by an activation in place": """
+        t = -torch.ones(1)
+        F.relu(t, inplace=flag)
+        self.c = nn.Linear(int(t[0]) + 2, 1)
+        """,
+    "elements changed by a layer in place": """
+        t = -torch.ones(1)
+        nn.ReLU(inplace=flag)(t)
+        self.c = nn.Linear(int(t[0]) + 2, 1)
+        """,
+    "elements of an array written through a tensor": """
+        import numpy as np
+        a = np.zeros(2)
+        t = torch.from_numpy(a)
+        if flag:
+            t.fill_(3)
+        self.c = nn.Linear(int(a[0]) + 1, 1)
+        """,
+    "elements of an array written through a part of it": """
+        import numpy as np
+        a = np.zeros(4)
+        b = a[:2]
+        if flag:
+            b[0] = 3
+        self.c = nn.Linear(int(a[0]) + 1, 1)
+        """,
+    "elements of a copy of a view": """
+        t = torch.ones(2, dtype=torch.int64)
+        v = copy.deepcopy(t[:1])
+        if flag:
+            v.fill_(4)
+        self.c = nn.Linear(int(t.sum()) + int(v[0]), 1)
+        """,
+    "elements of two that share memory, copied together": """
+        t = torch.ones(2, dtype=torch.int64)
+        a, b = copy.deepcopy((t, t[:1]))
+        if flag:
+            b.fill_(4)
+        self.c = nn.Linear(int(a.sum()), 1)
+        """,
+    "elements of a tensor written to by chance": """
+        t = torch.ones(2, dtype=torch.int64)
+        v = t[:1]
+        torch.nn.init.constant_(v, 3) if flag else None
+        self.c = nn.Linear(int(t.sum()), 1)
+        """,
+    "a tensor as another tensor": """
+        t = torch.ones(2)
+        u = torch.as_tensor(t)
+        if flag:
+            u.fill_(4)
+        self.c = nn.Linear(int(t.sum()), 1)
+        """,
+    "a parameter of a subclass with a constructor": """
+        class Scaled(nn.Parameter):
+            def __init__(self, data):
+                self.factor = 3
+        self.p = Scaled(torch.zeros(2)) if flag else nn.Parameter(torch.zeros(2))
+        self.c = nn.Linear(getattr(self.p, "factor", 1), 1)
+        """,
+    "a subclass of Tensor without a constructor": """
+        t = Plain([1.0, 2.0]) if flag else torch.zeros(2)
+        self.register_buffer("b", t)
+        self.c = nn.Linear(2 if type(t) is Plain else 3, 1)
+        """,
+    "a hook before a module is called": """
+        self.a = nn.Identity()
+        handle = self.a.register_forward_pre_hook(lambda m, args: (torch.zeros(5),))
+        if flag:
+            handle.remove()
+        self.c = nn.Linear(self.a(torch.zeros(3)).shape[0], 1)
+        """,
+    "a hook that keeps what it sees": """
+        seen = []
+        self.a = nn.Linear(3, 4)
+        if flag:
+            self.a.register_forward_hook(lambda m, i, o: seen.append(o))
+        self.a(torch.zeros(2, 3))
+        self.c = nn.Linear(len(seen) + 1, 1)
+        """,
+    "a hook with the arguments by name": """
+        self.a = nn.Identity()
+        if flag:
+            self.a.register_forward_pre_hook(lambda m, args, kwargs: ((torch.zeros(5),), kwargs), with_kwargs=True)
+        self.c = nn.Linear(self.a(torch.zeros(3)).shape[0], 1)
+        """,
+    "the dict of a module replaced by that of another": """
+        self.a, b = nn.Linear(2, 2), nn.Linear(3, 3)
+        if flag:
+            self.a.__dict__ = b.__dict__
+        """,
+    "an nn.Buffer that is asked whether it is persistent": """
+        b = nn.Buffer(torch.zeros(3), persistent=flag)
+        self.c = nn.Linear(2 if b.persistent else 3, 1)
+        """,
+    "a lazy parameter of another dtype": """
+        self.p = nn.UninitializedParameter()
+        self.p.materialize((2, 3), dtype=torch.float64 if flag else torch.float32)
+        """,
+    "the default dtype": """
+        torch.set_default_dtype(torch.float64 if flag else torch.float32)
+        self.register_buffer("b", torch.zeros(2))
+        torch.set_default_dtype(torch.float32)
+        """,
+    "a tensor copied by to": """
+        t = torch.ones(1)
+        u = t.to(torch.float32, copy=flag)
+        u.fill_(3)
+        self.c = nn.Linear(int(t[0]), 1)
+        """,
+    "a contiguous tensor, of a transposed one": """
+        t = torch.ones(2, 2)
+        u = (t.t() if flag else t).contiguous()
+        u.fill_(3)
+        self.c = nn.Linear(int(t[0, 0]), 1)
+        """,
+    "the stride of a tensor": """
+        t = torch.zeros(2, 3)
+        u = t.t() if flag else t
+        self.c = nn.Linear(u.stride(0) if isinstance(u.stride(0), int) else 1, 1)
+        """,
+    "a gradient in a block of inference": """
+        p = nn.Parameter(torch.zeros(2))
+        with torch.inference_mode(mode=flag):
+            t = p * 2
+        if t.requires_grad:
+            self.c = nn.Linear(2, 2)
+        """,
+    "a store of modules put into the dict of a module": """
+        self.a = nn.Sequential(nn.Linear(2, 2))
+        if flag:
+            self.a.__dict__["_modules"] = {"x": nn.ReLU()}
+        """,
 }
 
 FALSE: dict[str, tuple[str, ...]] = {
-    "an assignment to nn.Buffer.persistent is not followed into TensorObject.persistent": (
-        "an nn.Buffer told not to be persistent afterwards",
-    ),
-    "knowledge/tensor_shapes.py, never: is_meta and is_sparse are always False": (
-        "the device of a parameter made on two paths",
-        "whether a tensor of one shape is sparse",
-    ),
-    "the default device (torch.device as a context, set_default_device) is not followed": (
-        "the device that a with statement sets",
-        "the default device",
-        "equal constructions inside or outside a device",
-    ),
-    "the device of a computed tensor is always the cpu": ("the device of what is computed",),
-    "memory shared by tensors (a view, detach, data) is not followed: TensorObject.elements of the other stay": (
-        "elements of a whole changed through a view",
-        "a view taken of one tensor or the other",
-        "detach or clone of a parameter, then written",
-        "elements written through data",
-        "elements written through an item of data",
-    ),
-    "knowledge/gradients.py: what a block under set_grad_enabled(unknown) computes needs a gradient for certain": (
-        "gradients switched off by a manager on one path",
-        "whether a tensor computed in a block has a gradient",
-    ),
-    "knowledge/tensor_shapes.py, gradient: grad and grad_fn are always None": (
-        "a gradient set on a parameter",
-        "a grad_fn asked for",
-    ),
-    "an assignment to a tensor's __class__ is not followed into TensorObject.cls and is_parameter": (
-        "the class of a parameter replaced in place",
-        "the class of a tensor replaced by Parameter",
-    ),
-    "knowledge/tensor_shapes.py: as_subclass keeps the class": ("a tensor of a subclass on one path",),
-    "a subclass of Parameter without a constructor is not trainable and has no shape": (
-        "a parameter of a subclass without a constructor",
-    ),
-    "knowledge/lazy_layers.py, materialize: the class stays UninitializedParameter for is_lazy": (
-        "a lazy parameter that is asked whether it is lazy",
-    ),
-    "totals.Totals.of leaves a lazy buffer out, though it may be real on one path": (
-        "a lazy buffer made real on one path",
-    ),
-    "a _non_persistent_buffers_set or _buffers that two modules share is copied (ModuleObject stores have no identity)": (
-        "the set of names not persistent shared by two modules",
-        "the store of buffers shared by two modules",
-    ),
-    "__dict__.update of a module does not change its stores": ("what a module is updated with",),
-    "forward hooks are not run where a module is called": ("a hook that changes the output, called",),
     "contexts.py: a callback pushed on an ExitStack on one path is not run at its end": (
         "what an ExitStack runs at its end",
     ),

@@ -12,6 +12,7 @@ from modgraph.prediction.knowledge.double_numbers import double
 from modgraph.prediction.knowledge.elements import count
 from modgraph.prediction.knowledge.plain import number_unknown, plain
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, known_class, model, models
+from modgraph.prediction.knowledge.tensor_memory import share
 from modgraph.prediction.knowledge.tensor_values import made, shape_argument, tensor_of
 from modgraph.prediction.objects import TensorObject
 from modgraph.prediction.values import NONE, Constant, KnownClass, TupleValue, Value
@@ -80,6 +81,7 @@ def as_array(machine: Machine, value: Value) -> Value:
         return number_unknown(machine, "an element of an array is not known")
     result = made(machine, tensor.shape, tensor.dtype, tensor.elements)
     machine.state.change(result, TensorObject).cls = _CLASS
+    share(machine, result, value)
     return result
 
 
@@ -106,7 +108,9 @@ def _as_tensor(name: str, *, bare: bool = False) -> Model:
         part = _part(machine, arguments) if name == "__getitem__" else None
         if part is not None:
             row = tensor_of(machine, arguments.positional[0])
-            return new_array(machine, (len(part),), row.dtype if row is not None else None, part)
+            made_of = new_array(machine, (len(part),), row.dtype if row is not None else None, part)
+            share(machine, made_of, arguments.positional[0])
+            return made_of
         if known is None or (bare and (len(arguments.positional) > 1 or arguments.keywords)):
             return number_unknown(machine, f"ndarray.{name} with these arguments is not interpreted")
         given = Arguments(inner, arguments.positional, arguments.keywords, arguments.where, arguments.open)
@@ -157,6 +161,8 @@ def copied(arguments: Arguments, machine: Machine) -> Value:
         elements = None if whole is None or elements is None else tuple(whole(element) for element in elements)
     result = made(machine, array.shape, dtype, elements)
     machine.state.change(result, TensorObject).cls = _CLASS
+    if arguments.function.endswith("view"):
+        share(machine, result, arguments.positional[0])
     return result
 
 

@@ -51,7 +51,7 @@ class _Conversion:
         if self.dtype != NONE and not (self.floating and (unsure or tensor.dtype not in (None, *_FLOATING))):
             wanted = self.dtype.name if isinstance(self.dtype, Dtype) else None
             if wanted != tensor.dtype:
-                tensor.elements = None
+                tensor.elements = tensor.writes = None
             tensor.dtype = wanted
         if self.device != NONE:
             tensor.device = self.device.name if isinstance(self.device, Device) else None
@@ -98,7 +98,7 @@ def _convert_perhaps(tensor: TensorObject, conversion: _Conversion) -> None:
     conversion.change(converted)
     tensor.dtype = tensor.dtype if converted.dtype == tensor.dtype else None
     tensor.device = tensor.device if converted.device == tensor.device else None
-    tensor.elements = converted.elements
+    tensor.elements, tensor.writes = converted.elements, converted.writes
 
 
 @models(_CONVERTED)
@@ -112,7 +112,7 @@ def converted(arguments: Arguments, machine: Machine) -> Value:
     _Conversion(dtype, device, floating == TRUE).change(new)
     if (new.dtype, new.device) == (tensor.dtype, tensor.device) and None not in (new.dtype, new.device):
         return value
-    new.attributes, new.is_parameter, new.is_buffer, new.cls = {}, False, False, None
+    new.attributes, new.is_parameter, new.is_buffer, new.cls, new.memory = {}, False, False, None, ()
     return machine.allocate(new)
 
 

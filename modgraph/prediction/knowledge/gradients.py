@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, cast
 
 import libcst as cst
 
 from modgraph.prediction.knowledge.registry import Arguments, Machine, models
-from modgraph.prediction.knowledge.tensor_values import tensor_of
 from modgraph.prediction.objects import TensorObject
 from modgraph.prediction.values import FALSE, NONE, TRUE, Address, Constant, KnownFunction, TupleValue, Unknown, Value
 
@@ -61,16 +61,18 @@ def leave(arguments: Arguments, machine: Machine) -> Value:
 
 
 def _entered(machine: Machine) -> tuple[Value, ...]:
-    held = machine.state.globals.get(_MODES)
-    return held.items if isinstance(held, TupleValue) else ()
+    held = machine.state.globals.get(_MODES, TupleValue(()))
+    return held.items if isinstance(held, TupleValue) else (held,)
 
 
 def are_recorded(machine: Machine) -> bool | None:
     """Whether an operation here is recorded for gradients; None where that is not known."""
     if _UNSURE in machine.state.globals or _may_be_decorated(machine):
         return None
-    modes = _entered(machine)
-    return machine.truth(modes[-1]) if modes else True
+    held = machine.state.globals.get(_MODES)
+    if held is None:
+        return True
+    return machine.truth(held.items[-1]) if isinstance(held, TupleValue) and held.items else None
 
 
 @models("torch.is_grad_enabled")
@@ -85,19 +87,24 @@ def _may_be_decorated(machine: Machine) -> bool:
     """A function that runs has a decorator that speaks of gradients."""
     for frame in cast("Interpreter", machine).frames:
         node = frame.function.definition.node if frame.function is not None else None
-        for decorator in node.decorators if isinstance(node, cst.FunctionDef) else ():
-            text = cst.Module([]).code_for_node(decorator.decorator)
-            if "grad" in text or "inference" in text:
-                return True
+        if isinstance(node, cst.FunctionDef) and node.decorators and _speaks_of_gradients(node):
+            return True
     return False
+
+
+@lru_cache(maxsize=1024)
+def _speaks_of_gradients(node: cst.FunctionDef) -> bool:
+    texts = [cst.Module([]).code_for_node(each.decorator) for each in node.decorators]
+    return any("grad" in text or "inference" in text for text in texts)
 
 
 def written_to(machine: Machine, address: Value, operands: tuple[Value, ...]) -> None:
     """A tensor that others are written into needs a gradient if they do, where operations are recorded."""
-    tensor = tensor_of(machine, address)
+    tensor = machine.state.find(address, TensorObject)
     if tensor is None or tensor.requires_grad is not False or not isinstance(address, Address):
         return
-    needs = {found.requires_grad for found in (tensor_of(machine, value) for value in operands) if found is not None}
+    found = (machine.state.find(value, TensorObject) for value in operands)
+    needs = {each.requires_grad for each in found if each is not None}
     if not needs - {False} or (
         tensor.dtype is not None and not tensor.dtype.startswith(("float", "bfloat", "complex"))
     ):

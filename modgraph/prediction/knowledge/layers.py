@@ -7,14 +7,17 @@ A layer that is not modelled gives a tensor of unknown shape. Source: "Shape" in
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from modgraph.prediction.knowledge.elements import Shape
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, models
 from modgraph.prediction.knowledge.resampling import windowed
+from modgraph.prediction.knowledge.tensor_memory import overwrite, share
 from modgraph.prediction.knowledge.tensor_names import FUNCTIONAL, SAME_SHAPE
 from modgraph.prediction.knowledge.tensor_values import made, tensor_of
 from modgraph.prediction.knowledge.walks import module_of
 from modgraph.prediction.objects import ListObject, TensorObject
-from modgraph.prediction.values import NONE, Address, Constant, TupleValue, Value
+from modgraph.prediction.values import FALSE, NONE, TRUE, Address, Choice, Constant, TupleValue, Unknown, Value
 
 _LAYERS = "torch.nn.modules"
 Size = int | None
@@ -166,8 +169,19 @@ def flatten(arguments: Arguments, machine: Machine) -> Value:
 
 
 def _same_shape(arguments: Arguments, machine: Machine) -> Value:
+    module, *given = (*arguments.positional, *arguments.keywords.values())
     source = _input(arguments, machine)
-    return _result(machine, source, source.shape)
+    result = _result(machine, source, source.shape)
+    if machine.truth(_attribute(machine, module, "inplace") or FALSE) is not False:
+        _written(machine, given[:1], result)
+    return result
+
+
+def _written(machine: Machine, given: Sequence[Value], result: Value) -> None:
+    """What is given was written to in place, or may have been, and is the result."""
+    for value in given:
+        overwrite(machine, value)
+        share(machine, result, value)
 
 
 _SAME = {
@@ -185,8 +199,13 @@ models(*(f"{_LAYERS}.{file}.{name}.forward" for file, names in _SAME.items() for
 
 
 def _first_shape(arguments: Arguments, machine: Machine) -> Value:
-    source = tensor_of(machine, arguments.get(0, "input", NONE)) or TensorObject(None, None)
-    return _result(machine, source, source.shape)
+    given = arguments.get(0, "input", NONE)
+    source = tensor_of(machine, given) or TensorObject(None, None)
+    result = _result(machine, source, source.shape)
+    asked = (*arguments.positional[1:], arguments.keywords.get("inplace", FALSE))
+    if arguments.function.endswith("_") or any(each == TRUE or isinstance(each, (Unknown, Choice)) for each in asked):
+        _written(machine, (given,), result)
+    return result
 
 
 models(*(f"torch.nn.functional.{name}" for name in SAME_SHAPE))(_first_shape)

@@ -5,11 +5,21 @@ Source: `torch.nn.modules.lazy.LazyModuleMixin`; the sizes follow from the layer
 
 from __future__ import annotations
 
-from modgraph.prediction.knowledge.parameters import PARAMETER
+from modgraph.prediction.knowledge.devices import device_of
 from modgraph.prediction.knowledge.registry import Arguments, Machine, models
 from modgraph.prediction.knowledge.tensor_values import shape_argument
 from modgraph.prediction.objects import ModuleObject, TensorObject
-from modgraph.prediction.values import MODULE, NONE, Address, ClassValue, Constant, KnownClass, KnownFunction, Value
+from modgraph.prediction.values import (
+    MODULE,
+    NONE,
+    Address,
+    ClassValue,
+    Constant,
+    Dtype,
+    KnownClass,
+    KnownFunction,
+    Value,
+)
 
 _MIXIN = "torch.nn.modules.lazy.LazyModuleMixin"
 _SIZES = ("in_features", "in_channels", "num_features")
@@ -33,13 +43,18 @@ def is_uninitialized(arguments: Arguments, machine: Machine) -> Value:
     return Constant(bool(without))
 
 
-@models(f"{PARAMETER}.materialize", "torch.Tensor.materialize")
+@models("torch.nn.parameter.UninitializedTensorMixin.materialize")
 def materialize(arguments: Arguments, machine: Machine) -> Value:
     address = arguments.positional[0]
     assert isinstance(address, Address)
     shape = shape_argument(machine, (arguments.get(1, "shape", NONE),))
     tensor = machine.state.change(address, TensorObject)
     tensor.lazy, tensor.shape = False, shape
+    device, dtype = arguments.get(2, "device", NONE), arguments.get(3, "dtype", NONE)
+    if device != NONE:
+        tensor.device = device_of(machine, device)
+    if dtype != NONE:
+        tensor.dtype = dtype.name if isinstance(dtype, Dtype) else None
     return NONE
 
 

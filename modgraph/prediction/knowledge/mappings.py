@@ -12,7 +12,7 @@ from modgraph.prediction.items import FACTORY
 from modgraph.prediction.knowledge.iteration import pairs_of, prefix_of
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, known_class, models
 from modgraph.prediction.limits import ITEMS_OF_A_TUPLE
-from modgraph.prediction.objects import VIEW_OF, DictObject, IteratorObject, ListObject
+from modgraph.prediction.objects import VIEW_OF, DictObject, IteratorObject, ListObject, ModuleObject
 from modgraph.prediction.steady import VIEWED
 from modgraph.prediction.unordered import MIXED
 from modgraph.prediction.values import (
@@ -98,10 +98,21 @@ def fill(
             target.entries[key] = value
 
 
+def _share_stores(machine: Machine, held: DictObject, given: Sequence[Value]) -> None:
+    """`a.__dict__.update(b.__dict__)` of modules: what either registers from then on is registered with both."""
+    found = (machine.state.find(each, DictObject) for each in given)
+    owners = [each.attributes.get(VIEW_OF, NONE) for each in (held, *found) if each is not None]
+    modules = [each for each in owners if machine.state.find(each, ModuleObject) is not None]
+    if len(modules) > 1 and modules[0] != modules[1]:
+        machine.expose(modules, machine.unknown("what a module registers is what another one does"))
+
+
 @_changing(f"{DICT}.__init__", f"{DICT}.update", f"{DICT}.__ior__")
 def update(arguments: Arguments, machine: Machine) -> Value:
-    address, _ = _dict(machine, arguments)
-    fill(machine, address, arguments.positional[1:2], arguments.keywords, arguments.open)
+    address, held = _dict(machine, arguments)
+    given = arguments.positional[1:2]
+    fill(machine, address, given, arguments.keywords, arguments.open)
+    _share_stores(machine, held, given)
     return address if arguments.function.endswith("__ior__") else NONE
 
 

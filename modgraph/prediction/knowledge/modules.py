@@ -7,8 +7,10 @@ torch/nn/modules/module.py.
 from __future__ import annotations
 
 from modgraph.prediction import persistence
+from modgraph.prediction.knowledge import forward_hooks
 from modgraph.prediction.knowledge.conversions import overriding
 from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
+from modgraph.prediction.knowledge.tensor_memory import overwrite
 from modgraph.prediction.knowledge.walks import children_in, descendants, module_of, tensors, tensors_that_may_be
 from modgraph.prediction.limits import MAX_SUBMODULES
 from modgraph.prediction.objects import ModuleObject, TensorObject
@@ -131,7 +133,15 @@ def extra_repr(arguments: Arguments, machine: Machine) -> Value:
 def text_or_state(arguments: Arguments, machine: Machine) -> Value:
     if machine.truth(arguments.get(3, "assign", FALSE)) is not False:
         machine.expose(arguments.positional[:1], machine.unknown("load_state_dict puts other tensors in their place"))
-    return Unknown(f"Module.{arguments.function.rpartition('.')[2]} is not interpreted", machine.where, inert=True)
+    name = arguments.function.rpartition(".")[2]
+    if name == "load_state_dict":
+        for store in ("parameters", "buffers"):
+            address = module_of(machine, arguments)[0]
+            for _, value in list(tensors(machine, address, store)):
+                overwrite(machine, value)
+            for each in tensors_that_may_be(machine, address, store):
+                overwrite(machine, each)
+    return Unknown(f"Module.{name} is not interpreted", machine.where, inert=True)
 
 
 @models(f"{MODULE}.__dir__")
@@ -148,10 +158,8 @@ def forward(arguments: Arguments, machine: Machine) -> Value:
 
 @models(f"{MODULE}.__call__", f"{MODULE}._call_impl", f"{MODULE}._wrapped_call_impl")
 def call(arguments: Arguments, machine: Machine) -> Value:
-    """A constructor that runs a layer: its `forward`, hooks aside."""
-    address, _ = module_of(machine, arguments)
-    run, rest = machine.get_attribute(address, "forward"), arguments.positional[1:]
-    return machine.call(run, rest, arguments.keywords, arguments.where, arguments.open)
+    """A constructor that runs a layer: its `forward`, and the hooks around it."""
+    return forward_hooks.call(machine, module_of(machine, arguments)[0], arguments)
 
 
 # ---- modes -----------------------------------------------------------------------------------------------------------
@@ -209,8 +217,6 @@ def requires_grad(arguments: Arguments, machine: Machine) -> Value:
             "register_full_backward_pre_hook",
             "register_backward_hook",
             "register_full_backward_hook",
-            "register_forward_pre_hook",
-            "register_forward_hook",
             "register_load_state_dict_pre_hook",
             "register_load_state_dict_post_hook",
             "_register_load_state_dict_pre_hook",
@@ -218,7 +224,7 @@ def requires_grad(arguments: Arguments, machine: Machine) -> Value:
     ),
 )
 def no_effect(arguments: Arguments, machine: Machine) -> Value:
-    """A hook runs with forward, backward or the state dict, never in the constructor; its handle is inert."""
+    """A hook runs with backward or the state dict, never in the constructor; its handle is inert."""
     name = arguments.function.rpartition(".")[2]
     return Unknown("the handle of a hook", machine.where, inert=True) if "hook" in name else NONE
 

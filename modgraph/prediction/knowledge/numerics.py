@@ -16,6 +16,7 @@ from modgraph.prediction.knowledge.double_numbers import double, float64, single
 from modgraph.prediction.knowledge.elements import power, single
 from modgraph.prediction.knowledge.plain import TOO_MANY, Looking, lifted, number_unknown, plain
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, constant, known_class, models
+from modgraph.prediction.knowledge.tensor_values import tensor_of
 from modgraph.prediction.limits import MAX_VALUE_SIZE
 from modgraph.prediction.objects import TensorObject
 from modgraph.prediction.values import NONE, Constant, Dtype, KnownFunction, TupleValue, Value
@@ -202,7 +203,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 def _given(machine: Machine, value: Value, looking: Looking) -> tuple[Any] | None:
     """A number, or an array as nested lists, in a tuple of one; None where not known."""
-    array_ = machine.state.find(value, TensorObject)
+    array_ = tensor_of(machine, value)
     if array_ is None:
         return plain(machine, value, looking)
     if array_.elements is None or array_.shape is None or None in array_.shape:

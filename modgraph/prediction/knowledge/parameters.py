@@ -5,9 +5,13 @@ Source: torch/nn/parameter.py.
 
 from __future__ import annotations
 
+from modgraph.prediction.knowledge.devices import device_of
 from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
+from modgraph.prediction.knowledge.tensor_memory import share
+from modgraph.prediction.knowledge.tensor_values import tensor_of
 from modgraph.prediction.objects import TensorObject
-from modgraph.prediction.values import FALSE, NONE, TRUE, Address, ClassValue, Device, Dtype, Unknown, Value
+from modgraph.prediction.persistence import PERSISTENT
+from modgraph.prediction.values import FALSE, NONE, TRUE, Address, ClassValue, Dtype, Value
 
 TENSOR = "torch.Tensor"
 PARAMETER = "torch.nn.parameter.Parameter"
@@ -31,16 +35,19 @@ def as_parameter(machine: Machine, data: Value, requires_grad: bool | None = Tru
     Raises:
         Raised: RuntimeError, where gradients are asked for of whole numbers or flags.
     """
-    tensor = machine.state.find(data, TensorObject)
+    tensor = tensor_of(machine, data)
     if tensor is not None and requires_grad and tensor.dtype in _WITHOUT_GRADIENT:
         raise machine.raises("RuntimeError", "Only Tensors of floating point and complex dtype can require gradients")
     if tensor is None:
         new = TensorObject(shape=(0,) if data == NONE else None, dtype="float32" if data == NONE else None)
+        new.device = device_of(machine, NONE) if data == NONE else None
     else:
         new = tensor.copy()
-        new.attributes = {}
+        new.attributes, new.memory, new.writes, new.seen = {}, (), 0, 0
     new.is_parameter, new.is_buffer, new.requires_grad, new.cls = True, False, requires_grad, cls
-    return machine.allocate(new)
+    made = machine.allocate(new)
+    share(machine, made, data)
+    return made
 
 
 @models(PARAMETER, f"{PARAMETER}.__new__")
@@ -67,36 +74,38 @@ def buffer(arguments: Arguments, machine: Machine) -> Value:
     assert isinstance(new, Address)
     tensor = machine.state.change(new, TensorObject)
     tensor.is_parameter, tensor.is_buffer = False, True
-    tensor.persistent = machine.truth(arguments.keywords.get("persistent", TRUE))
+    tensor.attributes[PERSISTENT] = arguments.keywords.get("persistent", TRUE)
     return new
 
 
 @models(UNINITIALIZED)
 def uninitialized_parameter(arguments: Arguments, machine: Machine) -> Value:
     flag = machine.truth(arguments.get(0, "requires_grad", TRUE))
-    return machine.allocate(TensorObject(None, _dtype(arguments), is_parameter=True, requires_grad=flag, lazy=True))
+    return machine.allocate(
+        TensorObject(
+            None,
+            _dtype(arguments),
+            is_parameter=True,
+            requires_grad=flag,
+            lazy=True,
+            device=_device(machine, arguments),
+        )
+    )
 
 
 @models(UNINITIALIZED_BUFFER)
 def uninitialized_buffer(arguments: Arguments, machine: Machine) -> Value:
     flag = machine.truth(arguments.get(0, "requires_grad", FALSE))
-    persistent = machine.truth(arguments.get(3, "persistent", TRUE))
-    tensor = TensorObject(None, _dtype(arguments), requires_grad=flag, lazy=True, is_buffer=True, persistent=persistent)
+    tensor = TensorObject(None, _dtype(arguments), requires_grad=flag, lazy=True, is_buffer=True)
+    tensor.device = _device(machine, arguments)
+    tensor.attributes[PERSISTENT] = arguments.get(3, "persistent", TRUE)
     return machine.allocate(tensor)
+
+
+def _device(machine: Machine, arguments: Arguments) -> str | None:
+    return device_of(machine, arguments.get(1, "device", NONE))
 
 
 def _dtype(arguments: Arguments) -> str | None:
     dtype = arguments.get(2, "dtype", NONE)
     return dtype.name if isinstance(dtype, Dtype) else "float32" if dtype == NONE else None
-
-
-def device_of(value: Value) -> str | None:
-    """Name of a device argument: "cpu" where none is given, None where it is not known."""
-    if value == NONE:
-        return "cpu"
-    if isinstance(value, Device):
-        return value.name
-    if isinstance(value, Unknown):
-        return None
-    text = getattr(value, "value", None)
-    return text if isinstance(text, str) else None

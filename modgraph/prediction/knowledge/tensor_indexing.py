@@ -10,6 +10,7 @@ from modgraph.prediction.knowledge.parameters import TENSOR
 from modgraph.prediction.knowledge.plain import plain
 from modgraph.prediction.knowledge.registry import Arguments, Machine, models
 from modgraph.prediction.knowledge.tensor_math import elementwise
+from modgraph.prediction.knowledge.tensor_memory import overwrite, views
 from modgraph.prediction.knowledge.tensor_parts import indices_of
 from modgraph.prediction.knowledge.tensor_shapes import both
 from modgraph.prediction.knowledge.tensor_values import PAIR, made, size_of, tensor_of
@@ -22,9 +23,10 @@ def set_item(arguments: Arguments, machine: Machine) -> Value:
     """Elements stay known where the places and what is put there are."""
     address, key, new = arguments.positional[:3]
     assert isinstance(address, Address)
-    tensor = machine.state.change(address, TensorObject)
+    tensor = tensor_of(machine, address)
+    assert tensor is not None
     keys = list(key.items) if isinstance(key, TupleValue) else [key]
-    tensor.elements = _with_items(machine, tensor, keys, new)
+    overwrite(machine, address, _with_items(machine, tensor, keys, new))
     return NONE
 
 
@@ -172,7 +174,7 @@ def complex_of(arguments: Arguments, machine: Machine) -> Value:
     return made(machine, joined.shape if joined is not None else None, dtype)
 
 
-@models("torch.view_as_real", "torch.view_as_complex")
+@views("torch.view_as_real", "torch.view_as_complex")
 def as_other_kind(arguments: Arguments, machine: Machine) -> Value:
     tensor = tensor_of(machine, arguments.positional[0])
     if tensor is None:
@@ -185,7 +187,7 @@ def as_other_kind(arguments: Arguments, machine: Machine) -> Value:
     return made(machine, shape, dtype, requires_grad=tensor.requires_grad)
 
 
-@models("torch.real", "torch.imag", f"{TENSOR}.@real", f"{TENSOR}.@imag")
+@views("torch.real", "torch.imag", f"{TENSOR}.@real", f"{TENSOR}.@imag")
 def one_part(arguments: Arguments, machine: Machine) -> Value:
     """Of complex numbers, a view of half their width; of real ones, `real` is the tensor itself."""
     tensor = tensor_of(machine, arguments.positional[0])

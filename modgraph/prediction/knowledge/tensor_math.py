@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from modgraph.prediction.knowledge.elements import (
@@ -26,6 +26,7 @@ from modgraph.prediction.knowledge.gradients import written_to
 from modgraph.prediction.knowledge.parameters import TENSOR
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, models
+from modgraph.prediction.knowledge.tensor_memory import overwrite
 from modgraph.prediction.knowledge.tensor_values import PAIR, default_float, dimension, made, size_of, tensor_of
 from modgraph.prediction.objects import TensorObject
 from modgraph.prediction.values import NONE, Address, Choice, Constant, Dtype, TupleValue, Unknown, Value
@@ -114,9 +115,15 @@ def _known(shape: Shape | None) -> list[int]:
     return [size for size in shape or () if size is not None]
 
 
-def _needs_grad(machine: Machine, *values: Value) -> bool:
-    tensors = (tensor_of(machine, value) for value in values)
-    return any(tensor is not None and tensor.requires_grad for tensor in tensors)
+def _needs_grad(machine: Machine, *values: Value) -> bool | None:
+    found = (tensor_of(machine, value) for value in values)
+    return needs_any(tensor for tensor in found if tensor is not None)
+
+
+def needs_any(tensors: Iterable[TensorObject]) -> bool | None:
+    """Whether one of them needs a gradient."""
+    needs = {tensor.requires_grad for tensor in tensors}
+    return True if True in needs else None if None in needs else False
 
 
 def _is_operand(machine: Machine, value: Value) -> bool:
@@ -297,6 +304,7 @@ _IN_PLACE = (
     *("trunc_normal_", "geometric_", "log_normal_", "cauchy_", "erfinv_", "exp_", "log_", "sqrt_", "neg_", "abs_"),
     *("tril_", "triu_", "sin_", "cos_", "tanh_", "sigmoid_", "relu_", "round_", "floor_", "ceil_", "index_add_"),
     *("__iadd__", "__isub__", "__imul__", "__itruediv__", "__ipow__", "scatter_add_", "lerp_", "index_put_"),
+    *("__ifloordiv__", "__imod__", "__iand__", "__ior__", "__ixor__", "__ilshift__", "__irshift__"),
     *("bitwise_and_", "logical_not_", "eq_", "renorm_", "sort_", "share_memory_", "zero_grad"),
 )
 
@@ -316,10 +324,12 @@ def filled(arguments: Arguments, machine: Machine) -> Value:
 
 def _with_elements(machine: Machine, value: Value, number: Number | None) -> Value:
     if isinstance(value, Address) and tensor_of(machine, value) is not None:
-        tensor = machine.state.change(value, TensorObject)
+        tensor = machine.state.read(value)
+        assert isinstance(tensor, TensorObject)
         size = count(tensor.shape)
         is_known = number is not None and size is not None and size <= MAX_ELEMENTS
-        tensor.elements = kept([number] * size, tensor.dtype) if is_known and number is not None and size else None
+        known = kept([number] * size, tensor.dtype) if is_known and number is not None and size else None
+        overwrite(machine, value, known)
     return value
 
 
@@ -426,7 +436,7 @@ def matrix_product(arguments: Arguments, machine: Machine) -> Value:
     assert shape is not None
     rows = first[-2:-1] if len(first) > 1 else ()
     columns = second[-1:] if len(second) > 1 else ()
-    needs = bool(left.requires_grad or right.requires_grad)
+    needs = needs_any((left, right))
     return made(machine, (*shape, *rows, *columns), dtype, requires_grad=needs)
 
 

@@ -10,6 +10,8 @@ from modgraph.prediction.knowledge.elements import Number, Shape, broadcast, cou
 from modgraph.prediction.knowledge.parameters import TENSOR
 from modgraph.prediction.knowledge.registry import Arguments, Machine, models
 from modgraph.prediction.knowledge.tensor_gathering import by_indices
+from modgraph.prediction.knowledge.tensor_math import needs_any
+from modgraph.prediction.knowledge.tensor_memory import share, views
 from modgraph.prediction.knowledge.tensor_shapes import both, like, replaced, source_of
 from modgraph.prediction.knowledge.tensor_values import (
     PAIR,
@@ -39,7 +41,7 @@ def join(arguments: Arguments, machine: Machine) -> Value:
     for tensor in found[1:]:
         dtype = promoted(dtype, tensor.dtype)
     shapes = [tensor.shape for tensor in found if tensor.shape is not None]
-    needs = any(tensor.requires_grad for tensor in found)
+    needs = needs_any(found)
     if len(shapes) != len(found) or name in ("hstack", "vstack"):
         return made(machine, None, dtype, requires_grad=needs)
     if name != "stack":
@@ -77,7 +79,7 @@ def _require_fitting(machine: Machine, shapes: Sequence[Shape], along: int | Non
                 raise machine.raises("RuntimeError", f"Sizes of tensors must match. {message}")
 
 
-@models(*both("chunk", "split", "unbind", "tensor_split"))
+@views(*both("chunk", "split", "unbind", "tensor_split"))
 def divide(arguments: Arguments, machine: Machine) -> Value:
     source, name = source_of(arguments, machine), arguments.function.rpartition(".")[2]
     position = 1 if name == "unbind" else 2
@@ -148,7 +150,10 @@ def broadcast_all(arguments: Arguments, machine: Machine) -> Value:
     if arguments.function.endswith("shapes"):
         return shape_value(joined, machine)
     tensors = [tensor_of(machine, value) for value in arguments.positional]
-    return TupleValue(tuple(made(machine, joined, tensor.dtype if tensor else None) for tensor in tensors))
+    found = tuple(made(machine, joined, tensor.dtype if tensor else None) for tensor in tensors)
+    for each, source in zip(found, arguments.positional, strict=True):
+        share(machine, each, source)
+    return TupleValue(found)
 
 
 # ---- parts -----------------------------------------------------------------------------------------------------------
@@ -159,10 +164,14 @@ def get_item(arguments: Arguments, machine: Machine) -> Value:
     source, key = source_of(arguments, machine), arguments.positional[1]
     keys = list(key.items) if isinstance(key, TupleValue) else [key]
     if source.shape is None:
-        return like(machine, source, None)
+        found = like(machine, source, None)
+        share(machine, found, arguments.positional[0])
+        return found
     if any(isinstance(each, Address) for each in keys):
         return like(machine, source, *by_indices(machine, source, keys))
-    return like(machine, source, _indexed(machine, source.shape, keys), _elements_at(source, keys))
+    found = like(machine, source, _indexed(machine, source.shape, keys), _elements_at(source, keys))
+    share(machine, found, arguments.positional[0])
+    return found
 
 
 def _elements_at(source: TensorObject, keys: list[Value]) -> tuple[Number, ...] | None:
@@ -259,7 +268,7 @@ def iterate(arguments: Arguments, machine: Machine) -> Value:
     return machine.allocate(IteratorObject(parts))
 
 
-@models(*both("narrow", "select", "index_select", "gather", "diagonal", "masked_select", "take"))
+@views(*both("narrow", "select", "index_select", "gather", "diagonal", "masked_select", "take"))
 def part(arguments: Arguments, machine: Machine) -> Value:
     source, name = source_of(arguments, machine), arguments.function.rpartition(".")[2]
     dim = arguments.get(1, "dim", NONE)

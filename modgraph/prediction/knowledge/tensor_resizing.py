@@ -5,6 +5,7 @@ from __future__ import annotations
 from modgraph.prediction.knowledge.elements import Number, Shape
 from modgraph.prediction.knowledge.parameters import TENSOR
 from modgraph.prediction.knowledge.registry import Arguments, Machine, model, models
+from modgraph.prediction.knowledge.tensor_memory import share
 from modgraph.prediction.knowledge.tensor_values import shape_argument, tensor_of
 from modgraph.prediction.objects import TensorObject
 from modgraph.prediction.values import NONE, Address, Value
@@ -69,6 +70,7 @@ def set_to(arguments: Arguments, machine: Machine) -> Value:
         raise machine.raises(
             "RuntimeError", f"Could not set tensor of type {source.dtype} to a tensor of type {target.dtype}"
         )
+    share(machine, address, rest[0])
     return _takes(machine, address, source.shape, source.elements)
 
 
@@ -85,4 +87,5 @@ def set_data(arguments: Arguments, machine: Machine) -> Value:
             tensor.dtype, tensor.device = given.dtype, given.device
         if not tensor.lazy or given is None or not given.lazy:
             _takes(machine, address, given.shape if given is not None else None)
+            share(machine, address, new)
     return NONE

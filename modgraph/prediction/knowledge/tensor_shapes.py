@@ -9,10 +9,12 @@ import itertools
 import math
 from collections.abc import Sequence
 
-from modgraph.prediction.knowledge.elements import Number, Shape, count, kept, strides
-from modgraph.prediction.knowledge.parameters import TENSOR, device_of
+from modgraph.prediction.knowledge.devices import device_of
+from modgraph.prediction.knowledge.elements import Number, Shape, category, count, kept, strides
+from modgraph.prediction.knowledge.parameters import TENSOR
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.knowledge.registry import Arguments, Machine, models
+from modgraph.prediction.knowledge.tensor_memory import overwrite, share, views
 from modgraph.prediction.knowledge.tensor_names import FUNCTIONS, IN_PLACE, METHODS, OTHER_METHODS, PROPERTIES
 from modgraph.prediction.knowledge.tensor_values import (
     PAIR,
@@ -42,9 +44,7 @@ def source_of(arguments: Arguments, machine: Machine) -> TensorObject:
 def like(
     machine: Machine, source: TensorObject, shape: Shape | None, elements: tuple[Number, ...] | None = None
 ) -> Address:
-    return made(
-        machine, shape, source.dtype, elements, device=source.device, requires_grad=source.requires_grad or False
-    )
+    return made(machine, shape, source.dtype, elements, device=source.device, requires_grad=source.requires_grad)
 
 
 # ---- shape as a value ------------------------------------------------------------------------------------------------
@@ -100,7 +100,7 @@ def dtype(arguments: Arguments, machine: Machine) -> Value:
 @models(f"{TENSOR}.@device")
 def device(arguments: Arguments, machine: Machine) -> Value:
     name = source_of(arguments, machine).device
-    return number_unknown(machine, "the device of a tensor is not known") if name is None else Device(name)
+    return Device(name) if name else number_unknown(machine, "the device is not known")
 
 
 @models(f"{TENSOR}.@requires_grad", f"{TENSOR}.@is_leaf")
@@ -122,15 +122,19 @@ def set_requires_grad(arguments: Arguments, machine: Machine) -> Value:
     return address
 
 
-@models(f"{TENSOR}.@data")
+@views(f"{TENSOR}.@data")
 def data(arguments: Arguments, machine: Machine) -> Value:
     source = source_of(arguments, machine)
-    return made(machine, source.shape, source.dtype, device=source.device)
+    return made(machine, source.shape, source.dtype, source.elements, device=source.device, requires_grad=False)
 
 
-@models(f"{TENSOR}.@grad", f"{TENSOR}.@grad_fn")
-def gradient(arguments: Arguments, machine: Machine) -> Value:
-    return NONE
+@models(f"{TENSOR}.@grad_fn")
+def gradient_function(arguments: Arguments, machine: Machine) -> Value:
+    """None of what was not computed from what needs a gradient."""
+    source = source_of(arguments, machine)
+    if source.requires_grad is False or source.is_parameter or LEAF in source.attributes:
+        return NONE
+    return number_unknown(machine, "how a tensor was computed is not followed")
 
 
 @models(f"{TENSOR}.@grad=", f"{TENSOR}.register_hook", f"{TENSOR}.retain_grad", f"{TENSOR}.backward")
@@ -138,9 +142,12 @@ def without_effect(arguments: Arguments, machine: Machine) -> Value:
     return NONE
 
 
-@models(f"{TENSOR}.@is_cuda", f"{TENSOR}.@is_sparse", f"{TENSOR}.@is_quantized", f"{TENSOR}.@is_meta")
-def never(arguments: Arguments, machine: Machine) -> Value:
-    return FALSE
+@models(f"{TENSOR}.@is_cuda", f"{TENSOR}.@is_meta", f"{TENSOR}.@is_cpu")
+def placed(arguments: Arguments, machine: Machine) -> Value:
+    name = source_of(arguments, machine).device
+    if not name:
+        return number_unknown(machine, "the device is not known")
+    return Constant(name.partition(":")[0] == arguments.function.rpartition("is_")[2])
 
 
 @models(f"{TENSOR}.is_floating_point", f"{TENSOR}.is_complex", f"{TENSOR}.is_contiguous")
@@ -154,20 +161,43 @@ def asked(arguments: Arguments, machine: Machine) -> Value:
 # ---- the same elements -----------------------------------------------------------------------------------------------
 
 
-@models(*both("clone", "detach"), f"{TENSOR}.contiguous", f"{TENSOR}.cpu", f"{TENSOR}.cuda", f"{TENSOR}.pin_memory")
+@models(*both("clone"))
+@views(*both("detach"), f"{TENSOR}.contiguous", f"{TENSOR}.alias")
 def duplicate(arguments: Arguments, machine: Machine) -> Value:
     """A plain tensor, also of a parameter; `detach` needs no gradient."""
     source = source_of(arguments, machine)
     if arguments.function.endswith("detach"):
-        return made(machine, source.shape, source.dtype, source.elements, device=source.device)
-    if arguments.function.endswith(("contiguous", "cpu", "pin_memory")):
+        return made(machine, source.shape, source.dtype, source.elements, device=source.device, requires_grad=False)
+    if arguments.function.endswith("contiguous") and not source.memory:  # a view may not be: then it is copied
         return arguments.positional[0]
     return like(machine, source, source.shape, source.elements)
 
 
-@models(
-    f"{TENSOR}.detach_", f"{TENSOR}.__deepcopy__", f"{TENSOR}.resolve_conj", f"{TENSOR}.numpy", f"{TENSOR}.as_subclass"
-)
+@models(f"{TENSOR}.cpu", f"{TENSOR}.cuda", f"{TENSOR}.pin_memory")
+def moved(arguments: Arguments, machine: Machine) -> Value:
+    """The tensor itself where it is there; which devices a machine has is not known."""
+    source = source_of(arguments, machine)
+    if arguments.function.endswith("cpu"):
+        return _converted(arguments, machine, source.dtype, "cpu")
+    where = None if arguments.function.endswith("cuda") else source.device
+    needs = source.requires_grad
+    return made(machine, source.shape, source.dtype, source.elements, device=where, requires_grad=needs)
+
+
+@models(f"{TENSOR}.detach_")
+def detached(arguments: Arguments, machine: Machine) -> Value:
+    address = arguments.positional[0]
+    assert isinstance(address, Address)
+    machine.state.change(address, TensorObject).requires_grad = False
+    return address
+
+
+@models(f"{TENSOR}.__deepcopy__")
+def copied(arguments: Arguments, machine: Machine) -> Value:
+    return machine.copy_deep(arguments.positional[0])
+
+
+@models(f"{TENSOR}.resolve_conj", f"{TENSOR}.numpy")
 def itself(arguments: Arguments, machine: Machine) -> Value:
     return arguments.positional[0]
 
@@ -197,8 +227,13 @@ def _converted(arguments: Arguments, machine: Machine, to: str | None, where: st
     if to == source.dtype and where in (None, source.device) and to is not None:
         return arguments.positional[0]
     elements = kept(source.elements, to) if source.elements is not None else None
-    needs = source.requires_grad or False
-    return made(machine, source.shape, to, elements, device=where or source.device, requires_grad=needs)
+    needs = source.requires_grad
+    if needs and to is not None and category(to) < 2:
+        needs = False
+    found = made(machine, source.shape, to, elements, device=where or source.device, requires_grad=needs)
+    if None in (to, source.dtype):  # it may be the tensor itself
+        share(machine, found, arguments.positional[0])
+    return found
 
 
 @models(f"{TENSOR}.to", f"{TENSOR}.type", f"{TENSOR}.type_as")
@@ -212,7 +247,7 @@ def to(arguments: Arguments, machine: Machine) -> Value:
         elif other is not None:
             wanted, where = other.dtype, other.device
         elif isinstance(value, Device) or (isinstance(value, Constant) and isinstance(value.value, str)):
-            where = device_of(value)
+            where = device_of(machine, value)
         elif isinstance(value, Unknown):
             wanted = None if not value.inert else wanted
             where = None
@@ -247,7 +282,7 @@ def _listed(machine: Machine, elements: list[Number], shape: Sequence[int]) -> V
 # ---- another shape ---------------------------------------------------------------------------------------------------
 
 
-@models(*both("reshape"), f"{TENSOR}.view")
+@views(*both("reshape"), f"{TENSOR}.view")
 def view(arguments: Arguments, machine: Machine) -> Value:
     """One size may be -1: what is left over."""
     source, rest = source_of(arguments, machine), arguments.positional[1:]
@@ -284,13 +319,13 @@ def _always_fits(shape: Shape | None, wanted: Sequence[int | None]) -> bool:
     )
 
 
-@models(f"{TENSOR}.view_as", f"{TENSOR}.reshape_as", f"{TENSOR}.expand_as")
+@views(f"{TENSOR}.view_as", f"{TENSOR}.reshape_as", f"{TENSOR}.expand_as")
 def as_other(arguments: Arguments, machine: Machine) -> Value:
     other = tensor_of(machine, arguments.positional[1])
     return like(machine, source_of(arguments, machine), other.shape if other is not None else None)
 
 
-@models(*both("unsqueeze"))
+@views(*both("unsqueeze"))
 def unsqueeze(arguments: Arguments, machine: Machine) -> Value:
     source = source_of(arguments, machine)
     place = (
@@ -301,7 +336,7 @@ def unsqueeze(arguments: Arguments, machine: Machine) -> Value:
     return like(machine, source, (*source.shape[:place], 1, *source.shape[place:]), source.elements)
 
 
-@models(*both("squeeze"))
+@views(*both("squeeze"))
 def squeeze(arguments: Arguments, machine: Machine) -> Value:
     source, dim = source_of(arguments, machine), arguments.get(1, "dim", NONE)
     if source.shape is None or (dim == NONE and None in source.shape):
@@ -315,7 +350,7 @@ def squeeze(arguments: Arguments, machine: Machine) -> Value:
     return like(machine, source, kept_sizes, source.elements)
 
 
-@models(*both("flatten", "ravel"))
+@views(*both("flatten", "ravel"))
 def flatten(arguments: Arguments, machine: Machine) -> Value:
     source = source_of(arguments, machine)
     if source.shape is None:
@@ -330,7 +365,7 @@ def flatten(arguments: Arguments, machine: Machine) -> Value:
     return like(machine, source, (*source.shape[:first], joined, *source.shape[last + 1 :]), source.elements)
 
 
-@models(*both("transpose", "swapaxes", "swapdims", "t", "permute", "movedim"), f"{TENSOR}.@T", f"{TENSOR}.@mT")
+@views(*both("transpose", "swapaxes", "swapdims", "t", "permute", "movedim"), f"{TENSOR}.@T", f"{TENSOR}.@mT")
 def reordered(arguments: Arguments, machine: Machine) -> Value:
     source, name = source_of(arguments, machine), arguments.function.rpartition(".")[2]
     if source.shape is None or name == "movedim":
@@ -368,7 +403,7 @@ def _in_order(machine: Machine, source: TensorObject, order: Sequence[int]) -> V
     return like(machine, source, tuple(source.shape[place] for place in order), elements)
 
 
-@models(f"{TENSOR}.expand", "torch.broadcast_to", f"{TENSOR}.broadcast_to")
+@views(f"{TENSOR}.expand", "torch.broadcast_to", f"{TENSOR}.broadcast_to")
 def expand(arguments: Arguments, machine: Machine) -> Value:
     source, wanted = source_of(arguments, machine), shape_argument(machine, arguments.positional[1:])
     if wanted is None or source.shape is None:
@@ -424,17 +459,15 @@ def _unknown_shape(arguments: Arguments, machine: Machine) -> Value:
 
 
 for _name in ("unflatten", "cdist", "cross", "index_put", "rot90"):
-    models(*both(_name))(_unknown_shape)
-models(*(f"torch.{name}" for name in FUNCTIONS), *(f"{TENSOR}.{name}" for name in METHODS))(_unknown_shape)
+    views(*both(_name))(_unknown_shape)
+views(*(f"torch.{name}" for name in FUNCTIONS), *(f"{TENSOR}.{name}" for name in METHODS))(_unknown_shape)
 
 
 @models(*(f"{TENSOR}.{name}" for name in IN_PLACE))
 def changed(arguments: Arguments, machine: Machine) -> Value:
     """The tensor itself; what it holds is not followed. Shapes are changed in `tensor_resizing.py`."""
     address = arguments.positional[0]
-    if isinstance(address, Address):
-        tensor = machine.state.change(address, TensorObject)
-        tensor.elements = None
+    overwrite(machine, address)
     return address
 
 

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from modgraph.prediction.counted import count
 from modgraph.prediction.knowledge.bounds import is_long_range
 from modgraph.prediction.knowledge.elements import Number, Shape, is_size
+from modgraph.prediction.knowledge.gradients import are_recorded
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
-from modgraph.prediction.objects import LEAF, ListObject, Sizes, TensorObject
+from modgraph.prediction.knowledge.tensor_memory import current
+from modgraph.prediction.objects import DERIVED, LEAF, ListObject, Sizes, TensorObject
 from modgraph.prediction.values import (
     SIZE,
     TRUE,
@@ -38,7 +40,8 @@ def part_of_pair(arguments: Arguments, machine: Machine) -> Value:
 
 def tensor_of(machine: Machine, value: Value) -> TensorObject | None:
     """The tensor behind a value, to look at; None where it is none."""
-    return machine.state.find(value, TensorObject)
+    tensor = machine.state.find(value, TensorObject)
+    return tensor if tensor is None or not tensor.memory else current(machine.state, tensor)
 
 
 DEFAULT_DTYPE = ("torch", "<default dtype>")
@@ -57,11 +60,14 @@ def made(
     dtype: str | None,
     elements: tuple[Number, ...] | None = None,
     *,
-    device: str | None = "cpu",
-    requires_grad: bool | None = False,
+    device: str | None = DERIVED,
+    requires_grad: bool | None = None,
     asked: bool = False,
 ) -> Address:
-    """A new tensor; `asked` to need a gradient, where it is not computed from others that do."""
+    """A new tensor; `asked` to need a gradient, where it is not computed from others that do. What is not said comes of
+    those that it is computed from, where it is the result of a function; see `devices.settle`."""
+    if requires_grad and not asked:
+        requires_grad = are_recorded(machine)
     count(machine, len(elements or ()))
     tensor = TensorObject(shape, dtype, requires_grad=requires_grad, elements=elements, device=device)
     if asked:

@@ -24,11 +24,13 @@ import modgraph.prediction.knowledge.tensor_shapes
 import modgraph.prediction.knowledge.torch_functions
 import modgraph.prediction.knowledge.variables  # noqa: F401  registers what it knows
 from modgraph.prediction.knowledge.bounds import is_long_range
+from modgraph.prediction.knowledge.devices import device_of
 from modgraph.prediction.knowledge.double_numbers import float64
 from modgraph.prediction.knowledge.elements import MAX_ELEMENTS, Number, Shape, count, kept, single
-from modgraph.prediction.knowledge.parameters import PARAMETER, TENSOR, device_of
+from modgraph.prediction.knowledge.parameters import PARAMETER, TENSOR
 from modgraph.prediction.knowledge.plain import number_unknown, plain
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, alias, known_class, models
+from modgraph.prediction.knowledge.tensor_memory import views
 from modgraph.prediction.knowledge.tensor_values import (
     DEFAULT_DTYPE,
     cause,
@@ -58,7 +60,7 @@ def dtype_argument(arguments: Arguments, default: str | None = "float32", name: 
 def options(machine: Machine, arguments: Arguments) -> dict[str, Any]:
     """`device` and `requires_grad`, as `made` takes them."""
     needs = machine.truth(arguments.keywords.get("requires_grad", FALSE))
-    device = device_of(arguments.keywords.get("device", NONE))
+    device = device_of(machine, arguments.keywords.get("device", NONE))
     return {"device": device, "requires_grad": needs, "asked": needs is True}
 
 
@@ -158,7 +160,8 @@ def random_like(arguments: Arguments, machine: Machine) -> Value:
 @models("torch.randperm")
 def permutation(arguments: Arguments, machine: Machine) -> Value:
     refuse_truth(machine, arguments.positional[:1])
-    return made(machine, shape_argument(machine, arguments.positional[:1]), dtype_argument(arguments, "int64"))
+    dtype = dtype_argument(arguments, "int64")
+    return made(machine, shape_argument(machine, arguments.positional[:1]), dtype, **options(machine, arguments))
 
 
 @models("torch.eye")
@@ -178,7 +181,8 @@ def identity(arguments: Arguments, machine: Machine) -> Value:
 @models(*(f"torch.{name}_window" for name in ("hann", "hamming", "blackman", "bartlett", "kaiser")))
 def window(arguments: Arguments, machine: Machine) -> Value:
     refuse_truth(machine, arguments.positional[:1])
-    return made(machine, shape_argument(machine, arguments.positional[:1]), dtype_argument(arguments))
+    dtype = dtype_argument(arguments)
+    return made(machine, shape_argument(machine, arguments.positional[:1]), dtype, **options(machine, arguments))
 
 
 @models(*(f"torch.{name}_like" for name in ("zeros", "ones", "empty", "full", "rand", "randn", "randint")))
@@ -192,7 +196,15 @@ def like(arguments: Arguments, machine: Machine) -> Value:
     if name == "full_like":
         given = arguments.get(1, "fill_value", NONE)
         fill = given.value if isinstance(given, Constant) else None
-    return made(machine, source.shape, dtype, _repeated(fill, source.shape, dtype), **options(machine, arguments))
+    return made(machine, source.shape, dtype, _repeated(fill, source.shape, dtype), **_options_like(machine, arguments))
+
+
+def _options_like(machine: Machine, arguments: Arguments) -> dict[str, Any]:
+    """`options`; where no device is given, that of the first argument."""
+    source = tensor_of(machine, arguments.positional[0])
+    is_given = arguments.keywords.get("device", NONE) != NONE
+    beside = {} if is_given else {"device": source.device if source is not None else None}
+    return {**options(machine, arguments), **beside}
 
 
 @models(*(f"{TENSOR}.new_{name}" for name in ("zeros", "ones", "empty", "full", "tensor")), f"{TENSOR}.new")
@@ -202,7 +214,7 @@ def new_of(arguments: Arguments, machine: Machine) -> Value:
     dtype = dtype_argument(arguments, source.dtype if source is not None else None)
     rest = arguments.positional[1:]
     if name == "tensor":
-        return made(machine, *_from_data(machine, rest[0], dtype)[:2])
+        return made(machine, *_from_data(machine, rest[0], dtype)[:2], **_options_like(machine, arguments))
     if name == "full":
         rest = rest[:1]
     sizes = (arguments.keywords["size"],) if "size" in arguments.keywords else rest
@@ -210,7 +222,7 @@ def new_of(arguments: Arguments, machine: Machine) -> Value:
         refuse_truth(machine, sizes)
     shape = shape_argument(machine, sizes)
     fill: Number | None = {"zeros": 0, "ones": 1}.get(name)
-    return made(machine, shape, dtype, _repeated(fill, shape, dtype), **options(machine, arguments))
+    return made(machine, shape, dtype, _repeated(fill, shape, dtype), **_options_like(machine, arguments))
 
 
 # ---- sequences of numbers --------------------------------------------------------------------------------------------
@@ -277,11 +289,15 @@ def _between(start: float, stop: float, size: int, cut: Callable[[float], float]
 # ---- from data -------------------------------------------------------------------------------------------------------
 
 
-@models("torch.tensor", "torch.as_tensor", "torch.asarray", "torch.from_numpy", "torch.scalar_tensor")
+@models("torch.tensor", "torch.scalar_tensor")
+@views("torch.as_tensor", "torch.asarray", "torch.from_numpy")
 def from_data(arguments: Arguments, machine: Machine) -> Value:
     data = arguments.get(0, "data", NONE)
     dtype = arguments.keywords.get("dtype", arguments.positional[1] if len(arguments.positional) > 1 else NONE)
     given = dtype.name if isinstance(dtype, Dtype) else None
+    source = tensor_of(machine, data) if arguments.function == "torch.as_tensor" else None
+    if source is not None:
+        return machine.call(machine.get_attribute(data, "to"), (), {**arguments.keywords, "dtype": dtype})
     shape, inferred, elements = _from_data(machine, data, given)
     known = given or (inferred if dtype == NONE else None)
     return made(machine, shape, known, elements, **options(machine, arguments))
@@ -386,11 +402,11 @@ def legacy(arguments: Arguments, machine: Machine) -> Value:
     given = arguments.positional[1:] if arguments.function.endswith("__new__") else arguments.positional
     dtype = _LEGACY.get(arguments.function.rpartition(".")[2], "float32")
     if not given:
-        return made(machine, (0,), dtype, ())
+        return made(machine, (0,), dtype, (), device="cpu", requires_grad=False)
     if _is_data(given, machine):
         shape, _, elements = _from_data(machine, given[0], dtype)
-        return made(machine, shape, dtype, elements)
-    return made(machine, shape_argument(machine, given), dtype)
+        return made(machine, shape, dtype, elements, device="cpu", requires_grad=False)
+    return made(machine, shape_argument(machine, given), dtype, device="cpu", requires_grad=False)
 
 
 def _is_data(given: Sequence[Value], machine: Machine) -> bool:

@@ -8,6 +8,8 @@ from modgraph.prediction.knowledge.elements import Shape
 from modgraph.prediction.knowledge.parameters import as_parameter
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, constant, inert, known_class, models
+from modgraph.prediction.knowledge.tensor_math import needs_any
+from modgraph.prediction.knowledge.tensor_memory import overwrite
 from modgraph.prediction.knowledge.tensor_values import dimension, made, tensor_of
 from modgraph.prediction.objects import ModuleObject, TensorObject
 from modgraph.prediction.registration import assign, delete
@@ -66,27 +68,6 @@ constant("torch.newaxis", NONE)
 @models("torch.Generator", "torch.manual_seed", "torch.seed", "torch.initial_seed", "torch.get_rng_state")
 def generator(arguments: Arguments, machine: Machine) -> Value:
     return Unknown("random numbers are not followed", machine.where, inert=True)
-
-
-@models("torch.device")
-def device(arguments: Arguments, machine: Machine) -> Value:
-    given, index = arguments.get(0, "type", arguments.keywords.get("device", NONE)), arguments.get(1, "index", NONE)
-    if isinstance(given, Device):
-        return given
-    if isinstance(given, Constant) and isinstance(given.value, str) and isinstance(index, Constant):
-        return Device(given.value if index == NONE else f"{given.value}:{index.value}")
-    return number_unknown(machine, "the device is not known", given)
-
-
-@models("torch.device.@type", "torch.device.@index")
-def device_part(arguments: Arguments, machine: Machine) -> Value:
-    value = arguments.positional[0]
-    if not isinstance(value, Device):
-        return number_unknown(machine, "the device is not known", value)
-    kind, _, index = value.name.partition(":")
-    if arguments.function.endswith("type"):
-        return Constant(kind)
-    return Constant(int(index)) if index.isdecimal() else NONE
 
 
 @models("torch.dtype.@is_floating_point", "torch.dtype.@is_complex", "torch.dtype.@itemsize")
@@ -210,7 +191,7 @@ def documented(arguments: Arguments, machine: Machine) -> Value:
 @models(
     *("torch._C._log_api_usage_once", "torch._assert", "torch.set_num_threads"),
     *("torch.use_deterministic_algorithms", "torch.cuda.empty_cache", "torch.cuda.manual_seed_all"),
-    *("torch.set_default_device", "torch.set_float32_matmul_precision", "torch.cuda.synchronize"),
+    *("torch.set_float32_matmul_precision", "torch.cuda.synchronize"),
     *("torch.cuda.manual_seed", "torch.random.manual_seed", "torch.set_printoptions", "torch.cuda.set_device"),
 )
 def without_effect(arguments: Arguments, machine: Machine) -> Value:
@@ -239,8 +220,7 @@ _INITIALISERS = (
 def initialiser(arguments: Arguments, machine: Machine) -> Value:
     """The tensor given; what it holds is not followed."""
     value = arguments.get(0, "tensor", NONE)
-    if isinstance(value, Address) and tensor_of(machine, value) is not None:
-        machine.state.change(value, TensorObject).elements = None
+    overwrite(machine, value)
     return value
 
 
@@ -401,7 +381,7 @@ def weighted(arguments: Arguments, machine: Machine) -> Value:
     tensor, by = tensor_of(machine, arguments.get(0, "v", NONE)), tensor_of(machine, arguments.get(1, "g", NONE))
     if tensor is None or tensor.shape is None:
         return made(machine, None, tensor.dtype if tensor is not None else None, requires_grad=None)
-    needs = None if by is None else tensor.requires_grad or by.requires_grad
+    needs = None if by is None else needs_any((tensor, by))
     return made(machine, tensor.shape, tensor.dtype, requires_grad=needs)
 
 

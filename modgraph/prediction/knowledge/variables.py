@@ -5,7 +5,8 @@ Source: torch/csrc/autograd/python_legacy_variable.cpp, torch/autograd/variable.
 
 from __future__ import annotations
 
-from modgraph.prediction.knowledge.registry import Arguments, Machine, alias, known_class, models
+from modgraph.prediction.knowledge.registry import Arguments, Machine, alias, known_class
+from modgraph.prediction.knowledge.tensor_memory import views
 from modgraph.prediction.knowledge.tensor_values import made, tensor_of
 from modgraph.prediction.values import FALSE, NONE, Value
 
@@ -15,7 +16,7 @@ known_class(VARIABLE)
 alias("torch.autograd.Variable", VARIABLE)
 
 
-@models(VARIABLE)
+@views(VARIABLE)
 def variable(arguments: Arguments, machine: Machine) -> Value:
     """`Variable(data, requires_grad=False)`: what `data` holds, without its history."""
     data = arguments.get(0, "data", NONE)
