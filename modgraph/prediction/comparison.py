@@ -20,7 +20,7 @@ from modgraph.prediction import (
     unordered,
 )
 from modgraph.prediction.counted import count
-from modgraph.prediction.identity import any_alternative, identical, is_one, maybe_another, same_member
+from modgraph.prediction.identity import any_alternative, identical, is_no_number, is_one, maybe_another, same_member
 from modgraph.prediction.knowledge.bounds import is_long_range
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.knowledge.registry import LOADED_MODULES
@@ -220,7 +220,11 @@ def _equal_items(machine: Interpreter, left: list[Value], right: list[Value]) ->
 
 def _same(machine: Interpreter, left: Value, right: Value) -> bool | None:
     """What `in`, and the comparison of lists and tuples, take for the same: one object, or two that are equal."""
-    return True if isinstance(left, (Address, EnumMember)) and left == right else equal(machine, left, right)
+    if isinstance(left, (Address, EnumMember)) and left == right:
+        return True
+    if type(left) is Constant and type(right) is Constant and is_no_number(left.value) and is_no_number(right.value):
+        return True if left is right else None
+    return equal(machine, left, right)
 
 
 def _equal_objects(machine: Interpreter, left: Address, right: Value) -> bool | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from modgraph.prediction import exceptions
 from modgraph.prediction.counted import count
-from modgraph.prediction.identity import is_by_identity, maybe_another
+from modgraph.prediction.identity import is_by_identity, is_no_number, maybe_another
 from modgraph.prediction.knowledge.registry import Machine
 from modgraph.prediction.objects import ClassObject, DictObject, InstanceObject, ModuleObject, SetObject
 from modgraph.prediction.values import (
@@ -182,7 +182,7 @@ def same(machine: Machine, left: Value, right: Value) -> bool | None:
     if isinstance(left, (Unknown, Choice)) or isinstance(right, (Unknown, Choice)):
         return None
     if isinstance(left, Constant) and isinstance(right, Constant):
-        return bool(left.value == right.value)
+        return None if is_no_number(left.value) and is_no_number(right.value) else bool(left.value == right.value)
     if isinstance(left, TupleValue) and isinstance(right, TupleValue):
         if len(left.items) != len(right.items):
             return False

@@ -215,7 +215,7 @@ def find_entry(machine: Interpreter, mapping: DictObject, key: Value) -> Value |
     found = mapping.entries.get(key)
     if found is not None:
         return found
-    if isinstance(key, Constant) and not isinstance(key.value, (bool, int, float)):
+    if isinstance(key, Constant) and not isinstance(key.value, (bool, int, float, complex, range)):
         # Only members of enums can equal a string without being the same value.
         for other, value in mapping.entries.items():
             if isinstance(other, EnumMember) and machine.equal(other, key):

@@ -186,7 +186,7 @@ class Joiner:
         self.changed = True
         if isinstance(other, Unknown):
             return self.including(partial_texts.either(self.made(other), mine, settle=self.growth_is_open), mine)
-        if isinstance(mine, TupleValue) and isinstance(other, TupleValue) and len(mine.items) == len(other.items):
+        if isinstance(mine, TupleValue) and isinstance(other, TupleValue) and mine.is_like(other):
             items = tuple(self.value(a, b) for a, b in zip(mine.items, other.items, strict=True))
             return TupleValue(items, mine.cls)
         return self.differing(mine, other)

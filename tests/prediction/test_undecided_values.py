@@ -3751,24 +3751,6 @@ CASES: dict[str, str] = {
 }
 
 FALSE: dict[str, tuple[str, ...]] = {
-    "Joiner.value and likeness._same_value take two tuples for one class: TupleValue.cls": (
-        "a named tuple or a tuple",
-        "the class of a named tuple of modules",
-        "the class of a named tuple that holds a list",
-    ),
-    "totals: they are told although a loop that does not settle (a tuple made in each turn) leaves the model open": (
-        "the class of a tuple, in a loop",
-    ),
-    "values.Constant.__eq__ takes equal ranges, noughts of either sign, and any nan for the same": (
-        "a block that is given a range",
-        "a block that is given nought",
-        "the end of a range that is equal",
-        "the sign of nought",
-        "the sign of nought in a complex number",
-        "the sign of nought in a list",
-        "the start of a range that is empty",
-        "which number that is none",
-    ),
     "attributes.bind: a Choice of methods of a class is not bound to the instance": (
         "a class's method",
         "a function that a class has",
