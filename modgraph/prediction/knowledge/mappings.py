@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from modgraph.prediction import items, lookups, partial_texts, possible, weak_updates
+from modgraph.prediction.dict_views import VIEWED, DictView, shown
 from modgraph.prediction.items import FACTORY
 from modgraph.prediction.knowledge.iteration import pairs_of, prefix_of
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, known_class, models
 from modgraph.prediction.limits import ITEMS_OF_A_TUPLE
-from modgraph.prediction.objects import VIEW_OF, DictObject, IteratorObject, ListObject
-from modgraph.prediction.steady import VIEWED
+from modgraph.prediction.objects import VIEW_OF, DictObject, IteratorObject, ListObject, ViewObject
 from modgraph.prediction.unordered import MIXED
 from modgraph.prediction.values import (
     NONE,
@@ -23,10 +22,10 @@ from modgraph.prediction.values import (
     Choice,
     Constant,
     KnownClass,
+    KnownFunction,
     TupleValue,
     Unknown,
     Value,
-    is_optional,
 )
 
 if TYPE_CHECKING:
@@ -132,11 +131,17 @@ def initialise_default(arguments: Arguments, machine: Machine) -> Value:
 def made_on_demand(arguments: Arguments, machine: Machine) -> Value:
     address, held = _dict(machine, arguments)
     factory, key = held.attributes.get(FACTORY, NONE), arguments.get(1, "key", NONE)
-    if factory == NONE:
-        raise machine.raises("KeyError", machine.string(key) or "...", (key,))
-    made = machine.call(factory)
-    items.assign(cast("Interpreter", machine), address, key, made)
-    return made
+
+    def make(factory: Value) -> Value:
+        if factory == NONE:
+            raise machine.raises("KeyError", machine.string(key) or "...", (key,))
+        if isinstance(factory, Unknown):
+            machine.may_fail("KeyError")
+        made = machine.call(factory)
+        items.assign(cast("Interpreter", machine), address, key, made)
+        return made
+
+    return machine.distribute(factory, make) if isinstance(factory, Choice) else make(factory)
 
 
 @models(f"{DICT}.get")
@@ -243,24 +248,46 @@ def pop_item(arguments: Arguments, machine: Machine) -> Value:
     if not held.entries:
         kind = "" if machine.is_instance(address, KnownClass(ORDERED)) else "popitem(): "
         raise machine.raises("KeyError", f"{kind}dictionary is empty")
-    last = machine.truth(arguments.get(1, "last", TRUE)) is not False
-    key = list(held.entries)[-1 if last else 0]
-    return TupleValue((key, machine.state.change(address, DictObject).entries.pop(key)))
+
+    def taken(last: bool) -> Value:
+        key = list(held.entries)[-1 if last else 0]
+        return TupleValue((key, machine.state.change(address, DictObject).entries.pop(key)))
+
+    return _at_one_end(machine, arguments.get(1, "last", TRUE), taken)
+
+
+def _at_one_end(machine: Machine, last: Value, act: Callable[[bool], Value]) -> Value:
+    is_last = machine.truth(last)
+    if is_last is not None:
+        return act(is_last)
+    return machine.fork([lambda: act(True), lambda: act(False)], machine.unknown("which end is not known", last).reason)
 
 
 @models(f"{ORDERED}.move_to_end")
 def move_to_end(arguments: Arguments, machine: Machine) -> Value:
     address, _ = _dict(machine, arguments)
-    key, last = arguments.get(1, "key", NONE), machine.truth(arguments.get(2, "last", TRUE)) is not False
+    key = arguments.get(1, "key", NONE)
+    if isinstance(key, Choice):
+        rest = (arguments.get(2, "last", TRUE),)
+        return machine.distribute(
+            key, lambda each: machine.call(KnownFunction(f"{ORDERED}.move_to_end"), (address, each, *rest))
+        )
     target = machine.state.change(address, DictObject)
     key = _key(machine, target, key)
     if key not in target.entries:
-        if target.open is None and not isinstance(key, (Unknown, Choice)):
+        if target.open is None and not isinstance(key, Unknown):
             raise machine.raises("KeyError", machine.string(key) or "key", (key,))
+        _opened(machine, address, "which key is moved is not known", key)
+        target.attributes[MIXED] = TRUE
         return NONE
-    value = target.entries.pop(key)
-    target.entries = {**target.entries, key: value} if last else {key: value, **target.entries}
-    return NONE
+
+    def moved(last: bool) -> Value:
+        target = machine.state.change(address, DictObject)
+        value = target.entries.pop(key)
+        target.entries = {**target.entries, key: value} if last else {key: value, **target.entries}
+        return NONE
+
+    return _at_one_end(machine, arguments.get(2, "last", TRUE), moved)
 
 
 @_changing(f"{DICT}.clear")
@@ -348,22 +375,15 @@ def from_keys(arguments: Arguments, machine: Machine) -> Value:
 
 @models(f"{DICT}.keys", f"{DICT}.values", f"{DICT}.items")
 def view(arguments: Arguments, machine: Machine) -> Value:
-    """A snapshot; a view of a dict that changes later is not followed."""
+    """Of the `__dict__` of an object, only as it is now."""
     address, held = _dict(machine, arguments)
     method = arguments.function.rpartition(".")[2]
-    known = {} if held.open is not None else held.entries  # what is not shown may come first
-    pairs = list(itertools.takewhile(lambda pair: not is_optional(pair[1]), known.items()))
-    found: list[Value] = [key for key, _ in pairs]
-    if method == "values":
-        found = [value for _, value in pairs]
-    elif method == "items":
-        machine.makes((ITEMS_OF_A_TUPLE + 2) * len(pairs))
-        found = [TupleValue(pair) for pair in pairs]
-    shown = KnownClass(f"builtins.dict_{method}")
-    why = held.unsure
-    if why is not None:
-        why = possible.read(machine, why, [*held.entries, *held.entries.values()])
-    return machine.allocate(ListObject(found, why, shown, {VIEWED: address}))
+    if method == "items":
+        machine.makes((ITEMS_OF_A_TUPLE + 2) * len(held.entries))
+    kind = KnownClass(f"builtins.dict_{method}")
+    if not isinstance(held, ViewObject):
+        return machine.allocate(DictView(kind, {VIEWED: address}))
+    return machine.allocate(ListObject(*shown(held, kind), kind, {VIEWED: address}))
 
 
 @models(f"{DICT}.__reversed__")
