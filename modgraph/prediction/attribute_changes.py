@@ -4,13 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeGuard
 
-from modgraph.prediction import attributes, classes, items, named_tuples, optional_names, registration, several
+from modgraph.prediction import (
+    attributes,
+    classes,
+    items,
+    named_tuples,
+    optional_names,
+    registration,
+    several,
+    stored_attributes,
+    weak_updates,
+)
 from modgraph.prediction.knowledge import tensor_classes
+from modgraph.prediction.knowledge.registry import Raised
 from modgraph.prediction.objects import (
+    VIEW_OF,
     ClassObject,
     DictObject,
     InstanceObject,
+    ListObject,
     ModuleObject,
+    SetObject,
     TensorObject,
 )
 from modgraph.prediction.values import (
@@ -21,9 +35,12 @@ from modgraph.prediction.values import (
     Choice,
     ClassValue,
     Constant,
+    EnumMember,
     FunctionValue,
+    GeneratedMethod,
     KnownFunction,
     ModuleReference,
+    PartialValue,
     PropertyValue,
     Unknown,
     Value,
@@ -43,12 +60,14 @@ def assign(machine: Interpreter, value: Value, name: str, new: Value) -> None:
     if isinstance(value, Choice):
         machine.on_each(value, lambda each: assign(machine, each, name, new))
     elif isinstance(value, ClassValue):
+        if name == "__bases__":
+            stored_attributes.replace_bases(machine, value, new)
         machine.state.change(value.address, ClassObject).namespace[name] = new
         several.note(machine, value, name, new)
     elif isinstance(value, ModuleReference):
         machine.state.globals[(value.name, name)] = new
-    elif isinstance(value, FunctionValue):
-        machine.state.globals[(f"<{value.definition.module}.{value.definition.qualname}>", name)] = new
+    elif isinstance(value, (FunctionValue, EnumMember, PartialValue)):
+        stored_attributes.store(machine, value, name, new)
     elif isinstance(value, BoundMethod) and name == "__defaults__":
         named_tuples.set_defaults(machine, value, new)
     elif isinstance(value, Address):
@@ -56,14 +75,17 @@ def assign(machine: Interpreter, value: Value, name: str, new: Value) -> None:
         several.does(
             machine, values, lambda: _assign_to_object(machine, value, name, new), name, "__setattr__", "__set__"
         )
-    elif isinstance(value, Unknown) and value.may_be:
-        machine.expose([value], value)
+    elif isinstance(value, Unknown):
+        if value.is_doubtful:
+            machine.may_fail("AttributeError")
+        if value.may_be:
+            machine.expose([value], value)
 
 
 def _assign_to_object(machine: Interpreter, value: Address, name: str, new: Value) -> None:
     item = machine.state.read(value)
     cls = classes.class_of(machine, value)
-    if name == "__class__" and isinstance(item, (InstanceObject, ModuleObject)):
+    if name == "__class__" and isinstance(item, (InstanceObject, ModuleObject, ListObject, DictObject, SetObject)):
         machine.state.change(value, type(item)).cls = new
         return
     if name == "__class__" and isinstance(item, TensorObject):
@@ -71,10 +93,16 @@ def _assign_to_object(machine: Interpreter, value: Address, name: str, new: Valu
         return
     if isinstance(cls, ClassValue):
         override = classes.class_attribute(machine, cls, "__setattr__")
+        if isinstance(override, GeneratedMethod):
+            raise _frozen(machine, f"cannot assign to field '{name}'")
         if _is_other(override, "__setattr__"):
             machine.call(override, (value, Constant(name), new))
             return
     own_assign(machine, value, name, new)
+
+
+def _frozen(machine: Interpreter, message: str) -> Raised:
+    return machine.raises("dataclasses.FrozenInstanceError", message)
 
 
 def own_assign(machine: Interpreter, value: Address, name: str, new: Value) -> None:
@@ -108,6 +136,14 @@ def own_assign(machine: Interpreter, value: Address, name: str, new: Value) -> N
         return
     if name == "__dict__":
         pairs = items.mapping_pairs(machine, new)
+        shared = machine.state.find(new, DictObject)
+        if shared is not None and VIEW_OF in shared.attributes and shared.attributes[VIEW_OF] != value:
+            why = machine.unknown("a __dict__ that two objects share is not followed")
+            for each in (value, shared.attributes[VIEW_OF]):
+                if isinstance(each, Address):
+                    weak_updates.set_in_dict(machine, each, why, why)
+                machine.expose([each], why)
+            return
         if not isinstance(pairs, Unknown) and isinstance(item, InstanceObject):
             machine.state.change(value, InstanceObject).attributes = {
                 key.value: entry for key, entry in pairs[0] if isinstance(key, Constant)
@@ -194,6 +230,8 @@ def delete(machine: Interpreter, value: Value, name: str) -> None:
 def _delete_of_object(machine: Interpreter, value: Address, name: str) -> None:
     cls = classes.class_of(machine, value)
     override = classes.class_attribute(machine, cls, "__delattr__") if isinstance(cls, ClassValue) else None
+    if isinstance(override, GeneratedMethod):
+        raise _frozen(machine, f"cannot delete field '{name}'")
     if _is_other(override, "__delattr__"):
         machine.call(override, (value, Constant(name)))
     else:

@@ -12,6 +12,7 @@ from modgraph.prediction import (
     enumerations,
     exceptions,
     items,
+    keys,
     metaclasses,
     named_tuples,
     names,
@@ -250,6 +251,10 @@ def _of_class(machine: Interpreter, value: Any, name: str) -> Value | None:
 
 
 def _class_special(machine: Interpreter, value: Any, name: str) -> Value | None:
+    if name in ("__name__", "__qualname__", "__module__") and isinstance(value, ClassValue):
+        item = machine.state.find(value.address, ClassObject)
+        if item is not None and name in item.namespace:
+            return item.namespace[name]
     if name == "__name__":
         return Constant(classes.short_name(value))
     if name == "__qualname__":
@@ -414,7 +419,7 @@ def _raw(machine: Interpreter, value: Address, name: str, attribute: Value | Non
             found: Value = attributes[name]
             return found
         if ENTRIES in attributes and isinstance(item, DictObject):
-            entry = items.find_entry(machine, item, Constant(name))
+            entry = keys.find_entry(machine, item, Constant(name))
             if entry is not None:
                 return entry
     if attribute is not None and not isinstance(attribute, Unknown):

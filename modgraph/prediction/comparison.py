@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import libcst as cst
 
 from modgraph.prediction import (
+    data_classes,
     enumerations,
     hashing,
     inner_stores,
@@ -21,14 +22,13 @@ from modgraph.prediction import (
     unordered,
 )
 from modgraph.prediction.counted import count
-from modgraph.prediction.identity import any_alternative, identical, is_one, maybe_another, same_member
+from modgraph.prediction.identity import any_alternative, identical, is_no_number, is_one, maybe_another, same_member
 from modgraph.prediction.knowledge import tensor_memory
 from modgraph.prediction.knowledge.bounds import is_long_range
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.knowledge.registry import LOADED_MODULES
 from modgraph.prediction.limits import MAX_COMPARED_DEPTH
 from modgraph.prediction.objects import (
-    ClassObject,
     DictObject,
     InstanceObject,
     IteratorObject,
@@ -40,7 +40,6 @@ from modgraph.prediction.objects import (
 )
 from modgraph.prediction.values import (
     FALSE,
-    NONE,
     TRUE,
     Address,
     Choice,
@@ -226,7 +225,11 @@ def _equal_items(machine: Interpreter, left: list[Value], right: list[Value]) ->
 
 def _same(machine: Interpreter, left: Value, right: Value) -> bool | None:
     """What `in`, and the comparison of lists and tuples, take for the same: one object, or two that are equal."""
-    return True if isinstance(left, (Address, EnumMember)) and left == right else equal(machine, left, right)
+    if isinstance(left, (Address, EnumMember)) and left == right:
+        return True
+    if type(left) is Constant and type(right) is Constant and is_no_number(left.value) and is_no_number(right.value):
+        return True if left is right else None
+    return equal(machine, left, right)
 
 
 def _equal_objects(machine: Interpreter, left: Address, right: Value) -> bool | None:
@@ -276,18 +279,19 @@ def _equal_instances(
         if answer is not False or ours.cls not in _BY_ATTRIBUTES:
             return answer
     if isinstance(theirs, InstanceObject) and theirs.cls == ours.cls and isinstance(ours.cls, ClassValue):
-        cls = machine.state.find(ours.cls.address, ClassObject)
-        if cls is not None and "__dataclass_fields__" in cls.namespace:
-            names = list(ours.attributes)
-            others = [theirs.attributes.get(name, NONE) for name in names]
-            return _equal_items(machine, [ours.attributes[name] for name in names], others)
+        names = data_classes.compared_names(machine, ours.cls)
+        if isinstance(names, Unknown) or (names is not None and (ours.open is not None or theirs.open is not None)):
+            return None
+        if names is not None:
+            sides = [[machine.get_attribute(each, name) for name in names] for each in (left, right)]
+            return _equal_items(machine, *sides)
     if isinstance(theirs, InstanceObject) and theirs.cls == ours.cls and ours.cls in _BY_ATTRIBUTES:
         if ours.open is not None or theirs.open is not None:
             return None
         if ours.attributes.keys() != theirs.attributes.keys():
             return False
-        names = list(ours.attributes)
-        return _equal_items(machine, list(ours.attributes.values()), [theirs.attributes[name] for name in names])
+        held = [theirs.attributes[name] for name in ours.attributes]
+        return _equal_items(machine, list(ours.attributes.values()), held)
     return False
 
 
@@ -330,6 +334,7 @@ def order(machine: Interpreter, operator_: str, left: Value, right: Value) -> Va
         method = None if isinstance(cls, Unknown) else machine.class_attribute(cls, name)
         if method is not None and not isinstance(method, Unknown):
             return machine.call(method, (receiver, other))
+    machine.may_refuse("TypeError")
     return number_unknown(machine, f"{operator_} of these is not modelled")
 
 
@@ -403,6 +408,9 @@ def _contains(machine: Interpreter, container: Value, item: Value) -> bool | Non
         if held is None:
             return None if target.open is not None else False
         return None if is_optional(held) else True
+    elif isinstance(target, (DictObject, SetObject)) and hashing.settled(machine, item) is not item:
+        keys = target.entries if isinstance(target, DictObject) else target.items
+        return False if target.open is None and all(type(each) is Constant for each in keys) else None
     elif isinstance(target, DictObject):
         hashing.require(machine, item)
         entries, open_ = target.entries, target.open is not None

@@ -254,7 +254,8 @@ def _known_turns(
         why = doubtful.doubt(item) or left
 
         def turn(item: Value = item) -> Outcome:
-            targets.assign(machine, frame, node.target, item.item if isinstance(item, doubtful.Several) else item)
+            plain = item.item if isinstance(item, (doubtful.Several, doubtful.Perhaps)) else item
+            targets.assign(machine, frame, node.target, plain)
             return statements.run_block(machine, frame, node.body)
 
         if isinstance(item, doubtful.Several) and why is not None:

@@ -30,6 +30,16 @@ class Several(Value):
     item: Value
 
 
+@dataclass(frozen=True, slots=True)
+class Perhaps(Value):
+    """An item that is there on some paths only; only a walk gives one, to a loop."""
+
+    PARTS = ("item", "why")
+
+    item: Value
+    why: Unknown
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Rest(Source):
     """What may follow the items of an iterator, in order."""
@@ -48,6 +58,8 @@ def doubt(item: Value) -> Unknown | None:
     """Why there may be no such item, or others in its place."""
     if isinstance(item, Several):
         return _unknown_in(item.item)
+    if isinstance(item, Perhaps):
+        return item.why
     return next((each for each in _parts(item) if isinstance(each, Unknown) and each.optional), None)
 
 

@@ -102,7 +102,14 @@ def is_by_identity(value: Value) -> bool:
     """Equal ones, or what holds equal ones, may be two for Python."""
     if isinstance(value, TupleValue):
         return any(is_by_identity(each) for each in value.items)
+    if type(value) is Constant:
+        return is_no_number(value.value)
     return isinstance(value, PartialValue) or (isinstance(value, FunctionValue) and not is_of_a_module(value))
+
+
+def is_no_number(value: object) -> bool:
+    """A nan, which equals nothing, itself included: containers know it by its identity."""
+    return isinstance(value, (float, complex)) and value != value
 
 
 def turn(machine: Interpreter, frame: Frame, node: cst.CSTNode) -> int:

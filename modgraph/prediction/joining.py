@@ -196,7 +196,7 @@ class Joiner:
         self.changed = True
         if isinstance(other, Unknown):
             return self.including(partial_texts.either(self.made(other), mine, settle=self.growth_is_open), mine)
-        if isinstance(mine, TupleValue) and isinstance(other, TupleValue) and len(mine.items) == len(other.items):
+        if isinstance(mine, TupleValue) and isinstance(other, TupleValue) and mine.is_like(other):
             items = tuple(self.value(a, b) for a, b in zip(mine.items, other.items, strict=True))
             return TupleValue(items, mine.cls)
         return self.differing(mine, other)
@@ -309,6 +309,10 @@ class Joiner:
         """Changes `mine`, a copy, into what either is."""
         if isinstance(mine, ClassObject) and isinstance(other, ClassObject):
             mine.namespace = self.namespace(mine.namespace, other.namespace, index)
+            if mine.mro != other.mro:  # its bases were replaced
+                self.changed = self.changed or not isinstance(mine.mro[-1], Unknown)
+                why = self.unknown()
+                mine.bases, mine.mro = (why,), (mine.mro[0], why)
         elif type(mine) is type(other):
             joining_fields.join_fields(self, mine, other)
 

@@ -65,7 +65,7 @@ def _same_value(mine: Value, other: Value, pending: list[tuple[Address, Address]
         pending.append((mine, other))
         return True
     if isinstance(mine, TupleValue) and isinstance(other, TupleValue):
-        return len(mine.items) == len(other.items) and all(
+        return mine.is_like(other) and all(
             _same_value(a, b, pending, since) for a, b in zip(mine.items, other.items, strict=True)
         )
     if isinstance(mine, Unknown) and isinstance(other, Unknown) and mine.may_be != other.may_be:

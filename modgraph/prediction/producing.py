@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from modgraph.prediction import iteration, several, steady, unordered
+from modgraph.prediction import dict_views, iteration, several, steady, unordered
 from modgraph.prediction.doubtful import Rest, rest_of
 from modgraph.prediction.frames import EnoughError, Frame
 from modgraph.prediction.knowledge.registry import Machine, Raised
@@ -382,7 +382,7 @@ def iterator_over(machine: Machine, container: Address) -> Address:
     item = machine.state.read(container)
     if isinstance(item, ListObject) and item.open is not None:
         return machine.allocate(IteratorObject(list(item.items), 0, item.open))
-    if isinstance(item, ListObject) and item.cls not in steady.VIEWS:
+    if isinstance(item, ListObject) and item.cls not in dict_views.VIEWS:
         return machine.allocate(IteratorObject(source=_Cursor(container)))
     inside = Suspended(lambda: (_inside(machine, container), None))
     found = unordered.elements(machine, container)
@@ -396,16 +396,26 @@ def _inside(machine: Machine, container: Address, whole: bool = False) -> Walk:
     if isinstance(item, ListObject):
         if whole and (rest := rest_of(item)) is not None:
             return (yield from in_turn([*item.items, *rest]))
-        if item.cls in steady.VIEWS:
-            watched = item.attributes.get(steady.VIEWED)
+        if item.cls in dict_views.VIEWS:
+            watched = item.attributes.get(dict_views.VIEWED)
+            if whole and watched is not None and _has_some_keys(machine, watched):
+                return (yield from steady.walked_in_part(machine, watched, item.cls))
             keys = steady.keys_of(machine, watched) if watched is not None and item.open is None else None
             if isinstance(keys, list):  # it shows what is there now
                 return (yield from steady.walked(machine, watched, keys, None, item.cls))
             return (yield from steady.walked(machine, watched, list(item.items), item.open))
         return (yield from _places(machine, container))
+    if whole and _has_some_keys(machine, container):
+        return (yield from steady.walked_in_part(machine, container, dict_views.VIEWS[0]))
     keys = steady.keys_of(machine, container) if isinstance(item, ViewObject) else None
     found = keys or iteration.items_of(cast("Interpreter", machine), item)
     return found if isinstance(found, Unknown) else (yield from steady.walked(machine, container, found, None))
+
+
+def _has_some_keys(machine: Machine, value: Value) -> bool:
+    """A dict whose keys are known, some of them being there on some paths only."""
+    held = machine.state.find(value, DictObject)
+    return held is not None and type(held) is DictObject and held.open is None and held.unsure is not None
 
 
 def iterator_by_next(machine: Machine, value: Value) -> Address:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from modgraph.graph.model import SourceLocation
+from modgraph.prediction.dict_views import DictView
 from modgraph.prediction.fields import Role
 from modgraph.prediction.limits import ITEMS_OF_A_NAME, ITEMS_OF_A_TUPLE, ITEMS_OF_AN_ENTRY, ITEMS_OF_AN_OBJECT
 from modgraph.prediction.objects import (
@@ -242,13 +243,15 @@ class State:
         if found is not None:
             if index < self.base.floor:
                 self.base.older.add(index)
-            return found
+            return found if type(found) is not DictView else found.seen_in(self)
         found = self.base.objects.get(index)
         if found is None:
             outer = (state.get(index) for state in reversed(self.base.outer))
             return next(item for item in outer if item is not None)
         if self.base.floor:
             self.base.shared.add(index)
+        if type(found) is DictView:
+            return found.seen_in(self)
         if index in self.base.unsettled:
             self.base.settle(index)
             return self.get(index) or self.base.objects[index]

@@ -6,22 +6,19 @@ from collections.abc import Generator
 from dataclasses import replace
 from typing import Any, cast
 
+from modgraph.prediction.dict_views import VIEWS
+from modgraph.prediction.doubtful import Perhaps
 from modgraph.prediction.knowledge.registry import Machine
 from modgraph.prediction.objects import VIEW_OF, VIEW_STORE, DictObject, ModuleObject, SetObject, ViewObject
 from modgraph.prediction.values import (
     OPEN,
     Address,
     Constant,
-    KnownClass,
     TupleValue,
     Unknown,
     Value,
     is_optional,
 )
-
-VIEWED = "<viewed>"
-"""Attribute of the keys, values or items of a dict: the dict."""
-VIEWS = tuple(KnownClass(f"builtins.dict_{kind}") for kind in ("keys", "values", "items"))
 
 
 def walked(
@@ -37,6 +34,7 @@ def walked(
         now = before if _is_as_before(machine, watched, before, place) else keys_of(machine, watched)
         if now != before:
             if isinstance(now, Unknown) or isinstance(before, Unknown):
+                machine.may_refuse("RuntimeError")
                 return now if isinstance(now, Unknown) else None
             if len(now) != len(before):
                 raise machine.raises("RuntimeError", f"{kind} changed size during iteration")
@@ -45,6 +43,23 @@ def walked(
         if place < len(found):
             yield found[place] if view is None else _seen(machine, watched, found[place], view)
     return None
+
+
+def walked_in_part(machine: Machine, watched: Value, view: Value) -> Generator[Value, None, Unknown | None]:
+    """The same of a dict in which some keys are on some paths only: these are `Perhaps`."""
+    held = machine.state.find(watched, DictObject)
+    keys = list(held.entries) if held is not None else []
+    for key in keys:
+        if held is None or held.open is not None or len(held.entries) != len(keys) or key not in held.entries:
+            break
+        value = held.entries[key]
+        seen = _seen(machine, watched, key, view)
+        yield Perhaps(seen, value) if isinstance(value, Unknown) and value.optional else seen
+        held = machine.state.find(watched, DictObject)
+    if held is not None and held.open is None and list(held.entries) == keys:
+        return None
+    machine.may_refuse("RuntimeError")
+    return machine.unknown("a dictionary whose keys change while it is walked is not followed")
 
 
 def _is_as_before(machine: Machine, watched: Value | None, before: list[Value] | Unknown, place: int) -> bool:

@@ -122,23 +122,28 @@ class Choice(Value):
 class Constant(Value):
     """An immutable Python value: None, bool, int, float, complex, str, bytes, Ellipsis, NotImplemented, range.
 
-    Equal only to a constant of the same type: `Constant(1) != Constant(True)`. Python's equality is `machine.equal`.
+    Equal only to a constant of the same type that nothing tells from it: `Constant(1) != Constant(True)`, and
+    `Constant(0.0) != Constant(-0.0)`. Python's equality is `machine.equal`.
     """
 
     value: Any
 
     def __eq__(self, other: object) -> bool:
-        return (
-            type(other) is Constant
-            and type(self.value) is type(other.value)
-            and (self.value == other.value or self.value is other.value)
-        )
+        if type(other) is not Constant:
+            return False
+        mine, theirs = self.value, other.value
+        if mine is theirs:
+            return True
+        kind = type(mine)
+        return kind is type(theirs) and mine == theirs and (kind not in _TOLD_APART or repr(mine) == repr(theirs))
 
     def __hash__(self) -> int:
         value = self.value
         return hash(value) if type(value) is str else _hash_of(value)
 
 
+_TOLD_APART = frozenset({float, complex, range})
+"""Of these, equal ones may show that they are two: noughts by their sign, ranges by their ends."""
 _OWN_HASH = 1024
 """Whole numbers below it, of either sign, are few: their hashes are their own."""
 
@@ -167,10 +172,12 @@ _FLOAT = struct.Struct("<d")
 def number_key(value: Any) -> Constant:
     """What is the same of two plain values that Python takes for equal, 1, 1.0 and True, and of no others: the key of
     a dict that is to hold them."""
-    if isinstance(value, complex) and not value.imag:
-        value = value.real
+    if isinstance(value, complex):
+        value = value + 0.0 if value.imag else value.real  # -0.0 becomes 0.0
     if isinstance(value, float) and value.is_integer():
         value = int(value)
+    if isinstance(value, range):
+        value = (*value[:2], len(value))
     return Constant(int(value) if isinstance(value, bool) else value)
 
 
@@ -211,6 +218,10 @@ class TupleValue(Value):
         object.__setattr__(self, "weight", weight)
         if weight > MAX_VALUE_SIZE:
             raise _too_heavy("tuple")
+
+    def is_like(self, other: TupleValue) -> bool:
+        """Of the same class and length."""
+        return self.cls == other.cls and len(self.items) == len(other.items)
 
     def made_of(self, part: Value) -> Value:
         """A part of it: a slice of a torch.Size is one, that of any other is a plain tuple."""

@@ -242,10 +242,11 @@ def sequential(arguments: Arguments, machine: Machine) -> Value:
     initialise(Arguments("__init__", (address,)), machine)
     ordered = machine.state.find(modules[0], DictObject) if len(modules) == 1 and arguments.open is None else None
     if ordered is not None and machine.is_instance(modules[0], KnownClass("collections.OrderedDict")) is not False:
-        for key, value in ordered.entries.items():
+        pairs, why = pairs_of(machine, modules[0])
+        for key, value in pairs:
             own(machine, address, "add_module", key, value)
-        if ordered.open is not None:
-            open_from_here(machine, address, ordered.open)
+        if why is not None:
+            open_from_here(machine, address, why)
         return NONE
     for index, value in enumerate(modules):
         if isinstance(value, Unknown) and len(modules) == 1:

@@ -133,18 +133,18 @@ def slice_of(arguments: Arguments, machine: Machine) -> Value:
 @models("itertools.product", "itertools.permutations", "itertools.combinations")
 def combinatorial(arguments: Arguments, machine: Machine) -> Value:
     name = arguments.function.rpartition(".")[2]
-    size = _number(arguments.get(1, "r", NONE)) if name != "product" else None
+    given = arguments.keywords.get("repeat", Constant(1)) if name == "product" else arguments.get(1, "r", NONE)
+    size = _number(given)
     columns = _columns(machine, arguments.positional if name == "product" else arguments.positional[:1])
-    if isinstance(columns, Unknown) or (name == "combinations" and size is None):
+    if isinstance(columns, Unknown) or (size is None and (name != "permutations" or given != NONE)):
         why = columns if isinstance(columns, Unknown) else machine.unknown("how many are combined is not known")
         return _iterator(machine, [], why)
-    repeat_ = _number(arguments.keywords.get("repeat", NONE)) or 1
-    width = len(columns) * repeat_ if name == "product" else size or len(columns[0])
+    width = len(columns) * (size or 0) if name == "product" else size or len(columns[0])
     if width > _LARGEST:
         return _iterator(machine, [], machine.unknown(Reached(f"combinations of more than {_LARGEST} items")))
     largest = min(_LARGEST, _LARGEST_IN_ALL // max(width, 1))
     if name == "product":
-        rows: Iterable[tuple[Value, ...]] = itertools.product(*columns, repeat=repeat_)
+        rows: Iterable[tuple[Value, ...]] = itertools.product(*columns, repeat=size or 0)
     elif name == "permutations":
         rows = itertools.permutations(columns[0], size)
     else:

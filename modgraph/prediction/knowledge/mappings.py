@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from modgraph.prediction import items, lookups, partial_texts, possible, weak_updates
+from modgraph.prediction import hashing, items, keys, lookups, partial_texts, possible, weak_updates
+from modgraph.prediction.dict_views import VIEWED, DictView, shown
 from modgraph.prediction.items import FACTORY
 from modgraph.prediction.knowledge.iteration import pairs_of, prefix_of
 from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, known_class, models
 from modgraph.prediction.limits import ITEMS_OF_A_TUPLE
-from modgraph.prediction.objects import VIEW_OF, DictObject, IteratorObject, ListObject, ModuleObject
-from modgraph.prediction.steady import VIEWED
+from modgraph.prediction.objects import VIEW_OF, DictObject, IteratorObject, ListObject, ModuleObject, ViewObject
 from modgraph.prediction.unordered import MIXED
 from modgraph.prediction.values import (
     NONE,
@@ -23,10 +22,10 @@ from modgraph.prediction.values import (
     Choice,
     Constant,
     KnownClass,
+    KnownFunction,
     TupleValue,
     Unknown,
     Value,
-    is_optional,
 )
 
 if TYPE_CHECKING:
@@ -89,7 +88,7 @@ def fill(
         target.open = possible.with_objects(target.open or why, why.may_be)
         target.entries = {key: possible.either_of(why, (held,)) for key, held in target.entries.items()}
     for given_key, value in pairs:
-        key = given_key if isinstance(given_key, (Unknown, Choice)) else _key(machine, target, given_key)
+        key = _key(machine, target, given_key)
         if isinstance(key, Unknown):
             weak_updates.set_entry(cast("Interpreter", machine), target, partial_texts.named(key, key), value)
         elif isinstance(value, Unknown) and value.optional and key in target.entries:
@@ -143,27 +142,33 @@ def initialise_default(arguments: Arguments, machine: Machine) -> Value:
 def made_on_demand(arguments: Arguments, machine: Machine) -> Value:
     address, held = _dict(machine, arguments)
     factory, key = held.attributes.get(FACTORY, NONE), arguments.get(1, "key", NONE)
-    if factory == NONE:
-        raise machine.raises("KeyError", machine.string(key) or "...", (key,))
-    made = machine.call(factory)
-    items.assign(cast("Interpreter", machine), address, key, made)
-    return made
+
+    def make(factory: Value) -> Value:
+        if factory == NONE:
+            raise machine.raises("KeyError", machine.string(key) or "...", (key,))
+        if isinstance(factory, Unknown):
+            cast("Interpreter", machine).may_fail("KeyError")
+        made = machine.call(factory)
+        items.assign(cast("Interpreter", machine), address, key, made)
+        return made
+
+    return machine.distribute(factory, make) if isinstance(factory, Choice) else make(factory)
 
 
 @models(f"{DICT}.get")
 def get(arguments: Arguments, machine: Machine) -> Value:
     address, held = _dict(machine, arguments)
-    key, default = arguments.get(1, "key", NONE), arguments.get(2, "default", NONE)
+    key, default = hashing.settled(machine, arguments.get(1, "key", NONE)), arguments.get(2, "default", NONE)
     if isinstance(key, (Unknown, Choice)):
         return _any_of(machine, held, key, default)
     interpreter = cast("Interpreter", machine)
-    found = items.find_entry(interpreter, held, key)
+    found = keys.find_entry(interpreter, held, key)
     if found is not None:
-        return found
+        return possible.either_of(found, (default,)) if isinstance(found, Unknown) and found.optional else found
     again = lookups.look_again(interpreter, address, key)
     if again is not False:
         held = _dict(machine, arguments)[1]
-        found = items.find_entry(interpreter, held, key)
+        found = keys.find_entry(interpreter, held, key)
         if found is not None:
             return found
         if isinstance(again, Unknown):
@@ -187,19 +192,18 @@ def _key(machine: Machine, held: DictObject, key: Value) -> Value:
     Raises:
         Raised: TypeError, where it has no hash.
     """
-    return items.key_in(cast("Interpreter", machine), held, key)
+    return keys.key_in(cast("Interpreter", machine), held, key)
 
 
 @_changing(f"{DICT}.setdefault")
 def set_default(arguments: Arguments, machine: Machine) -> Value:
     address, held = _dict(machine, arguments)
-    key, default = arguments.get(1, "key", NONE), arguments.get(2, "default", NONE)
+    key, default = _key(machine, held, arguments.get(1, "key", NONE)), arguments.get(2, "default", NONE)
     if isinstance(key, (Unknown, Choice)):
         why = _opened(machine, address, "a key is not known", key)
         opened = machine.state.change(address, DictObject)
         opened.open = possible.either_of(opened.open or why, (default,))
         return possible.read(machine, why, [*held.entries.values(), opened.open])
-    key = _key(machine, held, key)
     if key in held.entries:
         found = held.entries[key]
         if isinstance(found, Unknown) and found.optional:
@@ -223,10 +227,12 @@ def _opened(machine: Machine, address: Address, reason: str, *causes: Value) -> 
 def pop(arguments: Arguments, machine: Machine) -> Value:
     address, held = _dict(machine, arguments)
     key = arguments.get(1, "key", NONE)
+    key = _key(machine, held, key) if held.entries else key  # of an empty one, the hash is not asked for
     default = arguments.positional[2] if len(arguments.positional) > 2 else arguments.keywords.get("default")
     if isinstance(key, (Unknown, Choice)):
         if isinstance(key, Unknown) and key.text is not None:
-            taken = possible.read(machine, partial_texts.named(key, NONE), held.entries.values())
+            others = [each for each in (held.open, default) if each is not None]
+            taken = possible.read(machine, partial_texts.named(key, NONE), [*held.entries.values(), *others])
             items.own_delete(cast("Interpreter", machine), address, key)
             return taken
         why = _opened(machine, address, "which key is removed is not known", key)
@@ -235,7 +241,6 @@ def pop(arguments: Arguments, machine: Machine) -> Value:
         opened.entries.clear()
         opened.open = possible.either_of(opened.open or why, (why,))
         return opened.open if default is None else possible.either_of(opened.open, (default,))
-    key = _key(machine, held, key) if held.entries else key  # of an empty one, the hash is not asked for
     if key in held.entries:
         return machine.state.change(address, DictObject).entries.pop(key)
     if held.open is not None:
@@ -254,24 +259,46 @@ def pop_item(arguments: Arguments, machine: Machine) -> Value:
     if not held.entries:
         kind = "" if machine.is_instance(address, KnownClass(ORDERED)) else "popitem(): "
         raise machine.raises("KeyError", f"{kind}dictionary is empty")
-    last = machine.truth(arguments.get(1, "last", TRUE)) is not False
-    key = list(held.entries)[-1 if last else 0]
-    return TupleValue((key, machine.state.change(address, DictObject).entries.pop(key)))
+
+    def taken(last: bool) -> Value:
+        key = list(held.entries)[-1 if last else 0]
+        return TupleValue((key, machine.state.change(address, DictObject).entries.pop(key)))
+
+    return _at_one_end(machine, arguments.get(1, "last", TRUE), taken)
+
+
+def _at_one_end(machine: Machine, last: Value, act: Callable[[bool], Value]) -> Value:
+    is_last = machine.truth(last)
+    if is_last is not None:
+        return act(is_last)
+    return machine.fork([lambda: act(True), lambda: act(False)], machine.unknown("which end is not known", last).reason)
 
 
 @models(f"{ORDERED}.move_to_end")
 def move_to_end(arguments: Arguments, machine: Machine) -> Value:
     address, _ = _dict(machine, arguments)
-    key, last = arguments.get(1, "key", NONE), machine.truth(arguments.get(2, "last", TRUE)) is not False
+    key = arguments.get(1, "key", NONE)
+    if isinstance(key, Choice):
+        rest = (arguments.get(2, "last", TRUE),)
+        return machine.distribute(
+            key, lambda each: machine.call(KnownFunction(f"{ORDERED}.move_to_end"), (address, each, *rest))
+        )
     target = machine.state.change(address, DictObject)
     key = _key(machine, target, key)
     if key not in target.entries:
-        if target.open is None and not isinstance(key, (Unknown, Choice)):
+        if target.open is None and not isinstance(key, Unknown):
             raise machine.raises("KeyError", machine.string(key) or "key", (key,))
+        _opened(machine, address, "which key is moved is not known", key)
+        target.attributes[MIXED] = TRUE
         return NONE
-    value = target.entries.pop(key)
-    target.entries = {**target.entries, key: value} if last else {key: value, **target.entries}
-    return NONE
+
+    def moved(last: bool) -> Value:
+        target = machine.state.change(address, DictObject)
+        value = target.entries.pop(key)
+        target.entries = {**target.entries, key: value} if last else {key: value, **target.entries}
+        return NONE
+
+    return _at_one_end(machine, arguments.get(2, "last", TRUE), moved)
 
 
 @_changing(f"{DICT}.clear")
@@ -351,30 +378,26 @@ def from_keys(arguments: Arguments, machine: Machine) -> Value:
     cls = KnownClass(ORDERED if "OrderedDict" in arguments.function else DICT)
     made = DictObject({}, why, cls)
     for key in first:
-        if not isinstance(key, (Unknown, Choice)):
-            key = _key(machine, made, key)
-        made.entries[key] = value
+        key = _key(machine, made, key)
+        if isinstance(key, (Unknown, Choice)):
+            why = why or machine.unknown("a key is not known", key)
+            weak_updates.set_entry(cast("Interpreter", machine), made, why, value)
+        else:
+            made.entries[key] = value
     return machine.allocate(made)
 
 
 @models(f"{DICT}.keys", f"{DICT}.values", f"{DICT}.items")
 def view(arguments: Arguments, machine: Machine) -> Value:
-    """A snapshot; a view of a dict that changes later is not followed."""
+    """Of the `__dict__` of an object, only as it is now."""
     address, held = _dict(machine, arguments)
     method = arguments.function.rpartition(".")[2]
-    known = {} if held.open is not None else held.entries  # what is not shown may come first
-    pairs = list(itertools.takewhile(lambda pair: not is_optional(pair[1]), known.items()))
-    found: list[Value] = [key for key, _ in pairs]
-    if method == "values":
-        found = [value for _, value in pairs]
-    elif method == "items":
-        machine.makes((ITEMS_OF_A_TUPLE + 2) * len(pairs))
-        found = [TupleValue(pair) for pair in pairs]
-    shown = KnownClass(f"builtins.dict_{method}")
-    why = held.unsure
-    if why is not None:
-        why = possible.read(machine, why, [*held.entries, *held.entries.values()])
-    return machine.allocate(ListObject(found, why, shown, {VIEWED: address}))
+    if method == "items":
+        machine.makes((ITEMS_OF_A_TUPLE + 2) * len(held.entries))
+    kind = KnownClass(f"builtins.dict_{method}")
+    if not isinstance(held, ViewObject):
+        return machine.allocate(DictView(kind, {VIEWED: address}))
+    return machine.allocate(ListObject(*shown(held, kind), kind, {VIEWED: address}))
 
 
 @models(f"{DICT}.__reversed__")

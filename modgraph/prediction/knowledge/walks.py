@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from modgraph.prediction import doubtful, exposure, possible, producing, steady
+from modgraph.prediction import dict_views, doubtful, exposure, possible, producing
 from modgraph.prediction.knowledge import live_walks
 from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
 from modgraph.prediction.limits import ITEMS_OF_A_FURTHER_PATH, ITEMS_OF_A_PATH
@@ -301,5 +301,5 @@ def contents(machine: Machine, owner: Address, store: str, method: str, *, of_va
     shown = doubtful.view(machine, found, KnownClass(f"builtins.dict_{method}"))
     if certain:
         viewed = TupleValue((owner, Constant(store)))
-        machine.state.change(shown, ListObject).attributes[steady.VIEWED] = viewed
+        machine.state.change(shown, ListObject).attributes[dict_views.VIEWED] = viewed
     return shown
