@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _REST = "<rest>"
 """Attribute of a view: what may come after its items."""
+_ON_SOME_PATHS = Unknown("it is there on some paths only")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +35,10 @@ class Several(Value):
 class Perhaps(Value):
     """An item that is there on some paths only; only a walk gives one, to a loop."""
 
-    PARTS = ("item", "why")
+    PARTS = ("item",)
 
     item: Value
-    why: Unknown
+    why: Unknown = _ON_SOME_PATHS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
