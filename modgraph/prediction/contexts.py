@@ -36,11 +36,15 @@ _GENERATED = "contextlib._GeneratorContextManager"
 _SUPPRESS = "contextlib.suppress"
 _NULL = "contextlib.nullcontext"
 _STACK = "contextlib.ExitStack"
+_PUSHED = "<pushed>"
+"""An object for each callback of a stack: one that some paths alone have pushed is still found."""
+_CLOSING = "contextlib.closing"
 
 known_class(_GENERATED)
 known_class(_SUPPRESS)
 known_class(_NULL)
 known_class(_STACK)
+known_class(_CLOSING)
 
 
 def execute_with(machine: Interpreter, frame: Frame, node: cst.With) -> Outcome:
@@ -234,7 +238,14 @@ def _push(machine: Machine, stack: Value, callback: Value) -> None:
     item = machine.state.find(stack, InstanceObject)
     callbacks = item.attributes.get("callbacks", NONE) if item is not None else NONE
     if isinstance(callbacks, Address):
-        machine.state.change(callbacks, ListObject).items.append(callback)
+        pushed = machine.allocate(InstanceObject(KnownClass(_PUSHED), {"function": callback}))
+        machine.state.change(callbacks, ListObject).items.append(pushed)
+
+
+def _pushed(machine: Machine, pushed: Value) -> Value:
+    """The callback itself."""
+    item = machine.state.find(pushed, InstanceObject)
+    return item.attributes["function"] if item is not None and item.cls == KnownClass(_PUSHED) else pushed
 
 
 @models(f"{_STACK}.callback")
@@ -273,15 +284,33 @@ def leave_stack(arguments: Arguments, machine: Machine) -> Value:
     item = machine.state.find(arguments.positional[0], InstanceObject)
     callbacks = item.attributes.get("callbacks", NONE) if item is not None else NONE
     held = machine.state.find(callbacks, ListObject)
-    if held is None or held.open is not None:
-        return machine.unknown("what an ExitStack runs is not known", held.open if held and held.open else NONE)
-    pushed = list(held.items)
-    if isinstance(callbacks, Address):
-        machine.state.change(callbacks, ListObject).items = []
+    if held is None or not isinstance(callbacks, Address):
+        return machine.unknown("what an ExitStack runs is not known")
+    pushed, why = list(held.items), held.open
+    emptied = machine.state.change(callbacks, ListObject)
+    emptied.items, emptied.open = [], None
+    if why is not None:
+        perhaps = [_pushed(machine, Address(index)) for index in sorted(why.may_be)]
+        machine.expose([why, *perhaps], machine.unknown("what an ExitStack runs is not known", why))
     for callback in reversed(pushed):
-        machine.call(callback)
+        machine.call(_pushed(machine, callback))
     raised = arguments.get(1, "exc_type", NONE) != NONE
+    if why is not None:
+        return machine.unknown("what an ExitStack runs is not known", why)
     return machine.unknown("an exception may be swallowed") if raised and pushed else FALSE
+
+
+@models(_CLOSING)
+def closing(arguments: Arguments, machine: Machine) -> Value:
+    thing = arguments.get(0, "thing", NONE)
+    return machine.allocate(InstanceObject(KnownClass(_CLOSING), {"enter_result": thing, "thing": thing}))
+
+
+@models(f"{_CLOSING}.__exit__")
+def leave_closing(arguments: Arguments, machine: Machine) -> Value:
+    item = machine.state.find(arguments.positional[0], InstanceObject)
+    machine.call(machine.get_attribute(item.attributes["thing"], "close") if item is not None else NONE)
+    return FALSE
 
 
 @models(_NULL)
@@ -290,7 +319,7 @@ def null_context(arguments: Arguments, machine: Machine) -> Value:
     return machine.allocate(InstanceObject(KnownClass(_NULL), {"enter_result": given}))
 
 
-@models(f"{_NULL}.__enter__", f"{_SUPPRESS}.__enter__")
+@models(*(f"{kind}.__enter__" for kind in (_NULL, _SUPPRESS, _CLOSING)))
 def enter_plain(arguments: Arguments, machine: Machine) -> Value:
     item = machine.state.find(arguments.positional[0], InstanceObject)
     return item.attributes.get("enter_result", NONE) if item is not None else NONE
