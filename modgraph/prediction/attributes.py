@@ -12,6 +12,7 @@ from modgraph.prediction import (
     enumerations,
     exceptions,
     items,
+    keys,
     metaclasses,
     named_tuples,
     names,
@@ -371,7 +372,7 @@ def raw(machine: Interpreter, value: Address, name: str) -> Value | None:
             found: Value = attributes[name]
             return found
         if ENTRIES in attributes and isinstance(item, DictObject):
-            entry = items.find_entry(machine, item, Constant(name))
+            entry = keys.find_entry(machine, item, Constant(name))
             if entry is not None:
                 return entry
     if attribute is not None and not isinstance(attribute, Unknown):

@@ -401,6 +401,9 @@ def _contains(machine: Interpreter, container: Value, item: Value) -> bool | Non
         if held is None:
             return None if target.open is not None else False
         return None if is_optional(held) else True
+    elif isinstance(target, (DictObject, SetObject)) and hashing.settled(machine, item) is not item:
+        keys = target.entries if isinstance(target, DictObject) else target.items
+        return False if target.open is None and all(type(each) is Constant for each in keys) else None
     elif isinstance(target, DictObject):
         hashing.require(machine, item)
         entries, open_ = target.entries, target.open is not None

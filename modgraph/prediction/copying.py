@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
+from modgraph.prediction import possible
 from modgraph.prediction.fields import BY_NAME, REASONS, Role
 from modgraph.prediction.objects import (
     LEAF,
@@ -45,6 +46,10 @@ def copy_deep(machine: Interpreter, value: Value, memo: Value = NONE) -> Value:
     copier = _Copier(machine.state)
     own = _with_own_copies(machine, value)
     given = memo
+    told = machine.state.find(memo, DictObject)
+    if told is not None and memo not in machine.copied and (told.entries or told.open is not None):
+        why = machine.unknown("what a deep copy is told to be a copy already is not followed", told.open or NONE)
+        return possible.either_of(why, [value, memo])
     if own and memo == NONE:
         given = machine.allocate(DictObject())
     known = machine.copied.setdefault(given, {}) if isinstance(given, Address) else {}

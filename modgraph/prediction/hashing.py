@@ -4,9 +4,10 @@ has its own."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from modgraph.prediction import exceptions
+from modgraph.prediction import exceptions, possible
 from modgraph.prediction.counted import count
 from modgraph.prediction.identity import is_by_identity, is_no_number, maybe_another
 from modgraph.prediction.knowledge.registry import Machine
@@ -50,7 +51,8 @@ def unique(machine: Machine, values: Iterable[Value]) -> tuple[Elements, Unknown
     numbers: set[Constant] = set()
     careful = False
     why: Unknown | None = None
-    for value in values:
+    for given in values:
+        value = settled(machine, given)
         if value in kept:
             if maybe_another(_held(kept, value), value):
                 return {}, machine.unknown("whether two elements of a set are equal is not known")
@@ -79,6 +81,23 @@ def unique(machine: Machine, values: Iterable[Value]) -> tuple[Elements, Unknown
 def _held(elements: Elements, value: Value) -> Value:
     """The element itself that is equal to the value."""
     return next(each for each in elements if each == value) if is_by_identity(value) else value
+
+
+def settled(machine: Machine, key: Value) -> Value:
+    """The key; where a part of a tuple is not known, it is a key that is not known either, and no text."""
+    if not isinstance(key, TupleValue) or (part := _unsure_part(key)) is None:
+        return key
+    why = machine.unknown("a part of a key is not known", part)
+    return possible.either_of(replace(why, text=()), (key,))
+
+
+def _unsure_part(key: TupleValue) -> Value | None:
+    for each in key.items:
+        if isinstance(each, (Unknown, Choice)):
+            return each
+        if isinstance(each, TupleValue) and (part := _unsure_part(each)) is not None:
+            return part
+    return None
 
 
 def require(machine: Machine, value: Value) -> None:
@@ -127,6 +146,8 @@ def _is_mutable_data(machine: Machine, cls: ClassValue) -> bool:
 
 def contains(machine: Machine, elements: Iterable[Value], value: Value) -> bool | None:
     """One of the elements is the same key as the value."""
+    if isinstance(value, TupleValue) and _unsure_part(value) is not None:
+        return None if any(type(each) is not Constant for each in elements) else False
     if isinstance(elements, dict) and value in elements:
         return None if maybe_another(_held(elements, value), value) else True
     elements = _counted(machine, elements)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,7 @@ from modgraph.prediction import (
     classes,
     enumerations,
     hashing,
-    inner_stores,
+    keys,
     lookups,
     metaclasses,
     partial_texts,
@@ -207,51 +206,6 @@ def _from_constant(machine: Interpreter, value: Constant, key: Value) -> Value:
         raise machine.raises(type(error).__name__, str(error), (Constant(str(error)),)) from None
 
 
-def find_entry(machine: Interpreter, mapping: DictObject, key: Value) -> Value | None:
-    """The entry of a key that is equal to `key`; None where none is found."""
-    hashing.require(machine, key)
-    if type(mapping) is ViewObject and type(key) is Constant:
-        return inner_stores.entry(machine, mapping, key)
-    found = mapping.entries.get(key)
-    if found is not None:
-        return found
-    if isinstance(key, Constant) and not isinstance(key.value, (bool, int, float, complex, range)):
-        # Only members of enums can equal a string without being the same value.
-        for other, value in mapping.entries.items():
-            if isinstance(other, EnumMember) and machine.equal(other, key):
-                return value
-        return None
-    for other, value in mapping.entries.items():
-        if machine.equal(other, key):
-            return value
-    return None
-
-
-_KEYS_OF_A_WORD = 8
-"""Keys that are looked through in the time in which one word of memory is filled."""
-_LARGEST = 2**1024  # all floats are smaller
-
-
-def key_in(machine: Interpreter, mapping: DictObject, key: Value) -> Value:
-    """The key under which an equal one already stands; else `key`."""
-    if key in mapping.entries:
-        return key
-    hashing.require(machine, key)
-    if not isinstance(key, (Constant, EnumMember)):
-        held = hashing.key_of(machine, mapping.entries, key) if hashing.is_special(machine, key) else None
-        return held or key
-    if isinstance(key, Constant) and isinstance(key.value, str):
-        return key
-    candidates: Iterable[Value] = mapping.entries
-    if isinstance(key, Constant) and type(key.value) is int:
-        machine.makes(len(mapping.entries) // _KEYS_OF_A_WORD)
-        number = key.value if abs(key.value) < _LARGEST // 2 else 0
-        same = [Constant(kind(number)) for kind in (bool, float, complex) if kind(number) == key.value]
-        candidates = [each for each in same if each in mapping.entries]
-        candidates += [other for other in mapping.entries if type(other) is not Constant]
-    return next((other for other in candidates if machine.equal(other, key)), key)
-
-
 def _loaded_module(machine: Interpreter, key: Value) -> Value:
     """`sys.modules[key]`; who asks for a module in this way knows that it is there."""
     name = key.value if isinstance(key, Constant) else None
@@ -261,13 +215,23 @@ def _loaded_module(machine: Interpreter, key: Value) -> Value:
 
 
 def _from_dict(machine: Interpreter, address: Value, mapping: DictObject, key: Value) -> Value:
+    if isinstance(key, TupleValue):
+        key = hashing.settled(machine, key)
+        if isinstance(key, Unknown):
+            machine.may_fail("KeyError")
     if isinstance(key, Unknown):
         values = [held for each, held in mapping.entries.items() if partial_texts.may_be_key(key, each)]
         if mapping.open is None and values and FACTORY not in mapping.attributes:
             return any_of(machine, values, key)
         rest = () if mapping.open is None else (mapping.open,)
-        return possible.read(machine, partial_texts.named(key, NONE), [*values, *rest])
-    found = find_entry(machine, mapping, key)
+        there = possible.read(machine, partial_texts.named(key, NONE), [*values, *rest])
+        factory = mapping.attributes.get(FACTORY, NONE)
+        if factory == NONE:
+            return there
+        make = KnownFunction("collections.defaultdict.__missing__")
+        paths = [lambda: there, lambda: machine.call(make, (address, key))]
+        return machine.fork(paths if values or rest else paths[1:], key.reason)
+    found = keys.find_entry(machine, mapping, key)
     if found is not None:
         if is_optional(found):
             machine.may_fail("KeyError")
@@ -278,7 +242,7 @@ def _from_dict(machine: Interpreter, address: Value, mapping: DictObject, key: V
         again = lookups.look_again(machine, address, key, certain=True)
         if again is not False:
             mapping = machine.state.find(address, DictObject) or mapping
-            found = find_entry(machine, mapping, key)
+            found = keys.find_entry(machine, mapping, key)
             if found is not None:
                 return found
             if isinstance(again, Unknown):
@@ -322,6 +286,7 @@ def own_assign(machine: Interpreter, value: Value, key: Value, new: Value) -> No
         return
     item = machine.state.write(value)
     if isinstance(item, DictObject):
+        key = keys.key_in(machine, item, key)
         if isinstance(key, Unknown):
             why = partial_texts.named(machine.unknown("a key is not known", key), key)
             weak_updates.set_entry(machine, item, why, new)
@@ -330,7 +295,7 @@ def own_assign(machine: Interpreter, value: Value, key: Value, new: Value) -> No
             elif isinstance(owner, ModuleReference):
                 machine.state.globals[(owner.name, OPEN)] = why
         else:
-            item.entries[key_in(machine, item, key)] = new
+            item.entries[key] = new
             _write_through(machine, item, key, new)
         return
     assert isinstance(item, ListObject)
@@ -435,7 +400,7 @@ def own_delete(machine: Interpreter, value: Value, key: Value) -> None:
         return
     item = machine.state.write(value)
     if isinstance(item, DictObject):
-        key = key_in(machine, item, key)
+        key = keys.key_in(machine, item, key)
         if key in item.entries:
             if is_optional(item.entries[key]):
                 machine.may_fail("KeyError")
@@ -490,5 +455,5 @@ def merge_mapping(machine: Interpreter, address: Address, value: Value) -> None:
         target.entries = {key: possible.either_of(why, (held,)) for key, held in target.entries.items()}
     mapping = machine.state.find(address, DictObject)
     for key, item in found:
-        there = is_optional(item) and mapping is not None and find_entry(machine, mapping, key) is not None
+        there = is_optional(item) and mapping is not None and keys.find_entry(machine, mapping, key) is not None
         assign(machine, address, key, replace(item, optional=False) if there and isinstance(item, Unknown) else item)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from modgraph.prediction import control, expressions, items, names, statements
+from modgraph.prediction import control, expressions, keys, names, statements
 from modgraph.prediction.frames import Frame, Outcome
 from modgraph.prediction.objects import DictObject, ListObject
 from modgraph.prediction.values import ClassValue, Constant, KnownClass, TupleValue, Unknown, Value
@@ -192,7 +192,7 @@ def _mapping(
     for element in pattern.elements:
         key = expressions.evaluate(machine, frame, element.key)
         used.append(key)
-        value = items.find_entry(machine, mapping, key)
+        value = keys.find_entry(machine, mapping, key)
         if value is None:
             return None if mapping.open is not None else False
         results.append(matches(machine, frame, element.pattern, value, captures))

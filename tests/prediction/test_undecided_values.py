@@ -3748,6 +3748,119 @@ CASES: dict[str, str] = {
             x |= {2}
         self.c = nn.Linear(2, len(y))
         """,
+    # Keys of which a part is not known.
+    "a tuple with a part that is not known, as a key that is looked for": """
+        d, p = {}, 2 if flag else -2
+        for s in (1, -1):
+            o = (abs(p + s), 1)
+            if o not in d:
+                d[o] = nn.Linear(2, 2)
+        self.c = nn.ModuleList(d.values())
+        """,
+    "a tuple with a part that is not known, as a key that is set": """
+        d, p = {}, 2 if flag else 1
+        for s in (1, -1):
+            d[(p * s * (1 + s), 1)] = s
+        d[(4, 1)] = 7
+        self.c = nn.Linear(2, len(d))
+        """,
+    "a tuple with a part that is not known, asked for with get": """
+        d, p = {(1, 1): 5}, 1 if flag else 2
+        self.c = nn.Linear(2, d.get((p * p, 1), 3))
+        """,
+    "a tuple with a part that is not known, looked for under another": """
+        d, p = {}, 1 if flag else 2
+        d[(p * p, 1)] = 5
+        self.c = nn.Linear(2, d.get((1, 1), 3))
+        """,
+    "a tuple with a part that is not known, popped": """
+        d, p = {(1, 1): 5, (2, 1): 6}, 1 if flag else 2
+        x = d.pop((p, 1), 3)
+        self.c = nn.Linear(2, x)
+        self.d = nn.Linear(2, sum(d.values()))
+        """,
+    "a tuple with a part that is not known, by setdefault": """
+        d, p = {(1, 1): 5}, 1 if flag else 2
+        x = d.setdefault((p, 1), 3)
+        self.c = nn.Linear(x, len(d))
+        """,
+    "a tuple with a part that is not known, deleted": """
+        d, p = {(1, 1): 5, (2, 1): 6}, 1 if flag else 2
+        del d[(p, 1)]
+        self.c = nn.Linear(2, sum(d.values()))
+        """,
+    "a tuple with a part that is not known, in a set": """
+        x, p = set(), 1 if flag else 2
+        for s in (1, -1):
+            x.add((abs(p + s), abs(s)))
+            x.add((3, 1))
+        self.c = nn.Linear(2, len(x))
+        """,
+    "a tuple with a part that is not known, looked for in a set": """
+        x, p = {(1, 1)}, 1 if flag else 2
+        if (p, 1) in x:
+            self.c = nn.Linear(2, 2)
+        """,
+    "a tuple with a part that is not known, in a literal set": """
+        p = 1 if flag else 2
+        self.c = nn.Linear(2, len({(p, 1), (1, 1)}))
+        """,
+    "a tuple in a tuple with a part that is not known": """
+        d, p = {}, 1 if flag else 2
+        d[("a", (p, 1))] = 5
+        d[("a", (1, 1))] = 6
+        self.c = nn.Linear(2, len(d))
+        """,
+    "a frozen instance with a field that is not known, as a key": """
+        @dataclasses.dataclass(frozen=True)
+        class Key:
+            width: int
+        d = {Key(1 if flag else 2): 5}
+        d[Key(1)] = 6
+        self.c = nn.Linear(2, len(d))
+        self.d = nn.Linear(2, d[Key(1)])
+        """,
+    "a frozen instance with a field that is not known, asked for": """
+        @dataclasses.dataclass(frozen=True)
+        class Key:
+            width: int
+        d = {Key(1 if flag else 2): 5}
+        self.c = nn.Linear(2, d.get(Key(1), 3))
+        try:
+            d[Key(1)]
+        except KeyError:
+            self.d = nn.Linear(2, 2)
+        """,
+    "a frozen instance with a field that is not known, in a set": """
+        @dataclasses.dataclass(frozen=True)
+        class Key:
+            width: int
+        x = {Key(1 if flag else 2), Key(1)}
+        self.c = nn.Linear(2, len(x))
+        """,
+    "a named tuple with a field that is not known, as a key": """
+        d = {Point(1 if flag else 2): 5}
+        d[Point(1)] = 6
+        self.c = nn.Linear(2, len(d))
+        """,
+    "a defaultdict's key of which a part is not known": """
+        d, p = collections.defaultdict(list), 1 if flag else 2
+        d[(p, 1)].append(nn.Linear(2, 2))
+        d[(1, 1)].append(nn.ReLU())
+        self.c = nn.Sequential(*d[(1, 1)])
+        """,
+    "how often a tuple with a part that is not known is counted": """
+        p = 1 if flag else 2
+        x = collections.Counter([(p, 1), (1, 1)])
+        self.c = nn.Linear(2, len(x))
+        """,
+    "keys of which a part is not known, from a list": """
+        p = 1 if flag else 2
+        self.c = nn.Linear(2, len(dict.fromkeys([(p, 1), (1, 1)])))
+        self.d = nn.Linear(2, len(dict([((p, 1), 1), ((1, 1), 2)])))
+        self.e = nn.Linear(2, len({(p, 1): 1, (1, 1): 2}))
+        self.f = nn.Linear(2, len({(x, 1): 1 for x in (p, 1)}))
+        """,
 }
 
 FALSE: dict[str, tuple[str, ...]] = {

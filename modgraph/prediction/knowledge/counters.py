@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, cast
 
-from modgraph.prediction import hashing, items
+from modgraph.prediction import items, keys
 from modgraph.prediction.knowledge.iteration import pairs_of, prefix_of
 from modgraph.prediction.knowledge.mappings import COUNTER
 from modgraph.prediction.knowledge.plain import number_unknown
@@ -65,12 +65,11 @@ def _count(machine: Machine, address: Address, symbol: str, given: Sequence[Valu
     pairs.extend((Constant(name), value) for name, value in arguments.keywords.items())
     interpreter = cast("Interpreter", machine)
     for key, count in pairs:
-        if isinstance(key, (Unknown, Choice)):
-            why = why or machine.unknown("a key is not known", key)
-            continue
-        hashing.require(interpreter, key)
         target = machine.state.change(address, DictObject)
-        key_ = items.key_in(interpreter, target, key)
+        key_ = keys.key_in(interpreter, target, key)
+        if isinstance(key_, (Unknown, Choice)):
+            why = why or machine.unknown("a key is not known", key_)
+            continue
         before = target.entries.get(key_, _ZERO if target.open is None else target.open)
         after = machine.binary(symbol, before, count)
         machine.state.change(address, DictObject).entries[key_] = after
@@ -92,7 +91,7 @@ def delete(arguments: Arguments, machine: Machine) -> Value:
     held = machine.state.find(address, DictObject)
     interpreter = cast("Interpreter", machine)
     known = held is not None and not isinstance(key, (Unknown, Choice))
-    if held is None or not known or items.find_entry(interpreter, held, key) is not None:
+    if held is None or not known or keys.find_entry(interpreter, held, key) is not None:
         items.own_delete(interpreter, address, key)
     return NONE
 

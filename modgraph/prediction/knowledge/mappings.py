@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from modgraph.prediction import items, lookups, partial_texts, possible, weak_updates
+from modgraph.prediction import hashing, items, keys, lookups, partial_texts, possible, weak_updates
 from modgraph.prediction.dict_views import VIEWED, DictView, shown
 from modgraph.prediction.items import FACTORY
 from modgraph.prediction.knowledge.iteration import pairs_of, prefix_of
@@ -88,7 +88,7 @@ def fill(
         target.open = possible.with_objects(target.open or why, why.may_be)
         target.entries = {key: possible.either_of(why, (held,)) for key, held in target.entries.items()}
     for given_key, value in pairs:
-        key = given_key if isinstance(given_key, (Unknown, Choice)) else _key(machine, target, given_key)
+        key = _key(machine, target, given_key)
         if isinstance(key, Unknown):
             weak_updates.set_entry(cast("Interpreter", machine), target, partial_texts.named(key, key), value)
         elif isinstance(value, Unknown) and value.optional and key in target.entries:
@@ -136,7 +136,7 @@ def made_on_demand(arguments: Arguments, machine: Machine) -> Value:
         if factory == NONE:
             raise machine.raises("KeyError", machine.string(key) or "...", (key,))
         if isinstance(factory, Unknown):
-            machine.may_fail("KeyError")
+            cast("Interpreter", machine).may_fail("KeyError")
         made = machine.call(factory)
         items.assign(cast("Interpreter", machine), address, key, made)
         return made
@@ -147,17 +147,17 @@ def made_on_demand(arguments: Arguments, machine: Machine) -> Value:
 @models(f"{DICT}.get")
 def get(arguments: Arguments, machine: Machine) -> Value:
     address, held = _dict(machine, arguments)
-    key, default = arguments.get(1, "key", NONE), arguments.get(2, "default", NONE)
+    key, default = hashing.settled(machine, arguments.get(1, "key", NONE)), arguments.get(2, "default", NONE)
     if isinstance(key, (Unknown, Choice)):
         return _any_of(machine, held, key, default)
     interpreter = cast("Interpreter", machine)
-    found = items.find_entry(interpreter, held, key)
+    found = keys.find_entry(interpreter, held, key)
     if found is not None:
-        return found
+        return possible.either_of(found, (default,)) if isinstance(found, Unknown) and found.optional else found
     again = lookups.look_again(interpreter, address, key)
     if again is not False:
         held = _dict(machine, arguments)[1]
-        found = items.find_entry(interpreter, held, key)
+        found = keys.find_entry(interpreter, held, key)
         if found is not None:
             return found
         if isinstance(again, Unknown):
@@ -181,19 +181,18 @@ def _key(machine: Machine, held: DictObject, key: Value) -> Value:
     Raises:
         Raised: TypeError, where it has no hash.
     """
-    return items.key_in(cast("Interpreter", machine), held, key)
+    return keys.key_in(cast("Interpreter", machine), held, key)
 
 
 @_changing(f"{DICT}.setdefault")
 def set_default(arguments: Arguments, machine: Machine) -> Value:
     address, held = _dict(machine, arguments)
-    key, default = arguments.get(1, "key", NONE), arguments.get(2, "default", NONE)
+    key, default = _key(machine, held, arguments.get(1, "key", NONE)), arguments.get(2, "default", NONE)
     if isinstance(key, (Unknown, Choice)):
         why = _opened(machine, address, "a key is not known", key)
         opened = machine.state.change(address, DictObject)
         opened.open = possible.either_of(opened.open or why, (default,))
         return possible.read(machine, why, [*held.entries.values(), opened.open])
-    key = _key(machine, held, key)
     if key in held.entries:
         found = held.entries[key]
         if isinstance(found, Unknown) and found.optional:
@@ -217,10 +216,12 @@ def _opened(machine: Machine, address: Address, reason: str, *causes: Value) -> 
 def pop(arguments: Arguments, machine: Machine) -> Value:
     address, held = _dict(machine, arguments)
     key = arguments.get(1, "key", NONE)
+    key = _key(machine, held, key) if held.entries else key  # of an empty one, the hash is not asked for
     default = arguments.positional[2] if len(arguments.positional) > 2 else arguments.keywords.get("default")
     if isinstance(key, (Unknown, Choice)):
         if isinstance(key, Unknown) and key.text is not None:
-            taken = possible.read(machine, partial_texts.named(key, NONE), held.entries.values())
+            others = [each for each in (held.open, default) if each is not None]
+            taken = possible.read(machine, partial_texts.named(key, NONE), [*held.entries.values(), *others])
             items.own_delete(cast("Interpreter", machine), address, key)
             return taken
         why = _opened(machine, address, "which key is removed is not known", key)
@@ -229,7 +230,6 @@ def pop(arguments: Arguments, machine: Machine) -> Value:
         opened.entries.clear()
         opened.open = possible.either_of(opened.open or why, (why,))
         return opened.open if default is None else possible.either_of(opened.open, (default,))
-    key = _key(machine, held, key) if held.entries else key  # of an empty one, the hash is not asked for
     if key in held.entries:
         return machine.state.change(address, DictObject).entries.pop(key)
     if held.open is not None:
@@ -367,9 +367,12 @@ def from_keys(arguments: Arguments, machine: Machine) -> Value:
     cls = KnownClass(ORDERED if "OrderedDict" in arguments.function else DICT)
     made = DictObject({}, why, cls)
     for key in first:
-        if not isinstance(key, (Unknown, Choice)):
-            key = _key(machine, made, key)
-        made.entries[key] = value
+        key = _key(machine, made, key)
+        if isinstance(key, (Unknown, Choice)):
+            why = why or machine.unknown("a key is not known", key)
+            weak_updates.set_entry(cast("Interpreter", machine), made, why, value)
+        else:
+            made.entries[key] = value
     return machine.allocate(made)
 
 

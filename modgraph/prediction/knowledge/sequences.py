@@ -231,7 +231,7 @@ def _changing(*names: str) -> Callable[[Model], Model]:
 
 @_changing("builtins.set.add")
 def add(arguments: Arguments, machine: Machine) -> Value:
-    target, item = _set(machine, arguments), arguments.positional[1]
+    target, item = _set(machine, arguments), hashing.settled(machine, arguments.positional[1])
     if isinstance(item, (Unknown, Choice)):
         target.open = possible.either_of(
             target.open or machine.unknown("an element of a set is not known", item), (item,)
@@ -255,7 +255,7 @@ def _alike(target: SetObject, item: Value) -> bool:
 
 @_changing("builtins.set.discard", "builtins.set.remove")
 def discard(arguments: Arguments, machine: Machine) -> Value:
-    target, item = _set(machine, arguments), arguments.positional[1]
+    target, item = _set(machine, arguments), hashing.settled(machine, arguments.positional[1])
     if machine.state.find(item, SetObject) is None:  # of a set, its frozen equal is looked for
         hashing.require(machine, item)
     if isinstance(item, (Unknown, Choice)):
