@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from modgraph.prediction.knowledge.registry import Arguments, Machine, models
 from modgraph.prediction.objects import ModuleObject
-from modgraph.prediction.values import NONE, Address, Unknown, Value
+from modgraph.prediction.values import NONE, Address, Choice, Unknown, Value
 
 
 @models("copy.deepcopy")
 def deep_copy(arguments: Arguments, machine: Machine) -> Value:
-    return machine.copy_deep(arguments.positional[0], arguments.get(1, "memo", NONE))
+    value, memo = arguments.positional[0], arguments.get(1, "memo", NONE)
+    if isinstance(memo, Choice):
+        return machine.distribute(memo, lambda each: machine.copy_deep(value, each))
+    return machine.copy_deep(value, memo)
 
 
 @models("copy.copy")

@@ -38,9 +38,47 @@ def _opened(machine: Machine, address: Address, keep: int, reason: str, *causes:
     del items.items[keep:]
 
 
-@models("builtins.list.__init__", f"{DEQUE}.__init__")
+_LONGEST = "maxlen"
+"""Attribute of a deque that was given one."""
+
+
+def _cut(machine: Machine, address: Address, first: bool = True) -> None:
+    """Of a deque that may not be so long, drops what it drops: the first ones, or the last."""
+    item = machine.state.find(address, ListObject)
+    longest = item.attributes.get(_LONGEST, NONE) if item is not None else NONE
+    if item is None or longest == NONE:
+        return
+    size = index_of(longest)
+    if size is None or item.open is not None:
+        _opened(machine, address, 0, "how long a deque may be is not known", *([longest] if size is None else []))
+    elif len(item.items) > size:
+        target = machine.state.change(address, ListObject)
+        target.items = target.items[len(target.items) - size :] if first else target.items[:size]
+
+
+def _bounded(*names: str) -> Callable[[Model], Model]:
+    """Registers a method by which a list or deque grows."""
+
+    def register(model: Model) -> Model:
+        def grow(arguments: Arguments, machine: Machine) -> Value:
+            result = model(arguments, machine)
+            address = arguments.positional[0]
+            if isinstance(address, Address):
+                _cut(machine, address, first="left" not in arguments.function)
+            return result
+
+        models(*names)(grow)
+        return model
+
+    return register
+
+
+@_bounded("builtins.list.__init__", f"{DEQUE}.__init__")
 def initialise(arguments: Arguments, machine: Machine) -> Value:
     _, target = _list(machine, arguments)
+    longest = arguments.get(2, _LONGEST, NONE)
+    if longest != NONE:
+        target.attributes[_LONGEST] = longest
     if len(arguments.positional) > 1:
         target.items, target.open = prefix_of(machine, arguments.positional[1])
     return NONE
@@ -49,13 +87,15 @@ def initialise(arguments: Arguments, machine: Machine) -> Value:
 @models(DEQUE)
 def deque(arguments: Arguments, machine: Machine) -> Value:
     first, why = prefix_of(machine, arguments.positional[0]) if arguments.positional else ([], None)
-    longest = arguments.get(1, "maxlen", NONE)
-    if isinstance(longest, Constant) and isinstance(longest.value, int):
-        first = first[-longest.value :] if longest.value else []
-    return machine.allocate(ListObject(first, why, KnownClass(DEQUE)))
+    longest = arguments.get(1, _LONGEST, NONE)
+    address = machine.allocate(
+        ListObject(first, why, KnownClass(DEQUE), {} if longest == NONE else {_LONGEST: longest})
+    )
+    _cut(machine, address)
+    return address
 
 
-@models(*_names("append"))
+@_bounded(*_names("append"))
 def append(arguments: Arguments, machine: Machine) -> Value:
     _, target = _list(machine, arguments, grows=True)
     if target.open is None:
@@ -66,7 +106,7 @@ def append(arguments: Arguments, machine: Machine) -> Value:
     return NONE
 
 
-@models(*_names("extend", "__iadd__"))
+@_bounded(*_names("extend", "__iadd__"))
 def extend(arguments: Arguments, machine: Machine) -> Value:
     first, why = prefix_of(machine, arguments.positional[1])
     address, target = _list(machine, arguments, grows=why is None)
@@ -81,7 +121,7 @@ def extend(arguments: Arguments, machine: Machine) -> Value:
     return address if arguments.function.endswith("__iadd__") else NONE
 
 
-@models(f"{DEQUE}.appendleft", f"{DEQUE}.extendleft")
+@_bounded(f"{DEQUE}.appendleft", f"{DEQUE}.extendleft")
 def append_left(arguments: Arguments, machine: Machine) -> Value:
     address, target = _list(machine, arguments)
     if arguments.function.endswith("appendleft"):
@@ -97,6 +137,9 @@ def append_left(arguments: Arguments, machine: Machine) -> Value:
 @models(*_names("insert"))
 def insert(arguments: Arguments, machine: Machine) -> Value:
     address, target = _list(machine, arguments)
+    if _LONGEST in target.attributes:
+        machine.may_refuse("IndexError")
+        _opened(machine, address, 0, "what is inserted into a deque that may be full is not followed")
     index, item = index_of(arguments.positional[1]), arguments.positional[2]
     if index is None or (index < 0 and target.open is not None):
         _opened(machine, address, 0, "where an item is inserted is not known", arguments.positional[1])
@@ -181,7 +224,8 @@ def sort(arguments: Arguments, machine: Machine) -> Value:
 @models(*_names("copy", "__copy__"))
 def copy(arguments: Arguments, machine: Machine) -> Value:
     _, source = _list(machine, arguments)
-    return machine.allocate(ListObject(list(source.items), source.open, source.cls))
+    kept = {name: value for name, value in source.attributes.items() if name == _LONGEST}
+    return machine.allocate(ListObject(list(source.items), source.open, source.cls, kept))
 
 
 @models(*_names("index", "count", of=("builtins.list", DEQUE, "builtins.tuple", "builtins.range")))
