@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeGuard
 
 from modgraph.prediction import attributes, classes, items, named_tuples, optional_names, registration
+from modgraph.prediction.knowledge.registry import Raised
 from modgraph.prediction.objects import (
     ClassObject,
     DictObject,
@@ -21,6 +22,7 @@ from modgraph.prediction.values import (
     ClassValue,
     Constant,
     FunctionValue,
+    GeneratedMethod,
     KnownFunction,
     ModuleReference,
     PropertyValue,
@@ -63,10 +65,16 @@ def _assign_to_object(machine: Interpreter, value: Address, name: str, new: Valu
         return
     if isinstance(cls, ClassValue):
         override = classes.class_attribute(machine, cls, "__setattr__")
+        if isinstance(override, GeneratedMethod):
+            raise _frozen(machine, f"cannot assign to field '{name}'")
         if _is_other(override, "__setattr__"):
             machine.call(override, (value, Constant(name), new))
             return
     own_assign(machine, value, name, new)
+
+
+def _frozen(machine: Interpreter, message: str) -> Raised:
+    return machine.raises("dataclasses.FrozenInstanceError", message)
 
 
 def own_assign(machine: Interpreter, value: Address, name: str, new: Value) -> None:
@@ -178,6 +186,8 @@ def delete(machine: Interpreter, value: Value, name: str) -> None:
         raise machine.raises("AttributeError", name)
     cls = classes.class_of(machine, value)
     override = classes.class_attribute(machine, cls, "__delattr__") if isinstance(cls, ClassValue) else None
+    if isinstance(override, GeneratedMethod):
+        raise _frozen(machine, f"cannot delete field '{name}'")
     if _is_other(override, "__delattr__"):
         machine.call(override, (value, Constant(name)))
     else:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import libcst as cst
 
 from modgraph.prediction import (
+    data_classes,
     enumerations,
     hashing,
     inner_stores,
@@ -26,7 +27,6 @@ from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.knowledge.registry import LOADED_MODULES
 from modgraph.prediction.limits import MAX_COMPARED_DEPTH
 from modgraph.prediction.objects import (
-    ClassObject,
     DictObject,
     InstanceObject,
     IteratorObject,
@@ -38,7 +38,6 @@ from modgraph.prediction.objects import (
 )
 from modgraph.prediction.values import (
     FALSE,
-    NONE,
     TRUE,
     Address,
     Choice,
@@ -274,18 +273,19 @@ def _equal_instances(
         if answer is not False or ours.cls not in _BY_ATTRIBUTES:
             return answer
     if isinstance(theirs, InstanceObject) and theirs.cls == ours.cls and isinstance(ours.cls, ClassValue):
-        cls = machine.state.find(ours.cls.address, ClassObject)
-        if cls is not None and "__dataclass_fields__" in cls.namespace:
-            names = list(ours.attributes)
-            others = [theirs.attributes.get(name, NONE) for name in names]
-            return _equal_items(machine, [ours.attributes[name] for name in names], others)
+        names = data_classes.compared_names(machine, ours.cls)
+        if isinstance(names, Unknown) or (names is not None and (ours.open is not None or theirs.open is not None)):
+            return None
+        if names is not None:
+            sides = [[machine.get_attribute(each, name) for name in names] for each in (left, right)]
+            return _equal_items(machine, *sides)
     if isinstance(theirs, InstanceObject) and theirs.cls == ours.cls and ours.cls in _BY_ATTRIBUTES:
         if ours.open is not None or theirs.open is not None:
             return None
         if ours.attributes.keys() != theirs.attributes.keys():
             return False
-        names = list(ours.attributes)
-        return _equal_items(machine, list(ours.attributes.values()), [theirs.attributes[name] for name in names])
+        held = [theirs.attributes[name] for name in ours.attributes]
+        return _equal_items(machine, list(ours.attributes.values()), held)
     return False
 
 

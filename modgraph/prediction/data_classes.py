@@ -45,6 +45,7 @@ _FIELD = "dataclasses.Field"
 
 known_class(_FIELD)
 known_class("dataclasses._MISSING_TYPE")
+known_class("dataclasses.FrozenInstanceError", "builtins.AttributeError")
 _MISSING = KnownClass("dataclasses._MISSING_TYPE")
 constant("dataclasses.MISSING", _MISSING)
 known_class("enum.auto")
@@ -61,6 +62,9 @@ class Field:
     init: bool
     keyword_only: bool
     init_var: bool
+    unsure: Unknown | Choice | None = None
+    """An option of it that is not known."""
+    compared: bool = True
 
 
 @models("dataclasses.dataclass")
@@ -69,6 +73,9 @@ def decorate(arguments: Arguments, machine: Machine) -> Value:
     cls = arguments.get(0, "cls", NONE)
     if not isinstance(cls, ClassValue):
         return PartialValue(KnownFunction("dataclasses.dataclass"), (), tuple(arguments.keywords.items()))
+    unsure = next((each for each in arguments.keywords.values() if isinstance(each, (Unknown, Choice))), None)
+    if unsure is not None or arguments.open is not None:
+        return machine.unknown("an option of a data class is not known", unsure or arguments.open or NONE)
     item = machine.state.change(cls.address, ClassObject)
     options: dict[Value, Value] = {Constant(key): value for key, value in arguments.keywords.items()}
     namespace = item.namespace
@@ -79,7 +86,20 @@ def decorate(arguments: Arguments, machine: Machine) -> Value:
     if wants_init and "__init__" not in namespace and "__init__" not in defined:
         item = machine.state.change(cls.address, ClassObject)
         item.namespace["__init__"] = GeneratedMethod(cls, "__init__")
+    if arguments.keywords.get("frozen", FALSE) == TRUE:
+        item = machine.state.change(cls.address, ClassObject)
+        item.namespace.update({name: GeneratedMethod(cls, name) for name in ("__setattr__", "__delattr__")})
+    if arguments.keywords.get("slots", FALSE) == TRUE:
+        names = [
+            text for text, annotation in annotated_texts(cast("Interpreter", machine), item) if _is_field(annotation)
+        ]
+        item = machine.state.change(cls.address, ClassObject)
+        item.namespace["__slots__"] = TupleValue(tuple(map(Constant, names)))
     return cls
+
+
+def _is_field(annotation: str) -> bool:
+    return "ClassVar" not in annotation and annotation.rpartition(".")[2] != "KW_ONLY"
 
 
 @models("dataclasses.field")
@@ -94,7 +114,10 @@ def is_dataclass(arguments: Arguments, machine: Machine) -> Value:
     if isinstance(value, (Unknown, Choice)):
         return machine.unknown("its class is not known", value)
     cls = value if isinstance(value, ClassValue) else machine.class_of(value)
-    return Constant(isinstance(cls, ClassValue) and machine.class_attribute(cls, _MARK) is not None)
+    found = machine.class_attribute(cls, _MARK) if isinstance(cls, ClassValue) else None
+    if isinstance(found, (Unknown, Choice)):
+        return machine.unknown("whether a class is a data class is not known", found)
+    return Constant(found is not None)
 
 
 @models("dataclasses.fields")
@@ -103,6 +126,8 @@ def fields_of(arguments: Arguments, machine: Machine) -> Value:
     cls = value if isinstance(value, ClassValue) else machine.class_of(value)
     if not isinstance(cls, ClassValue):
         return machine.unknown("the fields are not known", value)
+    if (why := unsure_base(machine, cls)) is not None:
+        return machine.unknown("the fields are not known", why)
     found: list[Value] = []
     for each in dataclass_fields(cast("Interpreter", machine), cls):
         if each.init_var:
@@ -111,8 +136,8 @@ def fields_of(arguments: Arguments, machine: Machine) -> Value:
             "name": Constant(each.name),
             "default": each.default or _MISSING,
             "default_factory": each.factory or _MISSING,
-            "init": Constant(each.init),
-            "kw_only": Constant(each.keyword_only),
+            "init": each.unsure or Constant(each.init),
+            "kw_only": each.unsure or Constant(each.keyword_only),
             "type": machine.unknown("an annotation is not evaluated"),
             "metadata": machine.unknown("metadata of a field is not kept"),
         }
@@ -128,7 +153,8 @@ def fields_by_name(arguments: Arguments, machine: Machine) -> Value:
     assert isinstance(cls, ClassValue)
     interpreter = cast("Interpreter", machine)
     known = fields_of(Arguments("fields", (cls,)), machine)
-    assert isinstance(known, TupleValue)
+    if not isinstance(known, TupleValue):
+        return known
     by_name: dict[str, Value] = {}
     for each in known.items:
         item = machine.state.find(each, InstanceObject)
@@ -155,6 +181,8 @@ def asdict(arguments: Arguments, machine: Machine) -> Value:
 def _asdict(machine: Interpreter, value: Value) -> Value:
     cls = machine.class_of(value)
     instance = machine.state.find(value, InstanceObject)
+    if isinstance(cls, ClassValue) and (why := unsure_base(machine, cls)) is not None:
+        return machine.unknown("the fields are not known", why)
     if instance is not None and isinstance(cls, ClassValue) and machine.class_attribute(cls, _MARK) is not None:
         entries: dict[Value, Value] = {
             Constant(each.name): _asdict(machine, instance.attributes.get(each.name, NONE))
@@ -178,7 +206,7 @@ def replace(arguments: Arguments, machine: Machine) -> Value:
     value = arguments.get(0, "obj", NONE)
     instance = machine.state.find(value, InstanceObject)
     cls = machine.class_of(value)
-    if instance is None or not isinstance(cls, ClassValue):
+    if instance is None or not isinstance(cls, ClassValue) or unsure_base(machine, cls) is not None:
         return machine.unknown("the dataclass is not known", value)
     keywords = {
         each.name: instance.attributes[each.name]
@@ -194,6 +222,38 @@ def auto(arguments: Arguments, machine: Machine) -> Value:
 
 
 # ---- dataclasses -----------------------------------------------------------------------------------------------------
+
+
+def unsure_base(machine: Machine, cls: ClassValue) -> Unknown | None:
+    """Why the fields of a dataclass are not known: a base of it, or whether that is a dataclass, is not."""
+    for base in machine.mro(cls):
+        if isinstance(base, Unknown):
+            return base
+        item = machine.state.find(base.address, ClassObject) if isinstance(base, ClassValue) else None
+        mark = item.namespace.get(_MARK) if item is not None else None
+        if isinstance(mark, (Unknown, Choice)):
+            return machine.unknown("whether a class is a data class is not known", mark)
+    return None
+
+
+def compared_names(machine: Interpreter, cls: Value) -> list[str] | Unknown | None:
+    """The fields that `==` of instances of that class looks at; None where no dataclass says how they compare."""
+    for base in machine.mro(cls):
+        if isinstance(base, Unknown):
+            return base
+        item = machine.state.find(base.address, ClassObject) if isinstance(base, ClassValue) else None
+        if item is None or not isinstance(base, ClassValue) or _MARK not in item.namespace:
+            continue
+        options = machine.state.find(item.namespace.get(_OPTIONS), DictObject)
+        if options is None or unsure_base(machine, base) is not None:
+            return machine.unknown("whether a class is a data class is not known")
+        if options.entries.get(Constant("eq"), TRUE) == TRUE:
+            fields = [each for each in dataclass_fields(machine, base) if not each.init_var]
+            unsure = next((each.unsure for each in fields if each.unsure is not None), None)
+            if unsure is not None:
+                return machine.unknown("an option of a field is not known", unsure)
+            return [each.name for each in fields if each.compared]
+    return None
 
 
 def dataclass_fields(machine: Interpreter, cls: ClassValue) -> list[Field]:
@@ -219,14 +279,17 @@ def _own_fields(machine: Interpreter, cls: ClassValue, item: ClassObject) -> Ite
             keyword_only = True
             continue
         value = classes.own_attribute(machine, cls, name)
-        default, factory, init, only = value, None, True, keyword_only
+        default, factory, init, only, unsure, compared = value, None, True, keyword_only, None, True
         details = machine.state.find(value, InstanceObject) if value is not None else None
         if details is not None and details.cls == KnownClass(_FIELD):
             default = _given(details.attributes.get("default"))
             factory = _given(details.attributes.get("default_factory"))
             init = details.attributes.get("init", TRUE) != FALSE
             only = details.attributes.get("kw_only", Constant(keyword_only)) == TRUE
-        yield Field(name, default, factory, init, only, "InitVar" in annotation)
+            compared = details.attributes.get("compare", TRUE) != FALSE
+            given = [details.attributes.get(option) for option in ("init", "kw_only", "compare")]
+            unsure = next((each for each in given if isinstance(each, (Unknown, Choice))), None)
+        yield Field(name, default, factory, init, only, "InitVar" in annotation, unsure, compared)
 
 
 def _given(value: Value | None) -> Value | None:
@@ -260,7 +323,15 @@ def call_generated(machine: Interpreter, function: GeneratedMethod, arguments: A
     keywords = dict(arguments.keywords)
     passed_on: list[Value] = []
     values: list[tuple[Field, Value]] = []
-    for each in dataclass_fields(machine, function.cls):
+    fields = dataclass_fields(machine, function.cls)
+    unsure = next((each.unsure for each in fields if each.unsure is not None), unsure_base(machine, function.cls))
+    if unsure is not None:
+        machine.may_fail("TypeError")
+        machine.expose(
+            [receiver, *rest, *keywords.values()], machine.unknown("which fields there are is not known", unsure)
+        )
+        return NONE
+    for each in fields:
         if not each.init:
             value = machine.call(each.factory) if each.factory is not None else each.default
             if value is not None:
