@@ -53,8 +53,11 @@ def assign(machine: Interpreter, value: Value, name: str, new: Value) -> None:
         named_tuples.set_defaults(machine, value, new)
     elif isinstance(value, Address):
         _assign_to_object(machine, value, name, new)
-    elif isinstance(value, Unknown) and value.may_be:
-        machine.expose([value], value)
+    elif isinstance(value, Unknown):
+        if value.is_doubtful:
+            machine.may_fail("AttributeError")
+        if value.may_be:
+            machine.expose([value], value)
 
 
 def _assign_to_object(machine: Interpreter, value: Address, name: str, new: Value) -> None:

@@ -328,6 +328,7 @@ def order(machine: Interpreter, operator_: str, left: Value, right: Value) -> Va
         method = None if isinstance(cls, Unknown) else machine.class_attribute(cls, name)
         if method is not None and not isinstance(method, Unknown):
             return machine.call(method, (receiver, other))
+    machine.may_refuse("TypeError")
     return number_unknown(machine, f"{operator_} of these is not modelled")
 
 

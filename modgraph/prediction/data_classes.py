@@ -11,6 +11,7 @@ import libcst as cst
 from modgraph.prediction import attribute_changes, classes, enumerations, expressions, named_tuples
 from modgraph.prediction.counted import count
 from modgraph.prediction.knowledge.registry import Arguments, Machine, constant, known_class, models
+from modgraph.prediction.limits import UNSURE_OPTION
 from modgraph.prediction.objects import ClassObject, DictObject, InstanceObject, ListObject
 from modgraph.prediction.values import (
     FALSE,
@@ -75,7 +76,7 @@ def decorate(arguments: Arguments, machine: Machine) -> Value:
         return PartialValue(KnownFunction("dataclasses.dataclass"), (), tuple(arguments.keywords.items()))
     unsure = next((each for each in arguments.keywords.values() if isinstance(each, (Unknown, Choice))), None)
     if unsure is not None or arguments.open is not None:
-        return machine.unknown("an option of a data class is not known", unsure or arguments.open or NONE)
+        return Unknown(UNSURE_OPTION, machine.where)
     item = machine.state.change(cls.address, ClassObject)
     options: dict[Value, Value] = {Constant(key): value for key, value in arguments.keywords.items()}
     namespace = item.namespace

@@ -24,7 +24,7 @@ from modgraph.prediction.frames import Frame, LimitError
 from modgraph.prediction.guards import Guard
 from modgraph.prediction.knowledge import registry
 from modgraph.prediction.knowledge.registry import Arguments, Raised
-from modgraph.prediction.limits import MAX_DECORATOR_STEPS, MAX_INHERITED, TOO_DEEP
+from modgraph.prediction.limits import MAX_DECORATOR_STEPS, MAX_INHERITED, NO_CLASS
 from modgraph.prediction.objects import ClassObject, EnvironmentObject, InstanceObject
 from modgraph.prediction.values import (
     Address,
@@ -111,7 +111,7 @@ def decorate(machine: Interpreter, frame: Frame, decorators: Sequence[cst.Decora
     that register or wrap it; where that is used, there is a problem."""
     for decorator in reversed(decorators):
         found = _decorated(machine, frame, decorator, value)
-        if isinstance(found, Unknown) and not found.reason.startswith(TOO_DEEP):
+        if isinstance(found, Unknown) and not found.reason.startswith(NO_CLASS):
             _doubt(machine, value, found)
         else:
             value = found or value

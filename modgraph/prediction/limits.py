@@ -15,6 +15,10 @@ MAX_SUBMODULES = 64
 TOO_DEEP = f"more than {MAX_CALL_DEPTH} calls inside each other"
 """What the reason of the unknown says then."""
 
+UNSURE_OPTION = "an option of a data class is not known"
+NO_CLASS = (TOO_DEEP, UNSURE_OPTION)
+"""How reasons begin for which what a decorator leaves is not what it was given."""
+
 MAX_UNDECIDED_RECURSION = 3
 """Calls of a function inside itself where it is not decided whether it goes on; each level may double the work."""
 

@@ -2145,9 +2145,6 @@ FALSE: dict[str, tuple[str, ...]] = {
     ),
     "__dict__.update of a module does not change its stores": ("what a module is updated with",),
     "forward hooks are not run where a module is called": ("a hook that changes the output, called",),
-    "contexts.py: a callback pushed on an ExitStack on one path is not run at its end": (
-        "what an ExitStack runs at its end",
-    ),
     "next of a choice of iterators advances neither": ("one of two iterators advanced",),
     "next of an iterator that is STALE never raises StopIteration": ("a StopIteration that ends a loop",),
     "held.HeldModules passes over Unknown, Choice and open containers without a problem": (

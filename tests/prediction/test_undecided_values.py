@@ -3932,52 +3932,14 @@ FALSE: dict[str, tuple[str, ...]] = {
     ),
     "object.__setattr__ with a Choice of instances does nothing": ("which of two instances is set, by object",),
     "delattr of a class with a name that is not known does nothing": ("which name is deleted in a class",),
-    "data_classes: an option of a decorator or field that is not known is taken for its default": (
-        "whether a data class is hashed",
-        "whether a data class makes a constructor",
-        "whether a field is by keyword",
-        "whether a field is given",
-    ),
-    "data_classes: frozen, eq, order, slots, and compare of a field have no effect": (
-        "whether a data class compares",
-        "whether a data class has slots",
-        "whether a data class is frozen",
-        "whether a data class is ordered",
-        "whether a field is compared",
-    ),
-    "data_classes.is_dataclass: a class that is a data class on one path is one": ("whether a class is a data class",),
-    "data_classes.fields of a class whose base is not known leaves those of the base out": (
-        "the fields of a data class's base",
-    ),
     "metaclasses: a metaclass or the base of an Enum that is not known is none": (
         "a metaclass",
         "whether members are numbers",
     ),
     "functions: __slots__ that are not known are none": ("slots",),
-    "mappings.view is a snapshot, of what its dict held when it was made": (
-        "a view of a cleared dict",
-        "a view of items made before",
-        "a view of keys made before",
-        "a view of values made before",
-    ),
-    "mappings: the order of a dict, changed on one path only, is not open to Sequential": (
-        "an order of keys, in a loop",
-        "the order of a dict's keys, moved",
-    ),
-    "mappings.pop_item and iterators.product take an argument that is not known for its default": (
-        "the parts of a product",
-        "which end is popped",
-    ),
     "a Choice given to operator.attrgetter or Sequential is taken for what it is not": (
         "an operator's name",
         "the order of a sequential's names",
-    ),
-    "items: a factory of a defaultdict that is None on one path is called without a doubt": (
-        "a defaultdict's factory, none on one path",
-    ),
-    "contexts: what is pushed on an ExitStack on one path only is left out": ("what a stack of managers calls",),
-    "steady: a dict that grows on one path in a loop over it is not told to raise": (
-        "a dict that is changed while it is read",
     ),
     "tree.py: hidden modules that are not certain are left out, and nothing is said of it": (
         "a block in a closure that is kept",
@@ -3987,11 +3949,6 @@ FALSE: dict[str, tuple[str, ...]] = {
         "blocks in a set that is kept",
         "blocks in a tuple that is kept",
         "blocks in an instance that is kept",
-    ),
-    "a deque's maxlen is not modelled (wrong with a known flag too)": (
-        "a list that is cut at one end",
-        "the longest of a deque, made on either path",
-        "the longest that a deque may be",
     ),
     "attribute_changes: __class__ of a list or set is not assigned (wrong with a known flag too)": (
         "the class of a list, assigned",
@@ -4025,10 +3982,6 @@ FALSE: dict[str, tuple[str, ...]] = {
         "whether a metaclass has __len__",
     ),
     "ABCMeta.register is not followed (wrong with a known flag too)": ("an abstract class",),
-    "contextlib.closing closes nothing (wrong with a known flag too)": ("what is closed",),
-    "copies.deepcopy leaves out the memo that it is given (wrong with a known flag too)": (
-        "what a deep copy is told of",
-    ),
     "an iterator that one path has read to its end opens the module that its frame knows: not even `sure` is known": (
         "a generator that has ended",
     ),
