@@ -4,13 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeGuard
 
-from modgraph.prediction import attributes, classes, items, named_tuples, optional_names, registration
+from modgraph.prediction import (
+    attributes,
+    classes,
+    items,
+    named_tuples,
+    optional_names,
+    registration,
+    stored_attributes,
+    weak_updates,
+)
 from modgraph.prediction.knowledge.registry import Raised
 from modgraph.prediction.objects import (
+    VIEW_OF,
     ClassObject,
     DictObject,
     InstanceObject,
+    ListObject,
     ModuleObject,
+    SetObject,
     TensorObject,
 )
 from modgraph.prediction.values import (
@@ -21,10 +33,12 @@ from modgraph.prediction.values import (
     Choice,
     ClassValue,
     Constant,
+    EnumMember,
     FunctionValue,
     GeneratedMethod,
     KnownFunction,
     ModuleReference,
+    PartialValue,
     PropertyValue,
     Unknown,
     Value,
@@ -44,11 +58,13 @@ def assign(machine: Interpreter, value: Value, name: str, new: Value) -> None:
     if isinstance(value, Choice):
         machine.on_each(value, lambda each: assign(machine, each, name, new))
     elif isinstance(value, ClassValue):
+        if name == "__bases__":
+            stored_attributes.replace_bases(machine, value, new)
         machine.state.change(value.address, ClassObject).namespace[name] = new
     elif isinstance(value, ModuleReference):
         machine.state.globals[(value.name, name)] = new
-    elif isinstance(value, FunctionValue):
-        machine.state.globals[(f"<{value.definition.module}.{value.definition.qualname}>", name)] = new
+    elif isinstance(value, (FunctionValue, EnumMember, PartialValue)):
+        stored_attributes.store(machine, value, name, new)
     elif isinstance(value, BoundMethod) and name == "__defaults__":
         named_tuples.set_defaults(machine, value, new)
     elif isinstance(value, Address):
@@ -63,7 +79,7 @@ def assign(machine: Interpreter, value: Value, name: str, new: Value) -> None:
 def _assign_to_object(machine: Interpreter, value: Address, name: str, new: Value) -> None:
     item = machine.state.read(value)
     cls = classes.class_of(machine, value)
-    if name == "__class__" and isinstance(item, (InstanceObject, ModuleObject)):
+    if name == "__class__" and isinstance(item, (InstanceObject, ModuleObject, ListObject, DictObject, SetObject)):
         machine.state.change(value, type(item)).cls = new
         return
     if isinstance(cls, ClassValue):
@@ -109,6 +125,14 @@ def own_assign(machine: Interpreter, value: Address, name: str, new: Value) -> N
         return
     if name == "__dict__":
         pairs = items.mapping_pairs(machine, new)
+        shared = machine.state.find(new, DictObject)
+        if shared is not None and VIEW_OF in shared.attributes and shared.attributes[VIEW_OF] != value:
+            why = machine.unknown("a __dict__ that two objects share is not followed")
+            for each in (value, shared.attributes[VIEW_OF]):
+                machine.expose([each], why)
+                if isinstance(each, Address):
+                    weak_updates.set_in_dict(machine, each, why, why)
+            return
         if not isinstance(pairs, Unknown) and isinstance(item, InstanceObject):
             machine.state.change(value, InstanceObject).attributes = {
                 key.value: entry for key, entry in pairs[0] if isinstance(key, Constant)

@@ -215,6 +215,10 @@ def _of_class(machine: Interpreter, value: Any, name: str) -> Value | None:
 
 
 def _class_special(machine: Interpreter, value: Any, name: str) -> Value | None:
+    if name in ("__name__", "__qualname__", "__module__") and isinstance(value, ClassValue):
+        item = machine.state.find(value.address, ClassObject)
+        if item is not None and name in item.namespace:
+            return item.namespace[name]
     if name == "__name__":
         return Constant(classes.short_name(value))
     if name == "__qualname__":

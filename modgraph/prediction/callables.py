@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from modgraph.prediction import attributes, data_classes
+from modgraph.prediction import attributes, data_classes, stored_attributes
 from modgraph.prediction.knowledge import registry
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.knowledge.registry import Arguments, Machine, models
@@ -40,10 +40,13 @@ _BY_WRAPS = frozenset({"__name__", "__qualname__", "__module__", "__doc__", "__a
 def of_function(machine: Interpreter, value: FunctionValue, name: str) -> Value | None:
     """An attribute of a function with source; None where it has none of that name."""
     definition = value.definition
-    key = (f"<{definition.module}.{definition.qualname}>", name)
-    stored = machine.state.globals.get(key) or machine.base.globals.get(key)
+    stored = stored_attributes.stored(machine, value, name)
     if stored is not None:
         return stored
+    if name == "__dict__":
+        return stored_attributes.opened(machine, value)
+    if name == "__closure__" and value.closure is not None:
+        return stored_attributes.cells(machine, value)
     if name == "__isabstractmethod__" and definition.is_abstract:
         return TRUE
     if value.wrapped is not None and name in _BY_WRAPS:
@@ -132,12 +135,15 @@ def of_partial(machine: Interpreter, value: PartialValue, name: str) -> Value | 
     if name == "args":
         return TupleValue(value.positional)
     if name == "keywords":
-        return machine.allocate(DictObject({Constant(key): item for key, item in value.keywords}))
-    return None
+        return stored_attributes.keywords_of(machine, value)
+    return stored_attributes.stored(machine, value, name)
 
 
 def of_member(machine: Interpreter, value: EnumMember, name: str) -> Value | None:
     """An attribute of a member of an Enum; of one that is also an int or text, those of its value."""
+    stored = stored_attributes.stored(machine, value, name)
+    if stored is not None:
+        return stored
     if name in ("value", "_value_"):
         return value.value
     if name in ("name", "_name_"):

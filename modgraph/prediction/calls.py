@@ -22,6 +22,7 @@ from modgraph.prediction import (
     memo,
     metaclasses,
     statements,
+    stored_attributes,
     taken_away,
 )
 from modgraph.prediction.definitions import FunctionDefinition
@@ -122,6 +123,8 @@ def _method(machine: Interpreter, function: BoundMethod, arguments: Arguments) -
 
 
 def _partial(machine: Interpreter, function: PartialValue, arguments: Arguments) -> Value:
+    if machine.state.globals and (why := stored_attributes.has_other_keywords(machine, function)) is not None:
+        return _unknown(machine, why, _with(arguments, (function, *arguments.positional)))
     keywords = {**dict(function.keywords), **arguments.keywords}
     positional = function.positional + arguments.positional
     return call(
@@ -216,6 +219,8 @@ def _function(machine: Interpreter, function: FunctionValue, arguments: Argument
         )
         return _unknown(machine, Unknown(reason, arguments.where), arguments)
     machine.step()
+    if (other := stored_attributes.remade(machine, function)) is not None:
+        return _unknown(machine, other, arguments)
     if machine.doubtful and definition in machine.doubtful:
         why = machine.doubtful[definition]
         machine.problem(

@@ -299,6 +299,10 @@ class Joiner:
         """Changes `mine`, a copy, into what either is."""
         if isinstance(mine, ClassObject) and isinstance(other, ClassObject):
             mine.namespace = self.namespace(mine.namespace, other.namespace, index)
+            if mine.mro != other.mro:  # its bases were replaced
+                self.changed = self.changed or not isinstance(mine.mro[-1], Unknown)
+                why = self.unknown()
+                mine.bases, mine.mro = (why,), (mine.mro[0], why)
         elif type(mine) is type(other):
             joining_fields.join_fields(self, mine, other)
 

@@ -20,7 +20,7 @@ from modgraph.prediction.held import MAX_VISITED, HeldModules
 from modgraph.prediction.joining import description
 from modgraph.prediction.knowledge.state_dicts import extra_state_of, saves_its_own
 from modgraph.prediction.limits import MAX_NODES, MAX_PATH_TEXT, MAX_TENSOR_SIZE, MAX_TREE_WORK
-from modgraph.prediction.objects import ModuleObject, TensorObject
+from modgraph.prediction.objects import ClassObject, ModuleObject, TensorObject
 from modgraph.prediction.totals import Totals
 from modgraph.prediction.values import NONE, OPEN, Address, Choice, ClassValue, KnownClass, Unknown, Value
 
@@ -253,6 +253,9 @@ class _Tree:
     def _add_module(self, entry: _Entry, module: ModuleObject, first: str | None) -> None:
         machine = self.prediction.machine
         name = module.cls.name if isinstance(module.cls, (ClassValue, KnownClass)) else None
+        made = machine.state.find(module.cls.address, ClassObject) if isinstance(module.cls, ClassValue) else None
+        if made is not None and not made.namespace.keys().isdisjoint(("__name__", "__qualname__")):
+            name = None
         arguments, unknown = attempt(
             machine,
             lambda: (arguments_of(machine, module), unknown_arguments(machine, module, self.known_arguments)),

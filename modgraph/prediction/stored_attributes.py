@@ -1,0 +1,103 @@
+"""Attributes that are set on what is no object of the heap (functions, partials, members of an Enum), and those by
+which a function or class becomes another: what is called or asked for then is not known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from modgraph.prediction import possible
+from modgraph.prediction.objects import ClassObject, DictObject
+from modgraph.prediction.values import (
+    OPEN,
+    Address,
+    ClassValue,
+    Constant,
+    EnumMember,
+    FunctionValue,
+    PartialValue,
+    Unknown,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from modgraph.prediction.machine import Interpreter
+
+_MAKING = ("__code__", "__defaults__", "__kwdefaults__", "__closure__")
+_KEYWORDS = "<keywords>"
+
+
+def _owner(value: Value) -> str:
+    """Under what the attributes of such a value are kept; partials have no identity here, so one stands for all."""
+    if isinstance(value, FunctionValue):
+        return f"<{value.definition.module}.{value.definition.qualname}>"
+    if isinstance(value, EnumMember):
+        return f"<member {value.cls.address.index}.{value.name}>"
+    return "<partials>"
+
+
+def store(machine: Interpreter, value: FunctionValue | EnumMember | PartialValue, name: str, new: Value) -> None:
+    if isinstance(value, PartialValue):
+        new = possible.either_of(machine.unknown("which partial an attribute was set on is not followed", new), (new,))
+    machine.state.globals[(_owner(value), name)] = new
+
+
+def stored(machine: Interpreter, value: Value, name: str) -> Value | None:
+    """What was set; None where nothing was."""
+    if not machine.state.globals and not machine.base.globals:
+        return None
+    owner = _owner(value)
+    for key in ((owner, name), (owner, OPEN)):
+        found = machine.state.globals.get(key) or machine.base.globals.get(key)
+        if found is not None:
+            return found
+    return None
+
+
+def opened(machine: Interpreter, function: FunctionValue) -> Unknown:
+    """Its `__dict__`: what is written there may be any attribute."""
+    why = machine.unknown("what is written to the __dict__ of a function is not followed")
+    machine.state.globals[(_owner(function), OPEN)] = why
+    return why
+
+
+def cells(machine: Interpreter, function: FunctionValue) -> Unknown:
+    """Its `__closure__`: what is written there is what its names are."""
+    why = machine.unknown("the cells of a function are not followed")
+    machine.state.globals[(_owner(function), "__closure__")] = why
+    return why
+
+
+def remade(machine: Interpreter, function: FunctionValue) -> Unknown | None:
+    """Why a call of it runs something else than its `def` says."""
+    if not machine.state.globals:
+        return None
+    owner = _owner(function)
+    for name in _MAKING:
+        new = machine.state.globals.get((owner, name))
+        if new is not None:
+            return machine.unknown(f"{function.name} whose {name} may be another is not followed", new)
+    return None
+
+
+def keywords_of(machine: Interpreter, value: PartialValue) -> Address:
+    """Its `keywords`, a dict that is kept: who changes it changes the partial."""
+    held = machine.allocate(DictObject({Constant(key): item for key, item in value.keywords}))
+    machine.state.globals[(_KEYWORDS, str(held.index))] = value
+    return held
+
+
+def has_other_keywords(machine: Interpreter, value: PartialValue) -> Unknown | None:
+    """Why an equal partial may have other keywords than it was made with."""
+    for (owner, index), made in machine.state.globals.items():
+        if owner == _KEYWORDS and (made == value or isinstance(made, Unknown)):
+            held = machine.state.find(Address(int(index)), DictObject)
+            if held is None or held.unsure or held.entries != {Constant(key): item for key, item in value.keywords}:
+                return machine.unknown("the keywords of a partial that were changed are not followed")
+    return None
+
+
+def replace_bases(machine: Interpreter, cls: ClassValue, new: Value) -> None:
+    """`cls.__bases__ = new`."""
+    why = machine.unknown("the bases of a class that were replaced are not followed", new)
+    item = machine.state.change(cls.address, ClassObject)
+    item.bases, item.mro = (why,), (cls, why)
