@@ -129,9 +129,9 @@ def own_assign(machine: Interpreter, value: Address, name: str, new: Value) -> N
         if shared is not None and VIEW_OF in shared.attributes and shared.attributes[VIEW_OF] != value:
             why = machine.unknown("a __dict__ that two objects share is not followed")
             for each in (value, shared.attributes[VIEW_OF]):
-                machine.expose([each], why)
                 if isinstance(each, Address):
                     weak_updates.set_in_dict(machine, each, why, why)
+                machine.expose([each], why)
             return
         if not isinstance(pairs, Unknown) and isinstance(item, InstanceObject):
             machine.state.change(value, InstanceObject).attributes = {

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from modgraph.prediction import class_annotations, functions, metaclasses
+from modgraph.prediction import class_annotations, functions, metaclasses, stored_attributes
 from modgraph.prediction.counted import count
 from modgraph.prediction.knowledge import registry
 from modgraph.prediction.objects import (
@@ -394,6 +394,8 @@ def is_derived(machine: Interpreter, cls: ClassValue | KnownClass, of: ClassValu
         return True
     torchs = of.name.startswith("torch.")
     if any(isinstance(base, Unknown) and not (torchs and registry.is_of_python(base)) for base in order):
+        return None
+    if machine.state.globals and stored_attributes.may_be_registered(machine, of):
         return None
     return _abstract_subclass(machine, order, of)
 

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from modgraph.prediction import class_annotations, classes, standard_names
+from modgraph.prediction import class_annotations, classes, standard_names, stored_attributes
 from modgraph.prediction.objects import ClassObject
 from modgraph.prediction.values import (
     MODULE,
@@ -88,9 +88,11 @@ def given(machine: Interpreter, value: Value, name: str) -> Value | None:
     if found is None:
         return None
     if name == "__annotations__" and isinstance(value, ClassValue):
-        return machine.allocate(class_annotations.annotations_of(machine, value))
+        return stored_attributes.kept(machine, value, name, lambda: class_annotations.annotations_of(machine, value))
     if name == "__call__" and isinstance(value, (FunctionValue, KnownFunction, BoundMethod, PartialValue)):
         return value
+    if name == "register" and isinstance(value, ClassValue):
+        stored_attributes.register(machine, value)
     what = classes.short_name(classes.class_of(machine, value))
     unknown = Unknown(f"{name} of a {what} is not modelled", machine.where, inert=name in _TEXTS, optional=not found)
     callable_ = found and isinstance(value, Address) and name not in _TEXTS

@@ -3,10 +3,11 @@ which a function or class becomes another: what is called or asked for then is n
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from modgraph.prediction import possible
-from modgraph.prediction.objects import ClassObject, DictObject
+from modgraph.prediction.objects import ClassObject, DictObject, HeapObject
 from modgraph.prediction.values import (
     OPEN,
     Address,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
 
 _MAKING = ("__code__", "__defaults__", "__kwdefaults__", "__closure__")
+_REGISTERED = "<registered>"
 _KEYWORDS = "<keywords>"
 
 
@@ -77,6 +79,26 @@ def remade(machine: Interpreter, function: FunctionValue) -> Unknown | None:
         if new is not None:
             return machine.unknown(f"{function.name} whose {name} may be another is not followed", new)
     return None
+
+
+def kept(machine: Interpreter, cls: ClassValue, name: str, make: Callable[[], HeapObject]) -> Value:
+    """A dict of a class that is made when it is asked for first, and is the same from then on."""
+    key = (f"<class {cls.address.index}>", name)
+    found = machine.state.globals.get(key)
+    if found is None:
+        found = machine.state.globals[key] = machine.allocate(make())
+    return found
+
+
+def register(machine: Interpreter, cls: ClassValue) -> None:
+    """`cls.register` of an abstract class is asked for: any class may be one of its own from then on."""
+    machine.state.globals[(_REGISTERED, str(cls.address.index))] = cls
+
+
+def may_be_registered(machine: Interpreter, of: Value) -> bool:
+    """Any class may have been registered with that one, or with one that derives from it."""
+    found = [cls for (owner, _), cls in machine.state.globals.items() if owner == _REGISTERED]
+    return any(of in machine.mro(cls) for cls in found)
 
 
 def keywords_of(machine: Interpreter, value: PartialValue) -> Address:
