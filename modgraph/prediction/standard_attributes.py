@@ -91,8 +91,6 @@ def given(machine: Interpreter, value: Value, name: str) -> Value | None:
         return stored_attributes.kept(machine, value, name, lambda: class_annotations.annotations_of(machine, value))
     if name == "__call__" and isinstance(value, (FunctionValue, KnownFunction, BoundMethod, PartialValue)):
         return value
-    if name == "register" and isinstance(value, ClassValue):
-        stored_attributes.register(machine, value)
     what = classes.short_name(classes.class_of(machine, value))
     unknown = Unknown(f"{name} of a {what} is not modelled", machine.where, inert=name in _TEXTS, optional=not found)
     callable_ = found and isinstance(value, Address) and name not in _TEXTS

@@ -4,17 +4,21 @@ which a function or class becomes another: what is called or asked for then is n
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from modgraph.prediction import possible
+from modgraph.prediction import metaclasses, possible
+from modgraph.prediction.knowledge.registry import Arguments, Machine, models
 from modgraph.prediction.objects import ClassObject, DictObject, HeapObject
 from modgraph.prediction.values import (
+    NONE,
     OPEN,
+    TRUE,
     Address,
     ClassValue,
     Constant,
     EnumMember,
     FunctionValue,
+    KnownClass,
     PartialValue,
     Unknown,
     Value,
@@ -24,7 +28,7 @@ if TYPE_CHECKING:
     from modgraph.prediction.machine import Interpreter
 
 _MAKING = ("__code__", "__defaults__", "__kwdefaults__", "__closure__")
-_REGISTERED = "<registered>"
+_REGISTERED = ("<abstract classes>", "register")
 _KEYWORDS = "<keywords>"
 
 
@@ -90,15 +94,19 @@ def kept(machine: Interpreter, cls: ClassValue, name: str, make: Callable[[], He
     return found
 
 
-def register(machine: Interpreter, cls: ClassValue) -> None:
-    """`cls.register` of an abstract class is asked for: any class may be one of its own from then on."""
-    machine.state.globals[(_REGISTERED, str(cls.address.index))] = cls
+@models("abc.ABCMeta.register")
+def register(arguments: Arguments, machine: Machine) -> Value:
+    """Any class may be one of an abstract class from then on; of which, is not followed."""
+    cast("Interpreter", machine).state.globals[_REGISTERED] = TRUE
+    return arguments.positional[-1] if arguments.positional else NONE
 
 
 def may_be_registered(machine: Interpreter, of: Value) -> bool:
-    """Any class may have been registered with that one, or with one that derives from it."""
-    found = [cls for (owner, _), cls in machine.state.globals.items() if owner == _REGISTERED]
-    return any(of in machine.mro(cls) for cls in found)
+    """Any class may have been registered with that one."""
+    if _REGISTERED not in machine.state.globals or not isinstance(of, ClassValue):
+        return False
+    order = machine.mro(of)
+    return KnownClass("abc.ABC") in order or metaclasses.metaclass_of(machine, of) == KnownClass("abc.ABCMeta")
 
 
 def keywords_of(machine: Interpreter, value: PartialValue) -> Address:
