@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from modgraph.prediction import possible
 from modgraph.prediction.knowledge.bounds import MOST_LONG_NUMBERS, has_many_long_numbers
 from modgraph.prediction.knowledge.plain import lifted
 from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
@@ -56,9 +57,13 @@ def proxy(arguments: Arguments, machine: Machine) -> Value:
     return arguments.get(0, "mapping", NONE)
 
 
-@models("collections.ChainMap")
+_CHAIN = "collections.ChainMap"
+known_class(_CHAIN, "builtins.dict")
+
+
+@models(_CHAIN)
 def chain_map(arguments: Arguments, machine: Machine) -> Value:
-    """One dict with the entries of all; later changes of the others are not followed."""
+    """One dict with the entries of all; later changes of the others are not followed. Its `maps` may change it."""
     merged: dict[Value, Value] = {}
     why: Unknown | None = None
     for given in reversed(arguments.positional):
@@ -67,7 +72,22 @@ def chain_map(arguments: Arguments, machine: Machine) -> Value:
             return machine.unknown("a mapping of the chain is not known", given)
         merged.update(mapping.entries)
         why = why or mapping.open
-    return machine.allocate(DictObject(merged, why))
+    chain = machine.allocate(DictObject(merged, why, KnownClass(_CHAIN)))
+    maps = possible.either_of(
+        machine.unknown("the maps of a ChainMap are not followed"), (chain, *arguments.positional)
+    )
+    machine.state.change(chain, DictObject).attributes.update(maps=maps, parents=maps)
+    return chain
+
+
+@models(f"{_CHAIN}.new_child")
+def child_of_chain(arguments: Arguments, machine: Machine) -> Value:
+    """The same behind another dict."""
+    chain, first = arguments.positional[0], arguments.get(1, "m", NONE)
+    if arguments.keywords.keys() - {"m"}:
+        return machine.unknown("what a child of a ChainMap holds is not known")
+    given = machine.allocate(DictObject()) if first == NONE else first
+    return chain_map(Arguments(_CHAIN, (given, chain), {}, arguments.where), machine)
 
 
 # ---- weak references, locks ------------------------------------------------------------------------------------------
