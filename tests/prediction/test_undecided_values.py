@@ -3950,38 +3950,10 @@ FALSE: dict[str, tuple[str, ...]] = {
         "blocks in a tuple that is kept",
         "blocks in an instance that is kept",
     ),
-    "attribute_changes: __class__ of a list or set is not assigned (wrong with a known flag too)": (
-        "the class of a list, assigned",
-        "the class of a set, assigned",
-    ),
-    "ChainMap is taken for the dict of its first map: no maps, no new_child (wrong with a known flag too)": (
-        "a child of a chain",
-        "the maps of a chain, changed",
-    ),
-    "__dict__, __bases__, __name__, __annotations__ of classes and instances are not followed when stored (wrong with a known flag too)": (
-        "a field's annotation",
-        "the bases of a class, replaced",
-        "the dict of an instance, shared",
-        "the name of a class",
-    ),
-    "__defaults__, __kwdefaults__, __code__, __dict__, cells of a function and attributes of a partial are not followed when stored (wrong with a known flag too)": (
-        "a default of a file's function",
-        "a function's dict",
-        "a partial's attributes",
-        "a partial's keywords, changed",
-        "the cells of a function",
-        "the code of a function",
-        "the defaults of a function, assigned",
-        "the keyword defaults of a function, assigned",
-    ),
-    "enumerations: an attribute that is set on a member is not kept (wrong with a known flag too)": (
-        "an attribute of a member",
-    ),
     "special methods __index__ and a metaclass's __len__ are not asked (wrong with a known flag too)": (
         "whether a class has __index__",
         "whether a metaclass has __len__",
     ),
-    "ABCMeta.register is not followed (wrong with a known flag too)": ("an abstract class",),
     "an iterator that one path has read to its end opens the module that its frame knows: not even `sure` is known": (
         "a generator that has ended",
     ),
