@@ -34,10 +34,10 @@ class Several(Value):
 class Perhaps(Value):
     """An item that is there on some paths only; only a walk gives one, to a loop."""
 
-    PARTS = ("item", "why")
+    PARTS = ("item",)
 
     item: Value
-    why: Unknown
+    why: Unknown = Unknown("it is there on some paths only")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
