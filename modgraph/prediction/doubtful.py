@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _REST = "<rest>"
 """Attribute of a view: what may come after its items."""
+_ON_SOME_PATHS = Unknown("it is there on some paths only")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class Perhaps(Value):
     PARTS = ("item",)
 
     item: Value
-    why: Unknown = Unknown("it is there on some paths only")
+    why: Unknown = _ON_SOME_PATHS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
