@@ -197,7 +197,7 @@ def test_a_prediction_is_compared_with_a_checkpoint(model_file: Path, tmp_path: 
 def test_a_live_model_whose_class_takes_too_long_to_reach_is_traced_all_the_same(monkeypatch):
     torch = pytest.importorskip("torch")
     from modgraph.prediction import live
-    from modgraph.prediction.frames import LimitError
+    from modgraph.prediction.limits import LimitError
 
     def too_long(*_):
         raise LimitError("more than 30 seconds")

@@ -8,45 +8,23 @@ how much is installed, and what was asked for before, then make no difference to
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from modgraph.prediction.definitions import FunctionDefinition
-from modgraph.prediction.frames import LimitError
 from modgraph.prediction.import_order import is_installed
 from modgraph.prediction.limits import (
-    LIBRARY_UNDECIDED_DEPTH,
-    MAX_LIBRARY_UNDECIDED_STEPS,
     MAX_NAME_DEPTH,
-    MAX_STEPS,
-    MAX_UNDECIDED_DEPTH,
-    UNDECIDED_STEPS,
+    LimitError,
 )
 from modgraph.prediction.state import State
 from modgraph.prediction.values import Address, Unknown, Value
 from modgraph.source.reached import Reached
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 
-@dataclass(slots=True)
-class Allowance:
-    """What one evaluation at module level may cost."""
-
-    limit: int = MAX_STEPS
-    """`machine.steps` at which it is used up."""
-    frames: int = 0
-    """How many frames were there before it began."""
-    since: int = 0
-    """Objects below this address are older."""
-    of_library: bool = False
-    """It is an installed package that is evaluated."""
-    undecided: int = 0
-    """Steps of it behind many undecided branches, counted by the sixty-four."""
-
-
-def evaluated(machine: Interpreter, module: str, name: str, evaluate: Callable[[], Value | None]) -> Value | None:
+def evaluated(machine: Machine, module: str, name: str, evaluate: Callable[[], Value | None]) -> Value | None:
     """What `evaluate` gives for a name of that module, at module level; Unknown where it costs too much.
 
     Raises:
@@ -65,25 +43,7 @@ def evaluated(machine: Interpreter, module: str, name: str, evaluate: Callable[[
         return machine.unknown(Reached(f"{name}: {limit}"))
 
 
-def count_undecided(machine: Interpreter) -> None:
-    """Counts sixty-four steps where they lie behind many undecided branches, and counts them several times where they
-    lie behind so many that each copies and joins states again and again.
-
-    Raises:
-        LimitError: an installed package takes too many such.
-    """
-    if machine.undecided > MAX_UNDECIDED_DEPTH:
-        machine.steps += 64 * (UNDECIDED_STEPS - 1)
-    allowance = machine.allowance
-    if machine.undecided < LIBRARY_UNDECIDED_DEPTH or not allowance.of_library:
-        return
-    allowance.undecided += 64
-    if allowance.undecided > MAX_LIBRARY_UNDECIDED_STEPS:
-        note_costly(machine)
-        raise LimitError(f"more than {MAX_LIBRARY_UNDECIDED_STEPS} steps for what is not decided")
-
-
-def note_costly(machine: Interpreter) -> None:
+def note_costly(machine: Machine) -> None:
     """The outermost function that a module-level name has called costs too much: where it is of an installed package,
     other names do not call it again."""
     for frame in machine.frames[machine.allowance.frames :]:
@@ -93,7 +53,7 @@ def note_costly(machine: Interpreter) -> None:
             return
 
 
-def require_cheap(machine: Interpreter, definition: FunctionDefinition) -> None:
+def require_cheap(machine: Machine, definition: FunctionDefinition) -> None:
     """Of a function that is called.
 
     Raises:
@@ -103,7 +63,7 @@ def require_cheap(machine: Interpreter, definition: FunctionDefinition) -> None:
         raise LimitError(f"{definition.module}.{definition.qualname} takes too many steps")
 
 
-def doubt_changes(machine: Interpreter, outer: State, limit: LimitError) -> None:
+def doubt_changes(machine: Machine, outer: State, limit: LimitError) -> None:
     """What was there before, and was being changed by what is given up, may be left half changed."""
     base, since = machine.base.objects, machine.allowance.since
     held = machine.state.above(outer.below).items()
@@ -111,9 +71,9 @@ def doubt_changes(machine: Interpreter, outer: State, limit: LimitError) -> None
     machine.expose(map(Address, changed), Unknown(Reached(f"what changes it is not known: {limit}")))
 
 
-def _of_library(machine: Interpreter, module: str) -> bool:
-    found = machine.installed.get(module)
+def _of_library(machine: Machine, module: str) -> bool:
+    found = machine.caches.installed.get(module)
     if found is None:
         source = machine.finder.source(module)
-        found = machine.installed[module] = source is not None and is_installed(source)
+        found = machine.caches.installed[module] = source is not None and is_installed(source)
     return found

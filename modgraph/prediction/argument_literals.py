@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from modgraph.prediction.knowledge.bounds import text_size
-from modgraph.prediction.knowledge.registry import Machine
 from modgraph.prediction.limits import MAX_SHOWN_BITS, MAX_SHOWN_SIZE
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import DictObject, InstanceObject, ListObject, ModuleObject, SetObject, TensorObject
 from modgraph.prediction.values import (
     Address,

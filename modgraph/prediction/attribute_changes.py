@@ -15,8 +15,8 @@ from modgraph.prediction import (
     stored_attributes,
     weak_updates,
 )
+from modgraph.prediction.calling import Raised
 from modgraph.prediction.knowledge import tensor_classes
-from modgraph.prediction.knowledge.registry import Raised
 from modgraph.prediction.objects import (
     VIEW_OF,
     ClassObject,
@@ -48,10 +48,10 @@ from modgraph.prediction.values import (
 from modgraph.source.mangling import mangled
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 
-def assign(machine: Interpreter, value: Value, name: str, new: Value) -> None:
+def assign(machine: Machine, value: Value, name: str, new: Value) -> None:
     """value.name = new.
 
     Raises:
@@ -82,7 +82,7 @@ def assign(machine: Interpreter, value: Value, name: str, new: Value) -> None:
             machine.expose([value], value)
 
 
-def _assign_to_object(machine: Interpreter, value: Address, name: str, new: Value) -> None:
+def _assign_to_object(machine: Machine, value: Address, name: str, new: Value) -> None:
     item = machine.state.read(value)
     cls = classes.class_of(machine, value)
     if name == "__class__" and isinstance(item, (InstanceObject, ModuleObject, ListObject, DictObject, SetObject)):
@@ -101,11 +101,11 @@ def _assign_to_object(machine: Interpreter, value: Address, name: str, new: Valu
     own_assign(machine, value, name, new)
 
 
-def _frozen(machine: Interpreter, message: str) -> Raised:
+def _frozen(machine: Machine, message: str) -> Raised:
     return machine.raises("dataclasses.FrozenInstanceError", message)
 
 
-def own_assign(machine: Interpreter, value: Address, name: str, new: Value) -> None:
+def own_assign(machine: Machine, value: Address, name: str, new: Value) -> None:
     """What object.__setattr__, or for a module Module.__setattr__, does."""
     item = machine.state.read(value)
     cls = classes.class_of(machine, value)
@@ -157,7 +157,7 @@ def own_assign(machine: Interpreter, value: Address, name: str, new: Value) -> N
         changed.attributes[name] = new
 
 
-def _has_place(machine: Interpreter, cls: Value, name: str) -> bool:
+def _has_place(machine: Machine, cls: Value, name: str) -> bool:
     """Whether an instance of the class can hold an attribute of that name: not where `__slots__` leaves it out."""
     if not isinstance(cls, ClassValue) or classes.class_attribute(machine, cls, "__slots__") is None:
         return True
@@ -187,7 +187,7 @@ def _is_other(override: Value | None, name: str) -> TypeGuard[Value]:
     return known or isinstance(override, FunctionValue)
 
 
-def _set_by_descriptor(machine: Interpreter, value: Address, cls: Value, name: str, new: Value) -> bool:
+def _set_by_descriptor(machine: Machine, value: Address, cls: Value, name: str, new: Value) -> bool:
     """Assigns through `__set__` of a descriptor written as a class; False where there is none."""
     attribute = classes.class_attribute(machine, cls, name)
     instance = machine.state.find(attribute, InstanceObject)
@@ -201,14 +201,14 @@ def _set_by_descriptor(machine: Interpreter, value: Address, cls: Value, name: s
     return True
 
 
-def _registers(machine: Interpreter, new: Value) -> bool:
+def _registers(machine: Machine, new: Value) -> bool:
     if not isinstance(new, Address):
         return False
     item = machine.state.read(new)
     return isinstance(item, ModuleObject) or (isinstance(item, TensorObject) and item.is_parameter is True)
 
 
-def delete(machine: Interpreter, value: Value, name: str) -> None:
+def delete(machine: Machine, value: Value, name: str) -> None:
     """del value.name."""
     if isinstance(value, Unknown):
         machine.expose([value], value)
@@ -227,7 +227,7 @@ def delete(machine: Interpreter, value: Value, name: str) -> None:
     several.does(machine, (value,), lambda: _delete_of_object(machine, value, name), name, "__delattr__")
 
 
-def _delete_of_object(machine: Interpreter, value: Address, name: str) -> None:
+def _delete_of_object(machine: Machine, value: Address, name: str) -> None:
     cls = classes.class_of(machine, value)
     override = classes.class_attribute(machine, cls, "__delattr__") if isinstance(cls, ClassValue) else None
     if isinstance(override, GeneratedMethod):
@@ -238,13 +238,13 @@ def _delete_of_object(machine: Interpreter, value: Address, name: str) -> None:
         own_delete(machine, value, name)
 
 
-def _delete_in_class(machine: Interpreter, cls: ClassValue, name: str) -> None:
+def _delete_in_class(machine: Machine, cls: ClassValue, name: str) -> None:
     if classes.own_attribute(machine, cls, name) is None:
         raise machine.raises("AttributeError", f"type object '{classes.short_name(cls)}' has no attribute '{name}'")
     machine.state.change(cls.address, ClassObject).namespace[name] = DELETED
 
 
-def own_delete(machine: Interpreter, value: Address, name: str) -> None:
+def own_delete(machine: Machine, value: Address, name: str) -> None:
     """What object.__delattr__, or for a module Module.__delattr__, does."""
     item = machine.state.read(value)
     attribute = classes.class_attribute(machine, classes.class_of(machine, value), name)

@@ -15,17 +15,13 @@ from modgraph.prediction import (
     keys,
     metaclasses,
     named_tuples,
-    names,
-    namespaces,
     partial_texts,
     registration,
+    registry,
     several,
     standard_attributes,
-    taken_away,
 )
-from modgraph.prediction.knowledge import registry
-from modgraph.prediction.knowledge.caching import CACHED
-from modgraph.prediction.knowledge.registry import LOADED_MODULES, Raised
+from modgraph.prediction.calling import Raised
 from modgraph.prediction.objects import (
     ClassObject,
     DictObject,
@@ -36,7 +32,9 @@ from modgraph.prediction.objects import (
     SetObject,
     TensorObject,
 )
+from modgraph.prediction.registry import LOADED_MODULES
 from modgraph.prediction.values import (
+    CACHED,
     MODULE,
     NONE,
     Address,
@@ -62,7 +60,7 @@ from modgraph.prediction.values import (
 )
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 ENTRIES = "<entries are attributes>"
 """Among the attributes of a dict whose `__dict__` is the dict itself."""
@@ -70,7 +68,7 @@ ENTRIES = "<entries are attributes>"
 WITH_ATTRIBUTES = (InstanceObject, ModuleObject, ListObject, DictObject, SetObject, TensorObject)
 
 
-def get(machine: Interpreter, value: Value, name: str) -> Value:
+def get(machine: Machine, value: Value, name: str) -> Value:
     """value.name.
 
     Raises:
@@ -94,13 +92,13 @@ def get(machine: Interpreter, value: Value, name: str) -> Value:
     return found
 
 
-def asked(machine: Interpreter, value: Value, name: str) -> Value | None:
+def asked(machine: Machine, value: Value, name: str) -> Value | None:
     """value.name; None where AttributeError would certainly be raised."""
     found = find(machine, value, name)
     return standard_attributes.given(machine, value, name) if found is None else found
 
 
-def find(machine: Interpreter, value: Value, name: str) -> Value | None:
+def find(machine: Machine, value: Value, name: str) -> Value | None:
     """value.name as far as it is known; None also where Python's own classes have it and nothing here does."""
     parted = _parted(machine, value, name)
     if parted is not None:
@@ -119,7 +117,7 @@ def find(machine: Interpreter, value: Value, name: str) -> Value | None:
     return of_plain(machine, value, name)
 
 
-def _parted(machine: Interpreter, value: Value, name: str) -> several.Undecided | None:
+def _parted(machine: Machine, value: Value, name: str) -> several.Undecided | None:
     """What of the classes of a value, and of a descriptor under the name, is there on some paths only."""
     if not machine.base.parted:
         return None
@@ -127,7 +125,7 @@ def _parted(machine: Interpreter, value: Value, name: str) -> several.Undecided 
     return several.undecided(machine, several.concerned(machine, value, name), names)
 
 
-def bind(machine: Interpreter, found: Value, receiver: Value, cls: Value) -> Value:
+def bind(machine: Machine, found: Value, receiver: Value, cls: Value) -> Value:
     """What a class attribute becomes when it is looked up through an instance."""
     if isinstance(found, (FunctionValue, KnownFunction, GeneratedMethod)):
         return BoundMethod(found, receiver)
@@ -142,7 +140,7 @@ def bind(machine: Interpreter, found: Value, receiver: Value, cls: Value) -> Val
     return _described(machine, found, receiver, cls)
 
 
-def _each(machine: Interpreter, found: Choice, become: Callable[[Value], Value]) -> Value:
+def _each(machine: Machine, found: Choice, become: Callable[[Value], Value]) -> Value:
     """What each of several class attributes becomes; on paths of their own where code runs for that."""
     if _runs(found):
         return machine.distribute(found, become)
@@ -154,7 +152,7 @@ def _runs(found: Choice) -> bool:
     return any(isinstance(each, (PropertyValue, Address)) for each in found.alternatives)
 
 
-def _through_class(machine: Interpreter, found: Value, cls: Value) -> Value:
+def _through_class(machine: Machine, found: Value, cls: Value) -> Value:
     """What a class attribute becomes when it is looked up through the class."""
     if isinstance(found, StaticMethod):
         return found.function
@@ -165,10 +163,10 @@ def _through_class(machine: Interpreter, found: Value, cls: Value) -> Value:
     return _described(machine, found, NONE, cls) if isinstance(found, Address) else found
 
 
-def _described(machine: Interpreter, found: Value, receiver: Value, cls: Value) -> Value:
+def _described(machine: Machine, found: Value, receiver: Value, cls: Value) -> Value:
     """What a descriptor written as a class gives; `found` itself where it is none."""
     instance = machine.state.find(found, InstanceObject)
-    if instance is not None and instance.cls == KnownClass(CACHED) and receiver != NONE:
+    if instance is not None and instance.cls == CACHED and receiver != NONE:
         return BoundMethod(found, receiver)
     if instance is None or not isinstance(instance.cls, ClassValue):
         return found
@@ -178,7 +176,7 @@ def _described(machine: Interpreter, found: Value, receiver: Value, cls: Value) 
     return machine.call(getter, (found, receiver, cls))
 
 
-def of_plain(machine: Interpreter, value: Value, name: str) -> Value | None:
+def of_plain(machine: Machine, value: Value, name: str) -> Value | None:
     """What the class of a value says of the attribute."""
     cls = classes.class_of(machine, value)
     if name == "__class__":
@@ -196,7 +194,7 @@ def _of_partial_text(value: Unknown, name: str) -> Value:
     return partial_texts.plainly(value)
 
 
-def _of_tuple(machine: Interpreter, value: TupleValue, name: str) -> Value | None:
+def _of_tuple(machine: Machine, value: TupleValue, name: str) -> Value | None:
     if isinstance(value.cls, ClassValue):
         for base in machine.mro(value.cls):
             item = machine.state.read(base.address) if isinstance(base, ClassValue) else None
@@ -211,26 +209,26 @@ def _of_tuple(machine: Interpreter, value: TupleValue, name: str) -> Value | Non
     return of_plain(machine, value, name)
 
 
-def _of_module(machine: Interpreter, value: ModuleReference, name: str) -> Value | None:
+def _of_module(machine: Machine, value: ModuleReference, name: str) -> Value | None:
     if name == "__dict__":
-        return namespaces.module_dict(machine, value.name)
-    found = names.module_attribute(machine, value.name, name)
+        return machine.module_dict(value.name)
+    found = machine.module_attribute(value.name, name)
     if found is not None:
         return found
     source = machine.finder.source(value.name)
     if source is not None and "__getattr__" in source.index.bound:
-        getter = names.global_name(machine, value.name, "__getattr__")
+        getter = machine.global_name(value.name, "__getattr__")
         if getter is not None:
             try:
                 return machine.call(getter, (Constant(name),))
             except Raised:
                 pass  # a namespace may be filled in ways that the source does not show
-    if namespaces.lacks(machine, value.name, name):
+    if machine.lacks(value.name, name):
         return None
     return machine.unknown(f"{value.name}.{name} is not found in its source")
 
 
-def _of_class(machine: Interpreter, value: Any, name: str) -> Value | None:
+def _of_class(machine: Machine, value: Any, name: str) -> Value | None:
     special = _class_special(machine, value, name)
     if special is not None:
         return special
@@ -245,12 +243,12 @@ def _of_class(machine: Interpreter, value: Any, name: str) -> Value | None:
         return machine.allocate(DictObject(held))
     if isinstance(value, ClassValue):
         found = metaclasses.attribute(machine, value, name)
-        if found is None and not name.startswith("__") and namespaces.is_bundled(machine, value):
+        if found is None and not name.startswith("__") and machine.is_bundled(value):
             return machine.unknown(f"{value.name}.{name} is not in the bundled source of torch")
     return found
 
 
-def _class_special(machine: Interpreter, value: Any, name: str) -> Value | None:
+def _class_special(machine: Machine, value: Any, name: str) -> Value | None:
     if name in ("__name__", "__qualname__", "__module__") and isinstance(value, ClassValue):
         item = machine.state.find(value.address, ClassObject)
         if item is not None and name in item.namespace:
@@ -275,7 +273,7 @@ def _class_special(machine: Interpreter, value: Any, name: str) -> Value | None:
     if name == "__class__":
         return classes.class_of(machine, value)
     if name == "__dict__":
-        return namespaces.class_dict(machine, value)
+        return machine.class_dict(value)
     if name == "__dataclass_fields__":
         shown = classes.class_attribute(machine, value, name)
         return machine.call(shown.getter, (value,)) if isinstance(shown, PropertyValue) else shown
@@ -290,7 +288,7 @@ def _class_special(machine: Interpreter, value: Any, name: str) -> Value | None:
     return None
 
 
-def _of_super(machine: Interpreter, value: SuperValue, name: str) -> Value | None:
+def _of_super(machine: Machine, value: SuperValue, name: str) -> Value | None:
     receiver = value.receiver
     cls = receiver if isinstance(receiver, (ClassValue, KnownClass)) else classes.class_of(machine, receiver)
     if isinstance(receiver, ClassValue) and value.cls not in machine.mro(receiver):
@@ -311,7 +309,7 @@ def _of_super(machine: Interpreter, value: SuperValue, name: str) -> Value | Non
     return bind(machine, found, receiver, cls)
 
 
-def _of_super_metaclass(machine: Interpreter, value: SuperValue, name: str) -> Value | None:
+def _of_super_metaclass(machine: Machine, value: SuperValue, name: str) -> Value | None:
     """super().name in a metaclass: the receiver is a class, or for `__new__` the metaclass itself."""
     meta = classes.class_of(machine, value.receiver)
     found = classes.class_attribute(machine, meta, name, value.cls)
@@ -325,7 +323,7 @@ _OF_OBJECT = dict.fromkeys(("__init__", "__init_subclass__"), KnownFunction("bui
 # ---- instances -------------------------------------------------------------------------------------------------------
 
 
-def _of_object(machine: Interpreter, value: Address, name: str) -> Value | None:
+def _of_object(machine: Machine, value: Address, name: str) -> Value | None:
     cls = classes.class_of(machine, value)
     if isinstance(cls, ClassValue):
         override = classes.class_attribute(machine, cls, "__getattribute__")
@@ -348,7 +346,7 @@ def _of_object(machine: Interpreter, value: Address, name: str) -> Value | None:
     return found if found is not None else _by_fallback(machine, value, cls, name)
 
 
-def _after_failure(machine: Interpreter, value: Address, cls: Value, name: str) -> Value | None:
+def _after_failure(machine: Machine, value: Address, cls: Value, name: str) -> Value | None:
     """What is there still where a descriptor of the class has raised AttributeError."""
     if isinstance(cls, ClassValue):
         found = _by_fallback(machine, value, cls, name)
@@ -359,7 +357,7 @@ def _after_failure(machine: Interpreter, value: Address, cls: Value, name: str) 
     return None
 
 
-def _by_fallback(machine: Interpreter, value: Address, cls: Value, name: str) -> Value | None:
+def _by_fallback(machine: Machine, value: Address, cls: Value, name: str) -> Value | None:
     """What the class's own `__getattr__` gives; None where it has none."""
     if name.startswith("__") and name.endswith("__") and name not in ("__dict__",):
         return None
@@ -381,7 +379,7 @@ def _by_fallback(machine: Interpreter, value: Address, cls: Value, name: str) ->
         machine.insistent = False
 
 
-def raw(machine: Interpreter, value: Address, name: str) -> Value | None:
+def raw(machine: Machine, value: Address, name: str) -> Value | None:
     """object.__getattribute__(value, name), and for a module its stores after that; None where it is not there."""
     item = machine.state.read(value)
     cls = classes.class_of_object(item)
@@ -397,7 +395,7 @@ def raw(machine: Interpreter, value: Address, name: str) -> Value | None:
     return _raw(machine, value, name, attribute)
 
 
-def _raw(machine: Interpreter, value: Address, name: str, attribute: Value | None) -> Value | None:
+def _raw(machine: Machine, value: Address, name: str, attribute: Value | None) -> Value | None:
     """The same where the class has that attribute."""
     item = machine.state.read(value)
     cls = classes.class_of_object(item)
@@ -433,7 +431,7 @@ def _raw(machine: Interpreter, value: Address, name: str, attribute: Value | Non
         if stored is not None:
             return stored
     if attribute is not None:
-        return taken_away.of_object(machine, attribute, value)
+        return machine.of_library_object(attribute, value)
     return partial_texts.hidden(_why_further(item), name) if isinstance(item, WITH_ATTRIBUTES) else None
 
 
@@ -445,7 +443,7 @@ def _why_further(item: HeapObject) -> Unknown | None:
     return why
 
 
-def _is_data_descriptor(machine: Interpreter, attribute: Value | None) -> bool:
+def _is_data_descriptor(machine: Machine, attribute: Value | None) -> bool:
     """A descriptor written as a class that takes what is assigned, too: it comes before what the instance holds."""
     held = machine.state.find(attribute, InstanceObject) if isinstance(attribute, Address) else None
     if held is None or not isinstance(held.cls, ClassValue) or held.cls.name.startswith("torch."):

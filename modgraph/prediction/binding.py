@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from modgraph.prediction.knowledge.registry import Arguments
+from modgraph.prediction.calling import Arguments
 from modgraph.prediction.objects import DictObject
 from modgraph.prediction.values import Constant, FunctionValue, TupleValue, Unknown, Value
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 
-def bind(machine: Interpreter, function: FunctionValue, arguments: Arguments) -> dict[str, Value]:
+def bind(machine: Machine, function: FunctionValue, arguments: Arguments) -> dict[str, Value]:
     """Parameter names with their values.
 
     Raises:
@@ -57,7 +57,7 @@ def bind(machine: Interpreter, function: FunctionValue, arguments: Arguments) ->
     return bound
 
 
-def may_be_absent(machine: Interpreter, value: Value) -> bool:
+def may_be_absent(machine: Machine, value: Value) -> bool:
     """An entry of `**options` that is there on some paths only; on the others the call is not refused for it."""
     if type(value) is not Unknown or not value.optional:
         return False
@@ -85,7 +85,7 @@ def _called(function: FunctionValue) -> str:
 
 
 def _missing(
-    machine: Interpreter, function: FunctionValue, name: str, defaults: dict[str, Value], arguments: Arguments
+    machine: Machine, function: FunctionValue, name: str, defaults: dict[str, Value], arguments: Arguments
 ) -> Value:
     if arguments.open is not None:
         return arguments.open

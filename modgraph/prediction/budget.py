@@ -8,24 +8,29 @@ parsing files, walking over objects, joining states. The clock is asked only as 
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from modgraph.prediction import allowances, deep_stack
-from modgraph.prediction.allowances import Allowance
-from modgraph.prediction.frames import LimitError
+from modgraph.prediction import stopping
 from modgraph.prediction.limits import (
     COPIES_OF_A_UNIT,
     ITEMS_OF_A_UNIT,
+    LIBRARY_UNDECIDED_DEPTH,
     MAX_COPIED_OBJECTS,
+    MAX_LIBRARY_UNDECIDED_STEPS,
     MAX_MADE_ITEMS,
     MAX_MADE_MODULES,
     MAX_MODULE_STEPS,
     MAX_SECONDS,
     MAX_STEPS,
+    MAX_UNDECIDED_DEPTH,
     MAX_WORK,
+    UNDECIDED_STEPS,
     UNITS_OF_A_STEP,
+    LimitError,
 )
 from modgraph.prediction.state import Base
 
@@ -33,7 +38,23 @@ if TYPE_CHECKING:
     from modgraph.prediction.definitions import FunctionDefinition
 
 
-class Budget:
+@dataclass(slots=True)
+class Allowance:
+    """What one evaluation at module level may cost."""
+
+    limit: int = MAX_STEPS
+    """`machine.steps` at which it is used up."""
+    frames: int = 0
+    """How many frames were there before it began."""
+    since: int = 0
+    """Objects below this address are older."""
+    of_library: bool = False
+    """It is an installed package that is evaluated."""
+    undecided: int = 0
+    """Steps of it behind many undecided branches, counted by the sixty-four."""
+
+
+class Budget(ABC):
     """The counting half of the machine."""
 
     def __init__(self) -> None:
@@ -105,16 +126,38 @@ class Budget:
             if not self.module_depth:
                 raise LimitError(f"more than {MAX_STEPS} steps")
             if self.limit == self.allowance.limit:  # not that of a decorator, or of a message
-                allowances.note_costly(self)  # type: ignore[arg-type]
+                self.note_costly()
             raise LimitError(f"more than {MAX_MODULE_STEPS} steps for a name of a module")
         if self.undecided:
-            allowances.count_undecided(self)  # type: ignore[arg-type]
+            self._count_undecided()
         if self.elsewhere > MAX_STEPS:
             raise LimitError(f"more than {MAX_STEPS} steps for names of modules")
         if self.base.copied > MAX_COPIED_OBJECTS:
             raise LimitError(f"more than {MAX_COPIED_OBJECTS} objects copied for undecided branches")
         self.makes(0)
         self.require_work()
+
+    def _count_undecided(self) -> None:
+        """Counts sixty-four steps where they lie behind many undecided branches, and counts them several times where
+        they lie behind so many that each copies and joins states again and again.
+
+        Raises:
+            LimitError: an installed package takes too many such.
+        """
+        if self.undecided > MAX_UNDECIDED_DEPTH:
+            self.steps += 64 * (UNDECIDED_STEPS - 1)
+        allowance = self.allowance
+        if self.undecided < LIBRARY_UNDECIDED_DEPTH or not allowance.of_library:
+            return
+        allowance.undecided += 64
+        if allowance.undecided > MAX_LIBRARY_UNDECIDED_STEPS:
+            self.note_costly()
+            raise LimitError(f"more than {MAX_LIBRARY_UNDECIDED_STEPS} steps for what is not decided")
+
+    @abstractmethod
+    def note_costly(self) -> None:
+        """The outermost function that a module-level name has called costs too much: where it is of an installed
+        package, other names do not call it again."""
 
     def require_work(self) -> None:
         """Asked before what may take long.
@@ -123,7 +166,7 @@ class Budget:
             LimitError: the work is used up.
             StoppedError: nobody waits for it any more.
         """
-        deep_stack.require_wanted()
+        stopping.require_wanted()
         if self.has_spent_what_is_shared and not self.has_ended:
             raise LimitError(f"more than the units of work that {self.sharing} may take together")
         if self.work > self.work_limit:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from modgraph.prediction import attributes, data_classes, stored_attributes
-from modgraph.prediction.knowledge import registry
+from modgraph.prediction import data_classes, registry, stored_attributes
+from modgraph.prediction.calling import Arguments
 from modgraph.prediction.knowledge.plain import number_unknown
-from modgraph.prediction.knowledge.registry import Arguments, Machine, models
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import DictObject
+from modgraph.prediction.registry import models
 from modgraph.prediction.values import (
     NONE,
     TRUE,
@@ -28,7 +29,7 @@ from modgraph.prediction.values import (
 
 if TYPE_CHECKING:
     from modgraph.prediction.definitions import FunctionDefinition
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 GETTER = "builtins.function.__get__"
 """What makes a method of a function, and of other attributes of a class what an instance sees."""
@@ -37,7 +38,7 @@ _BY_WRAPS = frozenset({"__name__", "__qualname__", "__module__", "__doc__", "__a
 """What functools.wraps hands on."""
 
 
-def of_function(machine: Interpreter, value: FunctionValue, name: str) -> Value | None:
+def of_function(machine: Machine, value: FunctionValue, name: str) -> Value | None:
     """An attribute of a function with source; None where it has none of that name."""
     definition = value.definition
     stored = stored_attributes.stored(machine, value, name)
@@ -50,7 +51,7 @@ def of_function(machine: Interpreter, value: FunctionValue, name: str) -> Value 
     if name == "__isabstractmethod__" and definition.is_abstract:
         return TRUE
     if value.wrapped is not None and name in _BY_WRAPS:
-        return attributes.find(machine, value.wrapped, name)
+        return machine.find_attribute(value.wrapped, name)
     if name == "__wrapped__":
         return value.wrapped
     if name == "__code__":
@@ -75,11 +76,11 @@ def bound(arguments: Arguments, machine: Machine) -> Value:
     if owner == NONE:
         owner = machine.class_of(instance)
     if instance != NONE or isinstance(found, ClassMethod):
-        return attributes.bind(cast("Interpreter", machine), found, instance, owner)
+        return machine.bound(found, instance, owner)
     return found.function if isinstance(found, StaticMethod) else found
 
 
-def _defaults(machine: Interpreter, value: FunctionValue, name: str) -> Value:
+def _defaults(machine: Machine, value: FunctionValue, name: str) -> Value:
     """Values of parameters by position, or by name of those that are given by keyword alone."""
     by_name = name == "__kwdefaults__"
     kinds = {each.name: each.kind for each in value.definition.parameters}
@@ -91,7 +92,7 @@ def _defaults(machine: Interpreter, value: FunctionValue, name: str) -> Value:
     return TupleValue(tuple(default for _, default in held))
 
 
-def _of_code(machine: Interpreter, definition: FunctionDefinition, name: str) -> Value:
+def _of_code(machine: Machine, definition: FunctionDefinition, name: str) -> Value:
     """An attribute of the code of a function, which stands for the function itself."""
     order = ("positional", "normal", "keyword", "varargs", "varkw")
     given = sorted(definition.parameters, key=lambda parameter: max(order.index(parameter.kind), 1))
@@ -111,7 +112,7 @@ def _of_code(machine: Interpreter, definition: FunctionDefinition, name: str) ->
     return number_unknown(machine, f"{name} of the code of a function is not modelled")
 
 
-def of_known_function(machine: Interpreter, value: KnownFunction, name: str) -> Value | None:
+def of_known_function(machine: Machine, value: KnownFunction, name: str) -> Value | None:
     """An attribute of a function that is known and not read."""
     found = registry.lookup(f"{value.name}.{name}")
     if found is None and name in ("__name__", "__qualname__"):
@@ -119,16 +120,16 @@ def of_known_function(machine: Interpreter, value: KnownFunction, name: str) -> 
     return found
 
 
-def of_method(machine: Interpreter, value: BoundMethod, name: str) -> Value | None:
+def of_method(machine: Machine, value: BoundMethod, name: str) -> Value | None:
     """An attribute of a bound method: that of its function."""
     if name == "__func__":
         return value.function
     if name == "__self__":
         return value.receiver
-    return attributes.find(machine, value.function, name)
+    return machine.find_attribute(value.function, name)
 
 
-def of_partial(machine: Interpreter, value: PartialValue, name: str) -> Value | None:
+def of_partial(machine: Machine, value: PartialValue, name: str) -> Value | None:
     """An attribute of functools.partial."""
     if name == "func":
         return value.function
@@ -139,7 +140,7 @@ def of_partial(machine: Interpreter, value: PartialValue, name: str) -> Value | 
     return stored_attributes.stored(machine, value, name)
 
 
-def of_member(machine: Interpreter, value: EnumMember, name: str) -> Value | None:
+def of_member(machine: Machine, value: EnumMember, name: str) -> Value | None:
     """An attribute of a member of an Enum; of one that is also an int or text, those of its value."""
     stored = stored_attributes.stored(machine, value, name)
     if stored is not None:
@@ -148,23 +149,23 @@ def of_member(machine: Interpreter, value: EnumMember, name: str) -> Value | Non
         return value.value
     if name in ("name", "_name_"):
         return Constant(value.name) if value.name else NONE  # a flag without a bit has none
-    found = attributes.of_plain(machine, value, name)
+    found = machine.plain_attribute(value, name)
     if found is None:
         found = data_classes.member_attribute(machine, value, name)
     if found is None:
-        return attributes.find(machine, value.value, name)
+        return machine.find_attribute(value.value, name)
     return found
 
 
-def of_property(machine: Interpreter, value: PropertyValue, name: str) -> Value | None:
+def of_property(machine: Machine, value: PropertyValue, name: str) -> Value | None:
     """An attribute of a property object."""
     if name in ("setter", "getter", "deleter"):
         return BoundMethod(KnownFunction(f"builtins.property.{name}"), value)
     return {"fget": value.getter, "fset": value.setter or NONE}.get(name)
 
 
-def of_alias(machine: Interpreter, value: GenericAlias, name: str) -> Value | None:
+def of_alias(machine: Machine, value: GenericAlias, name: str) -> Value | None:
     """An attribute of a subscripted class."""
     if name == "__origin__":
         return value.origin
-    return attributes.find(machine, value.origin, name)
+    return machine.find_attribute(value.origin, name)

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from modgraph.prediction.knowledge.registry import Raised
+from modgraph.prediction.calling import Raised
 from modgraph.prediction.objects import EnvironmentObject
 from modgraph.prediction.values import NONE, Address, BoundMethod, FunctionValue, KnownFunction, Unknown, Value
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 
-def expose_closure(machine: Interpreter, function: FunctionValue, why: Unknown) -> list[Value]:
+def expose_closure(machine: Machine, function: FunctionValue, why: Unknown) -> list[Value]:
     """What else has to be exposed; attributes that the function sets, and names that it rebinds, are set to unknown."""
     further: list[Value] = [value for _, value in function.defaults]
     if function.closure is None:
@@ -45,7 +45,7 @@ def _called(value: Value) -> Iterator[Value]:
         yield value
 
 
-def _set(machine: Interpreter, value: Value, name: str, why: Unknown) -> None:
+def _set(machine: Machine, value: Value, name: str, why: Unknown) -> None:
     """The function may have set the attribute when it was called, if it was."""
 
     def assign() -> Value:
@@ -55,7 +55,7 @@ def _set(machine: Interpreter, value: Value, name: str, why: Unknown) -> None:
     machine.fork([lambda: NONE, assign], why.reason)
 
 
-def _environment_of(machine: Interpreter, closure: Address, name: str) -> Address | None:
+def _environment_of(machine: Machine, closure: Address, name: str) -> Address | None:
     address: Address | None = closure
     while address is not None:
         environment = machine.state.read(address)
@@ -66,7 +66,7 @@ def _environment_of(machine: Interpreter, closure: Address, name: str) -> Addres
     return None
 
 
-def _value(machine: Interpreter, owner: Address, chain: tuple[str, ...]) -> Value:
+def _value(machine: Machine, owner: Address, chain: tuple[str, ...]) -> Value:
     """What `name.a.b` leads to; of what cannot be followed, the last object before."""
     environment = machine.state.read(owner)
     assert isinstance(environment, EnvironmentObject)

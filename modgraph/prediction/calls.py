@@ -16,21 +16,21 @@ from modgraph.prediction import (
     control,
     data_classes,
     endings,
-    expressions,
     generators,
     given_up,
     memo,
     metaclasses,
+    outside_calls,
+    registry,
     several,
-    statements,
     stored_attributes,
     taken_away,
 )
+from modgraph.prediction.calling import Arguments, Raised
 from modgraph.prediction.definitions import FunctionDefinition
-from modgraph.prediction.frames import ClassCalledError, EnoughError, Frame, LimitError, Outcome
+from modgraph.prediction.frames import ClassCalledError, EnoughError, Frame, Outcome
 from modgraph.prediction.guards import CALL
-from modgraph.prediction.knowledge import devices, outside, registry, tensor_classes
-from modgraph.prediction.knowledge.registry import Arguments, Raised
+from modgraph.prediction.knowledge import devices, tensor_classes
 from modgraph.prediction.limits import (
     MAX_CALL_DEPTH,
     MAX_UNDECIDED_DEPTH,
@@ -38,6 +38,7 @@ from modgraph.prediction.limits import (
     MAX_YIELDED,
     MIN_REMEMBERED_STEPS,
     TOO_DEEP,
+    LimitError,
 )
 from modgraph.prediction.objects import (
     ClassObject,
@@ -77,10 +78,10 @@ from modgraph.prediction.weights import SHORT, UNITS_OF_A_WORD, weigh
 from modgraph.source.reached import Reached, telling
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 
-def call(machine: Interpreter, function: Value, arguments: Arguments) -> Value:
+def call(machine: Machine, function: Value, arguments: Arguments) -> Value:
     """function(...); of a class, the new instance.
 
     Raises:
@@ -92,7 +93,7 @@ def call(machine: Interpreter, function: Value, arguments: Arguments) -> Value:
     return several.decided(machine, (function,), lambda: _instance(machine, function, arguments), ("__call__",))
 
 
-def _instance(machine: Interpreter, function: Value, arguments: Arguments) -> Value:
+def _instance(machine: Machine, function: Value, arguments: Arguments) -> Value:
     method = machine.class_attribute(machine.class_of(function), "__call__")
     if method is None:
         name = classes.short_name(machine.class_of(function))
@@ -105,7 +106,7 @@ def _with(arguments: Arguments, positional: tuple[Value, ...], function: str = "
     return Arguments(function or arguments.function, positional, arguments.keywords, arguments.where, arguments.open)
 
 
-def _unknown(machine: Interpreter, function: Unknown, arguments: Arguments) -> Value:
+def _unknown(machine: Machine, function: Unknown, arguments: Arguments) -> Value:
     if not function.inert:
         because = telling(f"given to a call that is not known: {function.reason}", function.reason)
         why = Unknown(because, arguments.where or function.where)
@@ -119,15 +120,15 @@ def _unknown(machine: Interpreter, function: Unknown, arguments: Arguments) -> V
     return taken_away.given(machine, function, arguments)
 
 
-def _choice(machine: Interpreter, function: Choice, arguments: Arguments) -> Value:
+def _choice(machine: Machine, function: Choice, arguments: Arguments) -> Value:
     return machine.distribute(function, lambda each: call(machine, each, arguments))
 
 
-def _method(machine: Interpreter, function: BoundMethod, arguments: Arguments) -> Value:
+def _method(machine: Machine, function: BoundMethod, arguments: Arguments) -> Value:
     return call(machine, function.function, _with(arguments, (function.receiver, *arguments.positional)))
 
 
-def _partial(machine: Interpreter, function: PartialValue, arguments: Arguments) -> Value:
+def _partial(machine: Machine, function: PartialValue, arguments: Arguments) -> Value:
     if machine.state.globals and (why := stored_attributes.has_other_keywords(machine, function)) is not None:
         return _unknown(machine, why, _with(arguments, (function, *arguments.positional)))
     keywords = {**dict(function.keywords), **arguments.keywords}
@@ -137,15 +138,15 @@ def _partial(machine: Interpreter, function: PartialValue, arguments: Arguments)
     )
 
 
-def _wrapped(machine: Interpreter, function: StaticMethod | ClassMethod, arguments: Arguments) -> Value:
+def _wrapped(machine: Machine, function: StaticMethod | ClassMethod, arguments: Arguments) -> Value:
     return call(machine, function.function, arguments)
 
 
-def _alias(machine: Interpreter, function: GenericAlias, arguments: Arguments) -> Value:
+def _alias(machine: Machine, function: GenericAlias, arguments: Arguments) -> Value:
     return call(machine, function.origin, arguments)
 
 
-def _known_function(machine: Interpreter, function: KnownFunction, arguments: Arguments) -> Value:
+def _known_function(machine: Machine, function: KnownFunction, arguments: Arguments) -> Value:
     if function.name == "builtins.object.<nothing>":
         return NONE
     return _model(machine, function.name, arguments)
@@ -155,7 +156,7 @@ _BY_NAME = frozenset({"getattr", "setattr", "hasattr", "delattr"})
 """Functions that ask for the name that they are given."""
 
 
-def _model(machine: Interpreter, name: str, arguments: Arguments) -> Value:
+def _model(machine: Machine, name: str, arguments: Arguments) -> Value:
     """Runs what is registered for a name. A fault in it is an unknown result."""
     model = registry.model(name)
     if model is None:
@@ -185,7 +186,7 @@ def _model(machine: Interpreter, name: str, arguments: Arguments) -> Value:
         machine.makes(room)
         if room and type(found) is Constant and type(found.value) is int:
             machine.base.work += room * UNITS_OF_A_WORD
-        if outside.may_fail(name, found, arguments):
+        if outside_calls.may_fail(name, found, arguments):
             machine.may_fail()
         return found
     except (Raised, LimitError):
@@ -207,7 +208,7 @@ def _miscounts(error: Exception) -> bool:
     return is_own and (isinstance(error, IndexError) or "values to unpack" in str(error))
 
 
-def _fault(machine: Interpreter, name: str, error: Exception, arguments: Arguments) -> Unknown:
+def _fault(machine: Machine, name: str, error: Exception, arguments: Arguments) -> Unknown:
     if endings.is_ending(error):
         return machine.unknown(telling(f"{name}: {(why := endings.reason_of(error))}", why))
     if _miscounts(error):
@@ -219,7 +220,7 @@ def _fault(machine: Interpreter, name: str, error: Exception, arguments: Argumen
 # ---- functions -------------------------------------------------------------------------------------------------------
 
 
-def _function(machine: Interpreter, function: FunctionValue, arguments: Arguments) -> Value:
+def _function(machine: Machine, function: FunctionValue, arguments: Arguments) -> Value:
     definition = function.definition
     if machine.depth >= MAX_CALL_DEPTH:
         reason: str = Reached(f"{TOO_DEEP}, at {definition.qualname}")
@@ -244,7 +245,7 @@ def _function(machine: Interpreter, function: FunctionValue, arguments: Argument
         )
     # The generator that a `with` waits for runs the block in its `yield`: no other call can stand for it.
     is_waited_for = definition.is_generator and machine.on_yield is not None
-    if is_waited_for or machine.costs.get(definition, 0) < MIN_REMEMBERED_STEPS or function.closure is not None:
+    if is_waited_for or machine.caches.costs.get(definition, 0) < MIN_REMEMBERED_STEPS or function.closure is not None:
         return _enter(machine, function, arguments)
     key = memo.key_of(machine, definition, arguments)
     if key is None:
@@ -255,7 +256,7 @@ def _function(machine: Interpreter, function: FunctionValue, arguments: Argument
     return memo.watch(machine, key, lambda: _enter(machine, function, arguments))
 
 
-def _enter(machine: Interpreter, function: FunctionValue, arguments: Arguments) -> Value:
+def _enter(machine: Machine, function: FunctionValue, arguments: Arguments) -> Value:
     definition = function.definition
     if machine.costly:
         allowances.require_cheap(machine, definition)
@@ -276,10 +277,10 @@ def _enter(machine: Interpreter, function: FunctionValue, arguments: Arguments) 
     finally:
         machine.depth -= 1
         machine.frames.pop()
-        machine.costs[definition] = machine.steps - before
+        machine.caches.costs[definition] = machine.steps - before
 
 
-def _recurses(machine: Interpreter, definition: FunctionDefinition) -> bool:
+def _recurses(machine: Machine, definition: FunctionDefinition) -> bool:
     """The function runs already inside itself, and whether it is called again is not decided: several times, or once
     where it is a constructor, which would build itself whole with arguments that are not known."""
     found = 0
@@ -290,10 +291,10 @@ def _recurses(machine: Interpreter, definition: FunctionDefinition) -> bool:
     return found >= (1 if definition.name == "__init__" else MAX_UNDECIDED_RECURSION)
 
 
-def _run(machine: Interpreter, frame: Frame, definition: FunctionDefinition) -> Value:
+def _run(machine: Machine, frame: Frame, definition: FunctionDefinition) -> Value:
     node = definition.node
     if not isinstance(node, cst.FunctionDef):
-        return expressions.evaluate(machine, frame, node.body)
+        return machine.evaluate(frame, node.body)
     if definition.is_generator:
         if machine.on_yield is None:
             return generators.generator(machine, frame, node)
@@ -302,7 +303,7 @@ def _run(machine: Interpreter, frame: Frame, definition: FunctionDefinition) -> 
     since = machine.base.next_index
     outcome: Outcome
     try:
-        outcome = statements.run_block(machine, frame, node.body)
+        outcome = machine.run_block(frame, node.body)
     except EnoughError:
         endless = machine.unknown(Reached(f"a generator of more than {MAX_YIELDED} items"))
         return machine.allocate(IteratorObject(frame.yields or [], 0, endless))
@@ -326,20 +327,20 @@ def _run(machine: Interpreter, frame: Frame, definition: FunctionDefinition) -> 
 # ---- classes ---------------------------------------------------------------------------------------------------------
 
 
-def _class(machine: Interpreter, cls: ClassValue, arguments: Arguments) -> Value:
+def _class(machine: Machine, cls: ClassValue, arguments: Arguments) -> Value:
     if machine.awaited == cls:
         raise ClassCalledError(arguments, machine.state)
     return several.decided(machine, (cls,), lambda: _made(machine, cls, arguments), ("__new__", "__call__"))
 
 
-def _made(machine: Interpreter, cls: ClassValue, arguments: Arguments) -> Value:
+def _made(machine: Machine, cls: ClassValue, arguments: Arguments) -> Value:
     override = metaclasses.call_override(machine, cls)
     if override is not None:
         return call(machine, override, _with(arguments, (cls, *arguments.positional)))
     return make_instance(machine, cls, arguments)
 
 
-def make_instance(machine: Interpreter, cls: ClassValue, arguments: Arguments) -> Value:
+def make_instance(machine: Machine, cls: ClassValue, arguments: Arguments) -> Value:
     """The new instance of a class with source, as `type` makes it."""
     special = data_classes.construct(machine, cls, arguments)
     if special is not None:
@@ -385,12 +386,12 @@ def make_instance(machine: Interpreter, cls: ClassValue, arguments: Arguments) -
 _VALUES = frozenset(f"builtins.{name}" for name in ("str", "int", "float", "complex", "bytes"))
 
 
-def allocate_instance(machine: Interpreter, cls: Value, arguments: Arguments) -> Address:
+def allocate_instance(machine: Machine, cls: Value, arguments: Arguments) -> Address:
     """An empty instance, as `cls.__new__(cls)` gives."""
     return machine.allocate(empty_instance(machine, cls, arguments))
 
 
-def empty_instance(machine: Interpreter, cls: Value, arguments: Arguments) -> HeapObject:
+def empty_instance(machine: Machine, cls: Value, arguments: Arguments) -> HeapObject:
     """The object of the kind that the MRO asks for."""
     order = machine.mro(cls)
     names = {base.name for base in order if isinstance(base, (ClassValue, KnownClass))}
@@ -414,12 +415,12 @@ def empty_instance(machine: Interpreter, cls: Value, arguments: Arguments) -> He
     return item
 
 
-def initialise(machine: Interpreter, address: Address, cls: Value, arguments: Arguments) -> None:
+def initialise(machine: Machine, address: Address, cls: Value, arguments: Arguments) -> None:
     """Runs `__init__` on a new instance, and keeps the constructor's arguments with a module."""
     several.does(machine, (cls,), lambda: _initialise(machine, address, cls, arguments), "__init__")
 
 
-def _initialise(machine: Interpreter, address: Address, cls: Value, arguments: Arguments) -> None:
+def _initialise(machine: Machine, address: Address, cls: Value, arguments: Arguments) -> None:
     init = machine.class_attribute(cls, "__init__")
     item = machine.state.read(address)
     if isinstance(item, ModuleObject) and init is not None:
@@ -450,7 +451,7 @@ def named_arguments(init: Value, arguments: Arguments) -> tuple[tuple[str, Value
     return (*zip(names, arguments.positional, strict=False), *arguments.keywords.items())
 
 
-def _known_class(machine: Interpreter, cls: KnownClass, arguments: Arguments) -> Value:
+def _known_class(machine: Machine, cls: KnownClass, arguments: Arguments) -> Value:
     if registry.model(cls.name) is not None:
         return _model(machine, cls.name, arguments)
     names = {base.name for base in machine.mro(cls) if isinstance(base, KnownClass)}
@@ -468,11 +469,11 @@ def _known_class(machine: Interpreter, cls: KnownClass, arguments: Arguments) ->
     return address
 
 
-def _generated(machine: Interpreter, function: GeneratedMethod, arguments: Arguments) -> Value:
+def _generated(machine: Machine, function: GeneratedMethod, arguments: Arguments) -> Value:
     return data_classes.call_generated(machine, function, arguments)
 
 
-def class_object(machine: Interpreter, cls: ClassValue) -> ClassObject:
+def class_object(machine: Machine, cls: ClassValue) -> ClassObject:
     item = machine.state.read(cls.address)
     assert isinstance(item, ClassObject)
     return item

@@ -3,68 +3,41 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from modgraph.prediction import data_classes, expressions
+from modgraph.prediction import annotated
+from modgraph.prediction.calling import Arguments, Raised
 from modgraph.prediction.frames import Frame
-from modgraph.prediction.knowledge.registry import Arguments, Machine, Raised, models
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import ClassObject, EnvironmentObject, ViewObject
+from modgraph.prediction.registry import models
 from modgraph.prediction.values import NONE, ClassValue, Constant, Unknown, Value
 from modgraph.source.index import Statement
-from modgraph.source.mangling import spelled
 from modgraph.source.modules import SourceError, SourceModule
 from modgraph.source.quiet import python_tree
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 
-def annotations_of(machine: Interpreter, cls: ClassValue) -> ViewObject:
+def annotations_of(machine: Machine, cls: ClassValue) -> ViewObject:
     """What the class itself annotates, without what it inherits."""
     return ViewObject(_Annotations(machine, cls), None, {})
-
-
-def annotated_names(machine: Interpreter, item: ClassObject) -> list[str]:
-    """The names that a class body annotates, in order."""
-    definition = item.definition
-    source = machine.finder.source(definition.module) if definition is not None else None
-    if source is None or definition is None or definition.entry is None:
-        return [name for name, _ in data_classes.annotated_texts(machine, item)]
-    found: list[str] = []
-    for statement in definition.entry.body:
-        if statement.kind not in ("assign", "other", "delete"):
-            continue
-        lines = source.lines[statement.first_line - 1 : statement.last_line]
-        if not any(";" in line for line in lines):  # no tree is needed, which takes far longer
-            match = _ANNOTATION.match("\n".join(lines[:2]))
-            found += [spelled(match[1], definition.name)] if match is not None else []
-            continue
-        body = ast.walk(python_tree("\n".join(("if 1:", *lines))))
-        found += [
-            spelled(node.target.id, definition.name)
-            for node in body
-            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
-        ]
-    return found
-
-
-_ANNOTATION = re.compile(r"\s*([^\W\d]\w*)\s*(?:\\\n\s*)?:(?!=)")
 
 
 class _Annotations(Mapping[str, Value]):
     """By name: `get` evaluates the annotation, `items` and `values` give unknowns."""
 
-    def __init__(self, machine: Interpreter, cls: ClassValue) -> None:
+    def __init__(self, machine: Machine, cls: ClassValue) -> None:
         self.machine = machine
         self.cls = cls
         item = machine.state.read(cls.address)
         assert isinstance(item, ClassObject)
         self.item = item
-        self.names = dict.fromkeys(annotated_names(machine, item))
+        self.names = dict.fromkeys(annotated.annotated_names(machine, item))
 
     def get(self, name: str, default: Any = None) -> Any:
         if name not in self.names:
@@ -83,7 +56,7 @@ class _Annotations(Mapping[str, Value]):
         return len(self.names)
 
 
-def _evaluated(machine: Interpreter, cls: ClassValue, item: ClassObject, name: str) -> Value | None:
+def _evaluated(machine: Machine, cls: ClassValue, item: ClassObject, name: str) -> Value | None:
     """What stands behind the colon; None where it is not one plain statement of a class with source."""
     definition = item.definition
     source = machine.finder.source(definition.module) if definition is not None else None
@@ -101,7 +74,7 @@ def _evaluated(machine: Interpreter, cls: ClassValue, item: ClassObject, name: s
     frame = Frame(definition.module, parsed, environment, class_scope=cls, statement=parsed.statements[0])
     machine.frames.append(frame)
     try:
-        return expressions.evaluate(machine, frame, node)
+        return machine.evaluate(frame, node)
     except Raised:
         return None
     finally:
@@ -127,5 +100,5 @@ def get_annotations(arguments: Arguments, machine: Machine) -> Value:
     of = arguments.get(0, "obj", NONE)
     plain = len(arguments.positional) + len(arguments.keywords) == 1 and arguments.open is None
     if isinstance(of, ClassValue) and plain:
-        return machine.allocate(annotations_of(cast("Interpreter", machine), of))
+        return machine.allocate(annotations_of(machine, of))
     return Unknown("inspect is not interpreted", None, inert=True)

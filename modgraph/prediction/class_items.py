@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from modgraph.prediction import classes, enumerations, metaclasses
+from modgraph.prediction import classes, enumerations
 from modgraph.prediction.objects import ClassObject
 from modgraph.prediction.values import ClassMethod, ClassValue, Constant, FunctionValue, GenericAlias, Value
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 
-def get(machine: Interpreter, value: Value, key: Value) -> Value:
+def get(machine: Machine, value: Value, key: Value) -> Value:
     """cls[key].
 
     Raises:
@@ -33,7 +33,7 @@ def get(machine: Interpreter, value: Value, key: Value) -> Value:
     return GenericAlias(origin)
 
 
-def _is_not_generic(machine: Interpreter, cls: ClassValue) -> bool:
+def _is_not_generic(machine: Machine, cls: ClassValue) -> bool:
     """Nothing that it is derived from can be subscripted."""
     for base in machine.mro(cls):
         item = machine.state.find(base.address, ClassObject) if isinstance(base, ClassValue) else None
@@ -43,9 +43,9 @@ def _is_not_generic(machine: Interpreter, cls: ClassValue) -> bool:
     return True
 
 
-def _by_class(machine: Interpreter, cls: ClassValue, key: Value) -> Value | None:
+def _by_class(machine: Machine, cls: ClassValue, key: Value) -> Value | None:
     """What `__getitem__` of a metaclass, or `__class_getitem__`, gives where written in source; else None."""
-    meta = metaclasses.metaclass_of(machine, cls)
+    meta = machine.metaclass_of(cls)
     getter = machine.class_attribute(meta, "__getitem__") if isinstance(meta, ClassValue) else None
     if not isinstance(getter, FunctionValue):
         own = machine.class_attribute(cls, "__class_getitem__")

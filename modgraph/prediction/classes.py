@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from modgraph.prediction import class_annotations, functions, metaclasses, stored_attributes
+from modgraph.prediction import annotated, registry, stored_attributes
 from modgraph.prediction.counted import count
-from modgraph.prediction.knowledge import registry
 from modgraph.prediction.objects import (
     ClassObject,
     DictObject,
@@ -49,9 +48,10 @@ from modgraph.prediction.values import (
 )
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 OBJECT = KnownClass("builtins.object")
+TYPE = KnownClass("builtins.type")
 TENSOR = "torch.Tensor"
 UNINITIALIZED = "torch.nn.parameter.UninitializedParameter"
 UNINITIALIZED_BUFFER = "torch.nn.parameter.UninitializedBuffer"
@@ -72,7 +72,7 @@ _OF_VALUES: dict[type[Value], KnownClass] = {
 }
 
 
-def class_of(machine: Interpreter, value: Value) -> Value:
+def class_of(machine: Machine, value: Value) -> Value:
     """type(value): ClassValue, KnownClass, or Unknown."""
     kind = type(value)
     if kind is Address:
@@ -84,7 +84,7 @@ def class_of(machine: Interpreter, value: Value) -> Value:
     if isinstance(value, EnumMember):
         return value.cls
     if isinstance(value, (ClassValue, KnownClass)):
-        return metaclasses.metaclass_of(machine, value) or metaclasses.TYPE
+        return machine.metaclass_of(value) or TYPE
     if isinstance(value, Unknown):
         return value
     if isinstance(value, Choice):
@@ -120,7 +120,7 @@ def short_name(cls: Value) -> str:
 # ---- MRO -------------------------------------------------------------------------------------------------------------
 
 
-def mro(machine: Interpreter, cls: Value) -> tuple[Value, ...]:
+def mro(machine: Machine, cls: Value) -> tuple[Value, ...]:
     """Of a class, itself first; an Unknown in it stands for bases that are not known."""
     if isinstance(cls, ClassValue):
         item = machine.state.read(cls.address)
@@ -172,14 +172,14 @@ def linearize(cls: Value, bases: Sequence[tuple[Value, tuple[Value, ...]]]) -> t
                     behind[sequence[at + 1]] -= 1
 
 
-def is_module_class(machine: Interpreter, cls: Value) -> bool:
+def is_module_class(machine: Machine, cls: Value) -> bool:
     return any(isinstance(base, (ClassValue, KnownClass)) and base.name == MODULE for base in mro(machine, cls))
 
 
 # ---- namespaces ------------------------------------------------------------------------------------------------------
 
 
-def own_attribute(machine: Interpreter, cls: ClassValue, name: str) -> Value | None:
+def own_attribute(machine: Machine, cls: ClassValue, name: str) -> Value | None:
     """What the namespace of that class alone holds; known methods win over source."""
     known = _registered(cls.name, name)
     if known is not None:
@@ -189,7 +189,7 @@ def own_attribute(machine: Interpreter, cls: ClassValue, name: str) -> Value | N
     found = item.namespace.get(name)
     if found is not None or item.definition is None or name not in item.definition.statements:
         return remaining(found)
-    return functions.class_namespace_entry(machine, cls, item, name)
+    return machine.class_namespace_entry(cls, item, name)
 
 
 @cache
@@ -200,7 +200,7 @@ def _registered(cls: str, name: str) -> Value | None:
     return registry.lookup(f"{cls}.{name}")
 
 
-def class_attribute(machine: Interpreter, cls: Value, name: str, after: Value | None = None) -> Value | None:
+def class_attribute(machine: Machine, cls: Value, name: str, after: Value | None = None) -> Value | None:
     """What the namespaces of the MRO hold under `name`, unbound; None if none. Where an unknown base comes first, that
     Unknown."""
     if machine.module_depth or not (not machine.state.classes or _is_settled(machine, cls)):
@@ -208,25 +208,25 @@ def class_attribute(machine: Interpreter, cls: Value, name: str, after: Value | 
     if machine.base.floor and type(cls) is ClassValue:
         machine.base.shared.add(cls.address.index)
     key = (_identity(cls), name, None if after is None else _identity(after))
-    found = machine.class_attributes.get(key, OBJECT)
+    found = machine.caches.class_attributes.get(key, OBJECT)
     if found is OBJECT:  # which no namespace holds under a name
         found = _class_attribute(machine, cls, name, after)
         if _is_settled(machine, cls):
-            machine.class_attributes[key] = found
+            machine.caches.class_attributes[key] = found
     return found
 
 
-def _is_settled(machine: Interpreter, cls: Value) -> bool:
+def _is_settled(machine: Machine, cls: Value) -> bool:
     """The class and all that it inherits from are as the base has them."""
     changed = machine.state.classes
     if not changed or not isinstance(cls, ClassValue):
         return True
     index = cls.address.index
-    lineage = machine.lineages.get(index)
+    lineage = machine.caches.lineages.get(index)
     if lineage is None:
         lineage = frozenset(base.address.index for base in mro(machine, cls) if isinstance(base, ClassValue))
         if index in machine.base.objects:
-            machine.lineages[index] = lineage
+            machine.caches.lineages[index] = lineage
     return changed.isdisjoint(lineage)
 
 
@@ -237,7 +237,7 @@ def _identity(cls: Value) -> object:
     return cls.name if type(cls) is KnownClass else cls
 
 
-def _class_attribute(machine: Interpreter, cls: Value, name: str, after: Value | None) -> Value | None:
+def _class_attribute(machine: Machine, cls: Value, name: str, after: Value | None) -> Value | None:
     order = mro(machine, cls)
     if after is not None:
         order = order[order.index(after) + 1 :] if after in order else ()
@@ -258,18 +258,18 @@ def _class_attribute(machine: Interpreter, cls: Value, name: str, after: Value |
     return None
 
 
-def known_attribute(machine: Interpreter, cls: KnownClass, name: str) -> Value | None:
+def known_attribute(machine: Machine, cls: KnownClass, name: str) -> Value | None:
     """What is known of an attribute of a known class; from its source, where that is there."""
     found = _registered(cls.name, name)
     if found is not None:
         return found
     if cls.name.startswith("builtins."):
         return None
-    shadow = functions.shadow_class(machine, cls)
+    shadow = machine.shadow_class(cls)
     return own_attribute(machine, shadow, name) if shadow is not None else None
 
 
-def _of_python(machine: Interpreter, cls: KnownClass, name: str) -> Value | None:
+def _of_python(machine: Machine, cls: KnownClass, name: str) -> Value | None:
     """Python's own classes say which attributes they have, though not here what these do."""
     if name.startswith("__"):
         return None
@@ -282,7 +282,7 @@ def _of_python(machine: Interpreter, cls: KnownClass, name: str) -> Value | None
     return machine.unknown(f"{last}.{name} is not modelled") if name in vars(real) else None
 
 
-def is_enum(machine: Interpreter, cls: Value) -> bool:
+def is_enum(machine: Machine, cls: Value) -> bool:
     return any(
         isinstance(base, KnownClass) and base.name in ("enum.Enum", "enum.IntEnum", "enum.StrEnum", "enum.Flag")
         for base in mro(machine, cls)
@@ -292,7 +292,7 @@ def is_enum(machine: Interpreter, cls: Value) -> bool:
 # ---- isinstance ------------------------------------------------------------------------------------------------------
 
 
-def is_instance(machine: Interpreter, value: Value, of: Value) -> bool | None:
+def is_instance(machine: Machine, value: Value, of: Value) -> bool | None:
     """isinstance(value, of); `of` is a class, a tuple of them, or a union."""
     if isinstance(value, Unknown):
         return None
@@ -316,17 +316,17 @@ def is_instance(machine: Interpreter, value: Value, of: Value) -> bool | None:
     return is_subclass(machine, class_of(machine, value), of)
 
 
-def _by_metaclass(machine: Interpreter, method: str, cls: Value, of: ClassValue, asked: Value) -> Value | None:
+def _by_metaclass(machine: Machine, method: str, cls: Value, of: ClassValue, asked: Value) -> Value | None:
     """What the metaclass of `of` answers, where it is written to answer; None where Python's own rule holds, as it does
     for a class of torch's, which asks only for kinds of objects that no constructor meets."""
-    meta = metaclasses.metaclass_of(machine, of)
+    meta = machine.metaclass_of(of)
     if not isinstance(meta, ClassValue) or cls == of or meta.name.startswith("torch."):
         return None
     found = class_attribute(machine, meta, method)
     return machine.call(found, (of, asked)) if isinstance(found, FunctionValue) else None
 
 
-def _is_structural(machine: Interpreter, value: Value, of: ClassValue) -> bool | None:
+def _is_structural(machine: Machine, value: Value, of: ClassValue) -> bool | None:
     """Of a class written as a Protocol: whether the value has all that it asks for; None for another class."""
     if not any(isinstance(base, KnownClass) and base.name in _PROTOCOLS for base in _bases_of(machine, of)):
         return None
@@ -335,7 +335,7 @@ def _is_structural(machine: Interpreter, value: Value, of: ClassValue) -> bool |
         item = machine.state.find(base.address, ClassObject) if isinstance(base, ClassValue) else None
         if item is not None and item.definition is not None:
             names.update(dict.fromkeys(item.definition.statements))
-            names.update(dict.fromkeys(class_annotations.annotated_names(machine, item)))
+            names.update(dict.fromkeys(annotated.annotated_names(machine, item)))
     asked = [name for name in names if not name.startswith("__") or name in ("__call__", "__len__", "__iter__")]
     found = [machine.find_attribute(value, name) for name in asked]
     if None in found:
@@ -346,7 +346,7 @@ def _is_structural(machine: Interpreter, value: Value, of: ClassValue) -> bool |
 _PROTOCOLS = ("typing.Protocol", "typing_extensions.Protocol")
 
 
-def _bases_of(machine: Interpreter, cls: ClassValue) -> tuple[Value, ...]:
+def _bases_of(machine: Machine, cls: ClassValue) -> tuple[Value, ...]:
     item = machine.state.find(cls.address, ClassObject)
     return item.bases if item is not None else ()
 
@@ -371,7 +371,7 @@ def _as_class(value: Value) -> Value:
     return value
 
 
-def is_subclass(machine: Interpreter, cls: Value, of: Value) -> bool | None:
+def is_subclass(machine: Machine, cls: Value, of: Value) -> bool | None:
     """issubclass(cls, of)."""
     of = _as_class(of)
     if isinstance(of, TupleValue):
@@ -387,7 +387,7 @@ def is_subclass(machine: Interpreter, cls: Value, of: Value) -> bool | None:
     return is_derived(machine, cls, of) if own is None else machine.truth(own)
 
 
-def is_derived(machine: Interpreter, cls: ClassValue | KnownClass, of: ClassValue | KnownClass) -> bool | None:
+def is_derived(machine: Machine, cls: ClassValue | KnownClass, of: ClassValue | KnownClass) -> bool | None:
     """The same by Python's own rule, whatever the metaclass says."""
     order = mro(machine, cls)
     if of in order or (isinstance(of, ClassValue) and _same_class(order, of)):
@@ -442,7 +442,7 @@ _RECOGNISED: dict[str, tuple[str, ...]] = {
 """Abstract classes that any class with these methods is a subclass of; of the others, only those that say so."""
 
 
-def _abstract_subclass(machine: Interpreter, order: tuple[Value, ...], of: Value) -> bool | None:
+def _abstract_subclass(machine: Machine, order: tuple[Value, ...], of: Value) -> bool | None:
     if not isinstance(of, KnownClass):
         return False
     module, _, name = of.name.rpartition(".")
@@ -462,7 +462,7 @@ def _abstract_subclass(machine: Interpreter, order: tuple[Value, ...], of: Value
     return None if name in ("Hashable", "Generator") else False
 
 
-def _abstract(machine: Interpreter, value: Value, of: Value) -> bool | None:
+def _abstract(machine: Machine, value: Value, of: Value) -> bool | None:
     """Classes that are recognised by what a value can do."""
     if not isinstance(of, KnownClass):
         return None
@@ -474,7 +474,7 @@ def _abstract(machine: Interpreter, value: Value, of: Value) -> bool | None:
     return None
 
 
-def is_callable(machine: Interpreter, value: Value) -> bool | None:
+def is_callable(machine: Machine, value: Value) -> bool | None:
     """callable(value)."""
     if isinstance(value, Unknown):
         return None

@@ -14,8 +14,6 @@ from modgraph.prediction import (
     enumerations,
     hashing,
     inner_stores,
-    lookups,
-    metaclasses,
     partial_texts,
     producing,
     rich_comparison,
@@ -26,7 +24,6 @@ from modgraph.prediction.identity import any_alternative, identical, is_no_numbe
 from modgraph.prediction.knowledge import tensor_memory
 from modgraph.prediction.knowledge.bounds import is_long_range
 from modgraph.prediction.knowledge.plain import number_unknown
-from modgraph.prediction.knowledge.registry import LOADED_MODULES
 from modgraph.prediction.limits import MAX_COMPARED_DEPTH
 from modgraph.prediction.objects import (
     DictObject,
@@ -38,6 +35,7 @@ from modgraph.prediction.objects import (
     TensorObject,
     ViewObject,
 )
+from modgraph.prediction.registry import LOADED_MODULES
 from modgraph.prediction.values import (
     FALSE,
     TRUE,
@@ -54,7 +52,7 @@ from modgraph.prediction.values import (
 )
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 _SYMBOLS: dict[type[cst.CSTNode], str] = {
     cst.Equal: "==",
@@ -81,7 +79,7 @@ def symbol(node: cst.BaseCompOp) -> str:
     return _SYMBOLS[type(node)]
 
 
-def truth(machine: Interpreter, value: Value) -> bool | None:
+def truth(machine: Machine, value: Value) -> bool | None:
     """bool(value); None where it cannot be known."""
     if isinstance(value, Constant):
         return bool(value.value)
@@ -96,7 +94,7 @@ def truth(machine: Interpreter, value: Value) -> bool | None:
         by_value = _is_plain_enum(machine, value) or enumerations.is_flag(machine, value.cls)
         return truth(machine, value.value) if by_value else True
     if isinstance(value, ClassValue):
-        meta = metaclasses.metaclass_of(machine, value)
+        meta = machine.metaclass_of(value)
         return _by_methods(machine, value, meta) if isinstance(meta, ClassValue) else True
     if not isinstance(value, Address):
         return True
@@ -122,7 +120,7 @@ def truth(machine: Interpreter, value: Value) -> bool | None:
     return True
 
 
-def _by_methods(machine: Interpreter, value: Value, cls: Value) -> bool | None:
+def _by_methods(machine: Machine, value: Value, cls: Value) -> bool | None:
     for name in ("__bool__", "__len__"):
         method = machine.class_attribute(cls, name)
         if isinstance(method, Unknown):
@@ -132,12 +130,12 @@ def _by_methods(machine: Interpreter, value: Value, cls: Value) -> bool | None:
     return True
 
 
-def _is_plain_enum(machine: Interpreter, value: EnumMember) -> bool:
+def _is_plain_enum(machine: Machine, value: EnumMember) -> bool:
     names = {cls.name for cls in machine.mro(value.cls) if isinstance(cls, KnownClass)}
     return bool(names & {"builtins.int", "builtins.str", "builtins.float", "enum.IntEnum", "enum.StrEnum"})
 
 
-def compare(machine: Interpreter, operator_: str, left: Value, right: Value) -> Value:
+def compare(machine: Machine, operator_: str, left: Value, right: Value) -> Value:
     """left operator right."""
     if operator_ in ("is", "is not"):
         answer = identical(machine, left, right)
@@ -165,11 +163,11 @@ def compare(machine: Interpreter, operator_: str, left: Value, right: Value) -> 
     return TRUE if answer is (operator_ in ("is", "==", "in")) else FALSE
 
 
-def _elementwise(machine: Interpreter, value: Value) -> bool:
+def _elementwise(machine: Machine, value: Value) -> bool:
     return machine.state.find(value, TensorObject) is not None
 
 
-def equal(machine: Interpreter, left: Value, right: Value) -> bool | None:
+def equal(machine: Machine, left: Value, right: Value) -> bool | None:
     """left == right."""
     if is_one(left, right):
         return True
@@ -196,7 +194,7 @@ def equal(machine: Interpreter, left: Value, right: Value) -> bool | None:
     return None if left == right and maybe_another(left, right) else left == right
 
 
-def _equal_members(machine: Interpreter, left: Value, right: Value) -> bool | None:
+def _equal_members(machine: Machine, left: Value, right: Value) -> bool | None:
     if isinstance(left, EnumMember) and isinstance(right, EnumMember):
         return same_member(left, right)
     member, other = (left, right) if isinstance(left, EnumMember) else (right, left)
@@ -208,7 +206,7 @@ def _is_source(method: Value) -> bool:
     return hasattr(method, "definition")
 
 
-def _equal_items(machine: Interpreter, left: list[Value], right: list[Value]) -> bool | None:
+def _equal_items(machine: Machine, left: list[Value], right: list[Value]) -> bool | None:
     if len(left) != len(right):
         return False
     machine.step()  # what is shared inside is compared at each of its places
@@ -223,7 +221,7 @@ def _equal_items(machine: Interpreter, left: list[Value], right: list[Value]) ->
     return False if False in answers else (None if None in answers else True)
 
 
-def _same(machine: Interpreter, left: Value, right: Value) -> bool | None:
+def _same(machine: Machine, left: Value, right: Value) -> bool | None:
     """What `in`, and the comparison of lists and tuples, take for the same: one object, or two that are equal."""
     if isinstance(left, (Address, EnumMember)) and left == right:
         return True
@@ -232,7 +230,7 @@ def _same(machine: Interpreter, left: Value, right: Value) -> bool | None:
     return equal(machine, left, right)
 
 
-def _equal_objects(machine: Interpreter, left: Address, right: Value) -> bool | None:
+def _equal_objects(machine: Machine, left: Address, right: Value) -> bool | None:
     ours = machine.state.read(left)
     theirs = machine.state.read(right) if isinstance(right, Address) else None
     if isinstance(ours, ListObject) and isinstance(theirs, ListObject):
@@ -252,7 +250,7 @@ def _equal_objects(machine: Interpreter, left: Address, right: Value) -> bool | 
     return False
 
 
-def _equal_mappings(machine: Interpreter, ours: DictObject, theirs: DictObject) -> bool | None:
+def _equal_mappings(machine: Machine, ours: DictObject, theirs: DictObject) -> bool | None:
     """Of two OrderedDicts the order counts; in a Counter, a key that is not there counts zero."""
     counted, ordered = (
         all(KnownClass(f"collections.{kind}") in machine.mro(each.cls) for each in (ours, theirs))
@@ -269,7 +267,7 @@ def _equal_mappings(machine: Interpreter, ours: DictObject, theirs: DictObject) 
 
 
 def _equal_instances(
-    machine: Interpreter, left: Address, ours: InstanceObject | ModuleObject, right: Value, theirs: object
+    machine: Machine, left: Address, ours: InstanceObject | ModuleObject, right: Value, theirs: object
 ) -> bool | None:
     method = machine.class_attribute(ours.cls, "__eq__")
     if isinstance(method, Unknown):
@@ -298,7 +296,7 @@ def _equal_instances(
 _BY_ATTRIBUTES = (KnownClass("types.SimpleNamespace"), KnownClass("argparse.Namespace"))
 
 
-def order(machine: Interpreter, operator_: str, left: Value, right: Value) -> Value:
+def order(machine: Machine, operator_: str, left: Value, right: Value) -> Value:
     """<, <=, >, >=."""
     if isinstance(left, Choice):
         return machine.distribute(left, lambda each: order(machine, operator_, each, right))
@@ -338,14 +336,14 @@ def order(machine: Interpreter, operator_: str, left: Value, right: Value) -> Va
     return number_unknown(machine, f"{operator_} of these is not modelled")
 
 
-def _sequence(machine: Interpreter, value: Value) -> list[Value] | None:
+def _sequence(machine: Machine, value: Value) -> list[Value] | None:
     if isinstance(value, TupleValue):
         return list(value.items)
     items = machine.state.find(value, ListObject)
     return items.items if items is not None and items.open is None else None
 
 
-def _is_loaded(machine: Interpreter, module: Value) -> bool | None:
+def _is_loaded(machine: Machine, module: Value) -> bool | None:
     """module in sys.modules: torch is, where there are modules of it; what is not on the path cannot be."""
     name = module.value if isinstance(module, Constant) else None
     if not isinstance(name, str):
@@ -356,11 +354,11 @@ def _is_loaded(machine: Interpreter, module: Value) -> bool | None:
     return None if built_in or machine.finder.find(name) is not None else False
 
 
-def contains(machine: Interpreter, container: Value, item: Value) -> bool | None:
+def contains(machine: Machine, container: Value, item: Value) -> bool | None:
     """item in container."""
     answer = _contains(machine, container, item)
     if answer is not True and isinstance(container, Address):
-        again = lookups.look_again(machine, container, item)
+        again = machine.look_again(container, item)
         if again is not False:
             answer = _contains(machine, container, item)
             if isinstance(again, Unknown) and answer is False:
@@ -368,7 +366,7 @@ def contains(machine: Interpreter, container: Value, item: Value) -> bool | None
     return answer
 
 
-def _answer(machine: Interpreter, container: Value, item: Value) -> Value:
+def _answer(machine: Machine, container: Value, item: Value) -> Value:
     answer = contains(machine, container, item)
     return (
         number_unknown(machine, "it is not known whether it is in it", container, item)
@@ -377,7 +375,7 @@ def _answer(machine: Interpreter, container: Value, item: Value) -> Value:
     )
 
 
-def _contains(machine: Interpreter, container: Value, item: Value) -> bool | None:
+def _contains(machine: Machine, container: Value, item: Value) -> bool | None:
     if isinstance(container, Choice):
         return truth(machine, machine.distribute(container, lambda each: _answer(machine, each, item)))
     if isinstance(item, Choice):
@@ -439,7 +437,7 @@ def _only_by_value(item: Value, keys: Iterable[Value]) -> bool:
     return type(item) is Constant and type(item.value) is str and all(type(key) is Constant for key in keys)
 
 
-def _in_constant(machine: Interpreter, container: Constant, item: Value) -> bool | None:
+def _in_constant(machine: Machine, container: Constant, item: Value) -> bool | None:
     if isinstance(item, EnumMember) and _is_plain_enum(machine, item):
         item = item.value
     if not isinstance(item, Constant):
@@ -452,7 +450,7 @@ def _in_constant(machine: Interpreter, container: Constant, item: Value) -> bool
         raise machine.raises("TypeError", str(error)) from None
 
 
-def _by_method(machine: Interpreter, container: Value, item: Value) -> bool | None:
+def _by_method(machine: Machine, container: Value, item: Value) -> bool | None:
     cls = machine.class_of(container)
     if isinstance(cls, Unknown):
         return None
@@ -471,7 +469,7 @@ def _by_method(machine: Interpreter, container: Value, item: Value) -> bool | No
     return True if True in answers else (None if None in answers else False)
 
 
-def _in_iterator(machine: Interpreter, iterator: Address, item: Value) -> bool | None:
+def _in_iterator(machine: Machine, iterator: Address, item: Value) -> bool | None:
     """Takes from the iterator until an item is found."""
     while (each := producing.take(machine, iterator)) is not None:
         same = _same(machine, each, item)

@@ -7,39 +7,49 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from modgraph.prediction import expressions, hashing, items, names, possible, producing, targets, unordered, walruses
+from modgraph.prediction import (
+    hashing,
+    items,
+    names,
+    node_text,
+    possible,
+    producing,
+    targets,
+    unordered,
+    walruses,
+)
 from modgraph.prediction.frames import Frame
 from modgraph.prediction.limits import MAX_PLAIN_STEPS
-from modgraph.prediction.objects import DictObject, EnvironmentObject, ListObject, SetObject
+from modgraph.prediction.objects import MIXED, DictObject, EnvironmentObject, ListObject, SetObject
 from modgraph.prediction.suspended import Lost, Steps
 from modgraph.prediction.values import NONE, TRUE, TupleValue, Unknown, Value
 from modgraph.source.reached import Reached
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 
-def list_of(machine: Interpreter, frame: Frame, node: cst.ListComp) -> Value:
+def list_of(machine: Machine, frame: Frame, node: cst.ListComp) -> Value:
     gathered = _collect(machine, frame, node)
     if gathered.in_any_order:
         return unordered.listed(machine, gathered.found)
     return machine.allocate(ListObject(gathered.found, gathered.why))
 
 
-def set_of(machine: Interpreter, frame: Frame, node: cst.SetComp) -> Value:
+def set_of(machine: Machine, frame: Frame, node: cst.SetComp) -> Value:
     gathered = _collect(machine, frame, node)
     elements, why = hashing.unique(machine, gathered.found)
     return machine.allocate(SetObject(elements, gathered.why or why))
 
 
-def dict_of(machine: Interpreter, frame: Frame, node: cst.DictComp) -> Value:
+def dict_of(machine: Machine, frame: Frame, node: cst.DictComp) -> Value:
     since = machine.base.next_index
     address = machine.allocate(DictObject())
     replaced: dict[Value, list[Value]] = {}
 
     def add(inner: Frame) -> None:
-        key = expressions.evaluate(machine, inner, node.key)
-        value = expressions.evaluate(machine, inner, node.value)
+        key = machine.evaluate(inner, node.key)
+        value = machine.evaluate(inner, node.value)
         held = machine.state.find(address, DictObject)
         if held is not None and key in held.entries:
             replaced.setdefault(key, []).extend((held.entries[key], value))
@@ -52,7 +62,7 @@ def dict_of(machine: Interpreter, frame: Frame, node: cst.DictComp) -> Value:
         made = machine.state.change(address, DictObject)
         made.open = why if made.open is None else possible.with_objects(why, made.open.may_be)
         if gathered.in_any_order:
-            made.attributes[unordered.MIXED] = TRUE
+            made.attributes[MIXED] = TRUE
             made.entries.update({key: possible.read(machine, why, each) for key, each in replaced.items()})
     return address
 
@@ -76,11 +86,11 @@ class _Gathered:
         self.why = self.why or why
 
 
-def _collect(machine: Interpreter, frame: Frame, node: cst.ListComp | cst.SetComp) -> _Gathered:
+def _collect(machine: Machine, frame: Frame, node: cst.ListComp | cst.SetComp) -> _Gathered:
     """The items, or those that certainly come first."""
 
     def add(inner: Frame) -> None:
-        value = expressions.evaluate(machine, inner, node.elt)
+        value = machine.evaluate(inner, node.elt)
         if gathered.why is None:
             gathered.found.append(value)
         else:
@@ -91,7 +101,7 @@ def _collect(machine: Interpreter, frame: Frame, node: cst.ListComp | cst.SetCom
     return gathered
 
 
-def _inside(machine: Interpreter, frame: Frame, clause: cst.CompFor) -> Frame:
+def _inside(machine: Machine, frame: Frame, clause: cst.CompFor) -> Frame:
     """The scope of a comprehension in that frame."""
     own: set[str] = set()
     inner: cst.CompFor | None = clause
@@ -113,10 +123,10 @@ def _inside(machine: Interpreter, frame: Frame, clause: cst.CompFor) -> Frame:
 
 
 def _run(
-    machine: Interpreter, frame: Frame, clause: cst.CompFor, gathered: _Gathered, since: int | None = None
+    machine: Machine, frame: Frame, clause: cst.CompFor, gathered: _Gathered, since: int | None = None
 ) -> None:
     """Adds to `gathered` in a scope of its own for every turn."""
-    iterable = expressions.evaluate(machine, frame, clause.iter)
+    iterable = machine.evaluate(frame, clause.iter)
     elements = unordered.elements(machine, iterable)
     if elements is not None and _apart(machine, frame, clause, elements, gathered, since):
         gathered.in_any_order = True
@@ -125,7 +135,7 @@ def _run(
 
 
 def _apart(
-    machine: Interpreter,
+    machine: Machine,
     frame: Frame,
     clause: cst.CompFor,
     elements: list[Value],
@@ -146,7 +156,7 @@ def _apart(
     return False
 
 
-def _turns(machine: Interpreter, inner: Frame, clause: cst.CompFor, iterable: Value, gathered: _Gathered) -> None:
+def _turns(machine: Machine, inner: Frame, clause: cst.CompFor, iterable: Value, gathered: _Gathered) -> None:
     found = producing.walk(machine, iterable)
     started, modules = machine.steps, machine.base.modules
     while True:
@@ -169,34 +179,34 @@ def _turns(machine: Interpreter, inner: Frame, clause: cst.CompFor, iterable: Va
         machine.fork([lambda: NONE, lambda: _probe(machine, inner, clause, why, gathered)], why.reason)
 
 
-def _probe(machine: Interpreter, inner: Frame, clause: cst.CompFor, element: Unknown, gathered: _Gathered) -> Value:
+def _probe(machine: Machine, inner: Frame, clause: cst.CompFor, element: Unknown, gathered: _Gathered) -> Value:
     targets.assign(machine, inner, clause.target, element)
     _one_turn(machine, inner, clause, clause.ifs, gathered)
     return NONE
 
 
 def _one_turn(
-    machine: Interpreter, inner: Frame, clause: cst.CompFor, conditions: Sequence[cst.CompIf], gathered: _Gathered
+    machine: Machine, inner: Frame, clause: cst.CompFor, conditions: Sequence[cst.CompIf], gathered: _Gathered
 ) -> None:
     for position, condition in enumerate(conditions):
-        value = expressions.test(machine, inner, condition.test)
+        value = machine.test(inner, condition.test)
         truth = machine.truth(value)
         if truth is False:
             return
         if truth is None:
-            why = machine.unknown(expressions.reason_of_test(machine, condition.test, value))
+            why = machine.unknown(node_text.reason_of_test(machine, condition.test, value))
             gathered.may_differ(why)
             _maybe(machine, inner, clause, conditions[position + 1 :], gathered, why)
             return
     if clause.inner_for_in is not None:
-        nested = expressions.evaluate(machine, inner, clause.inner_for_in.iter)
+        nested = machine.evaluate(inner, clause.inner_for_in.iter)
         _turns(machine, inner, clause.inner_for_in, nested, gathered)
     else:
         gathered.add(inner)
 
 
 def _maybe(
-    machine: Interpreter,
+    machine: Machine,
     inner: Frame,
     clause: cst.CompFor,
     conditions: Sequence[cst.CompIf],
@@ -215,9 +225,9 @@ def _maybe(
 # ---- generator expressions -------------------------------------------------------------------------------------------
 
 
-def generator_of(machine: Interpreter, frame: Frame, node: cst.GeneratorExp) -> Value:
+def generator_of(machine: Machine, frame: Frame, node: cst.GeneratorExp) -> Value:
     """Nothing of it runs before the first item is asked for, but what stands after its first `in`."""
-    iterable = expressions.evaluate(machine, frame, node.for_in.iter)
+    iterable = machine.evaluate(frame, node.for_in.iter)
     inner = _inside(machine, frame, node.for_in)
     bound = walruses.bound_by(node)
 
@@ -235,14 +245,14 @@ def generator_of(machine: Interpreter, frame: Frame, node: cst.GeneratorExp) -> 
         return producing.suspended(machine, start, changes, forget=forget)
 
     def found(_: object) -> list[Value] | None:
-        gathered = _Gathered(lambda each: gathered.found.append(expressions.evaluate(machine, each, node.elt)))
+        gathered = _Gathered(lambda each: gathered.found.append(machine.evaluate(each, node.elt)))
         return gathered.found if _apart(machine, frame, node.for_in, elements, gathered, None) else None
 
     return unordered.iterator(machine, found, producing.Suspended(start, changes, forget=forget))
 
 
 def _steps(
-    machine: Interpreter, inner: Frame, clause: cst.CompFor, iterable: Value, element: cst.BaseExpression
+    machine: Machine, inner: Frame, clause: cst.CompFor, iterable: Value, element: cst.BaseExpression
 ) -> Steps:
     found = producing.walk(machine, iterable, by_demand=True)
     spent, modules = 0, machine.base.modules
@@ -266,22 +276,22 @@ def _steps(
     return None
 
 
-def _lazy_turn(machine: Interpreter, inner: Frame, clause: cst.CompFor, element: cst.BaseExpression) -> Steps:
+def _lazy_turn(machine: Machine, inner: Frame, clause: cst.CompFor, element: cst.BaseExpression) -> Steps:
     for condition in clause.ifs:
-        value = expressions.test(machine, inner, condition.test)
+        value = machine.test(inner, condition.test)
         truth = machine.truth(value)
         if truth is False:
             return None
         if truth is None:
-            yield Lost(machine.unknown(expressions.reason_of_test(machine, condition.test, value)))
+            yield Lost(machine.unknown(node_text.reason_of_test(machine, condition.test, value)))
     if clause.inner_for_in is None:
-        yield expressions.evaluate(machine, inner, element)
+        yield machine.evaluate(inner, element)
         return None
-    nested = expressions.evaluate(machine, inner, clause.inner_for_in.iter)
+    nested = machine.evaluate(inner, clause.inner_for_in.iter)
     return (yield from _steps(machine, inner, clause.inner_for_in, nested, element))
 
 
-def bind_outside(machine: Interpreter, frame: Frame, name: str, value: Value) -> None:
+def bind_outside(machine: Machine, frame: Frame, name: str, value: Value) -> None:
     """name := value, which a comprehension binds in the scope around it: so does a generator, whoever runs it."""
     while frame.around is not None:
         frame = frame.around

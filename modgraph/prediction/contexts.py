@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from modgraph.prediction import control, expressions, raising, statements, targets
+from modgraph.prediction import control, raising, targets
+from modgraph.prediction.calling import Arguments, Raised
 from modgraph.prediction.frames import Frame, Outcome
 from modgraph.prediction.guards import OPERATION, Guard, Leaving
 from modgraph.prediction.knowledge import devices
-from modgraph.prediction.knowledge.registry import Arguments, Machine, Raised, known_class, models
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import InstanceObject, IteratorObject, ListObject
+from modgraph.prediction.registry import known_class, models
 from modgraph.prediction.state import State
 from modgraph.prediction.values import (
     FALSE,
@@ -31,7 +33,7 @@ from modgraph.prediction.values import (
 )
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 _GENERATED = "contextlib._GeneratorContextManager"
 _SUPPRESS = "contextlib.suppress"
@@ -48,15 +50,15 @@ known_class(_STACK)
 known_class(_CLOSING)
 
 
-def execute_with(machine: Interpreter, frame: Frame, node: cst.With) -> Outcome:
+def execute_with(machine: Machine, frame: Frame, node: cst.With) -> Outcome:
     return _enter(machine, frame, node, node.items)
 
 
-def _enter(machine: Interpreter, frame: Frame, node: cst.With, items: Sequence[cst.WithItem]) -> Outcome:
+def _enter(machine: Machine, frame: Frame, node: cst.With, items: Sequence[cst.WithItem]) -> Outcome:
     """The block inside the first of these managers, and inside it the others."""
     if not items:
-        return statements.run_block(machine, frame, node.body)
-    manager = expressions.evaluate(machine, frame, items[0].item)
+        return machine.run_block(frame, node.body)
+    manager = machine.evaluate(frame, items[0].item)
 
     def inside(given: Value) -> Outcome:
         name = items[0].asname
@@ -87,7 +89,7 @@ def is_generated(manager: InstanceObject) -> bool:
     return manager.cls == KnownClass(_GENERATED)
 
 
-def _guarded(machine: Interpreter, frame: Frame, manager: Value, block: Callable[[], Outcome]) -> Outcome:
+def _guarded(machine: Machine, frame: Frame, manager: Value, block: Callable[[], Outcome]) -> Outcome:
     """Runs the block, then `__exit__` on every path that leaves it; it may swallow what the block raises."""
     frames, since = len(machine.frames), machine.base.next_index
     leaving, guard = Leaving(frame), Guard(doubts=_has_source(machine, manager), expects=False)
@@ -128,7 +130,7 @@ def _guarded(machine: Interpreter, frame: Frame, manager: Value, block: Callable
     return control.run_paths(machine, frame, paths, "depends on whether an exception is swallowed", since)
 
 
-def _has_source(machine: Interpreter, manager: Value) -> bool:
+def _has_source(machine: Machine, manager: Value) -> bool:
     """What its `__exit__` does is known, other than that it does nothing."""
     leave = None if isinstance(manager, Unknown) else machine.find_attribute(manager, "__exit__")
     if isinstance(leave, BoundMethod) and isinstance(leave.function, KnownFunction):
@@ -141,12 +143,12 @@ def _outcome(frame: Frame, outcome: Outcome, value: Value) -> Outcome:
     return outcome
 
 
-def _exit_normally(machine: Interpreter, manager: Value) -> Outcome:
+def _exit_normally(machine: Machine, manager: Value) -> Outcome:
     _exit(machine, manager, None)
     return "normal"
 
 
-def _exit(machine: Interpreter, manager: Value, raised: Raised | None) -> bool | None:
+def _exit(machine: Machine, manager: Value, raised: Raised | None) -> bool | None:
     """Calls `__exit__`; whether it swallows the exception."""
     leave = manager if isinstance(manager, Unknown) else machine.find_attribute(manager, "__exit__")
     if leave is None:
@@ -164,19 +166,19 @@ def _exit(machine: Interpreter, manager: Value, raised: Raised | None) -> bool |
     return machine.truth(machine.call(leave, given))
 
 
-def _only_imports(machine: Interpreter, manager: Value) -> bool:
+def _only_imports(machine: Machine, manager: Value) -> bool:
     """It swallows nothing but what importing raises."""
     held = machine.state.find(manager, InstanceObject)
     classes = held.attributes.get("exceptions") if held is not None and held.cls == KnownClass(_SUPPRESS) else None
     return classes is not None and raising.only_imports(machine, classes)
 
 
-def call_exit(machine: Interpreter, manager: Value, raised: Raised | None) -> bool | None:
+def call_exit(machine: Machine, manager: Value, raised: Raised | None) -> bool | None:
     """What `_exit` does, for a block that is suspended in its midst."""
     return _exit(machine, manager, raised)
 
 
-def _around_yield(machine: Interpreter, frame: Frame, call: Value, inside: Callable[[Value], Outcome]) -> Outcome:
+def _around_yield(machine: Machine, frame: Frame, call: Value, inside: Callable[[Value], Outcome]) -> Outcome:
     """Runs the generator of a @contextmanager with the block in the place of its `yield`."""
     outcomes: list[Outcome] = []
     entered: list[Value] = []
@@ -201,7 +203,7 @@ def _around_yield(machine: Interpreter, frame: Frame, call: Value, inside: Calla
     return outcomes[-1]
 
 
-def made_by_generator(machine: Interpreter, function: FunctionValue, arguments: Arguments) -> Address:
+def made_by_generator(machine: Machine, function: FunctionValue, arguments: Arguments) -> Address:
     """What a call of a function under @contextmanager gives: nothing of it runs before it is entered."""
     plain = replace(function, manager=False)
     call = PartialValue(plain, arguments.positional, tuple(arguments.keywords.items()))

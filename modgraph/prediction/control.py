@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from modgraph.graph.model import SourceLocation
-from modgraph.prediction import doubtful, expressions, given_up, producing, statements, targets, unordered
+from modgraph.prediction import doubtful, given_up, node_text, producing, targets, unordered
+from modgraph.prediction.calling import Raised
 from modgraph.prediction.frames import Frame, Loop, Outcome
 from modgraph.prediction.joining import join
-from modgraph.prediction.knowledge.registry import Raised
 from modgraph.prediction.limits import MAX_LOOP_ITERATIONS, MAX_WIDENINGS
 from modgraph.prediction.objects import ListObject, ModuleObject
 from modgraph.prediction.state import State
@@ -23,12 +23,12 @@ from modgraph.prediction.widening import widen
 from modgraph.source.reached import Reached
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 Path = tuple[State, Callable[[], Outcome]]
 
 
-def run_paths(machine: Interpreter, frame: Frame, paths: Sequence[Path], reason: str, since: int) -> Outcome:
+def run_paths(machine: Machine, frame: Frame, paths: Sequence[Path], reason: str, since: int) -> Outcome:
     """Runs each path on its state. Those that fall through are joined and go on; returns, breaks and continues are kept
     with the frame until the function or the loop ends; paths that raise are dropped, unless all do.
 
@@ -88,7 +88,7 @@ def join_states(states: Sequence[State], reason: str, where: SourceLocation | No
     return joined
 
 
-def finish_returns(machine: Interpreter, frame: Frame, outcome: Outcome, since: int) -> Value:
+def finish_returns(machine: Machine, frame: Frame, outcome: Outcome, since: int) -> Value:
     """At the end of a function: the choice of what its paths returned, on their joined states."""
     results = list(frame.returns)
     if outcome == "return":
@@ -100,43 +100,43 @@ def finish_returns(machine: Interpreter, frame: Frame, outcome: Outcome, since: 
     return machine.settle(results, [], "depends on which `return` is reached", machine.where, since)
 
 
-def execute_if(machine: Interpreter, frame: Frame, node: cst.If) -> Outcome:
+def execute_if(machine: Machine, frame: Frame, node: cst.If) -> Outcome:
     current: cst.If = node
     while True:
-        value = expressions.test(machine, frame, current.test)
+        value = machine.test(frame, current.test)
         truth = machine.truth(value)
         if truth is True:
-            return statements.run_block(machine, frame, current.body)
+            return machine.run_block(frame, current.body)
         if truth is None:
             return _fork_if(machine, frame, current, value)
         orelse = current.orelse
         if orelse is None:
             return "normal"
         if type(orelse) is not cst.If:
-            return statements.run_block(machine, frame, orelse.body)
+            return machine.run_block(frame, orelse.body)
         current = orelse
 
 
-def _fork_if(machine: Interpreter, frame: Frame, node: cst.If, value: Value) -> Outcome:
+def _fork_if(machine: Machine, frame: Frame, node: cst.If, value: Value) -> Outcome:
     since = machine.base.next_index
     other = machine.state.fork()
-    reason = expressions.reason_of_test(machine, node.test, value)
+    reason = node_text.reason_of_test(machine, node.test, value)
 
     def otherwise() -> Outcome:
         if isinstance(node.orelse, cst.If):
             return execute_if(machine, frame, node.orelse)
         if node.orelse is not None:
-            return statements.run_block(machine, frame, node.orelse.body)
+            return machine.run_block(frame, node.orelse.body)
         return "normal"
 
     paths: list[Path] = [
-        (machine.state, lambda: statements.run_block(machine, frame, node.body)),
+        (machine.state, lambda: machine.run_block(frame, node.body)),
         (other, otherwise),
     ]
     return run_paths(machine, frame, paths, reason, since)
 
 
-def execute_for(machine: Interpreter, frame: Frame, node: cst.For) -> Outcome:
+def execute_for(machine: Machine, frame: Frame, node: cst.For) -> Outcome:
     iterable, some = _iterable(machine, frame, node.iter)
     since = machine.base.next_index
     if some is not None:
@@ -146,7 +146,7 @@ def execute_for(machine: Interpreter, frame: Frame, node: cst.For) -> Outcome:
     return _loop_over(machine, frame, node, iterable, since)
 
 
-def _loop_over_each(machine: Interpreter, frame: Frame, node: cst.For, iterable: Choice, since: int) -> Outcome:
+def _loop_over_each(machine: Machine, frame: Frame, node: cst.For, iterable: Choice, since: int) -> Outcome:
     """The loop over one of a few, which of them is not known: each on a path of its own."""
     states = [machine.state, *(machine.state.fork() for _ in iterable.alternatives[1:])]
     paths: list[Path] = [
@@ -156,7 +156,7 @@ def _loop_over_each(machine: Interpreter, frame: Frame, node: cst.For, iterable:
     return run_paths(machine, frame, paths, iterable.reason, since)
 
 
-def _loop_over(machine: Interpreter, frame: Frame, node: cst.For, iterable: Value, since: int) -> Outcome:
+def _loop_over(machine: Machine, frame: Frame, node: cst.For, iterable: Value, since: int) -> Outcome:
     elements = unordered.elements(machine, iterable)
     ways = unordered.orders(elements) if elements is not None else None
     if ways is None:
@@ -173,13 +173,13 @@ def _loop_over(machine: Interpreter, frame: Frame, node: cst.For, iterable: Valu
 
 
 def _iterable(
-    machine: Interpreter, frame: Frame, node: cst.BaseExpression
+    machine: Machine, frame: Frame, node: cst.BaseExpression
 ) -> tuple[Value, tuple[list[Value], str] | None]:
     """What is iterated over; of a slice with bounds that are not known, the items that may be in it, and why."""
     if not isinstance(node, cst.Subscript):
-        return expressions.evaluate(machine, frame, node), None
-    value = expressions.evaluate(machine, frame, node.value)
-    key = expressions.subscript_key(machine, frame, node)
+        return machine.evaluate(frame, node), None
+    value = machine.evaluate(frame, node.value)
+    key = machine.subscript_key(frame, node)
     if isinstance(key, SliceValue) and key.step == NONE:
         bounds = [each for each in (key.lower, key.upper) if isinstance(each, (Unknown, Choice))]
         if bounds and (isinstance(value, TupleValue) or machine.state.find(value, _SLICED) is not None):
@@ -193,7 +193,7 @@ _SLICED: Any = (ListObject, ModuleObject)
 
 
 def _loop_over_some(
-    machine: Interpreter, frame: Frame, node: cst.For, some: tuple[list[Value], str], since: int
+    machine: Machine, frame: Frame, node: cst.For, some: tuple[list[Value], str], since: int
 ) -> Outcome:
     """A turn for each item, or none: which of them are there is not known, but their order is."""
     found, reason = some
@@ -204,7 +204,7 @@ def _loop_over_some(
 
             def turn(item: Value = item) -> Outcome:
                 targets.assign(machine, frame, node.target, item)
-                return statements.run_block(machine, frame, node.body)
+                return machine.run_block(frame, node.body)
 
             outcome = end_turn(machine, frame, _turn(machine, frame, _maybe(machine, frame, turn, reason)), since)
             if outcome != "normal":
@@ -212,21 +212,21 @@ def _loop_over_some(
     return _leave(machine, frame, outcome, loop, node.orelse, since)
 
 
-def _loop(machine: Interpreter, frame: Frame, node: cst.For, found: Walk, since: int) -> Outcome:
+def _loop(machine: Machine, frame: Frame, node: cst.For, found: Walk, since: int) -> Outcome:
     with _loop_in(machine, frame, since) as loop:
         outcome, why = _known_turns(machine, frame, node, found, since)
         if why is not None:
 
             def turn() -> Outcome:
                 targets.assign(machine, frame, node.target, why)
-                return statements.run_block(machine, frame, node.body)
+                return machine.run_block(frame, node.body)
 
             outcome = unknown_turns(machine, frame, turn, why.reason, since)
     return _leave(machine, frame, outcome, loop, node.orelse, since)
 
 
 @contextmanager
-def _loop_in(machine: Interpreter, frame: Frame, since: int) -> Iterator[Loop]:
+def _loop_in(machine: Machine, frame: Frame, since: int) -> Iterator[Loop]:
     """A loop of the frame. Where it is given up, what those turns left that may have ended it, or begun the next, holds
     as well."""
     loop = Loop()
@@ -241,7 +241,7 @@ def _loop_in(machine: Interpreter, frame: Frame, since: int) -> Iterator[Loop]:
 
 
 def _known_turns(
-    machine: Interpreter, frame: Frame, node: cst.For, found: Walk, since: int
+    machine: Machine, frame: Frame, node: cst.For, found: Walk, since: int
 ) -> tuple[Outcome, Unknown | None]:
     """The turns for items that are known, and why there may be others after them."""
     left: Unknown | None = None
@@ -256,7 +256,7 @@ def _known_turns(
         def turn(item: Value = item) -> Outcome:
             plain = item.item if isinstance(item, (doubtful.Several, doubtful.Perhaps)) else item
             targets.assign(machine, frame, node.target, plain)
-            return statements.run_block(machine, frame, node.body)
+            return machine.run_block(frame, node.body)
 
         if isinstance(item, doubtful.Several) and why is not None:
             outcome = unknown_turns(machine, frame, turn, why.reason, since)
@@ -283,7 +283,7 @@ def _breaks(node: cst.For) -> bool:
     return False
 
 
-def _maybe(machine: Interpreter, frame: Frame, turn: Callable[[], Outcome], reason: str) -> Callable[[], Outcome]:
+def _maybe(machine: Machine, frame: Frame, turn: Callable[[], Outcome], reason: str) -> Callable[[], Outcome]:
     """A turn for an item of which it is not known whether it is there."""
 
     def both() -> Outcome:
@@ -293,7 +293,7 @@ def _maybe(machine: Interpreter, frame: Frame, turn: Callable[[], Outcome], reas
     return both
 
 
-def _turn(machine: Interpreter, frame: Frame, turn: Callable[[], Outcome]) -> Outcome:
+def _turn(machine: Machine, frame: Frame, turn: Callable[[], Outcome]) -> Outcome:
     """One turn of a loop; where it raises, the paths that left it before go on without that one.
 
     Raises:
@@ -309,7 +309,7 @@ def _turn(machine: Interpreter, frame: Frame, turn: Callable[[], Outcome]) -> Ou
         return "dead"
 
 
-def end_turn(machine: Interpreter, frame: Frame, outcome: Outcome, since: int) -> Outcome:
+def end_turn(machine: Machine, frame: Frame, outcome: Outcome, since: int) -> Outcome:
     """Joins the paths that continue with the next turn."""
     loop = frame.loops[-1]
     going = [machine.state] if outcome in ("normal", "continue") else []
@@ -328,17 +328,17 @@ def end_turn(machine: Interpreter, frame: Frame, outcome: Outcome, since: int) -
 
 
 def _leave(
-    machine: Interpreter, frame: Frame, outcome: Outcome, loop: Loop, orelse: cst.Else | None, since: int
+    machine: Machine, frame: Frame, outcome: Outcome, loop: Loop, orelse: cst.Else | None, since: int
 ) -> Outcome:
     """After the last turn: `else`, and the paths that broke out before."""
     if outcome == "normal" and orelse is not None:
-        outcome = statements.run_block(machine, frame, orelse.body)
+        outcome = machine.run_block(frame, orelse.body)
     elif outcome == "break":
         outcome = "normal"
     return join_breaks(machine, frame, outcome, loop, since)
 
 
-def join_breaks(machine: Interpreter, frame: Frame, outcome: Outcome, loop: Loop, since: int) -> Outcome:
+def join_breaks(machine: Machine, frame: Frame, outcome: Outcome, loop: Loop, since: int) -> Outcome:
     """How a loop ends, the paths that broke out of it being among those that go on."""
     if not loop.breaks:
         return outcome
@@ -351,23 +351,23 @@ def join_breaks(machine: Interpreter, frame: Frame, outcome: Outcome, loop: Loop
     return "normal"
 
 
-def execute_while(machine: Interpreter, frame: Frame, node: cst.While) -> Outcome:
+def execute_while(machine: Machine, frame: Frame, node: cst.While) -> Outcome:
     since = machine.base.next_index
     outcome: Outcome = "normal"
     with _loop_in(machine, frame, since) as loop:
         for _ in range(MAX_LOOP_ITERATIONS):
             machine.step()
-            value = expressions.test(machine, frame, node.test)
+            value = machine.test(frame, node.test)
             truth = machine.truth(value)
             if truth is None or (truth and machine.steps > machine.widened_from):
                 reason = (
-                    "how far it comes is not known" if truth else expressions.reason_of_test(machine, node.test, value)
+                    "how far it comes is not known" if truth else node_text.reason_of_test(machine, node.test, value)
                 )
                 outcome = unknown_while(machine, frame, node, reason, since)
                 break
             if truth is False:
                 break
-            turn = _turn(machine, frame, lambda: statements.run_block(machine, frame, node.body))
+            turn = _turn(machine, frame, lambda: machine.run_block(frame, node.body))
             outcome = end_turn(machine, frame, turn, since)
             if outcome != "normal":
                 break
@@ -378,15 +378,15 @@ def execute_while(machine: Interpreter, frame: Frame, node: cst.While) -> Outcom
     return _leave(machine, frame, outcome, loop, node.orelse, since)
 
 
-def unknown_while(machine: Interpreter, frame: Frame, node: cst.While, reason: str, since: int) -> Outcome:
+def unknown_while(machine: Machine, frame: Frame, node: cst.While, reason: str, since: int) -> Outcome:
     def turn() -> Outcome:
-        expressions.evaluate(machine, frame, node.test)
-        return statements.run_block(machine, frame, node.body)
+        machine.evaluate(frame, node.test)
+        return machine.run_block(frame, node.body)
 
     return unknown_turns(machine, frame, turn, reason, since)
 
 
-def unknown_turns(machine: Interpreter, frame: Frame, turn: Callable[[], Outcome], reason: str, since: int) -> Outcome:
+def unknown_turns(machine: Machine, frame: Frame, turn: Callable[[], Outcome], reason: str, since: int) -> Outcome:
     """Any number of turns: the body is run until another turn changes nothing any more that is not already open."""
     where = machine.where
     loop = frame.loops[-1]

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from modgraph.prediction import possible, several
-from modgraph.prediction.fields import BY_NAME, REASONS, Role
 from modgraph.prediction.objects import (
     LEAF,
     ClassObject,
     DictObject,
     EnvironmentObject,
-    HeapObject,
-    IteratorObject,
     TensorObject,
 )
+from modgraph.prediction.relocation import AT_ONCE, Relocation
 from modgraph.prediction.state import State
 from modgraph.prediction.values import (
     NONE,
@@ -24,7 +20,6 @@ from modgraph.prediction.values import (
     BoundMethod,
     Choice,
     ClassValue,
-    Constant,
     PartialValue,
     TupleValue,
     Unknown,
@@ -32,7 +27,7 @@ from modgraph.prediction.values import (
 )
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 
 _PICKLING = ("__getstate__", "__setstate__", "__reduce__", "__reduce_ex__", "__getnewargs__", "__getnewargs_ex__")
@@ -41,7 +36,7 @@ _TORCH = ("torch.", "builtins.")
 """Theirs give back what was there; they fill in what older pickles lack."""
 
 
-def copy_deep(machine: Interpreter, value: Value, memo: Value = NONE) -> Value:
+def copy_deep(machine: Machine, value: Value, memo: Value = NONE) -> Value:
     """copy.deepcopy: the value with copies of all that can change, behind fresh addresses."""
     copier = _Copier(machine.state)
     own = _with_own_copies(machine, value)
@@ -71,7 +66,7 @@ def copy_deep(machine: Interpreter, value: Value, memo: Value = NONE) -> Value:
     return result
 
 
-def own_method(machine: Interpreter, value: Address, *names: str) -> Value | None:
+def own_method(machine: Machine, value: Address, *names: str) -> Value | None:
     """The first of these methods that its class, or a base of it, has in source that is not torch's own."""
     cls = machine.class_of(value)
     for base in machine.mro(cls) if isinstance(cls, ClassValue) else ():
@@ -83,21 +78,21 @@ def own_method(machine: Interpreter, value: Address, *names: str) -> Value | Non
     return None
 
 
-def is_pickled_its_own_way(machine: Interpreter, value: Address) -> Unknown | None:
+def is_pickled_its_own_way(machine: Machine, value: Address) -> Unknown | None:
     """Why a copy may hold something else than the original: its class says itself what goes into one."""
     if own_method(machine, value, *_PICKLING) is None:
         return None
     return machine.unknown("its class says itself what a copy of it holds")
 
 
-def _is_there(machine: Interpreter, value: Value) -> bool:
+def _is_there(machine: Machine, value: Value) -> bool:
     """A copy that was made on another path is not."""
     if not isinstance(value, Address):
         return True
     return machine.state.get(value.index) is not None or value.index in machine.base.objects
 
 
-def _with_own_copies(machine: Interpreter, value: Value) -> list[Address]:
+def _with_own_copies(machine: Machine, value: Value) -> list[Address]:
     """What lies behind a value and is copied by its own class."""
     found: list[Address] = []
     seen: set[Address] = set()
@@ -108,8 +103,8 @@ def _with_own_copies(machine: Interpreter, value: Value) -> list[Address]:
         if not isinstance(one, Address) or one in seen:
             continue
         seen.add(one)
-        if not len(seen) % _AT_ONCE:
-            machine.spend(_AT_ONCE * _UNITS_OF_A_LOOK)
+        if not len(seen) % AT_ONCE:
+            machine.spend(AT_ONCE * _UNITS_OF_A_LOOK)
         item = machine.state.read(one)
         if isinstance(item, (ClassObject, EnvironmentObject)):
             continue
@@ -120,7 +115,7 @@ def _with_own_copies(machine: Interpreter, value: Value) -> list[Address]:
     return found
 
 
-def _own_copy(machine: Interpreter, address: Address, memo: Value) -> Value:
+def _own_copy(machine: Machine, address: Address, memo: Value) -> Value:
     method = own_method(machine, address, "__deepcopy__")
     if method is not None:
         return machine.call(method, (address, memo))
@@ -131,98 +126,8 @@ def _own_copy(machine: Interpreter, address: Address, memo: Value) -> Value:
     return why
 
 
-_UNITS_OF_A_COPY = 8
-"""Units of work that an object takes besides what it holds."""
 _UNITS_OF_A_LOOK = 6
 """Units of work that it takes to find out whether an object is copied by its own class."""
-_AT_ONCE = 1_000
-"""Objects that are copied between two looks at what is left."""
-
-
-class Relocation:
-    """Copies of given objects at fresh addresses; values that point to others of them are redirected."""
-
-    def __init__(self, state: State) -> None:
-        self.state = state
-        self.copies: dict[Address, Address] = {}
-        self.pending: list[HeapObject] = []
-        self.viewing: list[TensorObject] = []
-
-    def take(self, address: Address, item: HeapObject) -> Address:
-        """Makes a copy of `item`, known so far under `address`."""
-        self.state.base.work += _UNITS_OF_A_COPY
-        copied = item.copy()
-        fresh = self.copies[address] = self.state.allocate(copied)
-        self.pending.append(copied)
-        if isinstance(copied, TensorObject) and copied.memory:
-            self.viewing.append(copied)
-        return fresh
-
-    def finish(self) -> None:
-        """Redirects what the copies hold; a loop, so that depth costs no stack.
-
-        Raises:
-            LimitError: they are too many; what was copied so far is of no use.
-        """
-        number = 0
-        while self.pending:
-            self.fill(self.pending.pop())
-            number += 1
-            if not number % _AT_ONCE:
-                self.state.base.require()
-        for item in self.viewing:  # what they share with others that were copied they share with the copies
-            item.memory = tuple(self.copies.get(each, each) for each in item.memory)
-        self.viewing.clear()
-
-    def address(self, value: Address) -> Address:
-        return self.copies.get(value, value)
-
-    def mapped(self, value: Value) -> Value:
-        """The counterpart of a value."""
-        kind = type(value)
-        if kind is Constant:
-            return value
-        if isinstance(value, Unknown):
-            return self.possible(value) if value.may_be else value
-        if kind is Address:
-            return self.address(cast(Address, value))
-        return value.mapped(self.mapped)
-
-    def possible(self, value: Unknown) -> Unknown:
-        """It may be the counterpart of what it may be."""
-        copies = [self.copies.get(Address(index)) for index in value.may_be]
-        return replace(value, may_be=value.may_be.union(copy.index for copy in copies if copy is not None))
-
-    def fill(self, item: HeapObject) -> None:
-        """Puts the counterparts of everything the object holds in their places."""
-        if isinstance(item, IteratorObject) and item.source is not None:
-            item.source, item.open = None, Unknown("an iterator is not copied in the midst of what it walks over")
-        for name, role in item.ROLES.items():
-            rule = _FILLED.get(role)
-            held = getattr(item, name)
-            if rule is not None and held:
-                setattr(item, name, rule(self, held))
-
-    def mapping(self, entries: dict[str, Value]) -> dict[str, Value]:
-        return {name: each if type(each) is Constant else self.mapped(each) for name, each in entries.items()}
-
-    def recorded(self, value: Value) -> Value:
-        """The counterpart of a constructor's argument, which may be reachable by its record alone."""
-        return self.mapped(value)
-
-
-_FILLED: dict[Role, Callable[[Relocation, Any], Any]] = {
-    Role.CELLS: lambda to, held: [to.mapped(each) for each in held],
-    Role.MEMBERS: lambda to, held: {to.mapped(each): None for each in held},
-    Role.ENTRIES: lambda to, held: {to.mapped(key): to.mapped(each) for key, each in held.items()},
-    **dict.fromkeys(BY_NAME, lambda to, held: to.mapping(held)),
-    **dict.fromkeys(REASONS, lambda to, why: to.possible(why) if why.may_be else why),
-    Role.VALUE: lambda to, held: to.mapped(held),
-    Role.LINK: lambda to, held: to.address(held),
-    Role.MEMORY: lambda to, held: tuple(to.copies.get(each, each) for each in held),
-    Role.NOTED_VALUES: lambda to, held: tuple((name, to.recorded(each)) for name, each in held),
-}
-"""What becomes of what the fields of a role hold; the others hold nothing that has a counterpart."""
 
 
 _COPIED_INSIDE = (TupleValue, PartialValue, BoundMethod, Choice)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from modgraph.prediction.knowledge.registry import Machine
+    from modgraph.prediction.machine import Machine
 
 _MANY = 100
 _UNITS_OF_AN_ITEM = 2

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-import libcst as cst
-
-from modgraph.prediction import attribute_changes, classes, enumerations, expressions, named_tuples
+from modgraph.prediction import (
+    annotated,
+    classes,
+    enumerations,
+    named_tuples,
+)
+from modgraph.prediction.calling import Arguments
 from modgraph.prediction.counted import count
-from modgraph.prediction.knowledge.registry import Arguments, Machine, constant, known_class, models
 from modgraph.prediction.limits import UNSURE_OPTION
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import ClassObject, DictObject, InstanceObject, ListObject
+from modgraph.prediction.registry import constant, known_class, models
 from modgraph.prediction.values import (
     FALSE,
     NONE,
@@ -35,13 +40,11 @@ from modgraph.prediction.values import (
 )
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 _MARK = "__dataclass_fields__"
 _OPTIONS = "<dataclass options>"
 """In the namespace of a dataclass: the keywords of its decorator."""
-ANNOTATED = "<annotated names>"
-"""In the namespace of a class that no source shows: the names that it annotates, in order."""
 _FIELD = "dataclasses.Field"
 
 known_class(_FIELD)
@@ -92,7 +95,7 @@ def decorate(arguments: Arguments, machine: Machine) -> Value:
         item.namespace.update({name: GeneratedMethod(cls, name) for name in ("__setattr__", "__delattr__")})
     if arguments.keywords.get("slots", FALSE) == TRUE:
         names = [
-            text for text, annotation in annotated_texts(cast("Interpreter", machine), item) if _is_field(annotation)
+            text for text, annotation in annotated.annotated_texts(machine, item) if _is_field(annotation)
         ]
         item = machine.state.change(cls.address, ClassObject)
         item.namespace["__slots__"] = TupleValue(tuple(map(Constant, names)))
@@ -130,7 +133,7 @@ def fields_of(arguments: Arguments, machine: Machine) -> Value:
     if (why := unsure_base(machine, cls)) is not None:
         return machine.unknown("the fields are not known", why)
     found: list[Value] = []
-    for each in dataclass_fields(cast("Interpreter", machine), cls):
+    for each in dataclass_fields(machine, cls):
         if each.init_var:
             continue
         attributes: dict[str, Value] = {
@@ -152,7 +155,6 @@ def fields_by_name(arguments: Arguments, machine: Machine) -> Value:
     cls = arguments.get(0, "obj", NONE)
     cls = cls if isinstance(cls, ClassValue) else machine.class_of(cls)
     assert isinstance(cls, ClassValue)
-    interpreter = cast("Interpreter", machine)
     known = fields_of(Arguments("fields", (cls,)), machine)
     if not isinstance(known, TupleValue):
         return known
@@ -166,7 +168,7 @@ def fields_by_name(arguments: Arguments, machine: Machine) -> Value:
     for base in reversed(machine.mro(cls)):
         found = machine.state.find(base.address, ClassObject) if isinstance(base, ClassValue) else None
         if found is not None and _MARK in found.namespace:
-            for text, annotation in annotated_texts(interpreter, found):
+            for text, annotation in annotated.annotated_texts(machine, found):
                 if annotation.rpartition(".")[2] != "KW_ONLY":
                     field = by_name.get(text) or machine.unknown("a field that instances do not have")
                     entries[Constant(text)] = field
@@ -176,10 +178,10 @@ def fields_by_name(arguments: Arguments, machine: Machine) -> Value:
 @models("dataclasses.asdict")
 def asdict(arguments: Arguments, machine: Machine) -> Value:
     value = arguments.get(0, "obj", NONE)
-    return _asdict(cast("Interpreter", machine), value)
+    return _asdict(machine, value)
 
 
-def _asdict(machine: Interpreter, value: Value) -> Value:
+def _asdict(machine: Machine, value: Value) -> Value:
     cls = machine.class_of(value)
     instance = machine.state.find(value, InstanceObject)
     if isinstance(cls, ClassValue) and (why := unsure_base(machine, cls)) is not None:
@@ -211,7 +213,7 @@ def replace(arguments: Arguments, machine: Machine) -> Value:
         return machine.unknown("the dataclass is not known", value)
     keywords = {
         each.name: instance.attributes[each.name]
-        for each in dataclass_fields(cast("Interpreter", machine), cls)
+        for each in dataclass_fields(machine, cls)
         if each.init and each.name in instance.attributes
     }
     return machine.call(cls, (), {**keywords, **arguments.keywords}, arguments.where)
@@ -237,7 +239,7 @@ def unsure_base(machine: Machine, cls: ClassValue) -> Unknown | None:
     return None
 
 
-def compared_names(machine: Interpreter, cls: Value) -> list[str] | Unknown | None:
+def compared_names(machine: Machine, cls: Value) -> list[str] | Unknown | None:
     """The fields that `==` of instances of that class looks at; None where no dataclass says how they compare."""
     for base in machine.mro(cls):
         if isinstance(base, Unknown):
@@ -257,7 +259,7 @@ def compared_names(machine: Interpreter, cls: Value) -> list[str] | Unknown | No
     return None
 
 
-def dataclass_fields(machine: Interpreter, cls: ClassValue) -> list[Field]:
+def dataclass_fields(machine: Machine, cls: ClassValue) -> list[Field]:
     """All fields, those of bases first, each at the place of its first definition."""
     found: dict[str, Field] = {}
     for base in reversed(machine.mro(cls)):
@@ -270,10 +272,10 @@ def dataclass_fields(machine: Interpreter, cls: ClassValue) -> list[Field]:
     return list(found.values())
 
 
-def _own_fields(machine: Interpreter, cls: ClassValue, item: ClassObject) -> Iterator[Field]:
+def _own_fields(machine: Machine, cls: ClassValue, item: ClassObject) -> Iterator[Field]:
     options = machine.state.find(item.namespace[_OPTIONS], DictObject)
     keyword_only = options is not None and options.entries.get(Constant("kw_only")) == TRUE
-    for name, annotation in annotated_texts(machine, item):
+    for name, annotation in annotated.annotated_texts(machine, item):
         if "ClassVar" in annotation:
             continue
         if annotation.rpartition(".")[2] == "KW_ONLY":
@@ -297,28 +299,7 @@ def _given(value: Value | None) -> Value | None:
     return None if value == _MISSING else value
 
 
-def annotated_texts(machine: Interpreter, item: ClassObject) -> Iterator[tuple[str, str]]:
-    """Annotated names of a class body with the text of their annotations, in order."""
-    definition = item.definition
-    if definition is None:
-        listed = item.namespace.get(ANNOTATED)
-        yield from ((str(name.value), "") for name in getattr(listed, "items", ()))
-        return
-    if definition.entry is None:
-        nodes = list(definition.node.body.body)
-    else:
-        source = machine.finder.source(definition.module)
-        nodes = []
-        for statement in definition.entry.body:
-            if statement.kind in ("assign", "other", "delete") and source is not None:
-                nodes.extend(source.statement(statement).statements)
-    for node in nodes:
-        for small in node.body if isinstance(node, cst.SimpleStatementLine) else ():
-            if isinstance(small, cst.AnnAssign) and isinstance(small.target, cst.Name):
-                yield small.target.value, expressions.source_of(small.annotation.annotation)
-
-
-def call_generated(machine: Interpreter, function: GeneratedMethod, arguments: Arguments) -> Value:
+def call_generated(machine: Machine, function: GeneratedMethod, arguments: Arguments) -> Value:
     """`__init__` of a dataclass: assigns the fields, then calls `__post_init__`."""
     receiver, *rest = arguments.positional
     keywords = dict(arguments.keywords)
@@ -365,13 +346,13 @@ def call_generated(machine: Interpreter, function: GeneratedMethod, arguments: A
     return NONE
 
 
-def _store(machine: Interpreter, receiver: Value, name: str, value: Value) -> None:
+def _store(machine: Machine, receiver: Value, name: str, value: Value) -> None:
     """Frozen dataclasses set their fields past their own `__setattr__`."""
     instance = machine.state.find(receiver, InstanceObject)
     if instance is not None and isinstance(receiver, Address):
         override = machine.class_attribute(instance.cls, "__setattr__")
         if override is None or isinstance(override, (KnownFunction, GeneratedMethod)):
-            attribute_changes.own_assign(machine, receiver, name, value)
+            machine.set_own_attribute(receiver, name, value)
             return
     machine.set_attribute(receiver, name, value)
 
@@ -379,7 +360,7 @@ def _store(machine: Interpreter, receiver: Value, name: str, value: Value) -> No
 # ---- named tuples, Enum ----------------------------------------------------------------------------------------------
 
 
-def construct(machine: Interpreter, cls: ClassValue, arguments: Arguments) -> Value | None:
+def construct(machine: Machine, cls: ClassValue, arguments: Arguments) -> Value | None:
     """The instance of a named tuple class, the member of an Enum class; None for other classes."""
     order = machine.mro(cls)
     fields = named_tuples.fields_of(machine, cls)
@@ -392,7 +373,7 @@ def construct(machine: Interpreter, cls: ClassValue, arguments: Arguments) -> Va
     return None
 
 
-def member_attribute(machine: Interpreter, member: EnumMember, name: str) -> Value | None:
+def member_attribute(machine: Machine, member: EnumMember, name: str) -> Value | None:
     """What the `__init__` of an Enum class sets on a member; None where it does not."""
     init = machine.class_attribute(member.cls, "__init__")
     if isinstance(machine.class_attribute(member.cls, "__new__"), StaticMethod):
@@ -414,14 +395,14 @@ def member_attribute(machine: Interpreter, member: EnumMember, name: str) -> Val
         machine.state = before
 
 
-def _tuple_subclass(machine: Interpreter, cls: ClassValue, arguments: Arguments) -> Value | None:
+def _tuple_subclass(machine: Machine, cls: ClassValue, arguments: Arguments) -> Value | None:
     if machine.class_attribute(cls, "__new__") is not None or len(arguments.positional) > 1:
         return machine.unknown("a subclass of tuple with a constructor of its own")
     items = machine.iterate(arguments.positional[0]) if arguments.positional else []
     return items if isinstance(items, Unknown) else TupleValue(tuple(items), cls)
 
 
-def _member(machine: Interpreter, cls: ClassValue, arguments: Arguments) -> Value:
+def _member(machine: Machine, cls: ClassValue, arguments: Arguments) -> Value:
     value = arguments.get(0, "value", NONE)
     if isinstance(value, EnumMember) and value.cls == cls:
         return value

@@ -18,6 +18,7 @@ from typing import Generic, TypeVar
 
 from modgraph.doors.threads import OwnThread, start_thread
 from modgraph.errors import ModgraphError, ResourceError
+from modgraph.prediction.stopping import here
 
 _MIB = 1024 * 1024
 _STACKS = (512 * _MIB, 128 * _MIB, 32 * _MIB)
@@ -33,13 +34,6 @@ _COLLECTIONS = (1_000_000, 20, 50)
 
 Result = TypeVar("Result")
 
-_here = threading.local()
-"""`job`: what this thread was started for."""
-
-
-class StoppedError(BaseException):
-    """Nobody waits for what is interpreted any more; not an Exception, as no fault is to be made of it."""
-
 
 def with_deep_stack(function: Callable[[], Result]) -> Result:
     """Runs it where Python's stack is deep enough for any nesting that the limits allow.
@@ -47,7 +41,7 @@ def with_deep_stack(function: Callable[[], Result]) -> Result:
     Raises:
         ModgraphError: there is no memory for a further thread.
     """
-    if getattr(_here, "job", None) is not None:
+    if here.job is not None:
         return function()
     job = _Job(function)
     try:
@@ -56,17 +50,6 @@ def with_deep_stack(function: Callable[[], Result]) -> Result:
     finally:
         job.stop()
     return job.result()
-
-
-def require_wanted() -> None:
-    """Called now and then by what may take long.
-
-    Raises:
-        StoppedError: the caller of `with_deep_stack` was interrupted.
-    """
-    job = getattr(_here, "job", None)
-    if job is not None and job.unwanted:
-        raise StoppedError
 
 
 class _ProcessWide:
@@ -172,7 +155,7 @@ class _Job(Generic[Result]):
 
     def _run(self, size: int) -> None:
         try:
-            _here.job = self
+            here.job = self
             _process_wide.set(_RECURSION * size // _STACKS[0])
             try:
                 self._in_one_chunk()

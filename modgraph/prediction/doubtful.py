@@ -15,7 +15,7 @@ from modgraph.prediction.objects import Ended, IteratorObject, ListObject, Sourc
 from modgraph.prediction.values import Address, Choice, KnownClass, TupleValue, Unknown, Value
 
 if TYPE_CHECKING:
-    from modgraph.prediction.knowledge.registry import Machine
+    from modgraph.prediction.machine import Machine
 
 _REST = "<rest>"
 """Attribute of a view: what may come after its items."""

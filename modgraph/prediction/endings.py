@@ -10,20 +10,19 @@ from typing import TYPE_CHECKING, TypeVar
 
 from modgraph.errors import ModgraphError
 from modgraph.graph.model import SourceLocation
-from modgraph.prediction.frames import LimitError
-from modgraph.prediction.knowledge.registry import Raised
-from modgraph.prediction.limits import NO_MEMORY, TOO_NESTED
+from modgraph.prediction.calling import Raised
+from modgraph.prediction.limits import NO_MEMORY, TOO_NESTED, LimitError
 from modgraph.prediction.values import Unknown
 from modgraph.source.reached import Reached
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 Result = TypeVar("Result")
 
 
 def attempt(
-    machine: Interpreter,
+    machine: Machine,
     function: Callable[[], Result],
     otherwise: Callable[[Unknown], Result],
     where: SourceLocation | None = None,

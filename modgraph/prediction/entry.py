@@ -13,20 +13,20 @@ from modgraph.graph.model import SourceLocation
 from modgraph.prediction import (
     calls,
     endings,
-    expressions,
     import_effects,
     metaclasses,
     module_effects,
     namespace_stores,
     namespaces,
+    node_text,
     text,
     unfinished,
 )
+from modgraph.prediction.calling import Arguments, Raised
 from modgraph.prediction.deep_stack import with_deep_stack
 from modgraph.prediction.endings import attempt
-from modgraph.prediction.frames import LimitError
-from modgraph.prediction.knowledge.registry import Arguments, Raised
-from modgraph.prediction.machine import Interpreter
+from modgraph.prediction.interpreter import Interpreter
+from modgraph.prediction.limits import LimitError
 from modgraph.prediction.objects import DictObject, ListObject, ModuleObject, SetObject
 from modgraph.prediction.own_calls import arguments_of_own_call
 from modgraph.prediction.target_arguments import require_fitting
@@ -118,7 +118,7 @@ def load_target(machine: Interpreter, target: Target, text: str | SourceModule |
         if source is None:
             why = machine.finder.refusal(target.module)
             raise MissingFileError(why or f"there is no Python source of module {target.module!r} on the search path")
-    machine.roots.append(source.name)
+    machine.modules.roots.append(source.name)
     assert source.index is not None  # reads the file, and says what is wrong with it
     import_effects.run(machine, source)
     attempt(machine, lambda: module_effects.tell(machine, source), lambda why: _leave_untold(machine, source, why))
@@ -279,7 +279,7 @@ def _signature(function: ClassValue | FunctionValue, init: FunctionValue, skip: 
     parameters = init.definition.node.params
     places = [*parameters.posonly_params, *parameters.params][skip:]
     shown = [
-        each.name.value if each.default is None else f"{each.name.value}={expressions.source_of(each.default)}"
+        each.name.value if each.default is None else f"{each.name.value}={node_text.source_of(each.default)}"
         for each in (*places, *parameters.kwonly_params)
     ]
     if parameters.kwonly_params:

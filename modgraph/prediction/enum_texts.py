@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from modgraph.prediction.knowledge.registry import Arguments, Machine
+from modgraph.prediction.calling import Arguments
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.values import NONE, EnumMember, KnownClass, Value
 
 

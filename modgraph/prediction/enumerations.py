@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import operator
 import sys
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from modgraph.prediction import classes, functions, several
-from modgraph.prediction.knowledge.registry import Arguments, Machine, models
+from modgraph.prediction import classes, several
+from modgraph.prediction.calling import Arguments
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import ClassObject, DictObject, EnvironmentObject, InstanceObject, ListObject
+from modgraph.prediction.registry import models
 from modgraph.prediction.values import (
     NONE,
     Choice,
@@ -32,7 +34,7 @@ from modgraph.prediction.values import (
 
 if TYPE_CHECKING:
     from modgraph.prediction.frames import Frame
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 _FLAG = "enum.Flag"
 _BASES = ("enum.Enum", "enum.IntEnum", "enum.StrEnum", _FLAG, "enum.IntFlag")
@@ -45,7 +47,7 @@ _CANONICAL_ONLY = sys.version_info >= (3, 11)
 # ---- members ---------------------------------------------------------------------------------------------------------
 
 
-def named(machine: Interpreter, cls: Value) -> dict[str, EnumMember] | None:
+def named(machine: Machine, cls: Value) -> dict[str, EnumMember] | None:
     """Every name of an Enum class with its member, those of aliases included; None for another class."""
     if not isinstance(cls, ClassValue) or not classes.is_enum(machine, cls):
         return None
@@ -71,7 +73,7 @@ def in_body(value: Value, cls: ClassValue, name: str) -> Value:
     return member.value if member is not None and member.cls == cls else value
 
 
-def members(machine: Interpreter, cls: Value) -> list[Value] | None:
+def members(machine: Machine, cls: Value) -> list[Value] | None:
     """Members of an Enum class in order of definition, aliases left out; None for another class."""
     found = named(machine, cls)
     if found is None:
@@ -84,7 +86,7 @@ def members(machine: Interpreter, cls: Value) -> list[Value] | None:
     ]
 
 
-def unsure(machine: Interpreter, cls: ClassValue) -> Unknown | None:
+def unsure(machine: Machine, cls: ClassValue) -> Unknown | None:
     """Why the class may have fewer members than names: what has the value of another is an alias, and so is a flag of
     several bits."""
     item = machine.state.read(cls.address)
@@ -95,25 +97,25 @@ def unsure(machine: Interpreter, cls: ClassValue) -> Unknown | None:
     return machine.unknown("whether a member of an Enum class is an alias is not known", *unknown) if unknown else None
 
 
-def is_one_of_some(machine: Interpreter, value: Value) -> bool:
+def is_one_of_some(machine: Machine, value: Value) -> bool:
     """It is one of several classes, and some of them are Enum classes, which make other things of what they hold."""
     some = value.alternatives if isinstance(value, Choice) else ()
     return all(map(machine.is_class, some)) and any(classes.is_enum(machine, each) for each in some)
 
 
-def _names(machine: Interpreter, cls: ClassValue) -> list[str]:
+def _names(machine: Machine, cls: ClassValue) -> list[str]:
     item = machine.state.read(cls.address)
     assert isinstance(item, ClassObject)
     statements = item.definition.statements if item.definition is not None else {}
     return list(dict.fromkeys([*statements, *item.namespace]))
 
 
-def is_flag(machine: Interpreter, cls: Value) -> bool:
+def is_flag(machine: Machine, cls: Value) -> bool:
     """The class is derived from enum.Flag."""
     return any(isinstance(base, KnownClass) and base.name == _FLAG for base in machine.mro(cls))
 
 
-def as_member(machine: Interpreter, cls: ClassValue, name: str, value: Value) -> Value:
+def as_member(machine: Machine, cls: ClassValue, name: str, value: Value) -> Value:
     """What a name of a class body becomes in an Enum class: a member, or the one of an equal value before it."""
     if name.startswith("__") or (name.startswith("_") and name.endswith("_")) or not classes.is_enum(machine, cls):
         return value
@@ -158,7 +160,7 @@ def as_member(machine: Interpreter, cls: ClassValue, name: str, value: Value) ->
     return _either(machine, [*maybe, EnumMember(cls, name, value)], value)
 
 
-def _either(machine: Interpreter, found: list[EnumMember], value: Value) -> Value:
+def _either(machine: Machine, found: list[EnumMember], value: Value) -> Value:
     """One of these, which all have that value if it is theirs."""
     if len(found) == 1:
         return found[0]
@@ -170,7 +172,7 @@ def _either(machine: Interpreter, found: list[EnumMember], value: Value) -> Valu
 _AUTO = KnownClass("enum.auto")
 
 
-def as_bound(machine: Interpreter, frame: Frame, cls: ClassValue, name: str, value: Value) -> Value:
+def as_bound(machine: Machine, frame: Frame, cls: ClassValue, name: str, value: Value) -> Value:
     """What a name of a running class body is bound to: in an Enum class, `auto()` is a value from there on."""
     automatic = machine.state.find(value, InstanceObject)
     if automatic is None or automatic.cls != _AUTO or not classes.is_enum(machine, cls):
@@ -191,7 +193,7 @@ def _is_no_member(value: Value) -> bool:
     return isinstance(value, (FunctionValue, StaticMethod, ClassMethod, PropertyValue))
 
 
-def _made(machine: Interpreter, cls: ClassValue, maker: FunctionValue, value: Value) -> Value:
+def _made(machine: Machine, cls: ClassValue, maker: FunctionValue, value: Value) -> Value:
     """The value that `__new__` of the class gives a member."""
     given = value.items if isinstance(value, TupleValue) else (value,)
     made = machine.call(maker, (cls, *given))
@@ -214,7 +216,7 @@ def mark(arguments: Arguments, machine: Machine) -> Value:
     return machine.allocate(InstanceObject(KnownClass(arguments.function), {"value": arguments.get(0, "value", NONE)}))
 
 
-def _ignored(machine: Interpreter, cls: ClassValue) -> list[str]:
+def _ignored(machine: Machine, cls: ClassValue) -> list[str]:
     given = classes.own_attribute(machine, cls, "_ignore_")
     if isinstance(given, Constant):
         return str(given.value).replace(",", " ").split()
@@ -222,7 +224,7 @@ def _ignored(machine: Interpreter, cls: ClassValue) -> list[str]:
     return [] if isinstance(found, Unknown) else [each.value for each in found if isinstance(each, Constant)]
 
 
-def _before(machine: Interpreter, cls: ClassValue, name: str) -> list[EnumMember]:
+def _before(machine: Machine, cls: ClassValue, name: str) -> list[EnumMember]:
     """The members that earlier names of the body give, one for each name."""
     found: list[EnumMember] = []
     listed = _names(machine, cls)
@@ -244,7 +246,7 @@ def _before(machine: Interpreter, cls: ClassValue, name: str) -> list[EnumMember
 
 
 def _next_value(
-    machine: Interpreter, cls: ClassValue, name: str, before: list[EnumMember], own: Value | None = None
+    machine: Machine, cls: ClassValue, name: str, before: list[EnumMember], own: Value | None = None
 ) -> Value:
     """What enum.auto() stands for; `own` counts, where the class is not made yet."""
     last = [member.value for member in before]
@@ -264,7 +266,7 @@ def _next_value(
     return Constant(1 << highest.bit_length() if is_flag(machine, cls) else highest + 1)
 
 
-def _mixed_in(machine: Interpreter, cls: ClassValue, value: Value) -> Value:
+def _mixed_in(machine: Machine, cls: ClassValue, value: Value) -> Value:
     """The value as the builtin type that the class is derived from makes it."""
     if not isinstance(value, Constant):
         return value
@@ -292,7 +294,7 @@ def _is_single(member: EnumMember) -> bool:
     return bits is not None and bits > 0 and bits & (bits - 1) == 0
 
 
-def with_bits(machine: Interpreter, cls: ClassValue, bits: int) -> EnumMember:
+def with_bits(machine: Machine, cls: ClassValue, bits: int) -> EnumMember:
     """The member of a Flag class with these bits: one that has a name, or what several are combined to."""
     known = list((named(machine, cls) or {}).values())
     for member in known:
@@ -302,7 +304,7 @@ def with_bits(machine: Interpreter, cls: ClassValue, bits: int) -> EnumMember:
     return EnumMember(cls, "|".join(dict.fromkeys(parts)), Constant(bits))
 
 
-def combined(machine: Interpreter, symbol: str, left: Value, right: Value) -> Value | None:
+def combined(machine: Machine, symbol: str, left: Value, right: Value) -> Value | None:
     """`left | right` and kin of flags; None where neither is one."""
     owner = next((each for each in (left, right) if isinstance(each, EnumMember) and is_flag(machine, each.cls)), None)
     if owner is None or symbol not in _COMBINE:
@@ -317,11 +319,11 @@ def combined(machine: Interpreter, symbol: str, left: Value, right: Value) -> Va
     return with_bits(machine, owner.cls, _COMBINE[symbol](first, second))
 
 
-def _is_number(machine: Interpreter, cls: ClassValue) -> bool:
+def _is_number(machine: Machine, cls: ClassValue) -> bool:
     return KnownClass("builtins.int") in machine.mro(cls)
 
 
-def inverted(machine: Interpreter, value: Value) -> Value | None:
+def inverted(machine: Machine, value: Value) -> Value | None:
     """`~value` of a flag; None for another value."""
     if not isinstance(value, EnumMember) or not is_flag(machine, value.cls):
         return None
@@ -334,7 +336,7 @@ def inverted(machine: Interpreter, value: Value) -> Value | None:
     return with_bits(machine, value.cls, every & ~bits)
 
 
-def holds(machine: Interpreter, container: Value, item: Value) -> bool | None:
+def holds(machine: Machine, container: Value, item: Value) -> bool | None:
     """`item in container` of two flags of a class; None where they are none."""
     if not isinstance(container, EnumMember) or not isinstance(item, EnumMember) or container.cls != item.cls:
         return None
@@ -342,7 +344,7 @@ def holds(machine: Interpreter, container: Value, item: Value) -> bool | None:
     return inner & outer == inner if inner is not None and outer is not None else None
 
 
-def parts(machine: Interpreter, value: Value) -> list[Value] | None:
+def parts(machine: Machine, value: Value) -> list[Value] | None:
     """The single flags that a flag is made of; None for another value."""
     if not isinstance(value, EnumMember) or not is_flag(machine, value.cls):
         return None
@@ -351,7 +353,7 @@ def parts(machine: Interpreter, value: Value) -> list[Value] | None:
     return None if bits is None else [each for each in known if (_bits(each) or 0) & bits == _bits(each) != 0]
 
 
-def number_of_flags(machine: Interpreter, value: EnumMember) -> int | Unknown | None:
+def number_of_flags(machine: Machine, value: EnumMember) -> int | Unknown | None:
     """len() of a flag, which Python has from 3.11 on; None of another member."""
     if not is_flag(machine, value.cls) or machine.class_attribute(value.cls, "__len__") is not None:
         return None
@@ -367,20 +369,19 @@ def number_of_flags(machine: Interpreter, value: EnumMember) -> int | Unknown | 
 @models(*_BASES)
 def made_by_call(arguments: Arguments, machine: Machine) -> Value:
     """A class whose members are given as text, as a sequence of names or pairs, or as a mapping."""
-    interpreter = cast("Interpreter", machine)
     title, given = arguments.get(0, "value", NONE), arguments.get(1, "names", NONE)
-    pairs = _pairs(interpreter, arguments, given)
+    pairs = _pairs(machine, arguments, given)
     if not isinstance(title, Constant) or isinstance(pairs, Unknown) or set(arguments.keywords) - {"names", "module"}:
         return machine.unknown("the members of an Enum class are not known", title, given)
-    module = interpreter.frames[-1].module if interpreter.frames else ""
-    cls = functions.make_class(interpreter, f"{module}.{title.value}", (KnownClass(arguments.function),))
+    module = machine.frames[-1].module if machine.frames else ""
+    cls = machine.make_class(f"{module}.{title.value}", (KnownClass(arguments.function),))
     for name, value in pairs:
-        member = as_member(interpreter, cls, name, value)
+        member = as_member(machine, cls, name, value)
         machine.state.change(cls.address, ClassObject).namespace[name] = member
     return cls
 
 
-def _pairs(machine: Interpreter, arguments: Arguments, given: Value) -> list[tuple[str, Value]] | Unknown:
+def _pairs(machine: Machine, arguments: Arguments, given: Value) -> list[tuple[str, Value]] | Unknown:
     mapping = machine.state.find(given, DictObject)
     if mapping is not None and mapping.open is None:
         items: list[Value] | Unknown = [TupleValue(pair) for pair in mapping.entries.items()]

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from modgraph.prediction import possible
-from modgraph.prediction.knowledge.registry import Machine, Raised
+from modgraph.prediction.calling import Raised
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import InstanceObject
 from modgraph.prediction.values import NONE, TRUE, Address, Constant, KnownClass, TupleValue, Value
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 _FIRST = {"value": "builtins.StopIteration", "code": "builtins.SystemExit"}
 _NOT_FOLLOWED = frozenset({"__context__", "__suppress_context__", "__traceback__"})
@@ -27,7 +28,7 @@ def unbound(machine: Machine, name: str) -> Raised:
     return exactly(machine, "UnboundLocalError", message)
 
 
-def attribute(machine: Interpreter, item: InstanceObject, name: str) -> Value | None:
+def attribute(machine: Machine, item: InstanceObject, name: str) -> Value | None:
     """What Python keeps with every exception, where nothing was set; None for other attributes and objects."""
     arguments = item.attributes.get("args")
     if not isinstance(arguments, TupleValue) or not _is_one(machine, item):
@@ -45,11 +46,11 @@ def attribute(machine: Interpreter, item: InstanceObject, name: str) -> Value | 
     return None
 
 
-def _is_one(machine: Interpreter, item: InstanceObject) -> bool:
+def _is_one(machine: Machine, item: InstanceObject) -> bool:
     return KnownClass("builtins.BaseException") in machine.mro(item.cls)
 
 
-def keep_context(machine: Interpreter, exception: Value) -> None:
+def keep_context(machine: Machine, exception: Value) -> None:
     """An exception is raised: where others are handled, one of them becomes its context, the last as a rule."""
     handled = [frame.handling.exception for frame in machine.frames if frame.handling is not None]
     if not handled or not isinstance(exception, Address) or machine.state.find(exception, InstanceObject) is None:
@@ -58,7 +59,7 @@ def keep_context(machine: Interpreter, exception: Value) -> None:
     machine.state.change(exception, InstanceObject).attributes["__context__"] = why
 
 
-def keep_cause(machine: Interpreter, exception: Value, cause: Value) -> None:
+def keep_cause(machine: Machine, exception: Value, cause: Value) -> None:
     """`raise exception from cause`."""
     if isinstance(exception, Address) and machine.state.find(exception, InstanceObject) is not None:
         attributes = machine.state.change(exception, InstanceObject).attributes

@@ -30,14 +30,14 @@ from modgraph.prediction.values import (
 )
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 
 _UNITS_OF_AN_OBJECT = 5
 """Units of work that it takes to forget one."""
 
 
-def expose(machine: Interpreter, values: Iterable[Value], why: Unknown) -> None:
+def expose(machine: Machine, values: Iterable[Value], why: Unknown) -> None:
     """Forgets whatever can be changed through `values`: what containers, objects and modules hold, and what names of
     functions lead to."""
     why = possible.nowhere(partial_texts.plainly(why))
@@ -72,7 +72,7 @@ def expose(machine: Interpreter, values: Iterable[Value], why: Unknown) -> None:
             pending.extend(value.parts())
 
 
-def is_there(machine: Interpreter, index: int) -> bool:
+def is_there(machine: Machine, index: int) -> bool:
     """An object that was made on a path which was left is not."""
     base = machine.base
     held = machine.state.get(index) is not None or index in base.objects

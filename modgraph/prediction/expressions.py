@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
@@ -18,24 +18,24 @@ from modgraph.prediction import (
     items,
     literal_texts,
     names,
+    node_text,
     operators,
     text,
 )
+from modgraph.prediction.calling import Arguments
 from modgraph.prediction.frames import EnoughError, Frame
-from modgraph.prediction.knowledge.registry import Arguments
 from modgraph.prediction.limits import MAX_YIELDED
 from modgraph.prediction.objects import DictObject, ListObject, SetObject
 from modgraph.prediction.values import NONE, TRUE, Choice, Constant, SliceValue, TupleValue, Unknown, Value
 from modgraph.source.quiet import literal_value
-from modgraph.source.reached import telling
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
-Evaluator = Callable[["Interpreter", Frame, Any], Value]
+Evaluator = Callable[["Machine", Frame, Any], Value]
 
 
-def evaluate(machine: Interpreter, frame: Frame, node: cst.BaseExpression) -> Value:
+def evaluate(machine: Machine, frame: Frame, node: cst.BaseExpression) -> Value:
     """The value of an expression.
 
     Raises:
@@ -49,14 +49,7 @@ def evaluate(machine: Interpreter, frame: Frame, node: cst.BaseExpression) -> Va
     return evaluator(machine, frame, node)
 
 
-@lru_cache(maxsize=4096)
-def source_of(node: cst.CSTNode) -> str:
-    """Its source text, shortened, for reasons."""
-    text_ = " ".join(cst.Module([]).code_for_node(node).split())
-    return text_ if len(text_) <= 60 else text_[:57] + "..."
-
-
-def _name(machine: Interpreter, frame: Frame, node: cst.Name) -> Value:
+def _name(machine: Machine, frame: Frame, node: cst.Name) -> Value:
     name = node.value
     return _KEYWORDS[name] if name in _KEYWORDS else names.look_up(machine, frame, name)
 
@@ -64,11 +57,11 @@ def _name(machine: Interpreter, frame: Frame, node: cst.Name) -> Value:
 _KEYWORDS = {"None": NONE, "True": Constant(True), "False": Constant(False)}
 
 
-def _literal(machine: Interpreter, frame: Frame, node: Any) -> Value:
-    found = machine.literals.get(node)
+def _literal(machine: Machine, frame: Frame, node: Any) -> Value:
+    found = machine.caches.literals.get(node)
     if found is None:
         try:
-            found = machine.literals[node] = Constant(literal_texts.kept(machine, _read(node)))
+            found = machine.caches.literals[node] = Constant(literal_texts.kept(machine, _read(node)))
         except (ValueError, SyntaxError) as error:
             return machine.unknown(f"literal cannot be read: {error}")
     return found
@@ -85,28 +78,28 @@ def _read(node: Any) -> object:
     return literal_value(text_)
 
 
-def _ellipsis(machine: Interpreter, frame: Frame, node: cst.Ellipsis) -> Value:
+def _ellipsis(machine: Machine, frame: Frame, node: cst.Ellipsis) -> Value:
     return Constant(...)
 
 
-def _tuple(machine: Interpreter, frame: Frame, node: cst.Tuple) -> Value:
+def _tuple(machine: Machine, frame: Frame, node: cst.Tuple) -> Value:
     found, unknown = _elements(machine, frame, node.elements)
     return unknown if unknown is not None else TupleValue(tuple(found))
 
 
-def _list(machine: Interpreter, frame: Frame, node: cst.List) -> Value:
+def _list(machine: Machine, frame: Frame, node: cst.List) -> Value:
     found, unknown = _elements(machine, frame, node.elements)
     return machine.allocate(ListObject(found, unknown))
 
 
-def _set(machine: Interpreter, frame: Frame, node: cst.Set) -> Value:
+def _set(machine: Machine, frame: Frame, node: cst.Set) -> Value:
     found, unknown = _elements(machine, frame, node.elements, in_any_order=True)
     elements, why = hashing.unique(machine, found)
     return machine.allocate(SetObject(elements, unknown or why))
 
 
 def _elements(
-    machine: Interpreter, frame: Frame, elements: Any, in_any_order: bool = False
+    machine: Machine, frame: Frame, elements: Any, in_any_order: bool = False
 ) -> tuple[list[Value], Unknown | None]:
     """The items of a display, `*parts` unpacked; with the reason where from some place on they are not known."""
     found: list[Value] = []
@@ -124,7 +117,7 @@ def _elements(
     return found, unknown
 
 
-def _dict(machine: Interpreter, frame: Frame, node: cst.Dict) -> Value:
+def _dict(machine: Machine, frame: Frame, node: cst.Dict) -> Value:
     address = machine.allocate(DictObject())
     for element in node.elements:
         if type(element) is cst.DictElement:
@@ -135,11 +128,11 @@ def _dict(machine: Interpreter, frame: Frame, node: cst.Dict) -> Value:
     return address
 
 
-def _attribute(machine: Interpreter, frame: Frame, node: cst.Attribute) -> Value:
+def _attribute(machine: Machine, frame: Frame, node: cst.Attribute) -> Value:
     return attributes.get(machine, evaluate(machine, frame, node.value), node.attr.value)
 
 
-def _subscript(machine: Interpreter, frame: Frame, node: cst.Subscript) -> Value:
+def _subscript(machine: Machine, frame: Frame, node: cst.Subscript) -> Value:
     value = evaluate(machine, frame, node.value)
     key = subscript_key(machine, frame, node)
     # What loops over points ask for most, spared the questions about every other kind.
@@ -150,7 +143,7 @@ def _subscript(machine: Interpreter, frame: Frame, node: cst.Subscript) -> Value
     return machine.get_item(value, key)
 
 
-def subscript_key(machine: Interpreter, frame: Frame, node: cst.Subscript) -> Value:
+def subscript_key(machine: Machine, frame: Frame, node: cst.Subscript) -> Value:
     """What stands between the brackets: a value, a slice, or a tuple of these."""
     first = node.slice[0]
     if len(node.slice) == 1 and type(first.comma) is not cst.Comma:
@@ -158,7 +151,7 @@ def subscript_key(machine: Interpreter, frame: Frame, node: cst.Subscript) -> Va
     return TupleValue(tuple([_slice_part(machine, frame, element.slice) for element in node.slice]))
 
 
-def _slice_part(machine: Interpreter, frame: Frame, part: cst.BaseSlice) -> Value:
+def _slice_part(machine: Machine, frame: Frame, part: cst.BaseSlice) -> Value:
     if type(part) is cst.Index:
         return evaluate(machine, frame, part.value)
     assert isinstance(part, cst.Slice)
@@ -168,7 +161,7 @@ def _slice_part(machine: Interpreter, frame: Frame, part: cst.BaseSlice) -> Valu
     return SliceValue(*bounds)
 
 
-def _call(machine: Interpreter, frame: Frame, node: cst.Call) -> Value:
+def _call(machine: Machine, frame: Frame, node: cst.Call) -> Value:
     function = evaluate(machine, frame, node.func)
     positional: list[Value] = []
     keywords: dict[str, Value] = {}
@@ -198,13 +191,13 @@ def _call(machine: Interpreter, frame: Frame, node: cst.Call) -> Value:
     return machine.invoke(function, Arguments("", tuple(positional), keywords, where, unknown))
 
 
-def _require_single(machine: Interpreter, keywords: dict[str, Value], name: str) -> None:
+def _require_single(machine: Machine, keywords: dict[str, Value], name: str) -> None:
     """A keyword is given once, whether it stands there or comes from `**options`."""
     if name in keywords and not binding.may_be_absent(machine, keywords[name]):
         raise machine.raises("TypeError", f"got multiple values for keyword argument '{name}'")
 
 
-def _unpack_mapping(machine: Interpreter, value: Value, keywords: dict[str, Value]) -> Unknown | None:
+def _unpack_mapping(machine: Machine, value: Value, keywords: dict[str, Value]) -> Unknown | None:
     """Adds the entries of `**value`; the reason where there may be others."""
     pairs = items.mapping_pairs(machine, value)
     if isinstance(pairs, Unknown):
@@ -222,7 +215,7 @@ def _unpack_mapping(machine: Interpreter, value: Value, keywords: dict[str, Valu
     return unknown
 
 
-def _binary(machine: Interpreter, frame: Frame, node: cst.BinaryOperation) -> Value:
+def _binary(machine: Machine, frame: Frame, node: cst.BinaryOperation) -> Value:
     # A long chain (a + b + c + ...) leans to the left; a loop spares Python's stack.
     chain: list[cst.BinaryOperation] = [node]
     left = node.left
@@ -236,7 +229,7 @@ def _binary(machine: Interpreter, frame: Frame, node: cst.BinaryOperation) -> Va
     return value
 
 
-def test(machine: Interpreter, frame: Frame, node: cst.BaseExpression) -> Value:
+def test(machine: Machine, frame: Frame, node: cst.BaseExpression) -> Value:
     """A value that is as true as that of the expression: `unknown or True` is true, whichever of the two it gives."""
     if type(node) is cst.BooleanOperation:
         return _boolean(machine, frame, node, test)
@@ -248,10 +241,10 @@ def test(machine: Interpreter, frame: Frame, node: cst.BaseExpression) -> Value:
 
 
 def _boolean(
-    machine: Interpreter,
+    machine: Machine,
     frame: Frame,
     node: cst.BooleanOperation,
-    evaluate_part: Callable[[Interpreter, Frame, cst.BaseExpression], Value] | None = None,
+    evaluate_part: Callable[[Machine, Frame, cst.BaseExpression], Value] | None = None,
 ) -> Value:
     part = evaluate_part or evaluate
     left = part(machine, frame, node.left)
@@ -259,7 +252,7 @@ def _boolean(
     truth = machine.truth(left)
     if truth is not None:
         return left if truth is stops else part(machine, frame, node.right)
-    reason = f"depends on `{source_of(node.left)}`"
+    reason = f"depends on `{node_text.source_of(node.left)}`"
     if isinstance(left, Choice):
         kept = [value for value in left.alternatives if machine.truth(value) in (None, stops)]
     else:
@@ -282,7 +275,7 @@ def _boolean(
     return machine.choice([*kept, *alternatives], reason)
 
 
-def _comparison(machine: Interpreter, frame: Frame, node: cst.Comparison) -> Value:
+def _comparison(machine: Machine, frame: Frame, node: cst.Comparison) -> Value:
     left = evaluate(machine, frame, node.left)
     result: Value = TRUE
     for target in node.comparisons:
@@ -296,41 +289,33 @@ def _comparison(machine: Interpreter, frame: Frame, node: cst.Comparison) -> Val
     return result
 
 
-def _unary(machine: Interpreter, frame: Frame, node: cst.UnaryOperation) -> Value:
+def _unary(machine: Machine, frame: Frame, node: cst.UnaryOperation) -> Value:
     return operators.unary(machine, node.operator, evaluate(machine, frame, node.expression))
 
 
-def _conditional(machine: Interpreter, frame: Frame, node: cst.IfExp) -> Value:
+def _conditional(machine: Machine, frame: Frame, node: cst.IfExp) -> Value:
     value = test(machine, frame, node.test)
     truth = machine.truth(value)
     if truth is not None:
         return evaluate(machine, frame, node.body if truth else node.orelse)
-    reason = reason_of_test(machine, node.test, value)
+    reason = node_text.reason_of_test(machine, node.test, value)
     return machine.fork(
         [lambda: evaluate(machine, frame, node.body), lambda: evaluate(machine, frame, node.orelse)], reason
     )
 
 
-def reason_of_test(machine: Interpreter, node: cst.BaseExpression, value: Value) -> str:
-    """Why a branch is not decided."""
-    because = value.reason if isinstance(value, (Unknown, Choice)) else "its truth is not known"
-    if because.startswith("depends on `"):
-        return because
-    return telling(f"depends on `{source_of(node)}`: {because}", because)
-
-
-def _named(machine: Interpreter, frame: Frame, node: cst.NamedExpr) -> Value:
+def _named(machine: Machine, frame: Frame, node: cst.NamedExpr) -> Value:
     value = evaluate(machine, frame, node.value)
     if isinstance(node.target, cst.Name):
         comprehensions.bind_outside(machine, frame, node.target.value, value)
     return value
 
 
-def _lambda(machine: Interpreter, frame: Frame, node: cst.Lambda) -> Value:
+def _lambda(machine: Machine, frame: Frame, node: cst.Lambda) -> Value:
     return functions.define_lambda(machine, frame, node)
 
 
-def _yield(machine: Interpreter, frame: Frame, node: cst.Yield) -> Value:
+def _yield(machine: Machine, frame: Frame, node: cst.Yield) -> Value:
     if frame.yields is None:
         return machine.unknown("yield outside a function")
     if isinstance(node.value, cst.From):
@@ -349,7 +334,7 @@ def _yield(machine: Interpreter, frame: Frame, node: cst.Yield) -> Value:
     return NONE
 
 
-def _await(machine: Interpreter, frame: Frame, node: cst.Await) -> Value:
+def _await(machine: Machine, frame: Frame, node: cst.Await) -> Value:
     return evaluate(machine, frame, node.expression)
 
 

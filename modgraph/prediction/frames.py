@@ -9,7 +9,7 @@ from typing import Literal
 import libcst as cst
 
 from modgraph.graph.model import SourceLocation
-from modgraph.prediction.knowledge.registry import Arguments, Raised
+from modgraph.prediction.calling import Arguments, Raised
 from modgraph.prediction.state import State
 from modgraph.prediction.values import NONE, Address, ClassValue, FunctionValue, Value
 from modgraph.source.parsed import Parsed
@@ -29,10 +29,6 @@ class ClassCalledError(BaseException):
         super().__init__()
         self.arguments = arguments
         self.state = state
-
-
-class LimitError(Exception):
-    """The steps or the time of a prediction are used up."""
 
 
 @dataclass(slots=True)

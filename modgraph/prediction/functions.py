@@ -11,21 +11,20 @@ from modgraph.prediction import (
     allowances,
     classes,
     enumerations,
-    expressions,
     identity,
     metaclasses,
     names,
     naming_hooks,
-    registries,
+    node_text,
+    registry,
     several,
-    statements,
+    standard_sources,
 )
+from modgraph.prediction.calling import Arguments, Raised
 from modgraph.prediction.definitions import ClassDefinition, FunctionDefinition
-from modgraph.prediction.frames import Frame, LimitError
+from modgraph.prediction.frames import Frame
 from modgraph.prediction.guards import Guard
-from modgraph.prediction.knowledge import registry
-from modgraph.prediction.knowledge.registry import Arguments, Raised
-from modgraph.prediction.limits import MAX_DECORATOR_STEPS, MAX_INHERITED, NO_CLASS
+from modgraph.prediction.limits import MAX_DECORATOR_STEPS, MAX_INHERITED, NO_CLASS, LimitError
 from modgraph.prediction.objects import ClassObject, EnvironmentObject, InstanceObject
 from modgraph.prediction.values import (
     Address,
@@ -46,7 +45,7 @@ from modgraph.source.modules import SourceError, SourceModule
 from modgraph.source.reached import Reached
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 _EVERY_CLASS = ("__init_subclass__", "__class_getitem__", "__new__")
 
@@ -54,7 +53,7 @@ _EVERY_CLASS = ("__init_subclass__", "__class_getitem__", "__new__")
 # ---- functions -------------------------------------------------------------------------------------------------------
 
 
-def define_function(machine: Interpreter, frame: Frame, node: cst.FunctionDef) -> Value:
+def define_function(machine: Machine, frame: Frame, node: cst.FunctionDef) -> Value:
     """The value of a `def` statement, decorators applied."""
     value: Value = _function_value(machine, frame, node, node.name.value)
     if frame.class_scope is not None and node.name.value in _EVERY_CLASS:
@@ -62,18 +61,18 @@ def define_function(machine: Interpreter, frame: Frame, node: cst.FunctionDef) -
     return decorate(machine, frame, node.decorators, value)
 
 
-def define_lambda(machine: Interpreter, frame: Frame, node: cst.Lambda) -> Value:
+def define_lambda(machine: Machine, frame: Frame, node: cst.Lambda) -> Value:
     return _function_value(machine, frame, node, "<lambda>")
 
 
-def _function_value(machine: Interpreter, frame: Frame, node: cst.FunctionDef | cst.Lambda, name: str) -> FunctionValue:
-    definition = machine.functions.get(id(node))
+def _function_value(machine: Machine, frame: Frame, node: cst.FunctionDef | cst.Lambda, name: str) -> FunctionValue:
+    definition = machine.caches.functions.get(id(node))
     if definition is None:
         statement = node if isinstance(node, cst.FunctionDef) else frame.statement or node
         definition = FunctionDefinition(name, _qualname(frame, name), frame.module, frame.parsed, node, statement)
-        machine.functions[id(node)] = definition
+        machine.caches.functions[id(node)] = definition
     defaults = tuple(
-        (parameter.name, expressions.evaluate(machine, frame, parameter.default))
+        (parameter.name, machine.evaluate(frame, parameter.default))
         for parameter in definition.parameters
         if parameter.default is not None
     )
@@ -93,7 +92,7 @@ def _qualname(frame: Frame, name: str) -> str:
     return name
 
 
-def _closure(machine: Interpreter, frame: Frame) -> Address | None:
+def _closure(machine: Machine, frame: Frame) -> Address | None:
     """What names inside a function of this frame are looked up in, before the module's."""
     if frame.class_scope is not None:
         environment = machine.state.read(frame.environment)
@@ -107,7 +106,7 @@ def _closure(machine: Interpreter, frame: Frame) -> Address | None:
     return frame.environment
 
 
-def decorate(machine: Interpreter, frame: Frame, decorators: Sequence[cst.Decorator], value: Value) -> Value:
+def decorate(machine: Machine, frame: Frame, decorators: Sequence[cst.Decorator], value: Value) -> Value:
     """The decorators applied, innermost first. One that is not known is taken to leave what it decorates, as most do
     that register or wrap it; where that is used, there is a problem."""
     for decorator in reversed(decorators):
@@ -119,7 +118,7 @@ def decorate(machine: Interpreter, frame: Frame, decorators: Sequence[cst.Decora
     return value
 
 
-def _doubt(machine: Interpreter, value: Value, why: Unknown) -> None:
+def _doubt(machine: Machine, value: Value, why: Unknown) -> None:
     """Notes that a function or class is decorated by something not known, to be told where it is used."""
     if why.inert:
         return
@@ -129,7 +128,7 @@ def _doubt(machine: Interpreter, value: Value, why: Unknown) -> None:
         machine.doubtful[value.address.index] = why
 
 
-def _decorated(machine: Interpreter, frame: Frame, decorator: cst.Decorator, value: Value) -> Value | None:
+def _decorated(machine: Machine, frame: Frame, decorator: cst.Decorator, value: Value) -> Value | None:
     """What a decorator gives, Unknown where that is not known; None where it leaves what it decorates, or where it
     raises or takes too long, and then it has changed nothing."""
     before, limit = machine.state, machine.limit
@@ -137,7 +136,7 @@ def _decorated(machine: Interpreter, frame: Frame, decorator: cst.Decorator, val
     function: Value | None = None
     machine.limit = min(limit, machine.steps + MAX_DECORATOR_STEPS)
     try:
-        function = expressions.evaluate(machine, frame, decorator.decorator)
+        function = machine.evaluate(frame, decorator.decorator)
         held = machine.state.find(function, InstanceObject)
         if held is not None and held.cls == KnownClass("contextlib._GeneratorContextManager"):
             function = machine.unknown("a context manager as a decorator is not followed")
@@ -145,7 +144,7 @@ def _decorated(machine: Interpreter, frame: Frame, decorator: cst.Decorator, val
             if not function.inert:
                 _give_up(machine, frame)
             return function
-        if isinstance(function, FunctionValue) and function.definition in machine.too_long:
+        if isinstance(function, FunctionValue) and function.definition in machine.caches.too_long:
             _give_up(machine, frame)
             return None
         found = machine.invoke(function, Arguments("", (value,), {}, frame.location()))
@@ -162,7 +161,7 @@ def _decorated(machine: Interpreter, frame: Frame, decorator: cst.Decorator, val
         _give_up(machine, frame)
         machine.state = before
         if isinstance(function, FunctionValue):
-            machine.too_long.add(function.definition)
+            machine.caches.too_long.add(function.definition)
         return None
     finally:
         machine.limit = limit
@@ -173,7 +172,7 @@ def _has_source(function: Value) -> bool:
     return isinstance(function, FunctionValue) or (isinstance(function, BoundMethod) and _has_source(function.function))
 
 
-def _give_up(machine: Interpreter, frame: Frame) -> None:
+def _give_up(machine: Machine, frame: Frame) -> None:
     """Notes that what a decorator of this statement does, it may register something, is not known."""
     machine.unfollowed += 1
     line = frame.parsed.first_line
@@ -181,7 +180,7 @@ def _give_up(machine: Interpreter, frame: Frame) -> None:
     machine.base.unfollowed.setdefault((frame.module, line), why)
 
 
-def signature(machine: Interpreter, function: Value) -> tuple[str, ...] | None:
+def signature(machine: Machine, function: Value) -> tuple[str, ...] | None:
     """Parameter names of a function, method (without the receiver) or class; None where not known."""
     if isinstance(function, FunctionValue):
         return tuple(parameter.name for parameter in function.definition.parameters)
@@ -204,7 +203,7 @@ def signature(machine: Interpreter, function: Value) -> tuple[str, ...] | None:
 # ---- classes ---------------------------------------------------------------------------------------------------------
 
 
-def define_from_index(machine: Interpreter, source: SourceModule, definition: Definition) -> Value | None:
+def define_from_index(machine: Machine, source: SourceModule, definition: Definition) -> Value | None:
     """The class or function that a definition of a module makes."""
     known = registry.lookup(f"{source.name}.{definition.qualname}")
     if known is not None:
@@ -215,7 +214,7 @@ def define_from_index(machine: Interpreter, source: SourceModule, definition: De
         return machine.unknown(error.message)
 
 
-def _from_index(machine: Interpreter, source: SourceModule, definition: Definition) -> Value | None:
+def _from_index(machine: Machine, source: SourceModule, definition: Definition) -> Value | None:
     if definition.kind == "class":
         return _class_from_index(machine, source, definition)
     parsed = source.parse(definition.first_line, definition.last_line)  # several may share the name
@@ -231,7 +230,7 @@ def _from_index(machine: Interpreter, source: SourceModule, definition: Definiti
 
 
 def _class_from_index(
-    machine: Interpreter,
+    machine: Machine,
     source: SourceModule,
     definition: Definition,
     scope: ClassValue | None = None,
@@ -251,7 +250,7 @@ def _class_from_index(
         machine.frames.pop()
 
 
-def define_class(machine: Interpreter, frame: Frame, node: cst.ClassDef) -> Value:
+def define_class(machine: Machine, frame: Frame, node: cst.ClassDef) -> Value:
     """The value of a `class` statement whose body is at hand."""
     qualname = _qualname(frame, node.name.value)
     known = registry.lookup(f"{frame.module}.{qualname}")
@@ -262,7 +261,7 @@ def define_class(machine: Interpreter, frame: Frame, node: cst.ClassDef) -> Valu
 
 
 def _make(
-    machine: Interpreter,
+    machine: Machine,
     frame: Frame,
     node: cst.ClassDef,
     definition: ClassDefinition,
@@ -270,7 +269,7 @@ def _make(
 ) -> Value:
     bases = _bases(machine, frame, node)
     keywords = {
-        argument.keyword.value: expressions.evaluate(machine, frame, argument.value)
+        argument.keyword.value: machine.evaluate(frame, argument.value)
         for argument in node.keywords
         if argument.keyword is not None
     }
@@ -278,7 +277,7 @@ def _make(
     def made(header: Sequence[Value]) -> Value:
         name, closure, meta = f"{definition.module}.{definition.qualname}", _closure(machine, frame), header[0]
         cls = make_class(machine, name, tuple(header[1:]), definition, closure)
-        if isinstance(meta, (ClassValue, KnownClass)) and meta != metaclasses.TYPE:
+        if isinstance(meta, (ClassValue, KnownClass)) and meta != classes.TYPE:
             machine.state.change(cls.address, ClassObject).metaclass = meta
         if definition.entry is None:
             _run_body(machine, frame, node, cls, closure)
@@ -286,10 +285,10 @@ def _make(
             naming_hooks.tell(machine, cls, definition.entry)
         return decorate(machine, frame, decorators, finished(machine, cls, keywords))
 
-    return several.each_of(machine, [keywords.pop("metaclass", metaclasses.TYPE), *bases], made)
+    return several.each_of(machine, [keywords.pop("metaclass", classes.TYPE), *bases], made)
 
 
-def finished(machine: Interpreter, cls: ClassValue, keywords: Mapping[str, Value]) -> Value:
+def finished(machine: Machine, cls: ClassValue, keywords: Mapping[str, Value]) -> Value:
     """A class with a body, after its metaclass and its bases have heard of it."""
     made = metaclasses.apply(machine, cls, keywords)
     if made == cls:
@@ -297,10 +296,10 @@ def finished(machine: Interpreter, cls: ClassValue, keywords: Mapping[str, Value
     return made
 
 
-def _bases(machine: Interpreter, frame: Frame, node: cst.ClassDef) -> tuple[Value, ...]:
+def _bases(machine: Machine, frame: Frame, node: cst.ClassDef) -> tuple[Value, ...]:
     found: list[Value] = []
     for argument in node.bases:
-        value = expressions.evaluate(machine, frame, argument.value)
+        value = machine.evaluate(frame, argument.value)
         if argument.star == "*":
             parts = machine.iterate(value)
             found.extend([parts] if isinstance(parts, Unknown) else parts)
@@ -310,14 +309,14 @@ def _bases(machine: Interpreter, frame: Frame, node: cst.ClassDef) -> tuple[Valu
         if isinstance(value, (ClassValue, KnownClass, Unknown)) or enumerations.is_one_of_some(machine, value):
             found.append(value)
         else:
-            found.append(machine.unknown(f"base class {expressions.source_of(argument.value)} is not known", value))
+            found.append(machine.unknown(f"base class {node_text.source_of(argument.value)} is not known", value))
     if any(map(machine.is_module_class, found)):  # helpers beside a module register nothing in it
         found = [each for each in found if not (isinstance(each, Unknown) and each.inert) or registry.may_call(each)]
     return tuple(dict.fromkeys(found))
 
 
 def make_class(
-    machine: Interpreter,
+    machine: Machine,
     name: str,
     bases: tuple[Value, ...],
     definition: ClassDefinition | None = None,
@@ -347,13 +346,13 @@ def make_class(
     return cls
 
 
-def _run_body(machine: Interpreter, frame: Frame, node: cst.ClassDef, cls: ClassValue, closure: Address | None) -> None:
+def _run_body(machine: Machine, frame: Frame, node: cst.ClassDef, cls: ClassValue, closure: Address | None) -> None:
     """Executes a class body at once: that of a local class, or of one on a single line."""
     environment = machine.allocate(EnvironmentObject(parent=closure))
     inner = Frame(frame.module, frame.parsed, environment, frame.function, None, cls, frame.statement)
     machine.frames.append(inner)
     try:
-        statements.run_block(machine, inner, node.body)
+        machine.run_block(inner, node.body)
     finally:
         machine.frames.pop()
     found = machine.state.read(environment)
@@ -366,7 +365,7 @@ def _run_body(machine: Interpreter, frame: Frame, node: cst.ClassDef, cls: Class
         naming_hooks.tell_name(machine, cls, name, value)
 
 
-def _init_subclass(machine: Interpreter, keywords: Mapping[str, Value], cls: ClassValue) -> None:
+def _init_subclass(machine: Machine, keywords: Mapping[str, Value], cls: ClassValue) -> None:
     """Calls `__init_subclass__` of a base written in source."""
     hook = classes.class_attribute(machine, cls, "__init_subclass__", cls)
     if not isinstance(hook, ClassMethod) or not isinstance(hook.function, FunctionValue):
@@ -377,15 +376,15 @@ def _init_subclass(machine: Interpreter, keywords: Mapping[str, Value], cls: Cla
         machine.problem(f"__init_subclass__ of {cls.name} raises {raised}")
 
 
-def class_namespace_entry(machine: Interpreter, cls: ClassValue, item: ClassObject, name: str) -> Value | None:
+def class_namespace_entry(machine: Machine, cls: ClassValue, item: ClassObject, name: str) -> Value | None:
     """A name of a class body, by executing the statements that bind it or change it."""
     definition = item.definition
     assert definition is not None
     source = machine.finder.source(definition.module)
     key = (cls.address.index, "" if definition.is_ordered else name)
-    if source is None or key in machine.class_running or (definition.is_ordered and key[0] in machine.filled):
+    if source is None or key in machine.modules.class_running or (definition.is_ordered and key[0] in machine.modules.filled):
         return None
-    machine.class_running.add(key)
+    machine.modules.class_running.add(key)
     since = machine.base.next_index
 
     def evaluate() -> Value | None:
@@ -398,18 +397,18 @@ def class_namespace_entry(machine: Interpreter, cls: ClassValue, item: ClassObje
     try:
         value = allowances.evaluated(machine, source.name, f"{cls.name}.{name}", evaluate)
     finally:
-        machine.class_running.discard(key)
+        machine.modules.class_running.discard(key)
     if value is None or (definition.is_ordered and not isinstance(value, Unknown)):
         return value
     return _keep(machine, cls, definition, name, value, since)
 
 
 def _keep(
-    machine: Interpreter, cls: ClassValue, definition: ClassDefinition, name: str, value: Value, since: int
+    machine: Machine, cls: ClassValue, definition: ClassDefinition, name: str, value: Value, since: int
 ) -> Value:
     """Puts what a name of the body was given into the class."""
     if isinstance(value, Address):
-        registries.claim(machine, (definition.module, definition.qualname.partition(".")[0]), since, name)
+        machine.claim((definition.module, definition.qualname.partition(".")[0]), since, name)
     value = enumerations.as_member(machine, cls, name, value)
     for target in (machine.state.read(cls.address), machine.base.objects.get(cls.address.index)):
         if isinstance(target, ClassObject):
@@ -419,7 +418,7 @@ def _keep(
     return value
 
 
-def _fill_class(machine: Interpreter, source: SourceModule, frame: Frame, item: ClassObject) -> dict[str, Value]:
+def _fill_class(machine: Machine, source: SourceModule, frame: Frame, item: ClassObject) -> dict[str, Value]:
     """All names of a class body, whose statements are executed in their order."""
     cls, definition = frame.class_scope, item.definition
     assert cls is not None
@@ -444,14 +443,14 @@ def _fill_class(machine: Interpreter, source: SourceModule, frame: Frame, item: 
                 places[name] = since
             elif statement.kind == "delete":
                 found.pop(name, None)
-    machine.filled.add(cls.address.index)
+    machine.modules.filled.add(cls.address.index)
     for name, value in found.items():
         naming_hooks.tell_name(machine, cls, name, value)
     return {name: _keep(machine, cls, definition, name, value, places[name]) for name, value in found.items()}
 
 
 def _run_class_entry(
-    machine: Interpreter, source: SourceModule, frame: Frame, body: list[Statement], name: str
+    machine: Machine, source: SourceModule, frame: Frame, body: list[Statement], name: str
 ) -> Value | None:
     value: Value | None = None
     for statement in body:
@@ -464,7 +463,7 @@ def _run_class_entry(
 
 
 def _run_class_statement(
-    machine: Interpreter, source: SourceModule, frame: Frame, statement: Statement, name: str
+    machine: Machine, source: SourceModule, frame: Frame, statement: Statement, name: str
 ) -> Value | None:
     """What a name is after a statement of a class body; None where the statement does not say."""
     if statement.definition is not None and statement.definition.kind == "class":
@@ -472,7 +471,7 @@ def _run_class_statement(
         machine.state.change(frame.environment, EnvironmentObject).names[name] = value
         return value
     if statement.kind != "import":
-        return statements.run_class_statement(machine, source, statement, frame).get(name)
+        return machine.class_statement(source, statement, frame).get(name)
     given: Value | None = None
     for imported in statement.imports:
         if imported.name == name:
@@ -481,16 +480,16 @@ def _run_class_statement(
     return given
 
 
-def shadow_class(machine: Interpreter, known: KnownClass) -> ClassValue | None:
+def shadow_class(machine: Machine, known: KnownClass) -> ClassValue | None:
     """The class as its source has it, of a known class; None where its source is not there."""
-    if known.name not in machine.shadows:
-        machine.shadows[known.name] = None
+    if known.name not in machine.caches.shadows:
+        machine.caches.shadows[known.name] = None
         module, _, name = known.name.rpartition(".")
         source = machine.finder.source(module)
-        if source is not None and not names.is_standard(source):
+        if source is not None and not standard_sources.is_standard(source):
             definition = source.index.definitions.get(name)
             if definition is not None and definition.kind == "class":
                 with machine.at_module_level():
                     made = _class_from_index(machine, source, definition, shadow=True)
-                machine.shadows[known.name] = made if isinstance(made, ClassValue) else None
-    return machine.shadows[known.name]
+                machine.caches.shadows[known.name] = made if isinstance(made, ClassValue) else None
+    return machine.caches.shadows[known.name]

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from modgraph.prediction.copying import Relocation
 from modgraph.prediction.fields import Role, names_of, reasons
 from modgraph.prediction.limits import MAX_COMPARED_OBJECTS, MAX_FUSED_DEPTH
 from modgraph.prediction.objects import HeapObject, ModuleObject, TensorObject
+from modgraph.prediction.relocation import Relocation
 from modgraph.prediction.values import Address, Value
 
 if TYPE_CHECKING:

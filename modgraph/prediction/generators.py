@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import libcst as cst
 
-from modgraph.prediction import contexts, control, expressions, producing, raising, statements, targets
+from modgraph.prediction import contexts, control, node_text, producing, raising, targets
+from modgraph.prediction.calling import Raised
 from modgraph.prediction.frames import Frame, Loop, Outcome
 from modgraph.prediction.guards import Guard
-from modgraph.prediction.knowledge.registry import Raised
 from modgraph.prediction.limits import MAX_LOOP_ITERATIONS, MAX_YIELDED
 from modgraph.prediction.objects import EnvironmentObject, InstanceObject
 from modgraph.prediction.suspended import Lost, Steps
@@ -23,13 +23,13 @@ from modgraph.prediction.values import NONE, Address, Unknown, Value
 from modgraph.source.reached import Reached
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 Stepping: TypeAlias = "Generator[Value | Lost, None, Outcome]"
 _Given: TypeAlias = "Generator[Value | Lost, None, Value]"
 
 
-def generator(machine: Interpreter, frame: Frame, node: cst.FunctionDef) -> Address:
+def generator(machine: Machine, frame: Frame, node: cst.FunctionDef) -> Address:
     """What a call of a generator function gives; nothing of its body has run."""
 
     def start() -> tuple[Steps, Frame]:
@@ -40,7 +40,7 @@ def generator(machine: Interpreter, frame: Frame, node: cst.FunctionDef) -> Addr
     return producing.suspended(machine, start, changes, MAX_YIELDED)
 
 
-def _body(machine: Interpreter, frame: Frame, node: cst.FunctionDef) -> Steps:
+def _body(machine: Machine, frame: Frame, node: cst.FunctionDef) -> Steps:
     since = machine.base.next_index
     try:
         outcome = yield from _block(machine, frame, node.body.body)
@@ -54,12 +54,12 @@ def _body(machine: Interpreter, frame: Frame, node: cst.FunctionDef) -> Steps:
     return None
 
 
-def _block(machine: Interpreter, frame: Frame, block: Sequence[cst.CSTNode]) -> Stepping:
+def _block(machine: Machine, frame: Frame, block: Sequence[cst.CSTNode]) -> Stepping:
     assert frame.function is not None
     yielding = frame.function.definition.yielding
     for statement in block:
         if statement not in yielding:
-            outcome = statements.execute(machine, frame, (statement,))
+            outcome = machine.execute(frame, (statement,))
         elif type(statement) is cst.SimpleStatementLine:
             outcome = yield from _block(machine, frame, statement.body)
         else:
@@ -72,36 +72,36 @@ def _block(machine: Interpreter, frame: Frame, block: Sequence[cst.CSTNode]) -> 
     return "normal"
 
 
-def _lost(machine: Interpreter, frame: Frame, statement: Any, why: Unknown | None = None) -> Stepping:
+def _lost(machine: Machine, frame: Frame, statement: Any, why: Unknown | None = None) -> Stepping:
     """Executes the statement as one of any function: what it yields is not followed."""
     yield Lost(why or machine.unknown("what the generator yields is not known"))
-    return statements.execute_one(machine, frame, statement)
+    return machine.execute_one(frame, statement)
 
 
 # ---- the yields themselves -------------------------------------------------------------------------------------------
 
 
-def _given(machine: Interpreter, frame: Frame, node: cst.Yield) -> _Given:
+def _given(machine: Machine, frame: Frame, node: cst.Yield) -> _Given:
     """Yields; what the expression is then worth."""
     if frame.returns or any(loop.breaks or loop.continues for loop in frame.loops):
         yield Lost(machine.unknown("it is not known whether the generator comes to this `yield`"))
     if not isinstance(node.value, cst.From):
-        yield expressions.evaluate(machine, frame, node.value) if node.value is not None else NONE
+        yield machine.evaluate(frame, node.value) if node.value is not None else NONE
         return NONE
-    why = yield from producing.walk(machine, expressions.evaluate(machine, frame, node.value.item), by_demand=True)
+    why = yield from producing.walk(machine, machine.evaluate(frame, node.value.item), by_demand=True)
     if why is not None:
         yield Lost(why)
     return machine.unknown("what an inner generator returns is not known")
 
 
-def _expression(machine: Interpreter, frame: Frame, node: cst.Expr) -> Stepping:
+def _expression(machine: Machine, frame: Frame, node: cst.Expr) -> Stepping:
     if not isinstance(node.value, cst.Yield):
         return (yield from _lost(machine, frame, node))
     yield from _given(machine, frame, node.value)
     return "normal"
 
 
-def _assign(machine: Interpreter, frame: Frame, node: cst.Assign) -> Stepping:
+def _assign(machine: Machine, frame: Frame, node: cst.Assign) -> Stepping:
     if not isinstance(node.value, cst.Yield):
         return (yield from _lost(machine, frame, node))
     value = yield from _given(machine, frame, node.value)
@@ -113,13 +113,13 @@ def _assign(machine: Interpreter, frame: Frame, node: cst.Assign) -> Stepping:
 # ---- compound statements ---------------------------------------------------------------------------------------------
 
 
-def _if(machine: Interpreter, frame: Frame, node: cst.If) -> Stepping:
+def _if(machine: Machine, frame: Frame, node: cst.If) -> Stepping:
     current = node
     while True:
-        value = expressions.test(machine, frame, current.test)
+        value = machine.test(frame, current.test)
         truth = machine.truth(value)
         if truth is None:
-            yield Lost(Unknown(expressions.reason_of_test(machine, current.test, value), machine.where))
+            yield Lost(Unknown(node_text.reason_of_test(machine, current.test, value), machine.where))
             return control.execute_if(machine, frame, current)
         if truth:
             return (yield from _block(machine, frame, current.body.body))
@@ -131,8 +131,8 @@ def _if(machine: Interpreter, frame: Frame, node: cst.If) -> Stepping:
         current = orelse
 
 
-def _for(machine: Interpreter, frame: Frame, node: cst.For) -> Stepping:
-    found = producing.walk(machine, expressions.evaluate(machine, frame, node.iter), by_demand=True)
+def _for(machine: Machine, frame: Frame, node: cst.For) -> Stepping:
+    found = producing.walk(machine, machine.evaluate(frame, node.iter), by_demand=True)
     since, loop, why = machine.base.next_index, Loop(), None
     frame.loops.append(loop)
     outcome: Outcome = "normal"
@@ -151,24 +151,24 @@ def _for(machine: Interpreter, frame: Frame, node: cst.For) -> Stepping:
 
         def turn() -> Outcome:
             targets.assign(machine, frame, node.target, why)
-            return statements.run_block(machine, frame, node.body)
+            return machine.run_block(frame, node.body)
 
         outcome = control.unknown_turns(machine, frame, turn, why.reason, since)
     frame.loops.pop()
     return (yield from _after_loop(machine, frame, node, loop, outcome, since))
 
 
-def _while(machine: Interpreter, frame: Frame, node: cst.While) -> Stepping:
+def _while(machine: Machine, frame: Frame, node: cst.While) -> Stepping:
     since, loop = machine.base.next_index, Loop()
     frame.loops.append(loop)
     outcome: Outcome = "normal"
     for _ in range(MAX_LOOP_ITERATIONS):
         frame.statement = node
         machine.step()
-        value = expressions.test(machine, frame, node.test)
+        value = machine.test(frame, node.test)
         truth = machine.truth(value)
         if truth is None:
-            reason = expressions.reason_of_test(machine, node.test, value)
+            reason = node_text.reason_of_test(machine, node.test, value)
             yield Lost(Unknown(reason, machine.where))
             outcome = control.unknown_while(machine, frame, node, reason, since)
         if not truth:
@@ -184,7 +184,7 @@ def _while(machine: Interpreter, frame: Frame, node: cst.While) -> Stepping:
     return (yield from _after_loop(machine, frame, node, loop, outcome, since))
 
 
-def _turn(machine: Interpreter, frame: Frame, node: cst.For | cst.While, loop: Loop, since: int) -> Stepping:
+def _turn(machine: Machine, frame: Frame, node: cst.For | cst.While, loop: Loop, since: int) -> Stepping:
     outcome: Outcome
     try:
         outcome = yield from _block(machine, frame, node.body.body)
@@ -197,7 +197,7 @@ def _turn(machine: Interpreter, frame: Frame, node: cst.For | cst.While, loop: L
 
 
 def _after_loop(
-    machine: Interpreter, frame: Frame, node: cst.For | cst.While, loop: Loop, outcome: Outcome, since: int
+    machine: Machine, frame: Frame, node: cst.For | cst.While, loop: Loop, outcome: Outcome, since: int
 ) -> Stepping:
     if outcome == "normal" and node.orelse is not None:
         outcome = yield from _block(machine, frame, node.orelse.body.body)
@@ -206,7 +206,7 @@ def _after_loop(
     return control.join_breaks(machine, frame, outcome, loop, since)
 
 
-def _try(machine: Interpreter, frame: Frame, node: cst.Try) -> Stepping:
+def _try(machine: Machine, frame: Frame, node: cst.Try) -> Stepping:
     loops = len(frame.loops)
     outcome: Outcome = "normal"
     failure: Raised | None = None
@@ -240,7 +240,7 @@ def _try(machine: Interpreter, frame: Frame, node: cst.Try) -> Stepping:
     return outcome
 
 
-def _guarded(machine: Interpreter, frame: Frame, steps: Stepping, doubts: bool) -> Stepping:
+def _guarded(machine: Machine, frame: Frame, steps: Stepping, doubts: bool) -> Stepping:
     """The steps of a block inside a `try`; where some paths raise and others do not, they are not followed."""
     while True:
         partial = Guard(doubts)
@@ -262,10 +262,10 @@ def _guarded(machine: Interpreter, frame: Frame, steps: Stepping, doubts: bool) 
         yield found
 
 
-def _with(machine: Interpreter, frame: Frame, node: cst.With) -> Stepping:
+def _with(machine: Machine, frame: Frame, node: cst.With) -> Stepping:
     if len(node.items) != 1:
         return (yield from _lost(machine, frame, node))
-    manager = expressions.evaluate(machine, frame, node.items[0].item)
+    manager = machine.evaluate(frame, node.items[0].item)
     enter = machine.find_attribute(manager, "__enter__")
     found = machine.state.find(manager, InstanceObject)
     if enter is None or (found is not None and contexts.is_generated(found)):

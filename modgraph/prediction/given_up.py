@@ -8,19 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from modgraph.prediction.frames import LimitError
 from modgraph.prediction.joining import join
+from modgraph.prediction.limits import LimitError
 from modgraph.prediction.state import State
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 ENDINGS = (LimitError, RecursionError, MemoryError)
 """What gives an interpretation up, and is told with what there is."""
 _REASON = "depends on which way the code goes"
 
 
-def join_others(machine: Interpreter, others: Iterable[State], since: int) -> None:
+def join_others(machine: Machine, others: Iterable[State], since: int) -> None:
     """Makes the machine's state what holds on the path that was given up and on the others.
 
     Args:

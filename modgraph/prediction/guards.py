@@ -6,15 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from modgraph.prediction.calling import Raised
 from modgraph.prediction.frames import Frame, Outcome
 from modgraph.prediction.joining import join_later
-from modgraph.prediction.knowledge.registry import Raised
 from modgraph.prediction.objects import EnvironmentObject
 from modgraph.prediction.state import State
 from modgraph.prediction.values import Unknown, Value
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 OPERATION = "an operation"
 """Name of what an attribute, an item or a conversion of something unknown may raise; not one of importing."""
@@ -46,7 +46,7 @@ class Guard(list[tuple[Raised, State]]):
         """By what may be raised."""
 
 
-def may_fail(machine: Interpreter, name: str) -> None:
+def may_fail(machine: Machine, name: str) -> None:
     """What is done here may raise: the `try` around it has to go both ways.
 
     All places at which the same may be raised are one path, on which it is raised at one of them. To add a place costs
@@ -68,13 +68,13 @@ def may_fail(machine: Interpreter, name: str) -> None:
         doubt.latest = here.fork()
 
 
-def may_refuse(machine: Interpreter, name: str) -> None:
+def may_refuse(machine: Machine, name: str) -> None:
     """The same of what only some numbers or lengths make fail; torch's own code asks for none of them."""
     if machine.frames and machine.frames[-1].module.partition(".")[0] != "torch":
         may_fail(machine, name)
 
 
-def _raised(machine: Interpreter, state: State, name: str) -> Raised:
+def _raised(machine: Machine, state: State, name: str) -> Raised:
     if name in (OPERATION, CALL):
         return Raised(Unknown(f"what {name} on something unknown raises", machine.where), name, "...", machine.where)
     here, machine.state = machine.state, state
@@ -83,7 +83,7 @@ def _raised(machine: Interpreter, state: State, name: str) -> Raised:
     return raised
 
 
-def bound(machine: Interpreter, environment: EnvironmentObject, name: str, value: Value) -> Value:
+def bound(machine: Machine, environment: EnvironmentObject, name: str, value: Value) -> Value:
     """The value of a local name; where only some paths have bound it, reading it may raise."""
     if name in environment.unsure:
         may_fail(machine, "UnboundLocalError")
@@ -99,7 +99,7 @@ class Leaving:
         loop = frame.loops[-1] if frame.loops else None
         self.broken = (len(loop.breaks), len(loop.continues)) if loop is not None else (0, 0)
 
-    def run(self, machine: Interpreter, last: Callable[[], Outcome]) -> None:
+    def run(self, machine: Machine, last: Callable[[], Outcome]) -> None:
         """Runs on each of them what is run whenever the block is left."""
         frame, here, value = self.frame, machine.state, self.frame.value
         returns, frame.returns[self.returned :] = frame.returns[self.returned :], []
@@ -120,7 +120,7 @@ class Leaving:
         machine.state, frame.value = here, value
 
 
-def _run(machine: Interpreter, state: State, last: Callable[[], Outcome]) -> Outcome | None:
+def _run(machine: Machine, state: State, last: Callable[[], Outcome]) -> Outcome | None:
     machine.state = state
     try:
         return last()

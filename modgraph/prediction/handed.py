@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from modgraph.prediction import names
 from modgraph.prediction.limits import MAX_HANDED_DEPTH, MAX_OTHER_NAMES
 from modgraph.prediction.objects import DictObject, EnvironmentObject, ListObject, ModuleObject, SetObject
 from modgraph.prediction.values import Address, FunctionValue, Value
@@ -23,7 +22,7 @@ from modgraph.source.modules import SourceModule
 from modgraph.source.quiet import python_tree
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 _METHODS = frozenset(
     {
@@ -50,11 +49,11 @@ _same: WeakKeyDictionary[SourceModule, _Aliases] = WeakKeyDictionary()
 _handed: WeakKeyDictionary[SourceModule, dict[str, list[Statement]]] = WeakKeyDictionary()
 
 
-def including(machine: Interpreter, source: SourceModule, name: str, statements: list[Statement]) -> list[Statement]:
+def including(machine: Machine, source: SourceModule, name: str, statements: list[Statement]) -> list[Statement]:
     """The statements that make up a name, with those between and after them that hand its object on."""
     if not statements:
         return statements
-    given = _table(source).get(name, []) if source.name in machine.roots else []
+    given = _table(source).get(name, []) if source.name in machine.modules.roots else []
     others = _other_names(source).of(name)
     given = [*given, *(each for other in others for each in source.index.statements[other] if other in each.touched)]
     first = statements[0].first_line
@@ -63,7 +62,7 @@ def including(machine: Interpreter, source: SourceModule, name: str, statements:
 
 
 def concerns(
-    machine: Interpreter, source: SourceModule, statement: Statement, name: str, environment: EnvironmentObject
+    machine: Machine, source: SourceModule, statement: Statement, name: str, environment: EnvironmentObject
 ) -> bool:
     """The statement changes the object of the name: by this name, by another that stands for it and is bound in
     `environment` then, or as an argument."""
@@ -115,7 +114,7 @@ def _other_names(source: SourceModule) -> _Aliases:
     return _same[source]
 
 
-def changes(machine: Interpreter, source: SourceModule, statement: Statement, name: str) -> bool:
+def changes(machine: Machine, source: SourceModule, statement: Statement, name: str) -> bool:
     """A function to which the statement hands the object changes what it is given."""
     return any(
         _function_changes(machine, source, call, place)
@@ -124,12 +123,12 @@ def changes(machine: Interpreter, source: SourceModule, statement: Statement, na
     )
 
 
-def is_done(machine: Interpreter, source: SourceModule, statement: Statement) -> bool:
+def is_done(machine: Machine, source: SourceModule, statement: Statement) -> bool:
     """The statement changes an object that it is given, and has run with those that make up a name of the object."""
-    if source.name not in machine.roots:
+    if source.name not in machine.modules.roots:
         return False
     for name in (each for each, found in _table(source).items() if statement in found):
-        value = names.global_name(machine, source.name, name) if name in source.index.bound else None
+        value = machine.global_name(source.name, name) if name in source.index.bound else None
         item = machine.state.read(value) if isinstance(value, Address) else None
         if isinstance(item, ModuleObject) and changes(machine, source, statement, name):
             return True
@@ -184,7 +183,7 @@ def _root(node: ast.AST) -> str | None:
     return node.id if isinstance(node, ast.Name) else None
 
 
-def _function_changes(machine: Interpreter, source: SourceModule, call: ast.Call, place: int | str) -> bool:
+def _function_changes(machine: Machine, source: SourceModule, call: ast.Call, place: int | str) -> bool:
     last = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
     if last in _OF_TORCH:
         return True
@@ -196,9 +195,9 @@ def _function_changes(machine: Interpreter, source: SourceModule, call: ast.Call
     return home is not None and definition is not None and _changes_argument(home, definition, place, 0)
 
 
-def _value(machine: Interpreter, module: str, node: ast.AST) -> Value | None:
+def _value(machine: Machine, module: str, node: ast.AST) -> Value | None:
     if isinstance(node, ast.Name):
-        return names.global_name(machine, module, node.id)
+        return machine.global_name(module, node.id)
     if isinstance(node, ast.Attribute):
         owner = _value(machine, module, node.value)
         return machine.find_attribute(owner, node.attr) if owner is not None else None

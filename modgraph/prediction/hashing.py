@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from modgraph.prediction import exceptions, possible, several
 from modgraph.prediction.counted import count
 from modgraph.prediction.identity import is_by_identity, is_no_number, maybe_another
-from modgraph.prediction.knowledge.registry import Machine
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import ClassObject, DictObject, InstanceObject, ModuleObject, SetObject
 from modgraph.prediction.values import (
     FALSE,
@@ -30,7 +30,7 @@ from modgraph.prediction.values import (
 )
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 Elements = dict[Value, None]
 _UNITS_OF_A_PAIR = 6
@@ -112,21 +112,20 @@ def require(machine: Machine, value: Value) -> None:
             if isinstance(each, (Address, TupleValue)):
                 require(machine, each)
     elif isinstance(value, Address) and _is_unhashable(machine, value):
-        cls = cast("Interpreter", machine).class_of(value)
+        cls = machine.class_of(value)
         name = cls.name.rpartition(".")[2] if isinstance(cls, (ClassValue, KnownClass)) else "object"
         raise exceptions.exactly(machine, "TypeError", f"unhashable type: '{name}'")
 
 
 def _is_unhashable(machine: Machine, value: Value) -> bool:
-    interpreter = cast("Interpreter", machine)
-    for base in machine.mro(interpreter.class_of(value)):
+    for base in machine.mro(machine.class_of(value)):
         if isinstance(base, KnownClass):
             if base.name in _WITHOUT_HASH:
                 return True
             continue
         if not isinstance(base, ClassValue):
             return False
-        own = {name: interpreter.own_attribute(base, name) for name in ("__hash__", "__eq__")}
+        own = {name: machine.own_attribute(base, name) for name in ("__hash__", "__eq__")}
         if own["__hash__"] is not None or base.name.startswith("torch."):
             return bool(own["__hash__"] == NONE)
         if isinstance(own["__eq__"], FunctionValue) or _is_mutable_data(machine, base):
@@ -220,14 +219,14 @@ def same(machine: Machine, left: Value, right: Value) -> bool | None:
 
 def _is_parted(machine: Machine, value: Value) -> bool:
     """Which `__eq__` or `__hash__` its class has is not known."""
-    return several.undecided(cast("Interpreter", machine), (value,), ("__eq__", "__hash__")) is not None
+    return several.undecided(machine, (value,), ("__eq__", "__hash__")) is not None
 
 
 def _own_hash(machine: Machine, value: Value) -> Value | None:
     """What `__hash__` of its class, written in source, gives; None where it has none, or that is not known."""
     if not isinstance(value, Address):
         return None
-    method = machine.class_attribute(cast("Interpreter", machine).class_of(value), "__hash__")
+    method = machine.class_attribute(machine.class_of(value), "__hash__")
     found = machine.call(method, (value,)) if isinstance(method, FunctionValue) else None
     return found if isinstance(found, Constant) else None
 

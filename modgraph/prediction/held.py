@@ -15,11 +15,11 @@ import libcst as cst
 
 from modgraph.graph.model import SourceLocation
 from modgraph.prediction import possible
+from modgraph.prediction.calling import Raised
 from modgraph.prediction.endings import attempt
 from modgraph.prediction.exposure import is_there
-from modgraph.prediction.frames import LimitError
 from modgraph.prediction.knowledge.bounds import text_size
-from modgraph.prediction.knowledge.registry import Raised
+from modgraph.prediction.limits import LimitError
 from modgraph.prediction.objects import (
     ClassObject,
     DictObject,
@@ -47,7 +47,7 @@ from modgraph.prediction.values import (
 )
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 MAX_DEPTH = 8
 """Levels of containers and objects below an attribute."""
@@ -69,7 +69,7 @@ _Pending = tuple[str, Value, int, int, _Doubt | None]
 class HeldModules:
     """Finds what modules hold beside their children; classes are looked through once."""
 
-    def __init__(self, machine: Interpreter) -> None:
+    def __init__(self, machine: Machine) -> None:
         self._machine = machine
         self._of_class: dict[Value, list[_Place]] = {}
 

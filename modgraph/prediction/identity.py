@@ -8,8 +8,8 @@ import libcst as cst
 
 from modgraph.prediction import literal_texts, partial_texts
 from modgraph.prediction.frames import Frame
-from modgraph.prediction.knowledge.registry import INSTALLED
 from modgraph.prediction.objects import EnvironmentObject
+from modgraph.prediction.registry import INSTALLED
 from modgraph.prediction.values import (
     NONE,
     BoundMethod,
@@ -32,7 +32,7 @@ from modgraph.prediction.values import (
 )
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 
 def any_alternative(answers: list[bool | None]) -> bool | None:
@@ -40,7 +40,7 @@ def any_alternative(answers: list[bool | None]) -> bool | None:
     return answers[0] if answers and all(answer is answers[0] for answer in answers) else None
 
 
-def identical(machine: Interpreter, left: Value, right: Value) -> bool | None:
+def identical(machine: Machine, left: Value, right: Value) -> bool | None:
     """left is right."""
     if is_one(left, right):
         return True
@@ -112,7 +112,7 @@ def is_no_number(value: object) -> bool:
     return isinstance(value, (float, complex)) and value != value
 
 
-def turn(machine: Interpreter, frame: Frame, node: cst.CSTNode) -> int:
+def turn(machine: Machine, frame: Frame, node: cst.CSTNode) -> int:
     """How many functions a `def` or lambda in a loop has made before: each turn makes another."""
     made = machine.state.change(frame.environment, EnvironmentObject).made
     number = made.get(id(node), 0)

@@ -22,12 +22,11 @@ from modgraph.prediction import (
     names,
     registries,
     side_effects,
-    statements,
 )
-from modgraph.prediction.frames import Frame, LimitError
+from modgraph.prediction.calling import Raised
+from modgraph.prediction.frames import Frame
 from modgraph.prediction.import_order import Imported, is_installed
-from modgraph.prediction.knowledge.registry import Raised
-from modgraph.prediction.limits import MAX_IMPORT_WORK, MAX_REPLAYED_STATEMENTS, MAX_REPLAYED_STEPS
+from modgraph.prediction.limits import MAX_IMPORT_WORK, MAX_REPLAYED_STATEMENTS, MAX_REPLAYED_STEPS, LimitError
 from modgraph.prediction.objects import EnvironmentObject
 from modgraph.prediction.side_effects import Effect
 from modgraph.prediction.values import Address, ClassValue, FunctionValue, Unknown, Value
@@ -37,12 +36,12 @@ from modgraph.source.quiet import python_tree
 from modgraph.source.reached import Reached, telling
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 _DEFINING = ("class", "function", "import")
 
 
-def run(machine: Interpreter, source: SourceModule) -> None:
+def run(machine: Machine, source: SourceModule) -> None:
     """Runs such statements of the module and of those that it imports; a problem for each that cannot be followed."""
     if is_installed(source):
         return
@@ -56,7 +55,7 @@ def run(machine: Interpreter, source: SourceModule) -> None:
         import_progress.finish(machine)
 
 
-def _run_all(machine: Interpreter, source: SourceModule) -> None:
+def _run_all(machine: Machine, source: SourceModule) -> None:
     imported = registries.imported_with(machine, source.name)
     modules = [each for each in imported.modules.values() if not is_installed(each)]
     found = _changers(modules)
@@ -68,7 +67,7 @@ def _run_all(machine: Interpreter, source: SourceModule) -> None:
     _follow(machine, source, imported, ordered)
 
 
-def _follow(machine: Interpreter, source: SourceModule, imported: Imported, ordered: list[Effect]) -> None:
+def _follow(machine: Machine, source: SourceModule, imported: Imported, ordered: list[Effect]) -> None:
     reached: dict[str, int] = {}
     at_once = _imported_at_once(imported, source.name)
     followed = ordered[:MAX_REPLAYED_STATEMENTS]
@@ -111,7 +110,7 @@ def _imported_at_once(imported: Imported, root: str) -> set[str]:
     return found
 
 
-def _forget_order(machine: Interpreter, effect: Effect, before: dict[tuple[str, str], Value]) -> None:
+def _forget_order(machine: Machine, effect: Effect, before: dict[tuple[str, str], Value]) -> None:
     """What a module that a function imports sets in others is set when that function runs, which is not followed."""
     place = SourceLocation(effect.source.file, effect.statement.first_line)
     why = Unknown(f"it is set when {effect.source.name} is imported, which a function does", place)
@@ -132,7 +131,7 @@ def _changers(modules: list[SourceModule]) -> changers.Changers:
         looked += further
 
 
-def _effects(machine: Interpreter, source: SourceModule, found: changers.Changers) -> list[Effect]:
+def _effects(machine: Machine, source: SourceModule, found: changers.Changers) -> list[Effect]:
     if not changers.may_change(source) and source.words.isdisjoint(found.others | found.arguments):
         return []
     try:
@@ -142,7 +141,7 @@ def _effects(machine: Interpreter, source: SourceModule, found: changers.Changer
     return [Effect(source, each) for each in body if _is_effect(machine, source, each, found)]
 
 
-def _is_effect(machine: Interpreter, source: SourceModule, statement: Statement, found: changers.Changers) -> bool:
+def _is_effect(machine: Machine, source: SourceModule, statement: Statement, found: changers.Changers) -> bool:
     text = "\n".join(source.lines[statement.first_line - 1 : statement.last_line])
     if "(" not in text and "." not in text:
         return False
@@ -165,7 +164,7 @@ def _is_of_a_module(source: SourceModule, name: str) -> bool:
     return any("sys.modules" in "\n".join(source.lines[each.first_line - 1 : each.last_line]) for each in bound)
 
 
-def _evaluate_before(machine: Interpreter, effect: Effect, reached: dict[str, int], imported: Imported) -> None:
+def _evaluate_before(machine: Machine, effect: Effect, reached: dict[str, int], imported: Imported) -> None:
     """The names that the module, and those that it imports, bind before that statement, as they are bound there."""
     source, line = effect.source, effect.statement.first_line
     patched = _attributes_set(effect)
@@ -196,7 +195,7 @@ def _attributes_set(effect: Effect) -> set[str]:
 
 
 def _evaluate_imports(
-    machine: Interpreter, source: SourceModule, attributes: set[str], line: int | None = None
+    machine: Machine, source: SourceModule, attributes: set[str], line: int | None = None
 ) -> None:
     """What the module takes of these names from others, before they are other things there."""
     for each in source.index.imports:
@@ -204,7 +203,7 @@ def _evaluate_imports(
             names.global_name(machine, source.name, each.name)
 
 
-def _run_once(machine: Interpreter, effect: Effect) -> str | None:
+def _run_once(machine: Machine, effect: Effect) -> str | None:
     """Why it is not known what the statement changes; None where it was followed."""
     key = (effect.source.name, effect.statement.first_line)
     base = machine.base
@@ -227,7 +226,7 @@ def _run_once(machine: Interpreter, effect: Effect) -> str | None:
         machine.steps = before
 
 
-def _run(machine: Interpreter, effect: Effect) -> str | None:
+def _run(machine: Machine, effect: Effect) -> str | None:
     source, statement = effect.source, effect.statement
     import_progress.run_own(machine, effect)
     values = [names.global_name(machine, source.name, name) for name in statement.names]
@@ -241,14 +240,14 @@ def _run(machine: Interpreter, effect: Effect) -> str | None:
     return _execute(machine, source, statement)
 
 
-def _is_done(machine: Interpreter, source: SourceModule, statement: Statement, name: str) -> bool:
+def _is_done(machine: Machine, source: SourceModule, statement: Statement, name: str) -> bool:
     """The statement is one of those that make up the value of that name, and so has run with them."""
     if name not in source.index.bound:
         return False
     return isinstance(names.global_name(machine, source.name, name), (Address, ClassValue, FunctionValue))
 
 
-def _execute(machine: Interpreter, source: SourceModule, statement: Statement) -> str | None:
+def _execute(machine: Machine, source: SourceModule, statement: Statement) -> str | None:
     try:
         parsed = source.statement(statement)
     except SourceError as error:
@@ -256,13 +255,13 @@ def _execute(machine: Interpreter, source: SourceModule, statement: Statement) -
     key = (source.name, statement.first_line)
     with machine.at_module_level():
         environment = machine.state.allocate(EnvironmentObject())
-        machine.executing[key] = environment
+        machine.modules.executing[key] = environment
         machine.frames.append(Frame(source.name, parsed, environment))
         try:
-            statements.execute(machine, machine.frames[-1], parsed.statements)
+            machine.execute(machine.frames[-1], parsed.statements)
         except Raised as raised:
             return f"raises {raised}"
         finally:
             machine.frames.pop()
-            del machine.executing[key]
+            del machine.modules.executing[key]
     return None

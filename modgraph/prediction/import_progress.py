@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from modgraph.prediction import allowances, names, registries
+from modgraph.prediction import allowances, names
 from modgraph.prediction.import_order import Imported
 from modgraph.prediction.objects import EnvironmentObject
 from modgraph.prediction.side_effects import Effect
@@ -17,13 +17,13 @@ from modgraph.source.index import Statement
 from modgraph.source.modules import SourceModule
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 _END = 1 << 60
 
 
 def due(
-    machine: Interpreter, source: SourceModule, name: str, given: list[Statement], listed: list[Statement]
+    machine: Machine, source: SourceModule, name: str, given: list[Statement], listed: list[Statement]
 ) -> list[Statement]:
     """Those of the listed statements that run now, where `given` are all that make up the name. A name that is first
     bound below the line is asked for too early, and is as all of them leave it."""
@@ -35,24 +35,24 @@ def due(
     return now
 
 
-def is_at(machine: Interpreter, module: str, line: int) -> bool:
+def is_at(machine: Machine, module: str, line: int) -> bool:
     """The module has come to that line and no further: its names are as they are there."""
     return machine.base.reached.get(module) == line
 
 
-def is_ahead(machine: Interpreter, effect: Effect) -> bool:
+def is_ahead(machine: Machine, effect: Effect) -> bool:
     """The module has not come to that statement."""
     line = machine.base.reached.get(effect.source.name)
     return line is not None and effect.statement.first_line >= line
 
 
-def begin(machine: Interpreter, ordered: list[Effect]) -> None:
+def begin(machine: Machine, ordered: list[Effect]) -> None:
     """Each of the modules comes first to the first of its effects."""
     for effect in ordered:
         machine.base.reached.setdefault(effect.source.name, effect.statement.first_line)
 
 
-def come_to(machine: Interpreter, imported: Imported, effects: list[Effect], before: str | None) -> None:
+def come_to(machine: Machine, imported: Imported, effects: list[Effect], before: str | None) -> None:
     """The modules come to the first of these effects: its own to its line, those that import it to the import, and
     those without further effects to their end. `before` is the module of the effect before it."""
     module, line = effects[0].source.name, effects[0].statement.first_line
@@ -68,12 +68,12 @@ def come_to(machine: Interpreter, imported: Imported, effects: list[Effect], bef
     _go(machine, module, line)
 
 
-def run_own(machine: Interpreter, effect: Effect) -> None:
+def run_own(machine: Machine, effect: Effect) -> None:
     """What is put off of the statement itself."""
     _run_until(machine, effect.source.name, effect.statement.first_line + 1)
 
 
-def finish(machine: Interpreter) -> None:
+def finish(machine: Machine) -> None:
     """All modules have come to their end."""
     for module in list(machine.base.reached):
         _go(machine, module, _END)
@@ -96,13 +96,13 @@ def _leading_to(imported: Imported, module: str) -> set[str]:
     return found
 
 
-def _go(machine: Interpreter, module: str, line: int) -> None:
+def _go(machine: Machine, module: str, line: int) -> None:
     if line > machine.base.reached[module]:
         _run_until(machine, module, line)
         machine.base.reached[module] = line
 
 
-def _run_until(machine: Interpreter, module: str, line: int) -> None:
+def _run_until(machine: Machine, module: str, line: int) -> None:
     """Runs what is put off above that line, in its order."""
     source = machine.finder.source(module)
     while source is not None:
@@ -119,18 +119,18 @@ def _line_of(put_off: tuple[str, Statement]) -> int:
     return put_off[1].first_line
 
 
-def _run(machine: Interpreter, source: SourceModule, name: str, statement: Statement) -> None:
+def _run(machine: Machine, source: SourceModule, name: str, statement: Statement) -> None:
     key = (source.name, name)
-    before = names.global_name(machine, *key)
+    before = machine.global_name(*key)
     since = machine.base.next_index
 
     def evaluate() -> Value | None:
         environment = machine.state.allocate(EnvironmentObject({} if before is None else {name: before}))
-        machine.running[key] = environment
+        machine.modules.running[key] = environment
         try:
             names.run_statement(machine, source, name, statement, environment)
         finally:
-            del machine.running[key]
+            del machine.modules.running[key]
         return machine.state.change(environment, EnvironmentObject).names.get(name)
 
     value = allowances.evaluated(machine, source.name, f"{source.name}.{name}", evaluate)
@@ -138,6 +138,6 @@ def _run(machine: Interpreter, source: SourceModule, name: str, statement: State
         return
     machine.base.globals.pop(key, None)
     machine.base.bound_in_between.add(key)
-    machine.namespaces.setdefault(source.name, {})[name] = value
+    machine.modules.namespaces.setdefault(source.name, {})[name] = value
     if not isinstance(value, ClassValue):
-        registries.claim(machine, key, since)
+        machine.claim(key, since)

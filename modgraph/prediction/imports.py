@@ -6,39 +6,39 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from modgraph.prediction import names, registries, targets
+from modgraph.prediction import names, targets
+from modgraph.prediction.calling import Raised
 from modgraph.prediction.definitions import dotted
 from modgraph.prediction.frames import Frame, Outcome
 from modgraph.prediction.guards import Guard
-from modgraph.prediction.knowledge.registry import Raised
 from modgraph.prediction.values import Value
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 
 _UNITS_OF_A_NAME = 6
 
 
-def import_modules(machine: Interpreter, frame: Frame, node: cst.Import) -> Outcome:
+def import_modules(machine: Machine, frame: Frame, node: cst.Import) -> Outcome:
     for alias in node.names:
         module = dotted(alias.name) or ""
         bound = alias.asname.name if alias.asname is not None else None
         top = frame.parsed.bound_as(alias, module.partition(".")[0])
         name = bound.value if isinstance(bound, cst.Name) else top
         if frame.function is not None:
-            registries.note_import(machine, module)
+            machine.note_import(module)
         value = _guarded(machine, module, None, name if bound is None else f"{name} ")
         targets.assign(machine, frame, cst.Name(name), value)
     return "normal"
 
 
-def import_names(machine: Interpreter, frame: Frame, node: cst.ImportFrom) -> Outcome:
+def import_names(machine: Machine, frame: Frame, node: cst.ImportFrom) -> Outcome:
     module = (dotted(node.module) if node.module is not None else None) or ""
     source = machine.finder.source(frame.module)
     absolute = source.absolute(module, len(node.relative)) if source is not None else module
     if frame.function is not None:
-        registries.note_import(machine, absolute)
+        machine.note_import(absolute)
     if isinstance(node.names, cst.ImportStar):
         _import_all(machine, frame, absolute)
         return "normal"
@@ -46,7 +46,7 @@ def import_names(machine: Interpreter, frame: Frame, node: cst.ImportFrom) -> Ou
         attribute = alias.name.value
         assert isinstance(attribute, str)
         if frame.function is not None:
-            registries.note_import(machine, f"{absolute}.{attribute}")
+            machine.note_import(f"{absolute}.{attribute}")
         bound = alias.asname.name if alias.asname is not None else alias.name
         value = _guarded(machine, absolute, attribute, attribute)
         assert isinstance(bound, cst.BaseExpression)
@@ -54,7 +54,7 @@ def import_names(machine: Interpreter, frame: Frame, node: cst.ImportFrom) -> Ou
     return "normal"
 
 
-def _guarded(machine: Interpreter, module: str, attribute: str | None, bound: str) -> Value:
+def _guarded(machine: Machine, module: str, attribute: str | None, bound: str) -> Value:
     """The imported value. A module that is not on the path raises only where code is prepared for that: elsewhere the
     path given may just not be all of it."""
     try:
@@ -65,7 +65,7 @@ def _guarded(machine: Interpreter, module: str, attribute: str | None, bound: st
         return machine.unknown(raised.message)
 
 
-def _import_all(machine: Interpreter, frame: Frame, module: str) -> None:
+def _import_all(machine: Machine, frame: Frame, module: str) -> None:
     source = machine.finder.source(module)
     if source is None:
         machine.problem(f"from {module} import *: its source is not there")

@@ -8,7 +8,7 @@ from modgraph.prediction.objects import VIEW_OF, VIEW_STORE, ModuleObject, ViewO
 from modgraph.prediction.values import Address, Constant, PropertyValue, Value
 
 if TYPE_CHECKING:
-    from modgraph.prediction.knowledge.registry import Machine
+    from modgraph.prediction.machine import Machine
 
 
 def entry(machine: Machine, mapping: ViewObject, key: Constant) -> Value | None:

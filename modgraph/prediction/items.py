@@ -11,14 +11,13 @@ from modgraph.prediction import (
     hashing,
     inner_stores,
     keys,
-    lookups,
     partial_texts,
     possible,
     unordered,
     weak_updates,
 )
-from modgraph.prediction.knowledge.registry import LOADED_MODULES
 from modgraph.prediction.objects import (
+    MIXED,
     VIEW_OF,
     VIEW_STORE,
     DictObject,
@@ -26,6 +25,7 @@ from modgraph.prediction.objects import (
     ListObject,
     ViewObject,
 )
+from modgraph.prediction.registry import LOADED_MODULES
 from modgraph.prediction.state import room_of
 from modgraph.prediction.values import (
     DELETED,
@@ -49,8 +49,7 @@ from modgraph.prediction.values import (
 )
 
 if TYPE_CHECKING:
-    from modgraph.prediction.knowledge.registry import Machine
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 
 COUNTER = KnownClass("collections.Counter")
@@ -58,7 +57,7 @@ FACTORY = "default_factory"
 """Attribute of a defaultdict."""
 
 
-def get(machine: Interpreter, value: Value, key: Value) -> Value:
+def get(machine: Machine, value: Value, key: Value) -> Value:
     """value[key].
 
     Raises:
@@ -96,7 +95,7 @@ def get(machine: Interpreter, value: Value, key: Value) -> Value:
     raise machine.raises("TypeError", f"'{classes.short_name(cls)}' object is not subscriptable")
 
 
-def own_item(machine: Interpreter, value: Value, key: Value) -> Value:
+def own_item(machine: Machine, value: Value, key: Value) -> Value:
     """list.__getitem__ and dict.__getitem__ themselves."""
     item = machine.state.read(value) if isinstance(value, Address) else None
     if isinstance(item, ListObject):
@@ -106,7 +105,7 @@ def own_item(machine: Interpreter, value: Value, key: Value) -> Value:
     return machine.unknown("an item of something that is no list or dict", value)
 
 
-def index_of(machine: Interpreter, key: Value) -> int | None:
+def index_of(machine: Machine, key: Value) -> int | None:
     """The integer that a key is, through __index__; None where it is not known."""
     if isinstance(key, EnumMember):
         key = key.value
@@ -119,7 +118,7 @@ def index_of(machine: Interpreter, key: Value) -> int | None:
     return None
 
 
-def _is_no_index(machine: Interpreter, key: Value) -> bool:
+def _is_no_index(machine: Machine, key: Value) -> bool:
     """An instance of a class that is written without `__index__`, and derived from no other."""
     item = machine.state.find(key, InstanceObject)
     bases = machine.mro(item.cls) if item is not None and isinstance(item.cls, ClassValue) else ()
@@ -127,7 +126,7 @@ def _is_no_index(machine: Interpreter, key: Value) -> bool:
     return item is not None and bool(bases) and known and machine.class_attribute(item.cls, "__index__") is None
 
 
-def slice_of(machine: Interpreter, key: SliceValue) -> slice | Unknown:
+def slice_of(machine: Machine, key: SliceValue) -> slice | Unknown:
     """The Python slice."""
     parts: list[int | None] = []
     for part in (key.lower, key.upper, key.step):
@@ -141,13 +140,13 @@ def slice_of(machine: Interpreter, key: SliceValue) -> slice | Unknown:
     return slice(*parts)
 
 
-def any_of(machine: Interpreter, values: list[Value], why: Unknown) -> Value:
+def any_of(machine: Machine, values: list[Value], why: Unknown) -> Value:
     """One of these, which of them is not known."""
     found = machine.choice(values, why.reason)
     return possible.read(machine, found, values) if isinstance(found, Unknown) else found
 
 
-def _from_sequence(machine: Interpreter, found: list[Value], open_: Unknown | None, key: Value, kind: str) -> Value:
+def _from_sequence(machine: Machine, found: list[Value], open_: Unknown | None, key: Value, kind: str) -> Value:
     rest = () if open_ is None else (open_,)
     if isinstance(key, SliceValue):
         bounds = slice_of(machine, key)
@@ -179,7 +178,7 @@ def _from_sequence(machine: Interpreter, found: list[Value], open_: Unknown | No
         raise machine.raises("IndexError", f"{kind} index out of range") from None
 
 
-def _from_constant(machine: Interpreter, value: Constant, key: Value) -> Value:
+def _from_constant(machine: Machine, value: Constant, key: Value) -> Value:
     python: Any = None
     if isinstance(key, SliceValue):
         python = slice_of(machine, key)
@@ -195,7 +194,7 @@ def _from_constant(machine: Interpreter, value: Constant, key: Value) -> Value:
         raise machine.raises(type(error).__name__, str(error), (Constant(str(error)),)) from None
 
 
-def _loaded_module(machine: Interpreter, key: Value) -> Value:
+def _loaded_module(machine: Machine, key: Value) -> Value:
     """`sys.modules[key]`; who asks for a module in this way knows that it is there."""
     name = key.value if isinstance(key, Constant) else None
     if isinstance(name, str) and machine.finder.source(name) is not None:
@@ -203,7 +202,7 @@ def _loaded_module(machine: Interpreter, key: Value) -> Value:
     return LOADED_MODULES
 
 
-def _from_dict(machine: Interpreter, address: Value, mapping: DictObject, key: Value) -> Value:
+def _from_dict(machine: Machine, address: Value, mapping: DictObject, key: Value) -> Value:
     if isinstance(key, TupleValue):
         key = hashing.settled(machine, key)
         if isinstance(key, Unknown):
@@ -228,7 +227,7 @@ def _from_dict(machine: Interpreter, address: Value, mapping: DictObject, key: V
     missing = machine.class_attribute(mapping.cls, "__missing__")
     made_on_demand = missing is not None and mapping.attributes.get(FACTORY) != NONE
     if isinstance(address, Address) and not (made_on_demand and machine.module_depth):
-        again = lookups.look_again(machine, address, key, certain=True)
+        again = machine.look_again(address, key, certain=True)
         if again is not False:
             mapping = machine.state.find(address, DictObject) or mapping
             found = keys.find_entry(machine, mapping, key)
@@ -243,7 +242,7 @@ def _from_dict(machine: Interpreter, address: Value, mapping: DictObject, key: V
     raise machine.raises("KeyError", machine.string(key) or "...", (key,))
 
 
-def assign(machine: Interpreter, value: Value, key: Value, new: Value) -> None:
+def assign(machine: Machine, value: Value, key: Value, new: Value) -> None:
     """value[key] = new."""
     if isinstance(value, Unknown):
         machine.expose([value], value)
@@ -267,7 +266,7 @@ def assign(machine: Interpreter, value: Value, key: Value, new: Value) -> None:
         machine.expose([value], machine.unknown("item assignment is not modelled", method or NONE))
 
 
-def own_assign(machine: Interpreter, value: Value, key: Value, new: Value) -> None:
+def own_assign(machine: Machine, value: Value, key: Value, new: Value) -> None:
     """list.__setitem__ and dict.__setitem__ themselves."""
     assert isinstance(value, Address)
     if isinstance(key, Choice):
@@ -347,7 +346,7 @@ def write_back(machine: Machine, mapping: DictObject, before: dict[Value, Value]
         weak_updates.set_in_dict(machine, owner, mapping.open, mapping.open)
 
 
-def view(machine: Interpreter, owner: Address, store: str = "attributes") -> Address:
+def view(machine: Machine, owner: Address, store: str = "attributes") -> Address:
     """A dict that shows a store of an instance; what is assigned to its items goes to the instance."""
     item = machine.state.read(owner)
     shown: dict[str, Value] = getattr(item, store)
@@ -356,11 +355,11 @@ def view(machine: Interpreter, owner: Address, store: str = "attributes") -> Add
     open_ = partial_texts.plainly(open_) if open_ is not None else None
     made = ViewObject(shown, open_, {VIEW_OF: owner, VIEW_STORE: Constant(store)})
     if shuffled is not None:
-        made.attributes[unordered.MIXED] = TRUE
+        made.attributes[MIXED] = TRUE
     return machine.allocate(made)
 
 
-def delete(machine: Interpreter, value: Value, key: Value) -> None:
+def delete(machine: Machine, value: Value, key: Value) -> None:
     """del value[key]."""
     if isinstance(value, Unknown):
         machine.expose([value], value)
@@ -384,7 +383,7 @@ def delete(machine: Interpreter, value: Value, key: Value) -> None:
         machine.expose([value], machine.unknown("item deletion is not modelled", method or NONE))
 
 
-def own_delete(machine: Interpreter, value: Value, key: Value) -> None:
+def own_delete(machine: Machine, value: Value, key: Value) -> None:
     """list.__delitem__ and dict.__delitem__ themselves."""
     assert isinstance(value, Address)
     if isinstance(key, Choice):
@@ -421,7 +420,7 @@ def own_delete(machine: Interpreter, value: Value, key: Value) -> None:
         raise machine.raises("IndexError", "list assignment index out of range") from None
 
 
-def mapping_pairs(machine: Interpreter, value: Value) -> tuple[list[tuple[Value, Value]], Unknown | None] | Unknown:
+def mapping_pairs(machine: Machine, value: Value) -> tuple[list[tuple[Value, Value]], Unknown | None] | Unknown:
     """The entries of a mapping, with the reason where there may be others; Unknown where none is known."""
     mapping = machine.state.find(value, DictObject)
     if mapping is not None:
@@ -437,7 +436,7 @@ def mapping_pairs(machine: Interpreter, value: Value) -> tuple[list[tuple[Value,
     return [(key, get(machine, value, key)) for key in found], None
 
 
-def merge_mapping(machine: Interpreter, address: Address, value: Value) -> None:
+def merge_mapping(machine: Machine, address: Address, value: Value) -> None:
     """{..., **value}."""
     pairs = mapping_pairs(machine, value)
     found, why = ([], pairs) if isinstance(pairs, Unknown) else pairs

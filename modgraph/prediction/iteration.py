@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from modgraph.prediction import classes, enumerations, possible, producing, unordered
+from modgraph.prediction import classes, enumerations, iterables, possible, producing, unordered
+from modgraph.prediction.calling import Raised
 from modgraph.prediction.counted import count
-from modgraph.prediction.knowledge.registry import Raised
 from modgraph.prediction.limits import ITEMS_OF_A_CONSTANT, MAX_LOOP_ITERATIONS
-from modgraph.prediction.objects import DictObject, HeapObject, IteratorObject, ListObject, SetObject, TensorObject
+from modgraph.prediction.objects import DictObject, IteratorObject, ListObject, SetObject
 from modgraph.prediction.values import (
     Address,
     Choice,
@@ -24,10 +24,10 @@ from modgraph.prediction.values import (
 from modgraph.source.reached import Reached
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 
-def iterate(machine: Interpreter, value: Value) -> list[Value] | Unknown:
+def iterate(machine: Machine, value: Value) -> list[Value] | Unknown:
     """All items, or why they are not known; an iterator is used up.
 
     Raises:
@@ -53,7 +53,7 @@ def iterate(machine: Interpreter, value: Value) -> list[Value] | Unknown:
         return _member(machine, value)
     if isinstance(value, Address):
         item = machine.state.read(value)
-        own = isinstance(getattr(item, "cls", None), KnownClass) or not overrides(machine, value)
+        own = isinstance(getattr(item, "cls", None), KnownClass) or not iterables.overrides(machine, value)
         if isinstance(item, IteratorObject):
             if item.open is not None and item.source is None:
                 return possible.read(machine, item.open, item.items[item.position :])
@@ -61,11 +61,11 @@ def iterate(machine: Interpreter, value: Value) -> list[Value] | Unknown:
             return why or rest
         if own and isinstance(item, (ListObject, DictObject, SetObject)):
             count(machine, len(item.entries if isinstance(item, DictObject) else item.items))
-            return items_of(machine, item)
+            return iterables.items_of(machine, item)
     return _by_method(machine, value)
 
 
-def _of_one(machine: Interpreter, value: Choice) -> list[Value] | Unknown:
+def _of_one(machine: Machine, value: Choice) -> list[Value] | Unknown:
     """What one of several iterables gives, which of them is not known."""
     why = machine.unknown("which iterable it is is not known", value)
     found: list[tuple[Value, ...]] = []
@@ -90,13 +90,13 @@ def _row(items: list[Value] | Unknown) -> Value:
     return items if isinstance(items, Unknown) else TupleValue(tuple(items))
 
 
-def _is_plain(machine: Interpreter, value: Value) -> bool:
+def _is_plain(machine: Machine, value: Value) -> bool:
     """A container that is read without any code being run."""
     item = machine.state.read(value) if isinstance(value, Address) else None
     return isinstance(item, (ListObject, DictObject, SetObject)) and isinstance(item.cls, KnownClass)
 
 
-def _member(machine: Interpreter, value: EnumMember) -> list[Value] | Unknown:
+def _member(machine: Machine, value: EnumMember) -> list[Value] | Unknown:
     """The characters of a member that is text, the single flags of one that is a flag."""
     flags = enumerations.parts(machine, value)
     if flags is not None:
@@ -104,22 +104,11 @@ def _member(machine: Interpreter, value: EnumMember) -> list[Value] | Unknown:
     return iterate(machine, value.value) if _is_text(machine, value) else _by_method(machine, value)
 
 
-def _is_text(machine: Interpreter, value: EnumMember) -> bool:
+def _is_text(machine: Machine, value: EnumMember) -> bool:
     return KnownClass("builtins.str") in machine.mro(value.cls)
 
 
-def overrides(machine: Interpreter, value: Address) -> bool:
-    """Its class, which has source, has an `__iter__` of its own."""
-    cls = machine.class_of(value)
-    if not isinstance(cls, ClassValue):
-        return False
-    for base in machine.mro(cls):
-        if isinstance(base, ClassValue) and machine.own_attribute(base, "__iter__") is not None:
-            return True
-    return False
-
-
-def _constant(machine: Interpreter, value: Constant) -> list[Value] | Unknown:
+def _constant(machine: Machine, value: Constant) -> list[Value] | Unknown:
     try:
         size = len(value.value)
     except TypeError:
@@ -132,35 +121,13 @@ def _constant(machine: Interpreter, value: Constant) -> list[Value] | Unknown:
     return [Constant(item) for item in value.value]
 
 
-def items_of(machine: Interpreter, item: HeapObject) -> list[Value] | Unknown:
-    """Those of a list, dict or set, in their order."""
-    if isinstance(item, ListObject):
-        return list(item.items) if item.open is None else possible.read(machine, item.open, item.items)
-    if isinstance(item, DictObject):
-        return list(item.entries) if item.unsure is None else possible.read(machine, item.unsure, item.entries)
-    assert isinstance(item, SetObject)
-    return unordered.in_order(machine, item) if item.open is None else possible.read(machine, item.open, item.items)
-
-
-def in_any_order(machine: Interpreter, value: Value) -> list[Value] | Unknown:
+def in_any_order(machine: Machine, value: Value) -> list[Value] | Unknown:
     """The items of an iterable, for whom their order does not matter."""
     found = unordered.elements(machine, value)
     return iterate(machine, value) if found is None else found
 
 
-def own_iterator(machine: Interpreter, value: Value) -> Value | None:
-    """What the `__iter__` of its class gives; None where it has none, or is a container of Python's own."""
-    item = machine.state.read(value) if isinstance(value, Address) else None
-    if item is None or isinstance(item, (IteratorObject, TensorObject)):
-        return None
-    cls = machine.class_of(value)
-    if isinstance(item, (ListObject, DictObject, SetObject)) and not overrides(machine, cast(Address, value)):
-        return None
-    method = machine.class_attribute(cls, "__iter__") if machine.is_class(cls) else None
-    return None if method is None or isinstance(method, Unknown) else machine.call(method, (value,))
-
-
-def _by_method(machine: Interpreter, value: Value) -> list[Value] | Unknown:
+def _by_method(machine: Machine, value: Value) -> list[Value] | Unknown:
     cls = machine.class_of(value)
     if isinstance(cls, Unknown):
         return cls
@@ -181,7 +148,7 @@ def _by_method(machine: Interpreter, value: Value) -> list[Value] | Unknown:
     raise machine.raises("TypeError", f"'{classes.short_name(cls)}' object is not iterable")
 
 
-def _by_place(machine: Interpreter, value: Value, getter: Value) -> list[Value] | Unknown:
+def _by_place(machine: Machine, value: Value, getter: Value) -> list[Value] | Unknown:
     """The items at 0, 1, 2, ... up to the first place at which there is none, whatever `len` says."""
     found: list[Value] = []
     while len(found) <= MAX_LOOP_ITERATIONS:
@@ -200,12 +167,12 @@ def _by_place(machine: Interpreter, value: Value, getter: Value) -> list[Value] 
 _ENDS = TupleValue((KnownClass("builtins.IndexError"), KnownClass("builtins.StopIteration")))
 
 
-def _length_of(machine: Interpreter, value: Value) -> Value:
+def _length_of(machine: Machine, value: Value) -> Value:
     size = length(machine, value)
     return size if isinstance(size, Unknown) else Constant(size)
 
 
-def length(machine: Interpreter, value: Value) -> int | Unknown:
+def length(machine: Machine, value: Value) -> int | Unknown:
     """len(value).
 
     Raises:

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from modgraph.prediction.fields import Role
-from modgraph.prediction.objects import STALE, EnvironmentObject, HeapObject, IteratorObject, Sizes
+from modgraph.prediction.objects import MIXED, STALE, EnvironmentObject, HeapObject, IteratorObject, Sizes
 from modgraph.prediction.orders import contradicting
-from modgraph.prediction.unordered import MIXED
 from modgraph.prediction.values import TRUE, Address
 
 if TYPE_CHECKING:

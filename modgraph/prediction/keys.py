@@ -11,10 +11,10 @@ from modgraph.prediction.objects import DictObject, ViewObject
 from modgraph.prediction.values import Choice, Constant, EnumMember, Unknown, Value
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 
-def find_entry(machine: Interpreter, mapping: DictObject, key: Value) -> Value | None:
+def find_entry(machine: Machine, mapping: DictObject, key: Value) -> Value | None:
     """The entry of a key that is equal to `key`; None where none is found, optional where it may be one of some."""
     hashing.require(machine, key)
     if type(mapping) is ViewObject and type(key) is Constant:
@@ -45,7 +45,7 @@ _KEYS_OF_A_WORD = 8
 _LARGEST = 2**1024  # all floats are smaller
 
 
-def key_in(machine: Interpreter, mapping: DictObject, key: Value) -> Value:
+def key_in(machine: Machine, mapping: DictObject, key: Value) -> Value:
     """The key under which an equal one already stands; else `key`, or an Unknown where that is not known."""
     key = hashing.settled(machine, key)
     if isinstance(key, (Unknown, Choice)) or key in mapping.entries:

@@ -1,5 +1,11 @@
 """What the interpreter will not exceed. Reaching one is an `Unknown` whose reason names it."""
 
+
+class LimitError(Exception):
+    """The steps, the work or the memory of a prediction are used up."""
+
+
+
 TOO_NESTED = "it is nested too deeply to be followed"
 NO_MEMORY = "there is not enough memory to follow it"
 

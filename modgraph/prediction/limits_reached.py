@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from typing import TYPE_CHECKING
 
-from modgraph.prediction.entry import Prediction
-from modgraph.prediction.machine import Interpreter
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import DictObject, IteratorObject, ListObject, ModuleObject, SetObject
 from modgraph.prediction.values import Address, Choice, TupleValue, Unknown, Value
 from modgraph.source.reached import Reached
+
+if TYPE_CHECKING:
+    from modgraph.prediction.entry import Prediction
 
 MAX_HELD = 2_000
 """Containers that are looked at, and items of each."""
@@ -28,7 +31,7 @@ def limit_reached(prediction: Prediction) -> str | None:
     return next((str(each) for each in reasons if isinstance(each, Reached)), None)
 
 
-def _open_in(machine: Interpreter, values: Iterable[Value]) -> Iterator[str]:
+def _open_in(machine: Machine, values: Iterable[Value]) -> Iterator[str]:
     """Why some of these values, and of what the containers among them hold, are not known."""
     pending, seen = list(values), set[int]()
     while pending and len(seen) < MAX_HELD:

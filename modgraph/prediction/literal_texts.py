@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 from modgraph.prediction.values import Constant, Value
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 _LIKE_A_NAME = re.compile(r"[A-Za-z0-9_]+")
 
 
-def kept(machine: Interpreter, literal: Any) -> Any:
+def kept(machine: Machine, literal: Any) -> Any:
     """The value of a literal, each text in it that looks like a name being the one object that there is of it."""
     if type(literal) is str:
-        found = machine.literal_texts.get(literal)
+        found = machine.caches.literal_texts.get(literal)
         if found is None and _LIKE_A_NAME.fullmatch(literal):
             # An object of its own, that no text is which is computed here, and interned by the Python that runs.
-            found = machine.literal_texts[literal] = f"{literal} "[:-1]
+            found = machine.caches.literal_texts[literal] = f"{literal} "[:-1]
         return found or literal
     if type(literal) in (tuple, list, set):
         return type(literal)(kept(machine, each) for each in literal)
@@ -29,15 +29,15 @@ def kept(machine: Interpreter, literal: Any) -> Any:
     return literal
 
 
-def is_kept(machine: Interpreter, value: Value) -> bool:
+def is_kept(machine: Machine, value: Value) -> bool:
     """It is such a text, passed along from where it stands."""
     return (
-        type(value) is Constant and type(value.value) is str and machine.literal_texts.get(value.value) is value.value
+        type(value) is Constant and type(value.value) is str and machine.caches.literal_texts.get(value.value) is value.value
     )
 
 
-def computed(machine: Interpreter, value: Value) -> bool:
+def computed(machine: Machine, value: Value) -> bool:
     """It equals such a text, and may be another object."""
     if type(value) is not Constant or type(value.value) is not str:
         return False
-    return machine.literal_texts.get(value.value, value.value) is not value.value
+    return machine.caches.literal_texts.get(value.value, value.value) is not value.value

@@ -16,7 +16,7 @@ from modgraph.prediction import partial_texts
 from modgraph.prediction.deep_stack import with_deep_stack
 from modgraph.prediction.endings import attempt
 from modgraph.prediction.entry import Prediction, find_name, interpreter, load_target, predict_value
-from modgraph.prediction.machine import Interpreter
+from modgraph.prediction.interpreter import Interpreter
 from modgraph.prediction.objects import ModuleObject
 from modgraph.prediction.tree import build_graph, nothing_known
 from modgraph.prediction.values import Address, ClassValue, FunctionValue, Unknown, Value

@@ -23,7 +23,7 @@ from modgraph.source.modules import ModuleFinder, SourceError, SourceModule, pla
 from modgraph.source.reached import Reached
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 _WORD = re.compile(r"\w+")
 _READING = "get|items|keys|values|copy|index|count"
@@ -31,7 +31,7 @@ Home = tuple[str, str, str]
 """Module and name whose evaluation made a container; the attribute, where it stands in the body of a class."""
 
 
-def look_again(machine: Interpreter, container: Address, key: Value, certain: bool = False) -> bool | Unknown:
+def look_again(machine: Machine, container: Address, key: Value, certain: bool = False) -> bool | Unknown:
     """Whether looking again may find the key: something has run that may have put it there. Unknown where what has run
     leaves that open. `certain`: the code fails where the key is missing, so it must have been registered by then."""
     base = machine.base
@@ -63,11 +63,11 @@ def _text(key: Value) -> str:
 
 
 def _run_all(
-    machine: Interpreter, home: Home, words: tuple[str, ...], container: Address, key: Value
+    machine: Machine, home: Home, words: tuple[str, ...], container: Address, key: Value
 ) -> bool | Unknown:
-    wanted = machine.wanted.get(container.index)
+    wanted = machine.modules.wanted.get(container.index)
     if wanted is None:
-        wanted = machine.wanted[container.index] = Wanted(machine, home, container)
+        wanted = machine.modules.wanted[container.index] = Wanted(machine, home, container)
     if not wanted.may_be_filled:
         return False
     sources = _sources(machine, home) if wanted.has_writers else _asked(machine, home)
@@ -87,39 +87,39 @@ def _run_all(
     return why or bool(found)
 
 
-def _sources(machine: Interpreter, home: Home) -> Iterator[SourceModule]:
+def _sources(machine: Machine, home: Home) -> Iterator[SourceModule]:
     """Modules of the container's package and of those from which is asked, as far as they are imported."""
     module = home[0]
-    roots = dict.fromkeys([module, *machine.roots, *(frame.module for frame in machine.frames[:1])])
+    roots = dict.fromkeys([module, *machine.modules.roots, *(frame.module for frame in machine.frames[:1])])
     tops = set(map(top_of, roots))
     for root in roots:
         key = (module, root)
-        if key not in machine.beside:
+        if key not in machine.modules.beside:
             # What the container's own module brings is most of what any other one does, and is looked through once.
-            known = machine.beside[(module, module)].modules if root != module else ()
-            machine.beside[key] = imported_by(machine.finder, (root,), known)
-        for name, source in machine.beside[key].modules.items():
+            known = machine.modules.beside[(module, module)].modules if root != module else ()
+            machine.modules.beside[key] = imported_by(machine.finder, (root,), known)
+        for name, source in machine.modules.beside[key].modules.items():
             if top_of(name) in tops:
                 yield source
 
 
-def _asked(machine: Interpreter, home: Home) -> list[SourceModule]:
+def _asked(machine: Machine, home: Home) -> list[SourceModule]:
     """Modules of the container's package of which something was asked before: a table that nothing in its own module
     fills is seldom filled at all, and not worth reading all others."""
     top = top_of(home[0])
-    seen, known = machine.asked.get(top, (0, []))
-    new = [name for name in islice(machine.namespaces, seen, None) if top_of(name) == top]
+    seen, known = machine.modules.asked.get(top, (0, []))
+    new = [name for name in islice(machine.modules.namespaces, seen, None) if top_of(name) == top]
     sources = [*known, *filter(None, map(machine.finder.source, new))]
-    machine.asked[top] = (len(machine.namespaces), sources)
+    machine.modules.asked[top] = (len(machine.modules.namespaces), sources)
     return sources
 
 
 class Wanted:
     """A container, as statements lead to it."""
 
-    def __init__(self, machine: Interpreter, home: Home, container: Address) -> None:
+    def __init__(self, machine: Machine, home: Home, container: Address) -> None:
         self.module, self.name, attribute = home
-        of_module = machine.namespaces.get(self.module, {}).get(self.name)
+        of_module = machine.modules.namespaces.get(self.module, {}).get(self.name)
         self.is_inside = not attribute and of_module != container
         """In an object of that name, whose methods may fill it."""
         self._writes = re.compile(
@@ -165,17 +165,17 @@ class Wanted:
         return self._definitions[key]
 
 
-def _mentioning(machine: Interpreter, wanted: Wanted, sources: Iterable[SourceModule], word: str) -> list[Effect]:
+def _mentioning(machine: Machine, wanted: Wanted, sources: Iterable[SourceModule], word: str) -> list[Effect]:
     """The statements that may register something under a key that begins with that word, those that define it first."""
     word = plain(word)
     effects: list[tuple[bool, Effect]] = []
     for source in sources:
         if word in source.plain_words:
-            if source.name not in machine.heads:
-                machine.heads[source.name] = _heads(source)
+            if source.name not in machine.modules.heads:
+                machine.modules.heads[source.name] = _heads(source)
             effects.extend(
                 (word not in map(plain, statement.names), Effect(source, statement))
-                for statement in machine.heads[source.name].get(word, ())
+                for statement in machine.modules.heads[source.name].get(word, ())
                 if wanted.is_led_to(machine.finder, source, statement)
             )
     return [effect for _, effect in sorted(effects, key=lambda entry: entry[0])]

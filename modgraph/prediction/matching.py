@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from modgraph.prediction import control, expressions, keys, names, statements
+from modgraph.prediction import control, keys, names
 from modgraph.prediction.frames import Frame, Outcome
 from modgraph.prediction.objects import DictObject, ListObject
 from modgraph.prediction.values import ClassValue, Constant, KnownClass, TupleValue, Unknown, Value
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 
-def execute_match(machine: Interpreter, frame: Frame, node: cst.Match) -> Outcome:
-    subject = expressions.evaluate(machine, frame, node.subject)
+def execute_match(machine: Machine, frame: Frame, node: cst.Match) -> Outcome:
+    subject = machine.evaluate(frame, node.subject)
     return _cases(machine, frame, node, subject, 0)
 
 
@@ -26,7 +26,7 @@ Captures = dict[str, Value]
 """What a pattern binds: only where all of it has matched."""
 
 
-def _cases(machine: Interpreter, frame: Frame, node: cst.Match, subject: Value, position: int) -> Outcome:
+def _cases(machine: Machine, frame: Frame, node: cst.Match, subject: Value, position: int) -> Outcome:
     while position < len(node.cases):
         case = node.cases[position]
         position += 1
@@ -38,7 +38,7 @@ def _cases(machine: Interpreter, frame: Frame, node: cst.Match, subject: Value, 
             _bind(machine, frame, captures)
             guard = _guarded(machine, frame, case)
             if guard is True:
-                return statements.run_block(machine, frame, case.body)
+                return machine.run_block(frame, case.body)
             if guard is False:
                 continue
         since = machine.base.next_index
@@ -53,24 +53,24 @@ def _cases(machine: Interpreter, frame: Frame, node: cst.Match, subject: Value, 
     return "normal"
 
 
-def _going_on(machine: Interpreter, frame: Frame, node: cst.Match, subject: Value, position: int) -> _Way:
+def _going_on(machine: Machine, frame: Frame, node: cst.Match, subject: Value, position: int) -> _Way:
     return lambda: _cases(machine, frame, node, subject, position)
 
 
-def _running(machine: Interpreter, frame: Frame, case: cst.MatchCase) -> _Way:
-    return lambda: statements.run_block(machine, frame, case.body)
+def _running(machine: Machine, frame: Frame, case: cst.MatchCase) -> _Way:
+    return lambda: machine.run_block(frame, case.body)
 
 
-def _taking(machine: Interpreter, frame: Frame, case: cst.MatchCase, rest: _Way) -> _Way:
+def _taking(machine: Machine, frame: Frame, case: cst.MatchCase, rest: _Way) -> _Way:
     """A pattern that may match is taken to: what then its guard says."""
 
     def take() -> Outcome:
-        return rest() if _guarded(machine, frame, case) is False else statements.run_block(machine, frame, case.body)
+        return rest() if _guarded(machine, frame, case) is False else machine.run_block(frame, case.body)
 
     return take
 
 
-def _binding(machine: Interpreter, frame: Frame, captures: Captures, then: _Way) -> _Way:
+def _binding(machine: Machine, frame: Frame, captures: Captures, then: _Way) -> _Way:
     def bind() -> Outcome:
         _bind(machine, frame, captures)
         return then()
@@ -78,16 +78,16 @@ def _binding(machine: Interpreter, frame: Frame, captures: Captures, then: _Way)
     return bind
 
 
-def _guarded(machine: Interpreter, frame: Frame, case: cst.MatchCase) -> bool | None:
-    return True if case.guard is None else machine.truth(expressions.evaluate(machine, frame, case.guard))
+def _guarded(machine: Machine, frame: Frame, case: cst.MatchCase) -> bool | None:
+    return True if case.guard is None else machine.truth(machine.evaluate(frame, case.guard))
 
 
-def _bind(machine: Interpreter, frame: Frame, captures: Captures) -> None:
+def _bind(machine: Machine, frame: Frame, captures: Captures) -> None:
     for name, value in captures.items():
         names.bind(machine, frame, name, value)
 
 
-def _all_captured(machine: Interpreter, case: cst.MatchCase, captures: Captures) -> Captures:
+def _all_captured(machine: Machine, case: cst.MatchCase, captures: Captures) -> Captures:
     """Every name that the pattern binds, where it is not known whether, and so not always to what, it matches."""
     pending: list[cst.CSTNode] = [case.pattern]
     found = dict(captures)
@@ -102,7 +102,7 @@ def _all_captured(machine: Interpreter, case: cst.MatchCase, captures: Captures)
 
 
 def matches(
-    machine: Interpreter, frame: Frame, pattern: cst.MatchPattern, subject: Value, captures: Captures
+    machine: Machine, frame: Frame, pattern: cst.MatchPattern, subject: Value, captures: Captures
 ) -> bool | None:
     """Whether the pattern matches; adds what it captures, also where it does not match in the end."""
     if isinstance(pattern, cst.MatchAs):
@@ -115,9 +115,9 @@ def matches(
     if isinstance(pattern, cst.MatchOr):
         return _either(machine, frame, pattern, subject, captures)
     if isinstance(pattern, cst.MatchValue):
-        return machine.equal(subject, expressions.evaluate(machine, frame, pattern.value))
+        return machine.equal(subject, machine.evaluate(frame, pattern.value))
     if isinstance(pattern, cst.MatchSingleton):
-        return machine.truth(machine.compare("is", subject, expressions.evaluate(machine, frame, pattern.value)))
+        return machine.truth(machine.compare("is", subject, machine.evaluate(frame, pattern.value)))
     if isinstance(pattern, cst.MatchSequence):
         return _sequence(machine, frame, pattern, subject, captures)
     if isinstance(pattern, cst.MatchMapping):
@@ -128,7 +128,7 @@ def matches(
 
 
 def _either(
-    machine: Interpreter, frame: Frame, pattern: cst.MatchOr, subject: Value, captures: Captures
+    machine: Machine, frame: Frame, pattern: cst.MatchOr, subject: Value, captures: Captures
 ) -> bool | None:
     """The first alternative that matches captures, and no other."""
     possible: list[Captures] = []
@@ -153,7 +153,7 @@ def _all(results: list[bool | None]) -> bool | None:
 
 
 def _sequence(
-    machine: Interpreter, frame: Frame, pattern: cst.MatchSequence, subject: Value, captures: Captures
+    machine: Machine, frame: Frame, pattern: cst.MatchSequence, subject: Value, captures: Captures
 ) -> bool | None:
     if isinstance(subject, Unknown):
         return None
@@ -182,7 +182,7 @@ def _sequence(
 
 
 def _mapping(
-    machine: Interpreter, frame: Frame, pattern: cst.MatchMapping, subject: Value, captures: Captures
+    machine: Machine, frame: Frame, pattern: cst.MatchMapping, subject: Value, captures: Captures
 ) -> bool | None:
     mapping = machine.state.find(subject, DictObject)
     if mapping is None:
@@ -190,7 +190,7 @@ def _mapping(
     results: list[bool | None] = []
     used: list[Value] = []
     for element in pattern.elements:
-        key = expressions.evaluate(machine, frame, element.key)
+        key = machine.evaluate(frame, element.key)
         used.append(key)
         value = keys.find_entry(machine, mapping, key)
         if value is None:
@@ -203,9 +203,9 @@ def _mapping(
 
 
 def _class(
-    machine: Interpreter, frame: Frame, pattern: cst.MatchClass, subject: Value, captures: Captures
+    machine: Machine, frame: Frame, pattern: cst.MatchClass, subject: Value, captures: Captures
 ) -> bool | None:
-    cls = expressions.evaluate(machine, frame, pattern.cls)
+    cls = machine.evaluate(frame, pattern.cls)
     matched = machine.is_instance(subject, cls)
     if matched is False:
         return False
@@ -224,7 +224,7 @@ def _class(
 
 
 def _attribute(
-    machine: Interpreter, frame: Frame, name: str, pattern: cst.MatchPattern, subject: Value, captures: Captures
+    machine: Machine, frame: Frame, name: str, pattern: cst.MatchPattern, subject: Value, captures: Captures
 ) -> bool | None:
     value = machine.find_attribute(subject, name)
     if value is None:

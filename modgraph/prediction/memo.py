@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from modgraph.graph.model import SourceLocation
 from modgraph.prediction import guards, literal_texts, possible
-from modgraph.prediction.copying import Relocation
+from modgraph.prediction.calling import Arguments
 from modgraph.prediction.fields import BY_NAME, Role
-from modgraph.prediction.knowledge.registry import Arguments
 from modgraph.prediction.knowledge.tensor_memory import current
 from modgraph.prediction.limits import MAX_KEPT_OBJECTS, MAX_KEY_OBJECTS, MAX_REMEMBERED_OBJECTS, MIN_LONG_STEPS
 from modgraph.prediction.objects import (
@@ -29,6 +28,7 @@ from modgraph.prediction.objects import (
     SetObject,
     TensorObject,
 )
+from modgraph.prediction.relocation import Relocation
 from modgraph.prediction.state import State
 from modgraph.prediction.values import (
     Address,
@@ -49,7 +49,7 @@ from modgraph.prediction.values import (
 )
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 _IMMUTABLE = frozenset(
     {Constant, Dtype, Device, ClassValue, KnownClass, KnownFunction, EnumMember, ModuleReference, Unknown}
@@ -97,7 +97,7 @@ class _Contents:
     objects: tuple[HeapObject, ...]
 
 
-def key_of(machine: Interpreter, callee: object, arguments: Arguments) -> Key | None:
+def key_of(machine: Machine, callee: object, arguments: Arguments) -> Key | None:
     """What the call depends on; None where that cannot be told."""
     if arguments.open is not None:
         return None
@@ -125,7 +125,7 @@ def key_of(machine: Interpreter, callee: object, arguments: Arguments) -> Key | 
     return Key((callee, parts, names, contents.number), contents.closure)
 
 
-def _contents(machine: Interpreter, roots: tuple[int, ...]) -> _Contents | None:
+def _contents(machine: Machine, roots: tuple[int, ...]) -> _Contents | None:
     base, state = machine.base, machine.state
     known = base.contents.get(roots)
     base.work += len(known.closure) // 4 if isinstance(known, _Contents) else 0
@@ -140,7 +140,7 @@ def _contents(machine: Interpreter, roots: tuple[int, ...]) -> _Contents | None:
     return found
 
 
-def _walk(machine: Interpreter, roots: tuple[int, ...]) -> _Contents | None:
+def _walk(machine: Machine, roots: tuple[int, ...]) -> _Contents | None:
     state = machine.state
     closure: dict[Address, int] = {}
     pending = [Address(index) for index in roots]
@@ -170,7 +170,7 @@ def _walk(machine: Interpreter, roots: tuple[int, ...]) -> _Contents | None:
             else:
                 return None
     machine.base.work += len(tokens) // 2
-    number = machine.contents.setdefault(tuple(tokens), len(machine.contents))
+    number = machine.caches.contents.setdefault(tuple(tokens), len(machine.caches.contents))
     return _Contents(number, tuple(pending), tuple(seen))
 
 
@@ -192,9 +192,9 @@ def _immutable(value: Value) -> bool:
     return isinstance(value, (TupleValue, Choice, PartialValue)) and all(map(_immutable, value.parts()))
 
 
-def recall(machine: Interpreter, key: Key, where: SourceLocation | None) -> Value | None:
+def recall(machine: Machine, key: Key, where: SourceLocation | None) -> Value | None:
     """What was remembered under that key, made anew."""
-    fragment = machine.fragments.get(key.parts)
+    fragment = machine.caches.fragments.get(key.parts)
     state, base = machine.state, machine.base
     if fragment is None or state.globals:
         return None
@@ -220,7 +220,7 @@ def recall(machine: Interpreter, key: Key, where: SourceLocation | None) -> Valu
     return result
 
 
-def watch(machine: Interpreter, key: Key, make: Callable[[], Value]) -> Value:
+def watch(machine: Machine, key: Key, make: Callable[[], Value]) -> Value:
     """What `make` gives; kept for the next time, where it has touched nothing that the key does not speak of."""
     base = machine.base
     epoch = machine.state.epoch
@@ -241,24 +241,24 @@ def watch(machine: Interpreter, key: Key, make: Callable[[], Value]) -> Value:
     return result
 
 
-def _remember(machine: Interpreter, key: Key, result: Value, since: int, steps: int, doubtful: bool) -> None:
+def _remember(machine: Machine, key: Key, result: Value, since: int, steps: int, doubtful: bool) -> None:
     """Keeps a copy of what was just made; of modules that took few steps, only the second time they are made."""
     is_module = machine.state.find(result, ModuleObject) is not None
-    if is_module and steps < MIN_LONG_STEPS and key.parts not in machine.fragments:
-        machine.fragments[key.parts] = None
+    if is_module and steps < MIN_LONG_STEPS and key.parts not in machine.caches.fragments:
+        machine.caches.fragments[key.parts] = None
         return
     found = _made(machine, key, result, since)
     if found is None:
         return
-    machine.remembered += len(found) + 1
-    if machine.remembered > MAX_KEPT_OBJECTS:
-        machine.fragments.clear()
-        machine.remembered = 0
+    machine.caches.remembered += len(found) + 1
+    if machine.caches.remembered > MAX_KEPT_OBJECTS:
+        machine.caches.fragments.clear()
+        machine.caches.remembered = 0
     ordered = sorted(found.items(), key=lambda entry: entry[0].index)
-    machine.fragments[key.parts] = Fragment(result, tuple(ordered), key.closure, doubtful, _with_bases(machine))
+    machine.caches.fragments[key.parts] = Fragment(result, tuple(ordered), key.closure, doubtful, _with_bases(machine))
 
 
-def _with_bases(machine: Interpreter) -> tuple[int, ...]:
+def _with_bases(machine: Machine) -> tuple[int, ...]:
     """Objects of the base that were looked at; with a class, what it inherits from."""
     found = set(machine.base.shared)
     for index in machine.base.shared:
@@ -268,7 +268,7 @@ def _with_bases(machine: Interpreter) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
-def _made(machine: Interpreter, key: Key, result: Value, since: int) -> dict[Address, HeapObject] | None:
+def _made(machine: Machine, key: Key, result: Value, since: int) -> dict[Address, HeapObject] | None:
     """Copies of the objects that lead from the result to what is older; None where they are too many, or where
     something older than the call stays reachable that is not part of the key."""
     watched, state = key.watched, machine.state

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from modgraph.prediction import attributes, calls, classes, functions, naming_hooks, standard_names
-from modgraph.prediction.knowledge.registry import Arguments, Machine, Raised, models
+from modgraph.prediction import classes, naming_hooks, standard_names
+from modgraph.prediction.calling import Arguments, Raised
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import ClassObject, DictObject
+from modgraph.prediction.registry import models
 from modgraph.prediction.values import (
     FALSE,
     NONE,
@@ -26,12 +28,10 @@ from modgraph.prediction.values import (
 )
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
-
-TYPE = KnownClass("builtins.type")
+    from modgraph.prediction.machine import Machine
 
 
-def metaclass_of(machine: Interpreter, cls: Value) -> ClassValue | KnownClass | None:
+def metaclass_of(machine: Machine, cls: Value) -> ClassValue | KnownClass | None:
     """The metaclass of a class: its own, or the first that one of its bases has; None for `type`."""
     if isinstance(cls, KnownClass):
         return _of_python(cls.name)
@@ -47,7 +47,7 @@ def _of_python(name: str) -> KnownClass | None:
     return KnownClass("enum.EnumMeta") if real.is_enum else KnownClass("abc.ABCMeta") if real.is_abstract else None
 
 
-def inherited(machine: Interpreter, bases: tuple[Value, ...]) -> ClassValue | KnownClass | None:
+def inherited(machine: Machine, bases: tuple[Value, ...]) -> ClassValue | KnownClass | None:
     """The metaclass that the bases give: the most derived of theirs."""
     found: ClassValue | KnownClass | None = None
     for base in bases:
@@ -57,7 +57,7 @@ def inherited(machine: Interpreter, bases: tuple[Value, ...]) -> ClassValue | Kn
     return found
 
 
-def apply(machine: Interpreter, cls: ClassValue, keywords: Mapping[str, Value]) -> Value:
+def apply(machine: Machine, cls: ClassValue, keywords: Mapping[str, Value]) -> Value:
     """What the metaclass makes of a class whose header and body were read."""
     meta = metaclass_of(machine, cls)
     if meta is None or not (_own(machine, meta, "__new__") or _own(machine, meta, "__init__")):
@@ -91,14 +91,14 @@ def apply(machine: Interpreter, cls: ClassValue, keywords: Mapping[str, Value]) 
         machine.making.pop()
 
 
-def _own(machine: Interpreter, meta: Value, name: str) -> Value | None:
+def _own(machine: Machine, meta: Value, name: str) -> Value | None:
     """A method of the metaclass that has source."""
     found = machine.class_attribute(meta, name)
     inner = found.function if isinstance(found, (StaticMethod, ClassMethod)) else found
     return found if isinstance(inner, FunctionValue) else None
 
 
-def _namespace(machine: Interpreter, cls: ClassValue) -> Address:
+def _namespace(machine: Machine, cls: ClassValue) -> Address:
     """The body of a class as a dict, every name of it read."""
     item = machine.state.read(cls.address)
     assert isinstance(item, ClassObject)
@@ -117,23 +117,22 @@ def _namespace(machine: Interpreter, cls: ClassValue) -> Address:
 @models("builtins.type.__new__")
 def type_new(arguments: Arguments, machine: Machine) -> Value:
     """The class that is being made, with what the metaclass has changed in its namespace; else a new one."""
-    interpreter = cast("Interpreter", machine)
     meta, name, bases, namespace = (*arguments.positional, NONE, NONE, NONE)[:4]
     mapping = machine.state.find(namespace, DictObject)
     if mapping is None or not isinstance(name, Constant) or not isinstance(bases, TupleValue):
         return machine.unknown("a class made at run time", name, bases)
     entries = {key.value: value for key, value in mapping.entries.items() if isinstance(key, Constant)}
-    cls = interpreter.making[-1] if interpreter.making else None
+    cls = machine.making[-1] if machine.making else None
     item = machine.state.find(cls.address, ClassObject) if cls is not None else None
     if cls is None or item is None or classes.short_name(cls) != name.value or item.bases != bases.items:
-        module = interpreter.frames[-1].module if interpreter.frames else ""
-        made = functions.make_class(interpreter, f"{module}.{name.value}", bases.items, None, None, entries)
+        module = machine.frames[-1].module if machine.frames else ""
+        made = machine.make_class(f"{module}.{name.value}", bases.items, None, None, entries)
         if isinstance(meta, ClassValue):
             machine.state.change(made.address, ClassObject).metaclass = meta
         for key, value in entries.items():
-            naming_hooks.tell_name(interpreter, made, key, value)
+            naming_hooks.tell_name(machine, made, key, value)
         return made
-    changed = {key: value for key, value in entries.items() if classes.own_attribute(interpreter, cls, key) != value}
+    changed = {key: value for key, value in entries.items() if classes.own_attribute(machine, cls, key) != value}
     changed = {key: value for key, value in changed.items() if key not in ("__module__", "__qualname__")}
     if changed:
         machine.state.change(cls.address, ClassObject).namespace.update(changed)
@@ -147,7 +146,7 @@ def checked(arguments: Arguments, machine: Machine) -> Value:
     cls = machine.class_of(asked) if arguments.function.endswith("__instancecheck__") else asked
     verdict = None
     if isinstance(cls, (ClassValue, KnownClass)) and isinstance(of, (ClassValue, KnownClass)):
-        verdict = classes.is_derived(cast("Interpreter", machine), cls, of)
+        verdict = classes.is_derived(machine, cls, of)
     return machine.unknown("its class is not known", asked) if verdict is None else TRUE if verdict else FALSE
 
 
@@ -162,11 +161,11 @@ def type_call(arguments: Arguments, machine: Machine) -> Value:
     cls, *rest = arguments.positional
     given = Arguments("", tuple(rest), arguments.keywords, arguments.where, arguments.open)
     if isinstance(cls, ClassValue):
-        return calls.make_instance(cast("Interpreter", machine), cls, given)
-    return cast("Interpreter", machine).invoke(cls, given)
+        return machine.make_instance(cls, given)
+    return machine.invoke(cls, given)
 
 
-def call_override(machine: Interpreter, cls: ClassValue) -> Value | None:
+def call_override(machine: Machine, cls: ClassValue) -> Value | None:
     """`__call__` of the metaclass, where that is written in source."""
     meta = metaclass_of(machine, cls)
     return _own(machine, meta, "__call__") if meta is not None else None
@@ -175,7 +174,7 @@ def call_override(machine: Interpreter, cls: ClassValue) -> Value | None:
 _PLAIN_DICTS = (KnownClass("builtins.dict"), KnownClass("collections.OrderedDict"))
 
 
-def _is_prepared_empty(machine: Interpreter, cls: ClassValue, meta: ClassValue, prepare: Value) -> bool:
+def _is_prepared_empty(machine: Machine, cls: ClassValue, meta: ClassValue, prepare: Value) -> bool:
     """What `__prepare__` gives is certainly a new dict with nothing in it: it is called again, and the outcome
     forgotten."""
     item = machine.state.read(cls.address)
@@ -203,12 +202,12 @@ def type_prepare(arguments: Arguments, machine: Machine) -> Value:
     return machine.allocate(DictObject())
 
 
-def attribute(machine: Interpreter, cls: ClassValue, name: str) -> Value | None:
+def attribute(machine: Machine, cls: ClassValue, name: str) -> Value | None:
     """What the metaclass gives under a name that the class does not have."""
     meta = metaclass_of(machine, cls)
     found = machine.class_attribute(meta, name) if meta is not None else None
     if found is not None:
-        return attributes.bind(machine, found, cls, meta or TYPE)
+        return machine.bound(found, cls, meta or classes.TYPE)
     if not isinstance(meta, ClassValue) or (name.startswith("__") and name.endswith("__")):
         return None
     fallback = _own(machine, meta, "__getattr__")

@@ -12,9 +12,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeGuard
 
 from modgraph.graph.model import SourceLocation
-from modgraph.prediction import names
+from modgraph.prediction import names, registry
 from modgraph.prediction.import_order import is_installed
-from modgraph.prediction.knowledge import registry
 from modgraph.prediction.knowledge.modules import HOOKED, REGISTRATION_HOOKS
 from modgraph.prediction.values import MODULE, Address, ClassValue, KnownClass, ModuleReference
 from modgraph.source.dotted_names import dotted
@@ -23,7 +22,7 @@ from modgraph.source.modules import SourceModule
 from modgraph.source.walking import children
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 _DEFAULTS = ("set_default_dtype", "set_default_tensor_type")
 """torch's functions after which tensors are made of another dtype."""
@@ -35,7 +34,7 @@ _ATTRIBUTE_SET = re.compile(r"\.\s*[^\W\d]\w*[\s)]*(?::|[-+*/%@&|^<>]{0,3}=)")
 """What a text holds that assigns an attribute: most texts hold none, and need not be parsed."""
 
 
-def tell(machine: Interpreter, source: SourceModule) -> None:
+def tell(machine: Machine, source: SourceModule) -> None:
     """A problem for each such statement of the module."""
     for statement in source.index.body:
         if statement.kind in ("class", "function", "import"):
@@ -48,7 +47,7 @@ def tell(machine: Interpreter, source: SourceModule) -> None:
                 machine.problem(reason, None, SourceLocation(source.file, statement.first_line + line - 1))
 
 
-def _effects(machine: Interpreter, source: SourceModule, text: str) -> Iterator[tuple[int, str]]:
+def _effects(machine: Machine, source: SourceModule, text: str) -> Iterator[tuple[int, str]]:
     """Line within the text, and what the statement there does."""
     try:
         tree = parse(text)
@@ -83,7 +82,7 @@ def _last(call: ast.Call) -> str:
     return (dotted(call.func) or "").rpartition(".")[2]
 
 
-def _is_followed(machine: Interpreter, source: SourceModule, target: ast.Attribute) -> bool:
+def _is_followed(machine: Machine, source: SourceModule, target: ast.Attribute) -> bool:
     """It is set on a module, or on a class that has nothing built in of that name: `import_effects.py` runs it."""
     if is_installed(source):
         return False
@@ -110,7 +109,7 @@ def _outside_functions(tree: ast.AST) -> Iterator[ast.AST]:
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
-def is_of_others(machine: Interpreter, source: SourceModule, target: ast.Attribute) -> bool:
+def is_of_others(machine: Machine, source: SourceModule, target: ast.Attribute) -> bool:
     """Whether an attribute is one of torch's layers, or belongs to another module of the project."""
     name = dotted(target) or ""
     first, _, rest = name.partition(".")

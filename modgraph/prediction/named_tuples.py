@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import keyword
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from modgraph.prediction import classes, data_classes, functions
-from modgraph.prediction.knowledge.registry import Arguments, Machine, models
+from modgraph.prediction import annotated, classes
+from modgraph.prediction.calling import Arguments
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import ClassObject, DictObject
+from modgraph.prediction.registry import models
 from modgraph.prediction.values import (
     FALSE,
     NONE,
@@ -23,11 +25,11 @@ from modgraph.prediction.values import (
 )
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 
 def made(
-    machine: Interpreter, cls: ClassValue, fields: tuple[tuple[str, Value | None], ...], arguments: Arguments
+    machine: Machine, cls: ClassValue, fields: tuple[tuple[str, Value | None], ...], arguments: Arguments
 ) -> Value:
     """By the `__new__` of a class derived from the named tuple, where there is one."""
     maker = machine.class_attribute(cls, "__new__")
@@ -38,7 +40,7 @@ def made(
     return _tuple_of(machine, cls, fields, arguments)
 
 
-def fields_of(machine: Interpreter, cls: Value) -> tuple[tuple[str, Value | None], ...] | None:
+def fields_of(machine: Machine, cls: Value) -> tuple[tuple[str, Value | None], ...] | None:
     for base in machine.mro(cls):
         item = machine.state.find(base.address, ClassObject) if isinstance(base, ClassValue) else None
         if item is not None and isinstance(base, ClassValue):
@@ -48,7 +50,7 @@ def fields_of(machine: Interpreter, cls: Value) -> tuple[tuple[str, Value | None
     return None
 
 
-def field_names(machine: Interpreter, cls: ClassValue) -> Value | None:
+def field_names(machine: Machine, cls: ClassValue) -> Value | None:
     """`_fields` of a named tuple class; None of another class."""
     fields = fields_of(machine, cls)
     return None if fields is None else TupleValue(tuple(Constant(name) for name, _ in fields))
@@ -57,7 +59,7 @@ def field_names(machine: Interpreter, cls: ClassValue) -> Value | None:
 TUPLE_NEW = "collections.namedtuple.__new__"
 
 
-def set_defaults(machine: Interpreter, method: BoundMethod, defaults: Value) -> None:
+def set_defaults(machine: Machine, method: BoundMethod, defaults: Value) -> None:
     """`Point.__new__.__defaults__ = (...)`: of the last fields of a named tuple."""
     cls, given = method.receiver, machine.iterate(defaults)
     item = machine.state.find(cls.address, ClassObject) if isinstance(cls, ClassValue) else None
@@ -72,17 +74,17 @@ def set_defaults(machine: Interpreter, method: BoundMethod, defaults: Value) -> 
 def tuple_new(arguments: Arguments, machine: Machine) -> Value:
     """Past what a class derived from the named tuple has of its own."""
     _, cls, *rest = arguments.positional
-    fields = fields_of(cast("Interpreter", machine), cls)
+    fields = fields_of(machine, cls)
     if not isinstance(cls, ClassValue) or fields is None:
         return machine.unknown("which named tuple is made is not known", cls)
-    return _tuple_of(cast("Interpreter", machine), cls, fields, Arguments("", tuple(rest), arguments.keywords))
+    return _tuple_of(machine, cls, fields, Arguments("", tuple(rest), arguments.keywords))
 
 
-def _declared(machine: Interpreter, cls: ClassValue, item: ClassObject) -> tuple[tuple[str, Value | None], ...] | None:
+def _declared(machine: Machine, cls: ClassValue, item: ClassObject) -> tuple[tuple[str, Value | None], ...] | None:
     if not any(isinstance(base, KnownClass) and base.name == "typing.NamedTuple" for base in item.bases):
         return None
     fields = tuple(
-        (name, classes.own_attribute(machine, cls, name)) for name, _ in data_classes.annotated_texts(machine, item)
+        (name, classes.own_attribute(machine, cls, name)) for name, _ in annotated.annotated_texts(machine, item)
     )
     for target in (machine.state.read(cls.address), machine.base.objects.get(cls.address.index)):
         if isinstance(target, ClassObject):
@@ -91,7 +93,7 @@ def _declared(machine: Interpreter, cls: ClassValue, item: ClassObject) -> tuple
 
 
 def _tuple_of(
-    machine: Interpreter, cls: ClassValue, fields: tuple[tuple[str, Value | None], ...], arguments: Arguments
+    machine: Machine, cls: ClassValue, fields: tuple[tuple[str, Value | None], ...], arguments: Arguments
 ) -> Value:
     keywords = dict(arguments.keywords)
     values: list[Value] = []
@@ -135,7 +137,7 @@ def named_tuple(arguments: Arguments, machine: Machine) -> Value:
         defaults = known
     padded: list[Value | None] = [None] * (len(fields) - len(defaults)) + list(defaults)
     title = name.value if isinstance(name, Constant) else "namedtuple"
-    cls = functions.make_class(cast("Interpreter", machine), str(title), (KnownClass("builtins.tuple"),))
+    cls = machine.make_class(str(title), (KnownClass("builtins.tuple"),))
     machine.state.change(cls.address, ClassObject).fields = tuple(zip(fields, padded, strict=True))
     return cls
 

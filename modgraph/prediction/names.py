@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import builtins
 import sys
-import sysconfig
 from typing import TYPE_CHECKING
 
 from modgraph.prediction import (
@@ -16,18 +15,16 @@ from modgraph.prediction import (
     enumerations,
     exceptions,
     guards,
-    handed,
-    import_progress,
     namespaces,
-    registries,
+    registry,
     standard_names,
+    standard_sources,
     star_imports,
-    textual_order,
 )
+from modgraph.prediction.calling import Raised
 from modgraph.prediction.frames import Frame
-from modgraph.prediction.knowledge import registry
-from modgraph.prediction.knowledge.registry import INSTALLED, Raised
 from modgraph.prediction.objects import EnvironmentObject
+from modgraph.prediction.registry import INSTALLED
 from modgraph.prediction.values import (
     DELETED,
     Address,
@@ -44,12 +41,10 @@ from modgraph.source.modules import CompiledModule, SourceError, SourceModule
 from modgraph.source.reached import telling
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
-
-STDLIB = tuple({sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")})
+    from modgraph.prediction.machine import Machine
 
 
-def look_up(machine: Interpreter, frame: Frame, name: str) -> Value:
+def look_up(machine: Machine, frame: Frame, name: str) -> Value:
     """The value of a name, as seen from the frame.
 
     Raises:
@@ -94,7 +89,7 @@ def look_up(machine: Interpreter, frame: Frame, name: str) -> Value:
     raise exceptions.exactly(machine, "NameError", f"name '{name}' is not defined")
 
 
-def _of_class_body(machine: Interpreter, frame: Frame, name: str) -> Value | None:
+def _of_class_body(machine: Machine, frame: Frame, name: str) -> Value | None:
     """What Python itself binds in the body of a class, and in its methods."""
     if name == "__class__" and frame.function is not None:
         return frame.function.owner
@@ -103,16 +98,16 @@ def _of_class_body(machine: Interpreter, frame: Frame, name: str) -> Value | Non
     return machine.find_attribute(frame.class_scope, name)
 
 
-def _is_not_bound_yet(machine: Interpreter, frame: Frame, name: str) -> bool:
+def _is_not_bound_yet(machine: Machine, frame: Frame, name: str) -> bool:
     """A module asks for a name of its own before the statement that is the first to bind it."""
     key = (frame.module, name)
-    if machine.running.get(key) != frame.environment or key in machine.state.globals or key in machine.base.globals:
+    if machine.modules.running.get(key) != frame.environment or key in machine.state.globals or key in machine.base.globals:
         return False
     source = machine.finder.source(frame.module)
     return source is not None and not source.index.star_imports
 
 
-def _require_bound(machine: Interpreter, frame: Frame, running: FunctionValue, name: str) -> None:
+def _require_bound(machine: Machine, frame: Frame, running: FunctionValue, name: str) -> None:
     """Of a name that the running function does not hold.
 
     Raises:
@@ -129,7 +124,7 @@ def _require_bound(machine: Interpreter, frame: Frame, running: FunctionValue, n
 _BUILTIN_NAMES = frozenset(dir(builtins))
 
 
-def bind(machine: Interpreter, frame: Frame, name: str, value: Value) -> None:
+def bind(machine: Machine, frame: Frame, name: str, value: Value) -> None:
     """name = value."""
     if frame.class_scope is not None:
         value = enumerations.as_bound(machine, frame, frame.class_scope, name, value)
@@ -142,7 +137,7 @@ def bind(machine: Interpreter, frame: Frame, name: str, value: Value) -> None:
     machine.state.change(address, EnvironmentObject).bind(name, value)
 
 
-def unbind(machine: Interpreter, frame: Frame, name: str) -> None:
+def unbind(machine: Machine, frame: Frame, name: str) -> None:
     """del name."""
     if name in frame.global_names:
         unbind_global(machine, frame.module, name)
@@ -156,20 +151,20 @@ def unbind(machine: Interpreter, frame: Frame, name: str) -> None:
     del names[name]
 
 
-def unbind_global(machine: Interpreter, module: str, name: str) -> None:
+def unbind_global(machine: Machine, module: str, name: str) -> None:
     """Takes a name out of a module's namespace."""
     if global_name(machine, module, name) is None:
         raise exceptions.exactly(machine, "NameError", f"name '{name}' is not defined")
     machine.state.globals[(module, name)] = DELETED
 
 
-def forget(machine: Interpreter, frame: Frame, name: str) -> None:
+def forget(machine: Machine, frame: Frame, name: str) -> None:
     """The name of an exception ends with its handler."""
     if frame.function is not None and name not in frame.nonlocal_names:
         machine.state.change(frame.environment, EnvironmentObject).names.pop(name, None)
 
 
-def require_own(machine: Interpreter, frame: Frame, name: str) -> None:
+def require_own(machine: Machine, frame: Frame, name: str) -> None:
     """Of a name that the running function assigns, and so does not take from outside.
 
     Raises:
@@ -182,7 +177,7 @@ def require_own(machine: Interpreter, frame: Frame, name: str) -> None:
         raise exceptions.unbound(machine, name)
 
 
-def _enclosing(machine: Interpreter, address: Address, name: str) -> Address | None:
+def _enclosing(machine: Machine, address: Address, name: str) -> Address | None:
     environment = machine.state.read(address)
     assert isinstance(environment, EnvironmentObject)
     outer = environment.parent
@@ -195,53 +190,53 @@ def _enclosing(machine: Interpreter, address: Address, name: str) -> Address | N
     return None
 
 
-def global_name(machine: Interpreter, module: str, name: str) -> Value | None:
+def global_name(machine: Machine, module: str, name: str) -> Value | None:
     """A name of a module's namespace; None where nothing binds it."""
     key = (module, name)
     found = machine.state.globals.get(key) or machine.base.globals.get(key)
     if found is not None:
         return remaining(found)
-    namespace = machine.namespaces.setdefault(module, {})
+    namespace = machine.modules.namespaces.setdefault(module, {})
     if name in namespace:
         return namespace[name]
-    if (running := machine.running.get(key)) is not None:
+    if (running := machine.modules.running.get(key)) is not None:
         environment = machine.state.read(running)
         partial = environment.names.get(name) if isinstance(environment, EnvironmentObject) else None
         return partial or machine.unknown(f"import cycle at {module}.{name}")
-    if key in machine.importing:
+    if key in machine.modules.importing:
         return None  # a package that imports its own submodule by name
-    machine.importing.add(key)
+    machine.modules.importing.add(key)
     since = machine.base.next_index
     try:
         value = allowances.evaluated(machine, module, f"{module}.{name}", lambda: _evaluate(machine, module, name))
     finally:
-        machine.importing.discard(key)
+        machine.modules.importing.discard(key)
     if machine.base.next_index > since and not isinstance(value, ClassValue):
-        registries.claim(machine, key, since)
+        machine.claim(key, since)
     namespace[name] = value
     return value
 
 
-def _so_far(machine: Interpreter, module: str, name: str, line: int) -> Value | None:
+def _so_far(machine: Machine, module: str, name: str, line: int) -> Value | None:
     """What a name that the module binds several times is before that line; None where it has its final value there,
     or none yet."""
     source = machine.finder.source(module)
-    if source is None or (module, name) in machine.running or is_standard(source):
+    if source is None or (module, name) in machine.modules.running or standard_sources.is_standard(source):
         return None
     binding = [each for each in source.index.statements.get(name, ()) if name in each.names]
     before = [each for each in binding if each.last_line < line]
     if not before or len(before) == len(binding):
         return None
-    if import_progress.is_at(machine, module, line):
+    if machine.has_come_to(module, line):
         return None
     key = (module, name, before[-1].first_line)
-    if key not in machine.so_far:
+    if key not in machine.modules.so_far:
         found = allowances.evaluated(machine, module, f"{module}.{name}", lambda: _run(machine, source, name, before))
-        machine.so_far[key] = textual_order.unless_changed(machine, source, name, found, line)
-    return machine.so_far[key]
+        machine.modules.so_far[key] = machine.unless_changed(source, name, found, line)
+    return machine.modules.so_far[key]
 
 
-def module_attribute(machine: Interpreter, module: str, name: str) -> Value | None:
+def module_attribute(machine: Machine, module: str, name: str) -> Value | None:
     """module.name: a name of its namespace or a submodule."""
     why = namespaces.replaced(machine, module, name)
     if why is not None:
@@ -254,13 +249,13 @@ def module_attribute(machine: Interpreter, module: str, name: str) -> Value | No
     return value
 
 
-def _evaluate(machine: Interpreter, module: str, name: str) -> Value | None:
+def _evaluate(machine: Machine, module: str, name: str) -> Value | None:
     source = machine.finder.source(module)
     if not _shadows_standard(machine, module):
         known = _known_of(module, name)
         if known is not None:
             return known
-    if source is None or is_standard(source):
+    if source is None or standard_sources.is_standard(source):
         return _without_source(machine, module, name, source)
     if (special := _special(source, name)) is not None:
         return special
@@ -274,12 +269,12 @@ def _evaluate(machine: Interpreter, module: str, name: str) -> Value | None:
     return _elsewhere(machine, source, name)
 
 
-def _shadows_standard(machine: Interpreter, module: str) -> bool:
+def _shadows_standard(machine: Machine, module: str) -> bool:
     """A target's own file that is named like a module of Python's."""
-    if module not in machine.roots or module.partition(".")[0] not in sys.stdlib_module_names:
+    if module not in machine.modules.roots or module.partition(".")[0] not in sys.stdlib_module_names:
         return False
     source = machine.finder.source(module)
-    return source is not None and not is_standard(source)
+    return source is not None and not standard_sources.is_standard(source)
 
 
 def _known_of(module: str, name: str) -> Value | None:
@@ -306,51 +301,36 @@ _OF_IMPORT = frozenset({"__doc__", "__spec__", "__loader__", "__cached__", "__bu
 """What importing gives every module."""
 
 
-def is_standard(source: SourceModule) -> bool:
-    """A module of the standard library, or of numpy, that is not to be interpreted."""
-    if source.name.partition(".")[0] == "numpy":
-        return True  # what is written in Python there stands around what is compiled
-    return not registry.is_interpreted(source.name) and is_of_standard_library(source)
-
-
-def is_of_standard_library(source: SourceModule) -> bool:
-    """A module that comes with Python."""
-    if source.name.partition(".")[0] not in sys.stdlib_module_names:
-        return False
-    path = str(source.path)
-    return path.startswith(STDLIB) and "site-packages" not in path
-
-
-def _without_source(machine: Interpreter, module: str, name: str, source: SourceModule | None) -> Value | None:
+def _without_source(machine: Machine, module: str, name: str, source: SourceModule | None) -> Value | None:
     path = f"{module}.{name}"
     if machine.finder.find(path) is not None or (source is None and registry.has_package(path)):
         return ModuleReference(path)
-    if namespaces.lacks(machine, module, name):
+    if machine.lacks(module, name):
         return None
     why = "is not modelled" if source is not None else "has no Python source"
     return machine.unknown(machine.finder.refusal(path) or f"{module}.{name} {why}")
 
 
-def _run(machine: Interpreter, source: SourceModule, name: str, statements: list[Statement]) -> Value | None:
+def _run(machine: Machine, source: SourceModule, name: str, statements: list[Statement]) -> Value | None:
     """Executes the statements that make up a name."""
     if len(statements) == 1 and statements[0].kind == "import":
         return _imported(machine, source, name, statements[0])
     environment = machine.state.allocate(EnvironmentObject())
     key = (source.name, name)
-    machine.running[key] = environment
+    machine.modules.running[key] = environment
     try:
-        listed = handed.including(machine, source, name, statements)
-        for statement in import_progress.due(machine, source, name, statements, listed):
+        listed = machine.with_handing(source, name, statements)
+        for statement in machine.statements_due(source, name, statements, listed):
             run_statement(machine, source, name, statement, environment)
     finally:
-        del machine.running[key]
+        del machine.modules.running[key]
     final = machine.state.read(environment)
     assert isinstance(final, EnvironmentObject)
     return final.names.get(name) or _elsewhere(machine, source, name)
 
 
 def run_statement(
-    machine: Interpreter, source: SourceModule, name: str, statement: Statement, environment: Address
+    machine: Machine, source: SourceModule, name: str, statement: Statement, environment: Address
 ) -> None:
     """Executes one of the statements that make up a name; the environment holds what it is before and after."""
     names = machine.state.change(environment, EnvironmentObject).names
@@ -361,17 +341,17 @@ def run_statement(
         value = machine.define(source, statement.definition)
     elif name not in statement.names and not isinstance(names.get(name), (Address, ClassValue, FunctionValue)):
         return  # changes in place something that cannot be changed, as far as is known
-    elif textual_order.waits(machine, source, name, statement, names.get(name)):
+    elif machine.waits(source, name, statement, names.get(name)):
         return
     elif name not in statement.names:
-        textual_order.change(machine, source, name, statement, environment)
+        machine.change_later(source, name, statement, environment)
     else:
         value = machine.module_statement(source, statement, environment).get(name)
     if value is not None:
         machine.state.change(environment, EnvironmentObject).names[name] = value
 
 
-def _imported(machine: Interpreter, source: SourceModule, name: str, statement: Statement) -> Value | None:
+def _imported(machine: Machine, source: SourceModule, name: str, statement: Statement) -> Value | None:
     value: Value | None = None
     for imported in statement.imports:
         if imported.name == name:
@@ -379,7 +359,7 @@ def _imported(machine: Interpreter, source: SourceModule, name: str, statement: 
     return value
 
 
-def import_value(machine: Interpreter, module: str, imported: ImportedName) -> Value:
+def import_value(machine: Machine, module: str, imported: ImportedName) -> Value:
     """What an import statement binds; Unknown where the module is not there."""
     try:
         return import_name(machine, module, imported.attribute, imported.name)
@@ -387,7 +367,7 @@ def import_value(machine: Interpreter, module: str, imported: ImportedName) -> V
         return machine.unknown(raised.message)
 
 
-def import_name(machine: Interpreter, module: str, attribute: str | None, bound: str) -> Value:
+def import_name(machine: Machine, module: str, attribute: str | None, bound: str) -> Value:
     """The value of `import module as bound` or `from module import attribute`.
 
     Raises:
@@ -413,7 +393,7 @@ def import_name(machine: Interpreter, module: str, attribute: str | None, bound:
         if type(value) is Unknown and not standard_names.module_has(module, attribute):
             _may_be_missing(machine, found)
         return value
-    if isinstance(found, CompiledModule) and not namespaces.lacks(machine, module, attribute):
+    if isinstance(found, CompiledModule) and not machine.lacks(module, attribute):
         return machine.unknown(f"{module} has no Python source")
     if (why := machine.finder.refusal(f"{module}.{attribute}")) is not None:
         return machine.unknown(why)
@@ -422,32 +402,32 @@ def import_name(machine: Interpreter, module: str, attribute: str | None, bound:
     raise machine.raises("ImportError", f"cannot import name '{attribute}' from '{module}'")
 
 
-def _of_absent(machine: Interpreter, module: str, attribute: str) -> Value:
+def _of_absent(machine: Machine, module: str, attribute: str) -> Value:
     """A name of a module that is known, and is not on the path."""
-    if namespaces.lacks(machine, module, attribute):
+    if machine.lacks(module, attribute):
         raise machine.raises("ImportError", f"cannot import name '{attribute}' from '{module}'")
     if module.partition(".")[0] in sys.stdlib_module_names and not standard_names.module_has(module, attribute):
         machine.may_refuse("ImportError")
     return machine.unknown(f"{module} is not on the path")
 
 
-def _may_be_missing(machine: Interpreter, found: object) -> None:
+def _may_be_missing(machine: Machine, found: object) -> None:
     """A name is taken from a module without source, which may not have it: the `try` around it goes both ways."""
     if isinstance(found, CompiledModule):
         machine.may_refuse("ImportError")
 
 
-def _last_of(machine: Interpreter, module: str) -> Value:
+def _last_of(machine: Machine, module: str) -> Value:
     """What `import a.b.c as name` binds: c as its package has it, which may have bound that name to something else."""
     package, _, last = module.rpartition(".")
     source = machine.finder.source(package)
     statements = source.index.statements.get(last, ()) if source is not None else ()
-    if not any(last in statement.names for statement in statements) or (package, last) in machine.importing:
+    if not any(last in statement.names for statement in statements) or (package, last) in machine.modules.importing:
         return ModuleReference(module)
     return module_attribute(machine, package, last) or ModuleReference(module)
 
 
-def _elsewhere(machine: Interpreter, source: SourceModule, name: str) -> Value | None:
+def _elsewhere(machine: Machine, source: SourceModule, name: str) -> Value | None:
     """A name that no statement of the module binds when it is imported."""
     value = star_imports.value(machine, source, name, False)
     if value is not None:
@@ -461,7 +441,7 @@ def _elsewhere(machine: Interpreter, source: SourceModule, name: str) -> Value |
     return star_imports.value(machine, source, name, True)
 
 
-def resolve(machine: Interpreter, path: str) -> Value:
+def resolve(machine: Machine, path: str) -> Value:
     """What a dotted import path leads to; Unknown where nothing is there."""
     known = registry.lookup(path)
     if known is not None:

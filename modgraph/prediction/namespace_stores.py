@@ -10,10 +10,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from modgraph.graph.model import SourceLocation
-from modgraph.prediction import registries
+from modgraph.prediction import registries, registry
 from modgraph.prediction.import_order import is_installed
-from modgraph.prediction.knowledge import registry
-from modgraph.prediction.names import is_of_standard_library
+from modgraph.prediction.standard_sources import is_of_standard_library
 from modgraph.prediction.values import Unknown
 from modgraph.source.dotted_names import dotted
 from modgraph.source.integers import parse
@@ -21,7 +20,7 @@ from modgraph.source.modules import SourceModule
 from modgraph.source.walking import children
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 _OF_FUNCTIONS = frozenset({"__defaults__", "__kwdefaults__", "__code__", "__globals__", "__closure__", "cell_contents"})
 _OF_CLASSES = frozenset({"__bases__", "__mro__"})
@@ -37,7 +36,7 @@ UNITS_WALKED = 2
 _MOST_SHOWN = 60
 
 
-def tell(machine: Interpreter, source: SourceModule) -> None:
+def tell(machine: Machine, source: SourceModule) -> None:
     """A problem for each that runs when the module is imported, and those of the project that it imports."""
     if is_installed(source):
         return  # what it imports with it is installed too, and not looked at
@@ -49,11 +48,11 @@ def tell(machine: Interpreter, source: SourceModule) -> None:
                 _tell(machine, module, node)
 
 
-def tell_run(machine: Interpreter, source: SourceModule) -> None:
+def tell_run(machine: Machine, source: SourceModule) -> None:
     """A problem for each that stands in a function which the prediction has run."""
     if is_installed(source):
         return
-    run = {(each.module, each.qualname.partition(".<locals>")[0]) for each in machine.costs}
+    run = {(each.module, each.qualname.partition(".<locals>")[0]) for each in machine.caches.costs}
     for module in registries.imported_with(machine, source.name).modules.values():
         if not is_installed(module):
             for owner, node in _of_module(machine, module):
@@ -61,7 +60,7 @@ def tell_run(machine: Interpreter, source: SourceModule) -> None:
                     _tell(machine, module, node)
 
 
-def _of_module(machine: Interpreter, module: SourceModule) -> list[tuple[str, ast.expr]]:
+def _of_module(machine: Machine, module: SourceModule) -> list[tuple[str, ast.expr]]:
     facts = module.facts
     if not facts.has(_MAY_STORE):
         return []
@@ -74,7 +73,7 @@ def _of_module(machine: Interpreter, module: SourceModule) -> list[tuple[str, as
     return facts.stores
 
 
-def _tell(machine: Interpreter, module: SourceModule, node: ast.expr) -> None:
+def _tell(machine: Machine, module: SourceModule, node: ast.expr) -> None:
     what = _store(machine, module, node)
     if what is not None:
         reason = f"{what} changes what other code finds, which is not followed"
@@ -124,7 +123,7 @@ def _is_program(test: ast.expr) -> bool:
     return (dotted(test) or "").rpartition(".")[2] == "TYPE_CHECKING"
 
 
-def _runs_on_import(machine: Interpreter, modules: list[SourceModule], owner: str) -> bool:
+def _runs_on_import(machine: Machine, modules: list[SourceModule], owner: str) -> bool:
     """A statement that runs on import mentions the function, or one that mentions it; by its name alone, so that it may
     be another of that name. A method is taken to run where its class is mentioned."""
     pending, seen = [owner], set[str]()
@@ -142,7 +141,7 @@ def _runs_on_import(machine: Interpreter, modules: list[SourceModule], owner: st
     return False
 
 
-def _mentions(machine: Interpreter, module: SourceModule) -> dict[str, set[str]]:
+def _mentions(machine: Machine, module: SourceModule) -> dict[str, set[str]]:
     facts = module.facts
     if facts.mentions is None:
         machine.spend(len(module.text) * UNITS_WALKED)
@@ -182,7 +181,7 @@ def _last(call: ast.Call) -> str:
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
 
 
-def _store(machine: Interpreter, module: SourceModule, node: ast.expr) -> str | None:
+def _store(machine: Machine, module: SourceModule, node: ast.expr) -> str | None:
     """The store as it is told; None where it is none."""
     if isinstance(node, (ast.Attribute, ast.Subscript)):
         return f"`{_shown(node)} = ...`" if _is_told(machine, module, node) else None
@@ -190,7 +189,7 @@ def _store(machine: Interpreter, module: SourceModule, node: ast.expr) -> str | 
     return f"`{_shown(node.func)}(...)`" if is_changing and isinstance(node, ast.Call) else None
 
 
-def _is_told(machine: Interpreter, module: SourceModule, node: ast.Attribute | ast.Subscript) -> bool:
+def _is_told(machine: Machine, module: SourceModule, node: ast.Attribute | ast.Subscript) -> bool:
     if isinstance(node, ast.Subscript):
         return _is_namespace(machine, module, node.value)
     if node.attr == "__defaults__" and (dotted(node) or "").endswith(".__new__.__defaults__"):
@@ -200,7 +199,7 @@ def _is_told(machine: Interpreter, module: SourceModule, node: ast.Attribute | a
     return _is_library(machine, module, node.value, node.attr)
 
 
-def _is_changing(machine: Interpreter, module: SourceModule, call: ast.Call) -> bool:
+def _is_changing(machine: Machine, module: SourceModule, call: ast.Call) -> bool:
     called = call.func
     if isinstance(called, ast.Attribute) and called.attr in _CHANGING:
         return _is_namespace(machine, module, called.value)
@@ -215,7 +214,7 @@ def _is_changing(machine: Interpreter, module: SourceModule, call: ast.Call) -> 
     return attribute in known or _is_library(machine, module, call.args[0], attribute)
 
 
-def _is_namespace(machine: Interpreter, module: SourceModule, node: ast.expr) -> bool:
+def _is_namespace(machine: Machine, module: SourceModule, node: ast.expr) -> bool:
     """The names of a function's module, of a frame, or of a module that is not the project's."""
     if isinstance(node, ast.Attribute):
         if node.attr in _NAMESPACES:
@@ -238,7 +237,7 @@ def _place(module: SourceModule, node: ast.expr) -> str | None:
     return ".".join(part for part in (place, imported.attribute, rest) if part)
 
 
-def _is_foreign(machine: Interpreter, module: SourceModule, node: ast.expr) -> bool:
+def _is_foreign(machine: Machine, module: SourceModule, node: ast.expr) -> bool:
     """A module, or a class of one, that is not the project's."""
     place = _place(module, node)
     if place is None:
@@ -247,7 +246,7 @@ def _is_foreign(machine: Interpreter, module: SourceModule, node: ast.expr) -> b
     return source is None or is_installed(source) or is_of_standard_library(source)
 
 
-def _is_library(machine: Interpreter, module: SourceModule, node: ast.expr, name: str | None) -> bool:
+def _is_library(machine: Machine, module: SourceModule, node: ast.expr, name: str | None) -> bool:
     """A module of Python itself, and a name in it of which it is known what it does."""
     place = _place(module, node)
     if place is None or not _is_foreign(machine, module, node) or place.partition(".")[0] == "torch":

@@ -7,7 +7,13 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from modgraph.prediction import class_annotations, classes, names, registries, standard_names, star_imports
+from modgraph.prediction import (
+    class_annotations,
+    classes,
+    standard_names,
+    standard_sources,
+    star_imports,
+)
 from modgraph.prediction.import_order import is_installed
 from modgraph.prediction.limits import MAX_NAMESPACE
 from modgraph.prediction.objects import VIEW_OF, ClassObject, DictObject, ListObject, ViewObject
@@ -16,15 +22,15 @@ from modgraph.source.modules import BUNDLED, CompiledModule, SourceError, Source
 from modgraph.source.reached import Reached
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 
-def module_dict(machine: Interpreter, module: str) -> Value:
+def module_dict(machine: Machine, module: str) -> Value:
     """`module.__dict__`, in the order in which the names are first bound; those that Python itself adds left out."""
     found, why = _names(machine, module)
     entries: dict[Value, Value] = {}
     for name in found:
-        value = names.global_name(machine, module, name) or _submodule(machine, module, name)
+        value = machine.global_name(module, name) or _submodule(machine, module, name)
         if value is not None:
             entries[Constant(name)] = value
     shown = DictObject(entries, why)
@@ -32,16 +38,16 @@ def module_dict(machine: Interpreter, module: str) -> Value:
     return machine.allocate(shown)
 
 
-def directory(machine: Interpreter, module: str) -> Value:
+def directory(machine: Machine, module: str) -> Value:
     """`dir(module)`."""
     found, why = _names(machine, module)
     return machine.allocate(ListObject([Constant(name) for name in sorted(found)], why))
 
 
-def lacks(machine: Interpreter, module: str, name: str) -> bool:
+def lacks(machine: Machine, module: str, name: str) -> bool:
     """A module certainly has no such name: all that binds names in it is known, and none binds this one."""
     source = machine.finder.source(module)
-    if source is not None and names.is_of_standard_library(source):
+    if source is not None and standard_sources.is_of_standard_library(source):
         return standard_names.module_lacks(module, name, source.text)
     if source is None:
         return _is_compiled(machine, module) and standard_names.module_lacks(module, name, None)
@@ -51,26 +57,26 @@ def lacks(machine: Interpreter, module: str, name: str) -> bool:
     return why is None and name not in found and _submodule(machine, module, name) is None
 
 
-def _is_compiled(machine: Interpreter, module: str) -> bool:
+def _is_compiled(machine: Machine, module: str) -> bool:
     """A module of Python's own without source, in which nobody else puts names."""
     found = machine.finder.find(module)
     if isinstance(found, CompiledModule) and module not in ("sys", "builtins", "__main__"):
-        return found.path is None or str(found.path).startswith(names.STDLIB)
+        return found.path is None or str(found.path).startswith(standard_sources.STDLIB)
     return found is None and module.partition(".")[0] in sys.stdlib_module_names
 
 
-def cannot_import(machine: Interpreter, module: str, name: str) -> bool:
+def cannot_import(machine: Machine, module: str, name: str) -> bool:
     """`from module import name` certainly fails, of a name that nothing was found for. What the module's functions do
     with attributes of other objects binds no names in it."""
     source = machine.finder.source(module)
-    if source is None or names.is_of_standard_library(source) or source.index.star_imports:
+    if source is None or standard_sources.is_of_standard_library(source) or source.index.star_imports:
         return lacks(machine, module, name)
     if source.path.is_relative_to(BUNDLED) or source.index.statements.get("__getattr__"):
         return False
     return not any(word in source.text for word in _DIRECT_BINDERS)
 
 
-def replaced(machine: Interpreter, module: str, name: str) -> Unknown | None:
+def replaced(machine: Machine, module: str, name: str) -> Unknown | None:
     """Why a name of a module, as others see it, may be another than the statements of its file say: importing a
     submodule of that name binds it anew, and a module may put something else in its own place."""
     source = machine.finder.source(module)
@@ -90,11 +96,11 @@ def replaced(machine: Interpreter, module: str, name: str) -> Unknown | None:
     return machine.unknown(f"importing {path} binds that name of {module} anew, and when is not followed")
 
 
-def _is_imported(machine: Interpreter, module: str, name: str) -> bool:
+def _is_imported(machine: Machine, module: str, name: str) -> bool:
     """Whether a submodule may be imported, of a package that binds its name: `from package import name`, which takes
     what is bound, does not import it."""
     path = f"{module}.{name}"
-    imported = registries.imported_with(machine, module)
+    imported = machine.imported_with(module)
     if imported.incomplete is not None:
         return True
     for importer, lines in imported.imports.items():
@@ -112,7 +118,7 @@ def _is_imported(machine: Interpreter, module: str, name: str) -> bool:
 _REPLACES_ITSELF = re.compile(r"^sys\.modules\[\s*__name__\s*\]\s*=[^=]", re.MULTILINE)
 
 
-def otherwise_bound(machine: Interpreter, module: str, name: str) -> Value | None:
+def otherwise_bound(machine: Machine, module: str, name: str) -> Value | None:
     """What a name that no statement binds may be: one put into `builtins`, or into the module in a way that is not
     followed; None where there is certainly none."""
     for key in (("builtins", name), (module, OPEN)):
@@ -137,7 +143,7 @@ _BINDERS = ("sys.modules", "exec(", "locals()", "vars()", "__dict__", "setattr("
 """What a module's text holds where names may be bound in other ways than by statements."""
 
 
-def is_bundled(machine: Interpreter, cls: ClassValue) -> bool:
+def is_bundled(machine: Machine, cls: ClassValue) -> bool:
     """The class, or one it is derived from, is read from the source that stands in for torch's own: a part of it."""
     for base in machine.mro(cls):
         module = base.name.rpartition(".")[0] if isinstance(base, ClassValue) else ""
@@ -147,13 +153,13 @@ def is_bundled(machine: Interpreter, cls: ClassValue) -> bool:
     return False
 
 
-def is_left_out(machine: Interpreter, module: str) -> bool:
+def is_left_out(machine: Machine, module: str) -> bool:
     """The module is below torch, for which the bundled source stands in: it may be there where the model is run."""
     source = machine.finder.source("torch") if module.startswith("torch.") else None
     return source is not None and source.path.is_relative_to(BUNDLED)
 
 
-def class_dict(machine: Interpreter, cls: Value) -> Value:
+def class_dict(machine: Machine, cls: Value) -> Value:
     """`cls.__dict__`, for looking at; without what every class has."""
     if not isinstance(cls, ClassValue):  # of `object`, names with two underscores
         name = classes.short_name(cls)
@@ -165,7 +171,7 @@ def class_dict(machine: Interpreter, cls: Value) -> Value:
 class _ClassNamespace(Mapping[str, Value]):
     """What a class's own namespace holds: a method is parsed when it is asked for."""
 
-    def __init__(self, machine: Interpreter, cls: ClassValue) -> None:
+    def __init__(self, machine: Machine, cls: ClassValue) -> None:
         self.machine = machine
         self.cls = cls
         item = machine.state.read(cls.address)
@@ -199,12 +205,12 @@ class _ClassNamespace(Mapping[str, Value]):
 _ANNOTATIONS = "__annotations__"
 
 
-def _submodule(machine: Interpreter, module: str, name: str) -> Value | None:
+def _submodule(machine: Machine, module: str, name: str) -> Value | None:
     path = f"{module}.{name}"
     return ModuleReference(path) if machine.finder.find(path) is not None else None
 
 
-def _names(machine: Interpreter, module: str) -> tuple[list[str], Unknown | None]:
+def _names(machine: Machine, module: str) -> tuple[list[str], Unknown | None]:
     """The names that importing a module binds in it, and why there may be others."""
     found: dict[str, None] = {}
     try:
@@ -216,7 +222,7 @@ def _names(machine: Interpreter, module: str) -> tuple[list[str], Unknown | None
     return list(found), None if complete else machine.unknown(f"the namespace of {module} may hold more")
 
 
-def _collect(machine: Interpreter, module: str, found: dict[str, None], seen: set[str]) -> bool:
+def _collect(machine: Machine, module: str, found: dict[str, None], seen: set[str]) -> bool:
     """Adds the names that a module binds; False where it may bind others."""
     source = machine.finder.source(module)
     if source is None or module in seen:
@@ -236,7 +242,7 @@ def _collect(machine: Interpreter, module: str, found: dict[str, None], seen: se
     return complete
 
 
-def _collect_star(machine: Interpreter, module: str, found: dict[str, None], seen: set[str]) -> bool:
+def _collect_star(machine: Machine, module: str, found: dict[str, None], seen: set[str]) -> bool:
     source: SourceModule | None = machine.finder.source(module)
     if source is not None and source.index.exported is not None:
         found.update(dict.fromkeys(source.index.exported))

@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from modgraph.prediction import classes, names, several
+from modgraph.prediction import classes, several, standard_sources
 from modgraph.prediction.objects import InstanceObject
 from modgraph.prediction.values import ClassValue, Constant, FunctionValue, Value
 from modgraph.source.index import Definition
 from modgraph.source.modules import SourceError, SourceModule
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 _HOOK = "__set_name__"
 _CALLED = re.compile(r"(?<![\w.])([^\W\d]\w*(?:\.\w+)*)\s*\(")
@@ -25,10 +25,10 @@ _UNITS_OF_A_NAME = 4
 _DEFINITIONS_OF_A_UNIT = 20
 
 
-def tell(machine: Interpreter, cls: ClassValue, definition: Definition) -> None:
+def tell(machine: Machine, cls: ClassValue, definition: Definition) -> None:
     """Gives the class those of its names whose values may have such a method."""
     source = machine.finder.source(cls.name.removesuffix(f".{definition.qualname}"))
-    if source is None or names.is_standard(source):
+    if source is None or standard_sources.is_standard(source):
         return
     for statement in definition.body:
         if statement.names and statement.kind not in ("import", "class", "function") and statement.definition is None:
@@ -38,7 +38,7 @@ def tell(machine: Interpreter, cls: ClassValue, definition: Definition) -> None:
                     classes.own_attribute(machine, cls, name)
 
 
-def tell_name(machine: Interpreter, cls: ClassValue, name: str, value: Value) -> None:
+def tell_name(machine: Machine, cls: ClassValue, name: str, value: Value) -> None:
     """Calls `__set_name__` of a descriptor written as a class."""
 
     def told() -> None:
@@ -51,10 +51,10 @@ def tell_name(machine: Interpreter, cls: ClassValue, name: str, value: Value) ->
     several.does(machine, (value,), told, _HOOK)
 
 
-def _may_hook(machine: Interpreter, source: SourceModule, name: str) -> bool:
+def _may_hook(machine: Machine, source: SourceModule, name: str) -> bool:
     """What a call of that name gives may be an instance of a class with the method. Classes that derive from each other
     are a graph in which there are more ways than classes: each name is looked at once in a prediction."""
-    known = machine.naming_hooks
+    known = machine.caches.naming_hooks
     pending, seen = [(source, name)], dict[tuple[str, str], None]()
     while pending:
         module, called = pending.pop()
@@ -72,7 +72,7 @@ def _may_hook(machine: Interpreter, source: SourceModule, name: str) -> bool:
     return False
 
 
-def _leads_to(machine: Interpreter, source: SourceModule, name: str) -> list[tuple[SourceModule, str]] | None:
+def _leads_to(machine: Machine, source: SourceModule, name: str) -> list[tuple[SourceModule, str]] | None:
     """Names of which one has the method, if this one has; None where it may have it itself."""
     try:
         index = source.index
@@ -95,14 +95,14 @@ def _leads_to(machine: Interpreter, source: SourceModule, name: str) -> list[tup
         other = machine.finder.source(f"{module}.{inner}" if inner else module)
     else:
         other, rest = machine.finder.source(module), imported.attribute
-    return [(other, rest)] if other is not None and not names.is_standard(other) else []
+    return [(other, rest)] if other is not None and not standard_sources.is_standard(other) else []
 
 
-def _has_hook(machine: Interpreter, source: SourceModule) -> bool:
+def _has_hook(machine: Machine, source: SourceModule) -> bool:
     """A class of the module has the method, whichever it is."""
     key = (source.name, "")
-    if key not in machine.naming_hooks:
+    if key not in machine.caches.naming_hooks:
         definitions = source.index.definitions
         machine.spend(len(definitions) // _DEFINITIONS_OF_A_UNIT)
-        machine.naming_hooks[key] = any(each.endswith(f".{_HOOK}") for each in definitions)
-    return machine.naming_hooks[key]
+        machine.caches.naming_hooks[key] = any(each.endswith(f".{_HOOK}") for each in definitions)
+    return machine.caches.naming_hooks[key]

@@ -253,6 +253,8 @@ class Sizes(tuple[int | None, ...]):
 
 DERIVED = ""
 """The device of a tensor that is where those are which it is computed from, before it is said where."""
+MIXED = "<mixed>"
+"""Attribute of an open dict: its entries may stand in any order."""
 LEAF = "<leaf>"
 """Attribute of a tensor that was itself asked to need a gradient, not because of what it is computed from."""
 

@@ -31,7 +31,7 @@ from modgraph.prediction.values import (
 from modgraph.source.reached import Reached
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 BINARY: dict[type[cst.CSTNode], str] = {
     cst.Add: "+",
@@ -101,7 +101,7 @@ METHODS = {
 TOO_LONG = Reached(f"a sequence of more than {MAX_VALUE_SIZE} items")
 
 
-def binary(machine: Interpreter, symbol: str, left: Value, right: Value) -> Value:
+def binary(machine: Machine, symbol: str, left: Value, right: Value) -> Value:
     """left symbol right."""
     if isinstance(left, Constant) and isinstance(right, Constant):
         return constants(machine, symbol, left.value, right.value)
@@ -141,7 +141,7 @@ def binary(machine: Interpreter, symbol: str, left: Value, right: Value) -> Valu
     raise machine.raises("TypeError", f"unsupported operand type(s) for {symbol}: '{names[0]}' and '{names[1]}'")
 
 
-def _sides(machine: Interpreter, name: str, left: Value, right: Value) -> list[tuple[Value, Value, str]]:
+def _sides(machine: Machine, name: str, left: Value, right: Value) -> list[tuple[Value, Value, str]]:
     """Whose special methods are asked, in order: of the right operand where it is of another class, and first where
     that is derived from the left one's and has a method of its own."""
     mirrored = f"__r{name}__"
@@ -157,7 +157,7 @@ def _sides(machine: Interpreter, name: str, left: Value, right: Value) -> list[t
     return sides
 
 
-def _unknown_result(machine: Interpreter, symbol: str, left: Value, right: Value) -> Unknown:
+def _unknown_result(machine: Machine, symbol: str, left: Value, right: Value) -> Unknown:
     """Only sums and multiples can be lists of modules; of numbers, and with any other operator, it is a number."""
     numbers = [side.value for side in (left, right) if isinstance(side, Constant)]
     wanted = {"+": (int, float), "*": (float,)}.get(symbol, ())
@@ -183,7 +183,7 @@ def _failure(symbol: str, left: Value, right: Value) -> str | None:
     return None
 
 
-def in_place(machine: Interpreter, symbol: str, left: Value, right: Value) -> Value:
+def in_place(machine: Machine, symbol: str, left: Value, right: Value) -> Value:
     """left symbol= right: a list is changed in place, an object by its own method."""
     if isinstance(left, Choice):
         return machine.distribute(left, lambda each: in_place(machine, symbol, each, right))
@@ -206,7 +206,7 @@ def in_place(machine: Interpreter, symbol: str, left: Value, right: Value) -> Va
     return binary(machine, symbol, left, right)
 
 
-def _extended(machine: Interpreter, left: Address, right: Value) -> Value:
+def _extended(machine: Machine, left: Address, right: Value) -> Value:
     """list += iterable."""
     found = machine.iterate(right)
     target = machine.state.change(left, ListObject)
@@ -223,7 +223,7 @@ def _extended(machine: Interpreter, left: Address, right: Value) -> Value:
     return left
 
 
-def _repeated(machine: Interpreter, left: Address, right: Value) -> Value:
+def _repeated(machine: Machine, left: Address, right: Value) -> Value:
     """list *= number."""
     if isinstance(right, Choice):
         return machine.distribute(right, lambda each: _repeated(machine, left, each))
@@ -240,7 +240,7 @@ def _repeated(machine: Interpreter, left: Address, right: Value) -> Value:
     return left
 
 
-def constants(machine: Interpreter, symbol: str, left: Any, right: Any) -> Value:
+def constants(machine: Machine, symbol: str, left: Any, right: Any) -> Value:
     """The operator on Python's own values; too large a result is Unknown."""
     if not _bounded(symbol, left, right):
         return machine.unknown(f"the result of {symbol} is larger than {MAX_VALUE_SIZE}")
@@ -272,7 +272,7 @@ def _bounded(symbol: str, left: Any, right: Any) -> bool:
     return True
 
 
-def _sequences(machine: Interpreter, symbol: str, left: Value, right: Value) -> Value | None:
+def _sequences(machine: Machine, symbol: str, left: Value, right: Value) -> Value | None:
     """+ and * of tuples and lists, | & - ^ of sets."""
     state = machine.state
     if symbol == "*":
@@ -302,7 +302,7 @@ def _sequences(machine: Interpreter, symbol: str, left: Value, right: Value) -> 
     return _sets(machine, symbol, left, right)
 
 
-def _repeat(machine: Interpreter, sequence: Value, count: Value) -> Value | None:
+def _repeat(machine: Machine, sequence: Value, count: Value) -> Value | None:
     items: list[Value] | None = None
     if isinstance(sequence, TupleValue):
         items = list(sequence.items)
@@ -330,7 +330,7 @@ def _repeat(machine: Interpreter, sequence: Value, count: Value) -> Value | None
     return machine.allocate(ListObject(repeated))
 
 
-def _sets(machine: Interpreter, symbol: str, left: Value, right: Value) -> Value | None:
+def _sets(machine: Machine, symbol: str, left: Value, right: Value) -> Value | None:
     first, second = machine.state.find(left, SetObject), machine.state.find(right, SetObject)
     if first is None or second is None or symbol not in "|&-^":
         return None
@@ -341,7 +341,7 @@ def _sets(machine: Interpreter, symbol: str, left: Value, right: Value) -> Value
 _ON_SETS = {"|": "union", "&": "intersection", "-": "difference", "^": "symmetric_difference"}
 
 
-def unary(machine: Interpreter, node: cst.BaseUnaryOp, value: Value) -> Value:
+def unary(machine: Machine, node: cst.BaseUnaryOp, value: Value) -> Value:
     """-value, +value, ~value, not value."""
     if isinstance(node, cst.Not):
         truth = machine.truth(value)
@@ -370,7 +370,7 @@ def unary(machine: Interpreter, node: cst.BaseUnaryOp, value: Value) -> Value:
     return machine.unknown(f"{name} is not modelled", value)
 
 
-def _special(machine: Interpreter, receiver: Value, name: str) -> Value | None:
+def _special(machine: Machine, receiver: Value, name: str) -> Value | None:
     """A special method of the receiver's class, to be called with the receiver."""
     if isinstance(receiver, Unknown):
         return None
@@ -381,7 +381,7 @@ def _special(machine: Interpreter, receiver: Value, name: str) -> Value | None:
     return None if isinstance(method, Unknown) else method
 
 
-def _plain_member(machine: Interpreter, value: Value) -> Value:
+def _plain_member(machine: Machine, value: Value) -> Value:
     """The value of a member of an IntEnum, StrEnum or kin, which computes like its value."""
     if isinstance(value, EnumMember):
         names = {cls.name for cls in machine.mro(value.cls) if isinstance(cls, KnownClass)}
@@ -390,7 +390,7 @@ def _plain_member(machine: Interpreter, value: Value) -> Value:
     return value
 
 
-def _type_name(machine: Interpreter, value: Value) -> str:
+def _type_name(machine: Machine, value: Value) -> str:
     cls = machine.class_of(value)
     if isinstance(cls, ClassValue):
         unknown = any(isinstance(base, Unknown) for base in machine.mro(cls))

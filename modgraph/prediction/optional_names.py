@@ -10,12 +10,12 @@ from modgraph.prediction.objects import ModuleObject
 from modgraph.prediction.values import NONE, Address, Unknown, Value
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 _STORES = ("modules", "parameters", "buffers")
 
 
-def on_paths(machine: Interpreter, address: Address, name: str, change: Callable[[], None]) -> None:
+def on_paths(machine: Machine, address: Address, name: str, change: Callable[[], None]) -> None:
     """Does `change` on a path for each store that may hold the name, and on one where none does: there the name takes
     its place at the end, and nothing refuses the new value.
 

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import libcst as cst
 
-from modgraph.prediction import statements
-from modgraph.prediction.frames import ClassCalledError, Frame, LimitError
-from modgraph.prediction.knowledge.registry import Arguments, Raised
-from modgraph.prediction.limits import MAX_CALLER_WORK
-from modgraph.prediction.machine import Interpreter
+from modgraph.prediction.calling import Arguments, Raised
+from modgraph.prediction.frames import ClassCalledError, Frame
+from modgraph.prediction.interpreter import Interpreter
+from modgraph.prediction.limits import MAX_CALLER_WORK, LimitError
 from modgraph.prediction.objects import EnvironmentObject
 from modgraph.prediction.values import ClassValue, ModuleReference
 from modgraph.source.index import Statement
@@ -52,7 +51,7 @@ def _run_script_part(machine: Interpreter, source: SourceModule) -> None:
         if node is not None:
             frame = Frame(source.name, source.statement(statement), environment)
             machine.frames.append(frame)
-            statements.run_block(machine, frame, node.body)
+            machine.run_block(frame, node.body)
             machine.frames.pop()
 
 

@@ -8,7 +8,7 @@ from modgraph.prediction.objects import VIEW_OF, ModuleObject, SetObject, Tensor
 from modgraph.prediction.values import Address, Choice, Constant, Value
 
 if TYPE_CHECKING:
-    from modgraph.prediction.knowledge.registry import Machine
+    from modgraph.prediction.machine import Machine
 
 PERSISTENT = "persistent"
 """The attribute by which an nn.Buffer says whether it is in the state dict of the module that it is registered with."""

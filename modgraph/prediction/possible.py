@@ -20,7 +20,7 @@ from modgraph.prediction.values import (
 )
 
 if TYPE_CHECKING:
-    from modgraph.prediction.knowledge.registry import Machine
+    from modgraph.prediction.machine import Machine
 
 _NONE: frozenset[int] = frozenset()
 

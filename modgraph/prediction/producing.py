@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from modgraph.prediction import dict_views, iteration, several, steady, unordered
+from modgraph.prediction import dict_views, iterables, several, steady, unordered
+from modgraph.prediction.calling import Raised
 from modgraph.prediction.doubtful import Rest, rest_of
 from modgraph.prediction.frames import EnoughError, Frame
-from modgraph.prediction.knowledge.registry import Machine, Raised
 from modgraph.prediction.limits import MAX_CALL_DEPTH, MAX_LOOP_ITERATIONS, MAX_YIELDED, TOO_DEEP
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import (
     STALE,
     DictObject,
@@ -41,7 +42,7 @@ from modgraph.prediction.widening import widen
 from modgraph.source.reached import Reached
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 
 @dataclass(slots=True)
@@ -64,7 +65,7 @@ class Suspended(Source):
     forget: Callable[[Unknown], None] | None = None
     """Makes the names unknown that the code binds outside of itself."""
 
-    def step(self, machine: Interpreter, address: Address) -> Value | Ended:
+    def step(self, machine: Machine, address: Address) -> Value | Ended:
         running = machine.state.change(address, IteratorObject).running
         if running is None:
             running = _Running(*self.start())
@@ -84,7 +85,7 @@ class Suspended(Source):
     def references(self) -> tuple[Value, ...]:
         return self.changes
 
-    def _given_up(self, machine: Interpreter, reason: str) -> Ended:
+    def _given_up(self, machine: Machine, reason: str) -> Ended:
         why = machine.unknown(reason)
         reached = list(self.changes)
         for value in self.changes:
@@ -101,7 +102,7 @@ class Suspended(Source):
             self.forget(why)
 
 
-def _resumed(machine: Interpreter, running: _Running, resume: Callable[[], Value | Lost]) -> Value | Lost | Ended:
+def _resumed(machine: Machine, running: _Running, resume: Callable[[], Value | Lost]) -> Value | Lost | Ended:
     """Runs the code up to where it gives something."""
     frames, depth = len(machine.frames), machine.depth
     running.busy = True
@@ -119,7 +120,7 @@ def _resumed(machine: Interpreter, running: _Running, resume: Callable[[], Value
         machine.depth = depth
 
 
-def _rest(machine: Interpreter, running: _Running, why: Unknown) -> Ended:
+def _rest(machine: Machine, running: _Running, why: Unknown) -> Ended:
     """What follows runs once, to see what it touches: how far it really comes is not known."""
     before, since, where = machine.state, machine.base.next_index, machine.where
     machine.state = before.fork()
@@ -145,7 +146,7 @@ class _Cursor(Source):
 
     items: Address
 
-    def step(self, machine: Interpreter, address: Address) -> Value | Ended:
+    def step(self, machine: Machine, address: Address) -> Value | Ended:
         item = machine.state.change(address, IteratorObject)
         held = machine.state.read(self.items)
         assert isinstance(held, ListObject)
@@ -167,7 +168,7 @@ class _ByNext(Source):
     owner: Value
     most: int = MAX_YIELDED
 
-    def step(self, machine: Interpreter, address: Address) -> Value | Ended:  # noqa: ARG002 - it keeps its own place
+    def step(self, machine: Machine, address: Address) -> Value | Ended:  # noqa: ARG002 - it keeps its own place
         partial: list[tuple[Raised, State]] = []
         machine.guards.append(partial)
         try:
@@ -229,7 +230,7 @@ def close(machine: Machine, iterator: Address) -> None:
     if running is not None and running.frame is not None and running.given == item.taken and not running.busy:
         leaving = machine.raises("GeneratorExit", "")
         try:
-            _resumed(cast("Interpreter", machine), running, lambda: running.steps.throw(leaving))
+            _resumed(machine, running, lambda: running.steps.throw(leaving))
         except Raised as raised:
             if raised is not leaving and raised.name != leaving.name:
                 raise
@@ -286,7 +287,7 @@ def walk(machine: Machine, value: Value, by_demand: bool = False, whole: bool = 
         return (yield from _left(machine, value, by_demand, whole))
     if isinstance(value, Address) and is_plain(machine, value, item):
         return (yield from _inside(machine, value, whole))
-    own = iteration.own_iterator(cast("Interpreter", machine), value)
+    own = iterables.own_iterator(machine, value)
     if own is not None:
         return (yield from walk(machine, iterator_by_next(machine, value) if own == value else own, by_demand, whole))
     if by_demand and several.has_iterator(machine, value):
@@ -305,7 +306,7 @@ def is_plain(machine: Machine, value: Address, item: HeapObject | None) -> bool:
     if not isinstance(item, (ListObject, DictObject, SetObject)):
         return False
     own = isinstance(getattr(item, "cls", None), KnownClass)
-    return own or not iteration.overrides(cast("Interpreter", machine), value)
+    return own or not iterables.overrides(machine, value)
 
 
 def in_turn(found: list[Value]) -> Walk:
@@ -368,7 +369,7 @@ def iterator_of(machine: Machine, value: Value) -> Address:
         return value
     if isinstance(value, Address) and is_plain(machine, value, item):
         return iterator_over(machine, value)
-    own = iteration.own_iterator(cast("Interpreter", machine), value)
+    own = iterables.own_iterator(machine, value)
     if own is not None:
         return iterator_by_next(machine, value) if own == value else iterator_of(machine, own)
     found = machine.iterate(value)
@@ -408,7 +409,7 @@ def _inside(machine: Machine, container: Address, whole: bool = False) -> Walk:
     if whole and _has_some_keys(machine, container):
         return (yield from steady.walked_in_part(machine, container, dict_views.VIEWS[0]))
     keys = steady.keys_of(machine, container) if isinstance(item, ViewObject) else None
-    found = keys or iteration.items_of(cast("Interpreter", machine), item)
+    found = keys or iterables.items_of(machine, item)
     return found if isinstance(found, Unknown) else (yield from steady.walked(machine, container, found, None))
 
 

@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from modgraph.prediction import control, exceptions, expressions, names, statements
-from modgraph.prediction.frames import Frame, LimitError, Outcome, place_outside_torch
+from modgraph.prediction import control, exceptions, names, node_text
+from modgraph.prediction.calling import Raised
+from modgraph.prediction.frames import Frame, Outcome, place_outside_torch
 from modgraph.prediction.guards import OPERATION, Guard, Leaving
-from modgraph.prediction.knowledge.registry import Raised
-from modgraph.prediction.limits import MAX_MESSAGE_STEPS
+from modgraph.prediction.limits import MAX_MESSAGE_STEPS, LimitError
 from modgraph.prediction.objects import InstanceObject
 from modgraph.prediction.state import State
 from modgraph.prediction.values import NONE, Choice, ClassValue, KnownClass, TupleValue, Unknown, Value
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 
 _EXCEPTION = KnownClass("builtins.BaseException")
 
 
-def execute_raise(machine: Interpreter, frame: Frame, node: cst.Raise) -> Outcome:
+def execute_raise(machine: Machine, frame: Frame, node: cst.Raise) -> Outcome:
     if node.exc is None:
         if frame.handling is not None:
             raise frame.handling
@@ -35,13 +35,13 @@ def execute_raise(machine: Interpreter, frame: Frame, node: cst.Raise) -> Outcom
     raise raised
 
 
-def _cause(machine: Interpreter, frame: Frame, node: cst.BaseExpression) -> Value:
+def _cause(machine: Machine, frame: Frame, node: cst.BaseExpression) -> Value:
     """What follows `from`; a class is instantiated.
 
     Raises:
         Raised: TypeError, where it is no exception.
     """
-    cause = expressions.evaluate(machine, frame, node)
+    cause = machine.evaluate(frame, node)
     if isinstance(cause, (ClassValue, KnownClass)):
         cause = machine.call(cause)
     if cause != NONE and not isinstance(cause, (Unknown, Choice)) and machine.is_instance(cause, _EXCEPTION) is False:
@@ -49,27 +49,27 @@ def _cause(machine: Interpreter, frame: Frame, node: cst.BaseExpression) -> Valu
     return cause
 
 
-def _exception(machine: Interpreter, frame: Frame, node: cst.BaseExpression) -> Value:
+def _exception(machine: Machine, frame: Frame, node: cst.BaseExpression) -> Value:
     """What is raised. A message that takes long to make is left out: nothing depends on it."""
     limit = machine.limit
     if not isinstance(node, cst.Call):
-        return expressions.evaluate(machine, frame, node)
+        return machine.evaluate(frame, node)
     before, frames, depth = machine.state, len(machine.frames), machine.depth
     machine.state = before.fork()
     machine.limit = min(limit, machine.steps + MAX_MESSAGE_STEPS)
     try:
-        return expressions.evaluate(machine, frame, node)
+        return machine.evaluate(frame, node)
     except LimitError:
         if machine.exhausted or machine.steps > limit:
             raise
         del machine.frames[frames:]
         machine.state, machine.depth = before, depth
-        return expressions.evaluate(machine, frame, node.func)
+        return machine.evaluate(frame, node.func)
     finally:
         machine.limit = limit
 
 
-def raised_from(machine: Interpreter, value: Value) -> Raised:
+def raised_from(machine: Machine, value: Value) -> Raised:
     """The exception that `raise value` raises; a class is instantiated."""
     if isinstance(value, (ClassValue, KnownClass)):
         value = machine.call(value)
@@ -82,7 +82,7 @@ def raised_from(machine: Interpreter, value: Value) -> Raised:
     return raised
 
 
-def _message(machine: Interpreter, value: Value) -> str:
+def _message(machine: Machine, value: Value) -> str:
     instance = machine.state.find(value, InstanceObject)
     arguments = instance.attributes.get("args") if instance is not None else None
     if isinstance(arguments, TupleValue):
@@ -90,18 +90,18 @@ def _message(machine: Interpreter, value: Value) -> str:
     return "..."
 
 
-def execute_assert(machine: Interpreter, frame: Frame, node: cst.Assert) -> Outcome:
-    value = expressions.test(machine, frame, node.test)
+def execute_assert(machine: Machine, frame: Frame, node: cst.Assert) -> Outcome:
+    value = machine.test(frame, node.test)
     if machine.truth(value) is False:
-        given = (expressions.evaluate(machine, frame, node.msg),) if node.msg is not None else ()
+        given = (machine.evaluate(frame, node.msg),) if node.msg is not None else ()
         said = machine.string(given[0]) if given else None
-        raise machine.raises("AssertionError", said or expressions.source_of(node.test), given)
+        raise machine.raises("AssertionError", said or node_text.source_of(node.test), given)
     if machine.truth(value) is None:
         machine.may_fail("AssertionError")
     return "normal"
 
 
-def execute_try(machine: Interpreter, frame: Frame, node: cst.Try | cst.TryStar) -> Outcome:
+def execute_try(machine: Machine, frame: Frame, node: cst.Try | cst.TryStar) -> Outcome:
     since = machine.base.next_index
     machine.guards.append(Guard(doubts=bool(node.handlers)))
     leaving = Leaving(frame)
@@ -109,7 +109,7 @@ def execute_try(machine: Interpreter, frame: Frame, node: cst.Try | cst.TryStar)
     certain: Raised | None = None
     frames = len(machine.frames)
     try:
-        outcome = statements.run_block(machine, frame, node.body)
+        outcome = machine.run_block(frame, node.body)
     except Raised as raised:
         certain = raised.kept()
         outcome = "dead"
@@ -124,7 +124,7 @@ def execute_try(machine: Interpreter, frame: Frame, node: cst.Try | cst.TryStar)
 
         def go_on() -> Outcome:
             if ended == "normal" and orelse is not None:
-                return statements.run_block(machine, frame, orelse.body)
+                return machine.run_block(frame, orelse.body)
             return ended
 
         paths.append((machine.state, go_on))
@@ -143,7 +143,7 @@ def execute_try(machine: Interpreter, frame: Frame, node: cst.Try | cst.TryStar)
 
 
 def _finish(
-    machine: Interpreter,
+    machine: Machine,
     frame: Frame,
     node: cst.Try | cst.TryStar,
     paths: list[control.Path],
@@ -166,12 +166,12 @@ def _finish(
             machine.guards[-1].extend(unhandled[1:])
     if node.finalbody is not None:
         last = node.finalbody.body
-        leaving.run(machine, lambda: statements.run_block(machine, frame, last))
+        leaving.run(machine, lambda: machine.run_block(frame, last))
     if node.finalbody is not None and (outcome != "dead" or failure is not None):
         value, outer = frame.value, frame.handling
         frame.handling = failure or outer
         try:
-            final = statements.run_block(machine, frame, node.finalbody.body)
+            final = machine.run_block(frame, node.finalbody.body)
         finally:
             frame.handling = outer
         if final != "normal":
@@ -186,13 +186,13 @@ def _finish(
 
 
 def handler_of(
-    machine: Interpreter, frame: Frame, node: cst.Try | cst.TryStar, raised: Raised
+    machine: Machine, frame: Frame, node: cst.Try | cst.TryStar, raised: Raised
 ) -> cst.ExceptHandler | cst.ExceptStarHandler | None:
     """The first handler that takes the exception; one whose class is not known is taken to."""
     for handler in node.handlers:
         if handler.type is None:
             return handler
-        classes = expressions.evaluate(machine, frame, handler.type)
+        classes = machine.evaluate(frame, handler.type)
         if isinstance(classes, Unknown):
             continue
         if machine.is_instance(raised.exception, classes) is not False:
@@ -201,14 +201,14 @@ def handler_of(
 
 
 def _handlers(
-    machine: Interpreter, frame: Frame, node: cst.Try | cst.TryStar, raised: Raised
+    machine: Machine, frame: Frame, node: cst.Try | cst.TryStar, raised: Raised
 ) -> tuple[list[cst.ExceptHandler | cst.ExceptStarHandler], bool]:
     """The handlers that may take the exception, the likes of which is not always known; whether one of them does."""
     found: list[cst.ExceptHandler | cst.ExceptStarHandler] = []
     for handler in node.handlers:
         takes: bool | None = True
         if handler.type is not None:
-            classes = expressions.evaluate(machine, frame, handler.type)
+            classes = machine.evaluate(frame, handler.type)
             takes = None if isinstance(classes, Unknown) else machine.is_instance(raised.exception, classes)
             if raised.name == OPERATION and only_imports(machine, classes):
                 takes = False
@@ -222,19 +222,19 @@ def _handlers(
 _IMPORT_ERROR = KnownClass("builtins.ModuleNotFoundError")
 
 
-def only_imports(machine: Interpreter, classes: Value) -> bool:
+def only_imports(machine: Machine, classes: Value) -> bool:
     """These classes take what importing raises, and nothing else."""
     return machine.is_subclass(_IMPORT_ERROR, classes) is not False and not _takes_more(machine, classes)
 
 
-def _takes_more(machine: Interpreter, classes: Value) -> bool:
+def _takes_more(machine: Machine, classes: Value) -> bool:
     """A handler of these classes takes more than what importing raises."""
     each = classes.items if isinstance(classes, TupleValue) else (classes,)
     return any(machine.is_subclass(one, KnownClass("builtins.ImportError")) is not True for one in each)
 
 
 def _handling(
-    machine: Interpreter, frame: Frame, handler: cst.ExceptHandler | cst.ExceptStarHandler, raised: Raised
+    machine: Machine, frame: Frame, handler: cst.ExceptHandler | cst.ExceptStarHandler, raised: Raised
 ) -> Callable[[], Outcome]:
     def handle() -> Outcome:
         outer, frame.handling = frame.handling, raised
@@ -242,7 +242,7 @@ def _handling(
         if bound is not None:
             names.bind(machine, frame, bound, raised.exception)
         try:
-            outcome = statements.run_block(machine, frame, handler.body)
+            outcome = machine.run_block(frame, handler.body)
         finally:
             frame.handling = outer
         if bound is not None and outcome == "normal":

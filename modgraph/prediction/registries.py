@@ -10,17 +10,22 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from modgraph.prediction import import_progress, names, stored_later, textual_order
-from modgraph.prediction.frames import LimitError
+from modgraph.prediction import import_progress, stored_later, waiting
 from modgraph.prediction.import_order import Imported, imported_by, is_installed, top_of, without_large_packages
-from modgraph.prediction.limits import MAX_FOLLOWED_TEXT, MAX_REPLAYED_STATEMENTS, MAX_REPLAYED_STEPS, MAX_STEPS
+from modgraph.prediction.limits import (
+    MAX_FOLLOWED_TEXT,
+    MAX_REPLAYED_STATEMENTS,
+    MAX_REPLAYED_STEPS,
+    MAX_STEPS,
+    LimitError,
+)
 from modgraph.prediction.objects import DictObject, EnvironmentObject, ListObject, SetObject
 from modgraph.prediction.side_effects import Effect, FarEffectError, effects_on
 from modgraph.prediction.values import Address, Unknown, Value
 from modgraph.source.reached import Reached, telling
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 Home = tuple[str, str]
 """Module and name whose evaluation made a container."""
@@ -43,7 +48,7 @@ class Registry:
     """Module and line of all of them."""
 
 
-def claim(machine: Interpreter, home: Home, since: int, attribute: str = "") -> None:
+def claim(machine: Machine, home: Home, since: int, attribute: str = "") -> None:
     """Notes the containers made since then as those of that name; of a class, as those of that attribute."""
     base = machine.base
     made = [
@@ -61,11 +66,11 @@ def claim(machine: Interpreter, home: Home, since: int, attribute: str = "") -> 
             base.unsettled.update(dict.fromkeys(made, home))
 
 
-def _is_large(machine: Interpreter, package: str) -> bool:
-    return any(package in imported.large for imported in machine.imported.values())
+def _is_large(machine: Machine, package: str) -> bool:
+    return any(package in imported.large for imported in machine.modules.imported.values())
 
 
-def settle(machine: Interpreter, index: int) -> None:
+def settle(machine: Machine, index: int) -> None:
     """Runs what may have changed that container before now."""
     base = machine.base
     home = base.unsettled[index]
@@ -79,7 +84,7 @@ def settle(machine: Interpreter, index: int) -> None:
             if is_running(machine, registry.effects[-1]) or import_progress.is_ahead(machine, registry.effects[-1]):
                 return
             effect = registry.effects.pop()
-            if not effect.plain or textual_order.has_waited(machine, effect, home[1]):
+            if not effect.plain or waiting.has_waited(machine, effect, home[1]):
                 run_once(machine, effect, registry, home[1])
     finally:
         registry.busy = False
@@ -94,7 +99,7 @@ def settle(machine: Interpreter, index: int) -> None:
         _open(machine, registry.containers, registry.lost)
 
 
-def with_effects(machine: Interpreter, home: Home) -> Registry:
+def with_effects(machine: Machine, home: Home) -> Registry:
     """What may change the containers of a name that is being evaluated."""
     found = machine.base.registries.get(home) or Registry()
     if not _is_large(machine, top_of(home[0])):
@@ -103,21 +108,21 @@ def with_effects(machine: Interpreter, home: Home) -> Registry:
     return found
 
 
-def effects_of(machine: Interpreter, home: Home) -> list[Effect]:
+def effects_of(machine: Machine, home: Home) -> list[Effect]:
     """The statements that may change the containers of a name, whether they have run or not."""
     if _is_large(machine, top_of(home[0])):
         return []
     return _effects(machine, home, Registry())
 
 
-def _find_effects(machine: Interpreter, home: Home, registry: Registry) -> None:
+def _find_effects(machine: Machine, home: Home, registry: Registry) -> None:
     if registry.effects is None:
         effects = registry.effects = _effects(machine, home, registry)
         registry.found = frozenset((each.source.name, each.statement.first_line) for each in effects)
         registry.later = _stored_later(machine, home, effects)
 
 
-def settle_or_leave(machine: Interpreter, index: int) -> None:
+def settle_or_leave(machine: Machine, index: int) -> None:
     """The same for who looks at what a prediction has left, and knows of no limit: it is open then."""
     base = machine.base
     home = base.unsettled[index]
@@ -131,7 +136,7 @@ def settle_or_leave(machine: Interpreter, index: int) -> None:
                 item.open = item.open or Unknown(Reached(f"{home[1]} may hold more: {limit}"))
 
 
-def run_once(machine: Interpreter, effect: Effect, registry: Registry, name: str = "") -> None:
+def run_once(machine: Machine, effect: Effect, registry: Registry, name: str = "") -> None:
     """Runs a statement for what it registers; one statement may fill several containers."""
     key = (effect.source.name, effect.statement.first_line)
     if key not in machine.base.replayed:
@@ -141,19 +146,19 @@ def run_once(machine: Interpreter, effect: Effect, registry: Registry, name: str
         registry.lost = registry.lost or machine.base.unfollowed[key]
 
 
-def note_import(machine: Interpreter, module: str) -> None:
+def note_import(machine: Machine, module: str) -> None:
     """A running function imports a module, which may be the first to do so: what it registers comes in addition."""
-    if module in machine.roots or machine.finder.source(module) is None:
+    if module in machine.modules.roots or machine.finder.source(module) is None:
         return
-    if any(module in imported.modules or module in imported.far for imported in machine.imported.values()):
+    if any(module in imported.modules or module in imported.far for imported in machine.modules.imported.values()):
         return
-    machine.roots.append(module)
+    machine.modules.roots.append(module)
     for home, registry in machine.base.registries.items():
         registry.effects = None
         machine.base.unsettled.update(dict.fromkeys(registry.containers, home))
 
 
-def _effects(machine: Interpreter, home: Home, registry: Registry) -> list[Effect]:
+def _effects(machine: Machine, home: Home, registry: Registry) -> list[Effect]:
     module, name = home
     source = machine.finder.source(module)
     if source is None:
@@ -169,7 +174,7 @@ def _effects(machine: Interpreter, home: Home, registry: Registry) -> list[Effec
         why = f"is of a package of more than {MAX_FOLLOWED_TEXT} characters, which is not followed"
         registry.lost = Unknown(Reached(f"{far} may change {name}, and {why}"))
         return []
-    effects = textual_order.from_first_registration(effects, name)
+    effects = waiting.from_first_registration(effects, name)
     if sum(not each.plain for each in effects) > MAX_REPLAYED_STATEMENTS:
         registry.lost = Unknown(Reached(f"more than {MAX_REPLAYED_STATEMENTS} statements may change {name}"))
         return []
@@ -178,7 +183,7 @@ def _effects(machine: Interpreter, home: Home, registry: Registry) -> list[Effec
     return effects[::-1]
 
 
-def _stored_later(machine: Interpreter, home: Home, effects: list[Effect]) -> Unknown | None:
+def _stored_later(machine: Machine, home: Home, effects: list[Effect]) -> Unknown | None:
     """Why the order matters: the name is bound anew after one of the effects in its own module."""
     module, name = home
     source = machine.finder.source(module)
@@ -187,24 +192,24 @@ def _stored_later(machine: Interpreter, home: Home, effects: list[Effect]) -> Un
     return stored_later.unknown(source, name, line) if source is not None and line is not None else None
 
 
-def imported_with(machine: Interpreter, module: str) -> Imported:
+def imported_with(machine: Machine, module: str) -> Imported:
     """The modules that are imported when that one is looked into."""
-    roots = tuple(dict.fromkeys([*machine.roots, *(frame.module for frame in machine.frames[:1]), module]))
-    if roots not in machine.imported:
+    roots = tuple(dict.fromkeys([*machine.modules.roots, *(frame.module for frame in machine.frames[:1]), module]))
+    if roots not in machine.modules.imported:
         found = without_large_packages(imported_by(machine.finder, roots), roots)
-        machine.imported[roots] = found
-    return machine.imported[roots]
+        machine.modules.imported[roots] = found
+    return machine.modules.imported[roots]
 
 
-def is_running(machine: Interpreter, effect: Effect) -> bool:
+def is_running(machine: Machine, effect: Effect) -> bool:
     """It, or what it defines, is being evaluated at this moment."""
     module = effect.source.name
-    if (module, effect.statement.first_line) in machine.executing:
+    if (module, effect.statement.first_line) in machine.modules.executing:
         return True
-    return any((module, name) in machine.importing for name in effect.statement.names)
+    return any((module, name) in machine.modules.importing for name in effect.statement.names)
 
 
-def _replay(machine: Interpreter, effect: Effect, registry: Registry, name: str) -> None:
+def _replay(machine: Machine, effect: Effect, registry: Registry, name: str) -> None:
     """Runs one statement, with a budget of its own."""
     base = machine.base
     if base.replayed_steps > MAX_REPLAYED_STEPS:
@@ -227,7 +232,7 @@ def _replay(machine: Interpreter, effect: Effect, registry: Registry, name: str)
         base.replayed_steps += machine.spent - spent
         machine.elsewhere += machine.steps - before
         machine.steps = before  # not of what happened to look into the container
-    machine.fragments.clear()  # constructions that looked into the container before
+    machine.caches.fragments.clear()  # constructions that looked into the container before
     failed = isinstance(value, Unknown) and not value.inert
     line = effect.statement.first_line
     failed = failed or (effect.source.name, line) in base.unfollowed
@@ -237,18 +242,18 @@ def _replay(machine: Interpreter, effect: Effect, registry: Registry, name: str)
         registry.lost = registry.lost or why
 
 
-def _run(machine: Interpreter, effect: Effect, name: str) -> Value | None:
+def _run(machine: Machine, effect: Effect, name: str) -> Value | None:
     source, statement = effect.source, effect.statement
     if effect.plain:
-        textual_order.run(machine, effect, name)
+        waiting.run(machine, effect, name)
         return None
     index = source.index
     for name in (*statement.names, *statement.touched):
         if statement not in index.statements.get(name, ()) or (name not in statement.names and name not in index.bound):
             continue
-        value = names.global_name(machine, source.name, name)
-        if textual_order.has_waited(machine, effect, name):
-            textual_order.run(machine, effect, name)
+        value = machine.global_name(source.name, name)
+        if waiting.has_waited(machine, effect, name):
+            waiting.run(machine, effect, name)
             return None
         if name in statement.names or isinstance(value, Address):
             return value if name in statement.names else None
@@ -257,7 +262,7 @@ def _run(machine: Interpreter, effect: Effect, name: str) -> Value | None:
         return machine.module_statement(source, statement, environment).get("")
 
 
-def _open(machine: Interpreter, containers: list[int], why: Unknown) -> None:
+def _open(machine: Machine, containers: list[int], why: Unknown) -> None:
     with machine.at_module_level():
         for index in containers:
             item = machine.state.write(Address(index))

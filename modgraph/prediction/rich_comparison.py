@@ -23,13 +23,13 @@ from modgraph.prediction.values import (
 )
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 METHODS = {"==": "__eq__", "!=": "__ne__", "<": "__lt__", "<=": "__le__", ">": "__gt__", ">=": "__ge__"}
 MIRRORED = {"==": "__eq__", "!=": "__ne__", "<": "__gt__", "<=": "__ge__", ">": "__lt__", ">=": "__le__"}
 
 
-def compared(machine: Interpreter, symbol: str, left: Value, right: Value) -> Value | None:
+def compared(machine: Machine, symbol: str, left: Value, right: Value) -> Value | None:
     """What the comparison gives; None where the class of neither has a method for it that is written in source.
 
     Raises:
@@ -61,7 +61,7 @@ def _is_optional(method: Value | None) -> bool:
     return method is not None and is_optional(method)
 
 
-def _asked(machine: Interpreter, symbol: str, receiver: Value, other: Value, method: Value) -> Value:
+def _asked(machine: Machine, symbol: str, receiver: Value, other: Value, method: Value) -> Value:
     """What one side says."""
     found = method if isinstance(method, Unknown) else machine.call(method, (receiver, other))
     if isinstance(found, Choice) and NOT_IMPLEMENTED in found.alternatives:
@@ -75,7 +75,7 @@ def _asked(machine: Interpreter, symbol: str, receiver: Value, other: Value, met
     return found
 
 
-def _method(machine: Interpreter, value: Value, name: str) -> Value | None:
+def _method(machine: Machine, value: Value, name: str) -> Value | None:
     """The method of its class, written in source; None where that of Python's own stands there, which answers for its
     own kind alone. `!=` without a method is what `==` gives, turned round."""
     cls = machine.class_of(value)
@@ -91,7 +91,7 @@ def _method(machine: Interpreter, value: Value, name: str) -> Value | None:
     return None
 
 
-def _is_made(machine: Interpreter, cls: ClassValue, name: str) -> bool:
+def _is_made(machine: Machine, cls: ClassValue, name: str) -> bool:
     """The method is that which a dataclass is given, before one that it would inherit."""
     for base in machine.mro(cls) if name in ("__eq__", "__ne__") else ():
         item = machine.state.find(base.address, ClassObject) if isinstance(base, ClassValue) else None
@@ -103,7 +103,7 @@ def _is_made(machine: Interpreter, cls: ClassValue, name: str) -> bool:
     return False
 
 
-def is_derived(machine: Interpreter, value: Value, other: Value) -> bool:
+def is_derived(machine: Machine, value: Value, other: Value) -> bool:
     """The class of the value is derived from that of the other, and is not the same."""
     cls, base = machine.class_of(value), machine.class_of(other)
     if cls == base or not isinstance(cls, (ClassValue, KnownClass)) or isinstance(base, Unknown):
@@ -111,6 +111,6 @@ def is_derived(machine: Interpreter, value: Value, other: Value) -> bool:
     return base in machine.mro(cls)
 
 
-def _type_name(machine: Interpreter, value: Value) -> str:
+def _type_name(machine: Machine, value: Value) -> str:
     cls = machine.class_of(value)
     return cls.name.rpartition(".")[2] if isinstance(cls, (ClassValue, KnownClass)) else "object"

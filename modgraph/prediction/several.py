@@ -7,7 +7,8 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from modgraph.prediction.knowledge.registry import Arguments, Machine
+from modgraph.prediction.calling import Arguments
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import ClassObject, EnvironmentObject, IteratorObject, TensorObject
 from modgraph.prediction.values import (
     DELETED,
@@ -25,7 +26,7 @@ from modgraph.prediction.values import (
 ResultType = TypeVar("ResultType", bound="Value | None")
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 _READERS = frozenset(
     {
@@ -50,7 +51,7 @@ _READERS = frozenset(
 """Functions of Python that leave what they are given as it is, and take a choice as it is."""
 
 
-def ways(machine: Interpreter, name: str, arguments: Arguments) -> tuple[Choice, list[Arguments]] | None:
+def ways(machine: Machine, name: str, arguments: Arguments) -> tuple[Choice, list[Arguments]] | None:
     """The calls of a function with each of several objects that it may change, in the place of their choice: the first
     of its arguments, or any iterator, which whoever reads it uses up. None where there is none."""
     places: list[tuple[int | str, Value]] = [*enumerate(arguments.positional), *arguments.keywords.items()]
@@ -75,7 +76,7 @@ def has_iterator(machine: Machine, value: Value) -> bool:
     )
 
 
-def each_of(machine: Interpreter, values: Sequence[Value], make: Callable[[Sequence[Value]], Value]) -> Value:
+def each_of(machine: Machine, values: Sequence[Value], make: Callable[[Sequence[Value]], Value]) -> Value:
     """What is made of these values; of choices among them, of each alternative."""
     place = next((place for place, value in enumerate(values) if isinstance(value, Choice)), len(values))
     if place == len(values):
@@ -146,7 +147,7 @@ def shown(environment: EnvironmentObject) -> dict[str, Value]:
 
 
 def decided(
-    machine: Interpreter,
+    machine: Machine,
     values: Iterable[Value],
     operation: Callable[[], ResultType],
     names: Collection[str] | None = None,
@@ -160,7 +161,7 @@ def decided(
     return on_paths(machine, found, lambda: decided(machine, values, operation, names))
 
 
-def on_paths(machine: Interpreter, parted: Undecided, operation: Callable[[], ResultType]) -> ResultType:
+def on_paths(machine: Machine, parted: Undecided, operation: Callable[[], ResultType]) -> ResultType:
     """The operation, where the class has the name, and where it has not."""
     address, name, choice = parted
 
@@ -177,7 +178,7 @@ def on_paths(machine: Interpreter, parted: Undecided, operation: Callable[[], Re
     return cast("ResultType", given)
 
 
-def does(machine: Interpreter, values: Iterable[Value], change: Callable[[], None], *names: str) -> None:
+def does(machine: Machine, values: Iterable[Value], change: Callable[[], None], *names: str) -> None:
     """The same of what gives nothing."""
 
     def operation() -> Value:
@@ -187,14 +188,14 @@ def does(machine: Interpreter, values: Iterable[Value], change: Callable[[], Non
     decided(machine, values, operation, names)
 
 
-def concerned(machine: Interpreter, value: Value, name: str) -> list[Value]:
+def concerned(machine: Machine, value: Value, name: str) -> list[Value]:
     """A value, and what its class has under a name: a descriptor may say what becomes of it."""
     cls = NONE if isinstance(value, (Unknown, Choice)) else machine.class_of(value)
     found = machine.class_attribute(cls, name) if machine.base.parted and isinstance(cls, ClassValue) else None
     return [value] if found is None else [value, found]
 
 
-def undecided(machine: Interpreter, values: Iterable[Value], names: Collection[str] | None) -> Undecided | None:
+def undecided(machine: Machine, values: Iterable[Value], names: Collection[str] | None) -> Undecided | None:
     """The first of such names."""
     for value in values:
         if isinstance(value, SuperValue):
@@ -210,7 +211,7 @@ def undecided(machine: Interpreter, values: Iterable[Value], names: Collection[s
     return None
 
 
-def _undecided_name(machine: Interpreter, address: Address, names: Collection[str] | None) -> Undecided | None:
+def _undecided_name(machine: Machine, address: Address, names: Collection[str] | None) -> Undecided | None:
     item = machine.state.read(address)
     assert isinstance(item, ClassObject)
     for name, value in item.namespace.items():

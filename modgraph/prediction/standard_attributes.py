@@ -37,7 +37,7 @@ from modgraph.prediction.values import (
 )
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 
 class _Bare:
@@ -81,7 +81,7 @@ _SAMPLES: dict[type[Value], tuple[Any, ...]] = {
 """Values of Python's own by which a value of ours is judged: what all have is there, what only some have may be."""
 
 
-def given(machine: Interpreter, value: Value, name: str) -> Value | None:
+def given(machine: Machine, value: Value, name: str) -> Value | None:
     """value.name where nothing else is known of it: a method behind its receiver, or an `Unknown`, `optional` where the
     value may as well lack it; None where it certainly has no such attribute."""
     found = _is_given(machine, value, name)
@@ -107,7 +107,7 @@ _TEXTS = frozenset(
 """Attributes that are no methods and through which no module can be reached."""
 
 
-def _is_given(machine: Interpreter, value: Value, name: str) -> bool | None:
+def _is_given(machine: Machine, value: Value, name: str) -> bool | None:
     """Whether every such value has that attribute (True), or only some (False); None where none has."""
     samples = _SAMPLES.get(type(value))
     if samples is None:
@@ -137,7 +137,7 @@ def _is_named_like_class(name: str) -> bool:
     return name.rpartition(".")[2].lstrip("_")[:1].isupper()
 
 
-def _of_instance(machine: Interpreter, value: Value, name: str) -> bool | None:
+def _of_instance(machine: Machine, value: Value, name: str) -> bool | None:
     cls = classes.class_of(machine, value)
     lineage = machine.mro(cls)
     if any(isinstance(base, ClassValue) for base in lineage) and hasattr(_Bare(), name):
@@ -161,7 +161,7 @@ _ADDED = frozenset(
 """What a class has where annotations, a decorator of Python's or a base in typing put it there."""
 
 
-def _may_be_compiled(machine: Interpreter, cls: Value, name: str) -> bool:
+def _may_be_compiled(machine: Machine, cls: Value, name: str) -> bool:
     """A private name, of a class derived from one that is neither Python's own nor read from source."""
     private = name.startswith("_")
     return private and any(
@@ -172,7 +172,7 @@ def _may_be_compiled(machine: Interpreter, cls: Value, name: str) -> bool:
     )
 
 
-def _is_field(machine: Interpreter, cls: Value, name: str) -> bool:
+def _is_field(machine: Machine, cls: Value, name: str) -> bool:
     """A descriptor that a named tuple has for each of its fields."""
     for base in machine.mro(cls):
         item = machine.state.find(base.address, ClassObject) if isinstance(base, ClassValue) else None
@@ -194,7 +194,7 @@ _KNOWN_WHOLE = ("argparse.Namespace", "types.SimpleNamespace")
 """Classes of which all that an instance holds is known."""
 
 
-def _real_bases(machine: Interpreter, cls: Value) -> list[standard_names.StandardObject]:
+def _real_bases(machine: Machine, cls: Value) -> list[standard_names.StandardObject]:
     """The classes of Python's own that a class is derived from."""
     found = [standard_names.standard_object(base.name) for base in machine.mro(cls) if isinstance(base, KnownClass)]
     return [each for each in found if each is not None and each.is_class]

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from modgraph.prediction import names, namespaces, standard_names
-from modgraph.prediction.knowledge import registry
+from modgraph.prediction import registry, standard_names, standard_sources
 from modgraph.prediction.values import ModuleReference, Value
 from modgraph.source.modules import SourceError, SourceModule
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 _UNITS_OF_A_MODULE = 4
 """Units of work that asking a module takes for a name that its star imports may bring."""
 
 
-def value(machine: Interpreter, source: SourceModule, name: str, type_checking: bool) -> Value | None:
+def value(machine: Machine, source: SourceModule, name: str, type_checking: bool) -> Value | None:
     """What the star imports bring, the last one first."""
     for imported in reversed(source.index.star_imports):
         module = source.absolute(imported.module, imported.level)
@@ -29,12 +28,12 @@ def value(machine: Interpreter, source: SourceModule, name: str, type_checking: 
     return None
 
 
-def _exports(machine: Interpreter, module: str, name: str) -> bool:
+def _exports(machine: Machine, module: str, name: str) -> bool:
     source = machine.finder.source(module)
     return source is not None and name in (source.index.exported or ())
 
 
-def _star(machine: Interpreter, module: str, name: str) -> Value | None:
+def _star(machine: Machine, module: str, name: str) -> Value | None:
     source = machine.finder.source(module)
     if source is None:
         return _without_source(machine, module, name)
@@ -46,9 +45,9 @@ def _star(machine: Interpreter, module: str, name: str) -> Value | None:
         return None
     if exported is not None and name not in exported and _is_written_out(source):
         return None
-    if (module, name) in machine.running or (module, name) in machine.importing:
+    if (module, name) in machine.modules.running or (module, name) in machine.modules.importing:
         return None
-    return names.global_name(machine, module, name)
+    return machine.global_name(module, name)
 
 
 def _is_written_out(source: SourceModule) -> bool:
@@ -56,7 +55,7 @@ def _is_written_out(source: SourceModule) -> bool:
     return all(statement.kind == "assign" for statement in source.index.statements.get("__all__", ()))
 
 
-def _without_source(machine: Interpreter, module: str, name: str) -> Value | None:
+def _without_source(machine: Machine, module: str, name: str) -> Value | None:
     """What is known to be in it; None of a name of which that is not known, see `unread`."""
     if name.startswith("_"):
         return None
@@ -67,12 +66,12 @@ def _without_source(machine: Interpreter, module: str, name: str) -> Value | Non
     return machine.unknown(f"{path} is not modelled")
 
 
-def unread(machine: Interpreter, module: str, name: str, seen: set[str] | None = None) -> str | None:
+def unread(machine: Machine, module: str, name: str, seen: set[str] | None = None) -> str | None:
     """The module all of which that module imports, where it may hold that name and cannot be read; None where there is
     none."""
     seen = set() if seen is None else seen
     source = machine.finder.source(module)
-    if source is None or module in seen or names.is_of_standard_library(source):
+    if source is None or module in seen or standard_sources.is_of_standard_library(source):
         return None
     seen.add(module)
     machine.spend(_UNITS_OF_A_MODULE)
@@ -90,9 +89,9 @@ def unread(machine: Interpreter, module: str, name: str, seen: set[str] | None =
     return None
 
 
-def _lacks(machine: Interpreter, module: str, name: str) -> bool:
+def _lacks(machine: Machine, module: str, name: str) -> bool:
     """A module of Python's own has no such name; of any other it is not asked."""
     source = machine.finder.source(module)
-    if source is None or names.is_of_standard_library(source):
-        return namespaces.lacks(machine, module, name)
+    if source is None or standard_sources.is_of_standard_library(source):
+        return machine.lacks(module, name)
     return False

@@ -11,7 +11,6 @@ import libcst as cst
 from modgraph.prediction import (
     contexts,
     control,
-    expressions,
     functions,
     given_up,
     imports,
@@ -24,10 +23,11 @@ from modgraph.prediction import (
     targets,
     unfinished,
 )
+from modgraph.prediction.calling import Raised
 from modgraph.prediction.endings import reason_of
-from modgraph.prediction.frames import EnoughError, Frame, LimitError, Outcome
+from modgraph.prediction.frames import EnoughError, Frame, Outcome
 from modgraph.prediction.knowledge.plain import lifted
-from modgraph.prediction.knowledge.registry import Raised
+from modgraph.prediction.limits import LimitError
 from modgraph.prediction.objects import EnvironmentObject
 from modgraph.prediction.values import NONE, Address, Value
 from modgraph.source.index import Statement
@@ -35,12 +35,12 @@ from modgraph.source.modules import SourceError, SourceModule
 from modgraph.source.reached import Reached
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
-Executor = Callable[["Interpreter", Frame, Any], Outcome]
+Executor = Callable[["Machine", Frame, Any], Outcome]
 
 
-def execute(machine: Interpreter, frame: Frame, block: Sequence[cst.CSTNode]) -> Outcome:
+def execute(machine: Machine, frame: Frame, block: Sequence[cst.CSTNode]) -> Outcome:
     """Runs the statements in order until one of them leaves the block.
 
     Raises:
@@ -65,7 +65,7 @@ def execute(machine: Interpreter, frame: Frame, block: Sequence[cst.CSTNode]) ->
     return "normal"
 
 
-def execute_one(machine: Interpreter, frame: Frame, statement: cst.CSTNode) -> Outcome:
+def execute_one(machine: Machine, frame: Frame, statement: cst.CSTNode) -> Outcome:
     """Runs one statement. A fault of the interpreter itself leaves what the statement binds unknown."""
     machine.step()
     outer, frame.statement = frame.statement, statement
@@ -86,7 +86,7 @@ def execute_one(machine: Interpreter, frame: Frame, statement: cst.CSTNode) -> O
         frame.statement = outer
 
 
-def _give_up(machine: Interpreter, frame: Frame, statement: cst.CSTNode, error: Exception) -> None:
+def _give_up(machine: Machine, frame: Frame, statement: cst.CSTNode, error: Exception) -> None:
     unknown = machine.unknown(reason_of(error))
     machine.problem(unknown.reason, None, unknown.where)
     written: list[cst.BaseExpression] = []
@@ -100,38 +100,38 @@ def _give_up(machine: Interpreter, frame: Frame, statement: cst.CSTNode, error: 
         machine.expose([frame.receiver], unknown)
 
 
-def run_block(machine: Interpreter, frame: Frame, suite: cst.BaseSuite) -> Outcome:
+def run_block(machine: Machine, frame: Frame, suite: cst.BaseSuite) -> Outcome:
     return execute(machine, frame, suite.body)
 
 
 def module_statement(
-    machine: Interpreter, source: SourceModule, statement: Statement, environment: Address
+    machine: Machine, source: SourceModule, statement: Statement, environment: Address
 ) -> dict[str, Value]:
     """Executes a statement of a module's body in that environment; the names it binds with their values. One that
     binds several names is executed once."""
     key = (source.name, statement.first_line)
     binds_several = len(statement.names) > 1
-    if binds_several and key in machine.executed:
-        return machine.executed[key]
-    if key in machine.executing:
-        partial = machine.state.read(machine.executing[key])
+    if binds_several and key in machine.modules.executed:
+        return machine.modules.executed[key]
+    if key in machine.modules.executing:
+        partial = machine.state.read(machine.modules.executing[key])
         return dict(partial.names) if isinstance(partial, EnvironmentObject) else {}
-    machine.executing[key] = environment
+    machine.modules.executing[key] = environment
     try:
         bound = run_module_statement(machine, source, statement, environment)
     except LimitError as limit:
         if binds_several and not machine.exhausted:  # its other names would take as long again
-            machine.executed[key] = dict.fromkeys(statement.names, machine.unknown(Reached(limit)))
+            machine.modules.executed[key] = dict.fromkeys(statement.names, machine.unknown(Reached(limit)))
         raise
     finally:
-        del machine.executing[key]
+        del machine.modules.executing[key]
     if binds_several:
-        machine.executed[key] = bound
+        machine.modules.executed[key] = bound
     return bound
 
 
 def run_module_statement(
-    machine: Interpreter, source: SourceModule, statement: Statement, environment: Address
+    machine: Machine, source: SourceModule, statement: Statement, environment: Address
 ) -> dict[str, Value]:
     """Executes a statement of a module's body; the names bound in the environment after it. What it raises or cannot
     be parsed leaves them unknown."""
@@ -139,13 +139,13 @@ def run_module_statement(
 
 
 def run_class_statement(
-    machine: Interpreter, source: SourceModule, statement: Statement, frame: Frame
+    machine: Machine, source: SourceModule, statement: Statement, frame: Frame
 ) -> dict[str, Value]:
     """The same for a statement of a class body; the frame says which class."""
     return _run_apart(machine, source, statement, frame)
 
 
-def _run_apart(machine: Interpreter, source: SourceModule, statement: Statement, frame: Frame) -> dict[str, Value]:
+def _run_apart(machine: Machine, source: SourceModule, statement: Statement, frame: Frame) -> dict[str, Value]:
     literal = source.literal(statement)
     if literal is not None:
         machine.step()
@@ -185,82 +185,82 @@ _EMPTY: Any = _NoSource()
 # ---- simple statements -----------------------------------------------------------------------------------------------
 
 
-def _expression(machine: Interpreter, frame: Frame, node: cst.Expr) -> Outcome:
+def _expression(machine: Machine, frame: Frame, node: cst.Expr) -> Outcome:
     if type(node.value) not in (cst.SimpleString, cst.ConcatenatedString):
-        expressions.evaluate(machine, frame, node.value)
+        machine.evaluate(frame, node.value)
     return "normal"
 
 
-def _assign(machine: Interpreter, frame: Frame, node: cst.Assign) -> Outcome:
-    value = expressions.evaluate(machine, frame, node.value)
+def _assign(machine: Machine, frame: Frame, node: cst.Assign) -> Outcome:
+    value = machine.evaluate(frame, node.value)
     for target in node.targets:
         targets.assign(machine, frame, target.target, value)
     return "normal"
 
 
-def _annotated(machine: Interpreter, frame: Frame, node: cst.AnnAssign) -> Outcome:
+def _annotated(machine: Machine, frame: Frame, node: cst.AnnAssign) -> Outcome:
     if node.value is not None:
-        targets.assign(machine, frame, node.target, expressions.evaluate(machine, frame, node.value))
+        targets.assign(machine, frame, node.target, machine.evaluate(frame, node.value))
     return "normal"
 
 
-def _augmented(machine: Interpreter, frame: Frame, node: cst.AugAssign) -> Outcome:
+def _augmented(machine: Machine, frame: Frame, node: cst.AugAssign) -> Outcome:
     if type(node.target) is cst.Name and frame.function is not None:
         names.require_own(machine, frame, node.target.value)
-    current = expressions.evaluate(machine, frame, node.target)
-    value = expressions.evaluate(machine, frame, node.value)
+    current = machine.evaluate(frame, node.target)
+    value = machine.evaluate(frame, node.value)
     symbol = operators.AUGMENTED[type(node.operator)]
     result = several.decided(machine, (current, value), lambda: operators.in_place(machine, symbol, current, value))
     targets.assign(machine, frame, node.target, result)
     return "normal"
 
 
-def _delete(machine: Interpreter, frame: Frame, node: cst.Del) -> Outcome:
+def _delete(machine: Machine, frame: Frame, node: cst.Del) -> Outcome:
     targets.delete(machine, frame, node.target)
     return "normal"
 
 
-def _return(machine: Interpreter, frame: Frame, node: cst.Return) -> Outcome:
-    frame.value = expressions.evaluate(machine, frame, node.value) if node.value is not None else NONE
+def _return(machine: Machine, frame: Frame, node: cst.Return) -> Outcome:
+    frame.value = machine.evaluate(frame, node.value) if node.value is not None else NONE
     return "return"
 
 
-def _pass(machine: Interpreter, frame: Frame, node: cst.CSTNode) -> Outcome:
+def _pass(machine: Machine, frame: Frame, node: cst.CSTNode) -> Outcome:
     return "normal"
 
 
-def _break(machine: Interpreter, frame: Frame, node: cst.Break) -> Outcome:
+def _break(machine: Machine, frame: Frame, node: cst.Break) -> Outcome:
     return "break" if frame.loops else _outside(machine, "break")
 
 
-def _continue(machine: Interpreter, frame: Frame, node: cst.Continue) -> Outcome:
+def _continue(machine: Machine, frame: Frame, node: cst.Continue) -> Outcome:
     return "continue" if frame.loops else _outside(machine, "continue")
 
 
-def _outside(machine: Interpreter, word: str) -> Outcome:
+def _outside(machine: Machine, word: str) -> Outcome:
     """The parser accepts it; Python does not, when it compiles the file."""
     machine.problem(f"'{word}' outside of a loop: Python refuses this file")
     return "normal"
 
 
-def _global(machine: Interpreter, frame: Frame, node: cst.Global) -> Outcome:
+def _global(machine: Machine, frame: Frame, node: cst.Global) -> Outcome:
     frame.global_names |= {item.name.value for item in node.names}
     return "normal"
 
 
-def _nonlocal(machine: Interpreter, frame: Frame, node: cst.Nonlocal) -> Outcome:
+def _nonlocal(machine: Machine, frame: Frame, node: cst.Nonlocal) -> Outcome:
     frame.nonlocal_names |= {item.name.value for item in node.names}
     return "normal"
 
 
-def _function(machine: Interpreter, frame: Frame, node: cst.FunctionDef) -> Outcome:
+def _function(machine: Machine, frame: Frame, node: cst.FunctionDef) -> Outcome:
     names.bind(
         machine, frame, frame.parsed.bound_as(node, node.name.value), functions.define_function(machine, frame, node)
     )
     return "normal"
 
 
-def _class(machine: Interpreter, frame: Frame, node: cst.ClassDef) -> Outcome:
+def _class(machine: Machine, frame: Frame, node: cst.ClassDef) -> Outcome:
     names.bind(
         machine, frame, frame.parsed.bound_as(node, node.name.value), functions.define_class(machine, frame, node)
     )

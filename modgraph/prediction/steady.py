@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from modgraph.prediction.dict_views import VIEWS
 from modgraph.prediction.doubtful import Perhaps
-from modgraph.prediction.knowledge.registry import Machine
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import VIEW_OF, VIEW_STORE, DictObject, ModuleObject, SetObject, ViewObject
 from modgraph.prediction.values import (
     OPEN,

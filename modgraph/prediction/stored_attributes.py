@@ -4,11 +4,13 @@ which a function or class becomes another: what is called or asked for then is n
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from modgraph.prediction import metaclasses, possible
-from modgraph.prediction.knowledge.registry import Arguments, Machine, models
+from modgraph.prediction import possible
+from modgraph.prediction.calling import Arguments
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import ClassObject, DictObject, HeapObject
+from modgraph.prediction.registry import models
 from modgraph.prediction.values import (
     NONE,
     OPEN,
@@ -25,7 +27,7 @@ from modgraph.prediction.values import (
 )
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 _MAKING = ("__code__", "__defaults__", "__kwdefaults__", "__closure__")
 _REGISTERED = ("<abstract classes>", "register")
@@ -41,13 +43,13 @@ def _owner(value: Value) -> str:
     return "<partials>"
 
 
-def store(machine: Interpreter, value: FunctionValue | EnumMember | PartialValue, name: str, new: Value) -> None:
+def store(machine: Machine, value: FunctionValue | EnumMember | PartialValue, name: str, new: Value) -> None:
     if isinstance(value, PartialValue):
         new = possible.either_of(machine.unknown("which partial an attribute was set on is not followed", new), (new,))
     machine.state.globals[(_owner(value), name)] = new
 
 
-def stored(machine: Interpreter, value: Value, name: str) -> Value | None:
+def stored(machine: Machine, value: Value, name: str) -> Value | None:
     """What was set; None where nothing was."""
     if not machine.state.globals and not machine.base.globals:
         return None
@@ -59,21 +61,21 @@ def stored(machine: Interpreter, value: Value, name: str) -> Value | None:
     return None
 
 
-def opened(machine: Interpreter, function: FunctionValue) -> Unknown:
+def opened(machine: Machine, function: FunctionValue) -> Unknown:
     """Its `__dict__`: what is written there may be any attribute."""
     why = machine.unknown("what is written to the __dict__ of a function is not followed")
     machine.state.globals[(_owner(function), OPEN)] = why
     return why
 
 
-def cells(machine: Interpreter, function: FunctionValue) -> Unknown:
+def cells(machine: Machine, function: FunctionValue) -> Unknown:
     """Its `__closure__`: what is written there is what its names are."""
     why = machine.unknown("the cells of a function are not followed")
     machine.state.globals[(_owner(function), "__closure__")] = why
     return why
 
 
-def remade(machine: Interpreter, function: FunctionValue) -> Unknown | None:
+def remade(machine: Machine, function: FunctionValue) -> Unknown | None:
     """Why a call of it runs something else than its `def` says."""
     if not machine.state.globals:
         return None
@@ -85,7 +87,7 @@ def remade(machine: Interpreter, function: FunctionValue) -> Unknown | None:
     return None
 
 
-def kept(machine: Interpreter, cls: ClassValue, name: str, make: Callable[[], HeapObject]) -> Value:
+def kept(machine: Machine, cls: ClassValue, name: str, make: Callable[[], HeapObject]) -> Value:
     """A dict of a class that is made when it is asked for first, and is the same from then on."""
     key = (f"<class {cls.address.index}>", name)
     found = machine.state.globals.get(key)
@@ -97,26 +99,26 @@ def kept(machine: Interpreter, cls: ClassValue, name: str, make: Callable[[], He
 @models("abc.ABCMeta.register")
 def register(arguments: Arguments, machine: Machine) -> Value:
     """Any class may be one of an abstract class from then on; of which, is not followed."""
-    cast("Interpreter", machine).state.globals[_REGISTERED] = TRUE
+    machine.state.globals[_REGISTERED] = TRUE
     return arguments.positional[-1] if arguments.positional else NONE
 
 
-def may_be_registered(machine: Interpreter, of: Value) -> bool:
+def may_be_registered(machine: Machine, of: Value) -> bool:
     """Any class may have been registered with that one."""
     if _REGISTERED not in machine.state.globals or not isinstance(of, ClassValue):
         return False
     order = machine.mro(of)
-    return KnownClass("abc.ABC") in order or metaclasses.metaclass_of(machine, of) == KnownClass("abc.ABCMeta")
+    return KnownClass("abc.ABC") in order or machine.metaclass_of(of) == KnownClass("abc.ABCMeta")
 
 
-def keywords_of(machine: Interpreter, value: PartialValue) -> Address:
+def keywords_of(machine: Machine, value: PartialValue) -> Address:
     """Its `keywords`, a dict that is kept: who changes it changes the partial."""
     held = machine.allocate(DictObject({Constant(key): item for key, item in value.keywords}))
     machine.state.globals[(_KEYWORDS, str(held.index))] = value
     return held
 
 
-def has_other_keywords(machine: Interpreter, value: PartialValue) -> Unknown | None:
+def has_other_keywords(machine: Machine, value: PartialValue) -> Unknown | None:
     """Why an equal partial may have other keywords than it was made with."""
     for (owner, index), made in machine.state.globals.items():
         if owner == _KEYWORDS and (made == value or isinstance(made, Unknown)):
@@ -126,7 +128,7 @@ def has_other_keywords(machine: Interpreter, value: PartialValue) -> Unknown | N
     return None
 
 
-def replace_bases(machine: Interpreter, cls: ClassValue, new: Value) -> None:
+def replace_bases(machine: Machine, cls: ClassValue, new: Value) -> None:
     """`cls.__bases__ = new`."""
     why = machine.unknown("the bases of a class that were replaced are not followed", new)
     item = machine.state.change(cls.address, ClassObject)

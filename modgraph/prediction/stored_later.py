@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from modgraph.graph.model import SourceLocation
 from modgraph.prediction import possible
-from modgraph.prediction.objects import DictObject, HeapObject, ListObject, SetObject
+from modgraph.prediction.objects import MIXED, DictObject, HeapObject, ListObject, SetObject
 from modgraph.prediction.side_effects import changes_in_place
-from modgraph.prediction.unordered import MIXED
 from modgraph.prediction.values import TRUE, Unknown
 from modgraph.source.modules import SourceModule
 

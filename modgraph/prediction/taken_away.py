@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from modgraph.prediction import control, namespaces, possible
+from modgraph.prediction import control, possible, registry
+from modgraph.prediction.calling import Arguments, Raised
 from modgraph.prediction.exposure import is_there
-from modgraph.prediction.frames import LimitError, Loop
+from modgraph.prediction.frames import Loop
 from modgraph.prediction.guards import Guard
-from modgraph.prediction.knowledge import registry
-from modgraph.prediction.knowledge.registry import Arguments, Raised
-from modgraph.prediction.limits import MAX_CALLED_BACK_STEPS, MAX_GIVEN_VALUES
+from modgraph.prediction.limits import MAX_CALLED_BACK_STEPS, MAX_GIVEN_VALUES, LimitError
 from modgraph.prediction.objects import (
     DictObject,
     HeapObject,
@@ -50,7 +49,7 @@ from modgraph.source.reached import Reached, telling
 
 if TYPE_CHECKING:
     from modgraph.prediction.frames import Outcome
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 _CHANGING = frozenset({"builtins.setattr", "builtins.delattr", "builtins.exec", "builtins.eval"})
 _WHEN_WRITTEN_OUT = ("__reduce__", "__reduce_ex__", "__getstate__")
@@ -85,7 +84,7 @@ class _Called:
 # ---- what is given ---------------------------------------------------------------------------------------------------
 
 
-def given(machine: Interpreter, function: Unknown, arguments: Arguments) -> Unknown:
+def given(machine: Machine, function: Unknown, arguments: Arguments) -> Unknown:
     """What the call of something inert gives; whatever it may call of what it is given has been called, or not."""
     if not registry.may_call(function):
         return function
@@ -112,7 +111,7 @@ def given(machine: Interpreter, function: Unknown, arguments: Arguments) -> Unkn
     return replace(function, may_be=function.may_be | {kept.index})
 
 
-def _keep_with_receiver(machine: Interpreter, arguments: Arguments, kept: Address) -> None:
+def _keep_with_receiver(machine: Machine, arguments: Arguments, kept: Address) -> None:
     """`super().__init__(target=...)` in a class derived from that of the library."""
     receiver = arguments.positional[0] if arguments.positional else None
     item = machine.state.find(receiver, InstanceObject)
@@ -125,7 +124,7 @@ def _top(function: Unknown) -> str:
     return function.library.partition(".")[0]
 
 
-def _called(machine: Interpreter, function: Unknown, arguments: Arguments, why: Unknown) -> list[_Called] | None:
+def _called(machine: Machine, function: Unknown, arguments: Arguments, why: Unknown) -> list[_Called] | None:
     """What may be called of the arguments, and changes something then; None where they are too many to tell."""
     values = [*arguments.positional, *arguments.keywords.values()]
     if _top(function) == "threading":
@@ -141,7 +140,7 @@ def _called(machine: Interpreter, function: Unknown, arguments: Arguments, why: 
     return None if finder.is_left else found
 
 
-def _of_thread(machine: Interpreter, arguments: Arguments) -> _Called | None:
+def _of_thread(machine: Machine, arguments: Arguments) -> _Called | None:
     """The call that a `Thread` or a `Timer` makes, where it is written out."""
     keywords = arguments.keywords
     function = keywords.get("target") or keywords.get("function")
@@ -154,7 +153,7 @@ def _of_thread(machine: Interpreter, arguments: Arguments) -> _Called | None:
     return _Called(function, tuple(found), None) if isinstance(found, list) else None
 
 
-def _of_default(machine: Interpreter, function: Unknown, arguments: Arguments, why: Unknown) -> list[_Called] | None:
+def _of_default(machine: Machine, function: Unknown, arguments: Arguments, why: Unknown) -> list[_Called] | None:
     """The calls that `json.dumps(obj, default=function)`, or `cls=` of a class with that method, makes: with objects
     that it cannot write. None where these are not told apart."""
     default = arguments.keywords.get("default") or _of_encoder(machine, arguments.keywords.get("cls"))
@@ -180,7 +179,7 @@ def _of_default(machine: Interpreter, function: Unknown, arguments: Arguments, w
     return [_Called(default, (*before, each), None) for each in (*found, why)] if found else []
 
 
-def _of_encoder(machine: Interpreter, cls: Value | None) -> Value | None:
+def _of_encoder(machine: Machine, cls: Value | None) -> Value | None:
     """The method that a class derived from `json.JSONEncoder` has for what cannot be written; None where it has others
     of its own, or it is not known which."""
     if not isinstance(cls, ClassValue):
@@ -198,7 +197,7 @@ def _is_jsons(value: Value) -> bool:
     return isinstance(value, Unknown) and _top(value) == "json"
 
 
-def _written_out(machine: Interpreter, values: list[Value]) -> list[Value] | None:
+def _written_out(machine: Machine, values: list[Value]) -> list[Value] | None:
     """The objects that no JSON stands for, among all that can be reached; None where they are many."""
     pending, seen, found = list(values), set[Address](), list[Value]()
     while pending:
@@ -226,7 +225,7 @@ def _written_out(machine: Interpreter, values: list[Value]) -> list[Value] | Non
 class _Finder:
     """Looks for what may be called in values, and in what containers among them hold."""
 
-    def __init__(self, machine: Interpreter, library: str, some: Unknown) -> None:
+    def __init__(self, machine: Machine, library: str, some: Unknown) -> None:
         self.machine = machine
         self.library = library
         self.some = some
@@ -305,7 +304,7 @@ def _has_changing_source(function: FunctionValue) -> bool:
     return not function.definition.module.startswith("torch.") and _may_change(function.definition.node)
 
 
-def _changes(machine: Interpreter, value: Value) -> bool:
+def _changes(machine: Machine, value: Value) -> bool:
     """It may change something when it is called."""
     if isinstance(value, BoundMethod):
         return isinstance(value.function, KnownFunction) or _changes(machine, value.function)
@@ -344,7 +343,7 @@ class _Changes(cst.CSTVisitor):
 # ---- methods of a library's class ------------------------------------------------------------------------------------
 
 
-def of_object(machine: Interpreter, attribute: Value, receiver: Address) -> Value:
+def of_object(machine: Machine, attribute: Value, receiver: Address) -> Value:
     """An attribute that a class of a library, not interpreted, gives its instance: a method of it may call those of the
     instance's own class."""
     item = machine.state.read(receiver)
@@ -353,7 +352,7 @@ def of_object(machine: Interpreter, attribute: Value, receiver: Address) -> Valu
     return replace(attribute, may_be=attribute.may_be | {receiver.index})
 
 
-def run_methods(machine: Interpreter, function: Unknown) -> None:
+def run_methods(machine: Machine, function: Unknown) -> None:
     """A method of a library's object is called: it may call what that was given before, and on an instance of a class
     with source that is derived from the library's, each of that class's own methods."""
     there = [Address(index) for index in sorted(function.may_be) if is_there(machine, index)]
@@ -367,7 +366,7 @@ def run_methods(machine: Interpreter, function: Unknown) -> None:
             machine.expose([address], function)
 
 
-def _run_later(machine: Interpreter, address: Address, item: ListObject, why: Unknown) -> None:
+def _run_later(machine: Machine, address: Address, item: ListObject, why: Unknown) -> None:
     later = item.attributes[_LATER]
     if item.open is not None or not isinstance(later, TupleValue):
         machine.expose([address], why)
@@ -380,7 +379,7 @@ def _run_later(machine: Interpreter, address: Address, item: ListObject, why: Un
             _run_or_expose(machine, _Called(function, positional.items, further), list(item.items), why)
 
 
-def _run_own(machine: Interpreter, address: Address, item: InstanceObject, cls: ClassValue, why: Unknown) -> None:
+def _run_own(machine: Machine, address: Address, item: InstanceObject, cls: ClassValue, why: Unknown) -> None:
     known_why = possible.nowhere(why)
     plain = Unknown(known_why.reason, known_why.where)
     for method in _own_functions(machine, cls):
@@ -394,10 +393,10 @@ def _run_own(machine: Interpreter, address: Address, item: InstanceObject, cls: 
         machine.expose([address], why)
 
 
-def _own_functions(machine: Interpreter, cls: ClassValue) -> Iterator[FunctionValue]:
+def _own_functions(machine: Machine, cls: ClassValue) -> Iterator[FunctionValue]:
     for base in machine.mro(cls):
         if isinstance(base, ClassValue):
-            shown = machine.state.find(namespaces.class_dict(machine, base), ViewObject)
+            shown = machine.state.find(machine.class_dict(base), ViewObject)
             for name in list(shown.shown) if shown is not None else []:
                 found = machine.class_attribute(base, name)
                 if name in ("__init__", "__new__") or not isinstance(found, FunctionValue):
@@ -409,7 +408,7 @@ def _own_functions(machine: Interpreter, cls: ClassValue) -> Iterator[FunctionVa
 # ---- running it ------------------------------------------------------------------------------------------------------
 
 
-def _run_or_expose(machine: Interpreter, called: _Called, values: list[Value], why: Unknown) -> None:
+def _run_or_expose(machine: Machine, called: _Called, values: list[Value], why: Unknown) -> None:
     if _is_known_alone(called.function) or not machine.frames:
         machine.expose([called.function, *values], why)
         return
@@ -440,7 +439,7 @@ def _is_known_alone(function: Value) -> bool:
     return isinstance(function, KnownFunction)
 
 
-def _run_often(machine: Interpreter, called: _Called, why: Unknown) -> None:
+def _run_often(machine: Machine, called: _Called, why: Unknown) -> None:
     """Any number of calls, none among them: each ends where it raises, which ends a thread alone."""
     arguments = Arguments("", called.positional, {}, machine.where, called.open)
     since = machine.base.next_index

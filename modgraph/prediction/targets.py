@@ -7,44 +7,44 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from modgraph.prediction import attribute_changes, expressions, names
+from modgraph.prediction import attribute_changes, names
 from modgraph.prediction.frames import Frame
 from modgraph.prediction.objects import ListObject
 from modgraph.prediction.values import Unknown, Value
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 
-def assign(machine: Interpreter, frame: Frame, target: cst.BaseExpression, value: Value) -> None:
+def assign(machine: Machine, frame: Frame, target: cst.BaseExpression, value: Value) -> None:
     """target = value."""
     if type(target) is cst.Name:
         names.bind(machine, frame, target.value, value)
     elif type(target) is cst.Attribute:
-        owner = expressions.evaluate(machine, frame, target.value)
+        owner = machine.evaluate(frame, target.value)
         attribute_changes.assign(machine, owner, target.attr.value, value)
     elif type(target) is cst.Subscript:
-        owner = expressions.evaluate(machine, frame, target.value)
-        machine.set_item(owner, expressions.subscript_key(machine, frame, target), value)
+        owner = machine.evaluate(frame, target.value)
+        machine.set_item(owner, machine.subscript_key(frame, target), value)
     elif isinstance(target, (cst.Tuple, cst.List)):
         unpack(machine, frame, target.elements, value)
 
 
-def delete(machine: Interpreter, frame: Frame, target: cst.BaseExpression) -> None:
+def delete(machine: Machine, frame: Frame, target: cst.BaseExpression) -> None:
     """del target."""
     if type(target) is cst.Name:
         names.unbind(machine, frame, target.value)
     elif type(target) is cst.Attribute:
-        attribute_changes.delete(machine, expressions.evaluate(machine, frame, target.value), target.attr.value)
+        attribute_changes.delete(machine, machine.evaluate(frame, target.value), target.attr.value)
     elif type(target) is cst.Subscript:
-        owner = expressions.evaluate(machine, frame, target.value)
-        machine.delete_item(owner, expressions.subscript_key(machine, frame, target))
+        owner = machine.evaluate(frame, target.value)
+        machine.delete_item(owner, machine.subscript_key(frame, target))
     elif isinstance(target, (cst.Tuple, cst.List)):
         for element in target.elements:
             delete(machine, frame, element.value)
 
 
-def unpack(machine: Interpreter, frame: Frame, elements: Sequence[cst.BaseElement], value: Value) -> None:
+def unpack(machine: Machine, frame: Frame, elements: Sequence[cst.BaseElement], value: Value) -> None:
     """a, *b, c = value."""
     found = machine.iterate(value)
     starred = [position for position, element in enumerate(elements) if isinstance(element, cst.StarredElement)]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from modgraph.prediction import expressions, literal_texts, partial_texts
+from modgraph.prediction import literal_texts, partial_texts
 from modgraph.prediction.frames import Frame
 from modgraph.prediction.knowledge.bounds import format_size, template_size, text_size
 from modgraph.prediction.knowledge.plain import has_other_text, lifted, number_unknown, plain
@@ -34,15 +34,14 @@ from modgraph.source.quiet import literal_value
 from modgraph.source.reached import Reached
 
 if TYPE_CHECKING:
-    from modgraph.prediction.knowledge.registry import Machine
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 
 class NotPlainError(Exception):
     """The value has no counterpart among Python's own literals, or is not known."""
 
 
-def to_python(machine: Interpreter, value: Value) -> Any:
+def to_python(machine: Machine, value: Value) -> Any:
     """The value as a Python object, through lists, tuples and dicts.
 
     Raises:
@@ -54,12 +53,12 @@ def to_python(machine: Interpreter, value: Value) -> Any:
     return found[0]
 
 
-def from_python(machine: Interpreter, value: Any) -> Value:
+def from_python(machine: Machine, value: Any) -> Value:
     """The value of a Python literal, lists and dicts on the heap."""
     return lifted(machine, value)
 
 
-def string(machine: Interpreter, value: Value) -> str | None:
+def string(machine: Machine, value: Value) -> str | None:
     """str(value); None where it cannot be known."""
     if isinstance(value, Constant):
         return _written(value.value)
@@ -102,7 +101,7 @@ def _written(value: Any) -> str | None:
 _CLASSES = (ClassValue, KnownClass)
 
 
-def _of_classes(machine: Interpreter, items: tuple[Value, ...]) -> str | None:
+def _of_classes(machine: Machine, items: tuple[Value, ...]) -> str | None:
     """The text of a tuple of classes, whose metaclasses do not give them another."""
     texts = [string(machine, each) for each in items if isinstance(each, _CLASSES) and _is_plain_class(machine, each)]
     if len(texts) < len(items) or None in texts:
@@ -110,14 +109,14 @@ def _of_classes(machine: Interpreter, items: tuple[Value, ...]) -> str | None:
     return f"({', '.join(map(str, texts))}{',' * (len(texts) == 1)})"
 
 
-def _is_plain_class(machine: Interpreter, cls: ClassValue | KnownClass) -> bool:
+def _is_plain_class(machine: Machine, cls: ClassValue | KnownClass) -> bool:
     meta = machine.class_of(cls)
     return meta == KnownClass("builtins.type") or (
         isinstance(meta, ClassValue) and machine.class_attribute(meta, "__repr__") is None
     )
 
 
-def _member(machine: Interpreter, value: EnumMember) -> str | None:
+def _member(machine: Machine, value: EnumMember) -> str | None:
     method = machine.class_attribute(value.cls, "__str__")
     if hasattr(method, "definition"):
         result = machine.call(method, (value,)) if method is not None else None
@@ -128,7 +127,7 @@ def _member(machine: Interpreter, value: EnumMember) -> str | None:
     return f"{value.cls.name.rpartition('.')[2]}.{value.name}"
 
 
-def _instance(machine: Interpreter, value: Address) -> str | None:
+def _instance(machine: Machine, value: Address) -> str | None:
     item = machine.state.read(value)
     assert isinstance(item, InstanceObject)
     given = item.attributes.get("args")
@@ -144,7 +143,7 @@ _OWN_TEXT = ("builtins.OSError", "builtins.SyntaxError", "builtins.UnicodeError"
 """Exceptions whose text is made of more than their arguments."""
 
 
-def _exception(machine: Interpreter, cls: Value, given: TupleValue) -> str | None:
+def _exception(machine: Machine, cls: Value, given: TupleValue) -> str | None:
     """What BaseException makes of its arguments; KeyError shows a key as it is written."""
     order = machine.mro(cls)
     if any(isinstance(base, Unknown) or (isinstance(base, KnownClass) and base.name in _OWN_TEXT) for base in order):
@@ -159,9 +158,9 @@ def _exception(machine: Interpreter, cls: Value, given: TupleValue) -> str | Non
         return None
 
 
-def concatenated(machine: Interpreter, frame: Frame, node: cst.ConcatenatedString) -> Value:
-    left = expressions.evaluate(machine, frame, node.left)
-    found = machine.binary("+", left, expressions.evaluate(machine, frame, node.right))
+def concatenated(machine: Machine, frame: Frame, node: cst.ConcatenatedString) -> Value:
+    left = machine.evaluate(frame, node.left)
+    found = machine.binary("+", left, machine.evaluate(frame, node.right))
     part: cst.BaseExpression = node
     while isinstance(part, cst.ConcatenatedString) and isinstance(part.left, cst.SimpleString):
         part = part.right
@@ -170,20 +169,20 @@ def concatenated(machine: Interpreter, frame: Frame, node: cst.ConcatenatedStrin
     return Constant(literal_texts.kept(machine, found.value))
 
 
-def formatted(machine: Interpreter, frame: Frame, node: cst.FormattedString) -> Value:
+def formatted(machine: Machine, frame: Frame, node: cst.FormattedString) -> Value:
     """An f-string."""
     return _parts(machine, frame, node.parts, "r" in node.start.lower())
 
 
-def unread(machine: Interpreter, frame: Frame, node: cst.FormattedString) -> Value:
+def unread(machine: Machine, frame: Frame, node: cst.FormattedString) -> Value:
     """An f-string that goes where nothing depends on it: what stands in it is evaluated, but not made into text."""
     for part in node.parts:
         if isinstance(part, cst.FormattedStringExpression):
-            expressions.evaluate(machine, frame, part.expression)
+            machine.evaluate(frame, part.expression)
     return Unknown("a text that is not needed", None, inert=True)
 
 
-def _parts(machine: Interpreter, frame: Frame, parts: Any, raw: bool) -> Value:
+def _parts(machine: Machine, frame: Frame, parts: Any, raw: bool) -> Value:
     found: list[Value] = []
     for part in parts:
         if isinstance(part, cst.FormattedStringText):
@@ -224,8 +223,8 @@ def _unescaped(text: str) -> str:
         return text
 
 
-def _replacement(machine: Interpreter, frame: Frame, part: cst.FormattedStringExpression) -> Value:
-    value = expressions.evaluate(machine, frame, part.expression)
+def _replacement(machine: Machine, frame: Frame, part: cst.FormattedStringExpression) -> Value:
+    value = machine.evaluate(frame, part.expression)
     spec: Value = Constant("")
     if part.format_spec:
         spec = _parts(machine, frame, part.format_spec, False)
@@ -246,7 +245,7 @@ def _as_written(part: cst.FormattedStringExpression) -> str:
     return f"{code(spaces[0])}{code(part.expression)}{code(spaces[1])}{equal}"
 
 
-def format_value(machine: Interpreter, value: Value, conversion: str | None, spec: Value) -> Value:
+def format_value(machine: Machine, value: Value, conversion: str | None, spec: Value) -> Value:
     """format(value, spec), after str or repr where asked for."""
     if not isinstance(spec, Constant):
         return machine.unknown("how it is formatted is not known", spec)
@@ -281,7 +280,7 @@ def _literals(template: str) -> list[str]:
     return [*found, template[position:]] if template[position:] else found
 
 
-def percent(machine: Interpreter, template: str, value: Value) -> Value:
+def percent(machine: Machine, template: str, value: Value) -> Value:
     """template % value."""
     found = plain(machine, value)
     try:

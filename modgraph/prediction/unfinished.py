@@ -28,7 +28,7 @@ from modgraph.prediction.values import (
 )
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 MAX_FOLLOWED = 40
 """Bodies of functions that are read; what is given to further ones may change."""
@@ -119,7 +119,7 @@ def _other_blocks(node: cst.CSTNode, begun: list[Sequence[cst.CSTNode]]) -> Iter
             yield from _other_blocks(child, begun)
 
 
-def doubt(machine: Interpreter, limit: BaseException, why: Unknown) -> None:
+def doubt(machine: Machine, limit: BaseException, why: Unknown) -> None:
     """Makes unknown what the statements that were not run may change."""
     reader = _Reader(machine)
     base = machine.base
@@ -140,7 +140,7 @@ def doubt(machine: Interpreter, limit: BaseException, why: Unknown) -> None:
 class _Reader:
     """Gathers what statements store, and what they give to others."""
 
-    def __init__(self, machine: Interpreter) -> None:
+    def __init__(self, machine: Machine) -> None:
         self.machine = machine
         self.stored: set[tuple[Address, str]] = set()
         self.changed: set[Address] = set()

@@ -10,17 +10,15 @@ import itertools
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from modgraph.prediction.knowledge.registry import Machine
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import Ended, IteratorObject, ListObject, SetObject, Source
 from modgraph.prediction.values import Address, Constant, TupleValue, Unknown, Value
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 _ELEMENTS = "<elements>"
 """Attribute of a list that was made of such a set: what is in it."""
-MIXED = "<mixed>"
-"""Attribute of an open dict: its entries may stand in any order."""
 _MOST = 4
 """Elements whose loop is run in every order."""
 WHY = "the order of a set depends on hashes"
@@ -120,7 +118,7 @@ class _Elements(Source):
         self.found = found
         self.otherwise = otherwise
 
-    def step(self, machine: Interpreter, address: Address) -> Value | Ended:
+    def step(self, machine: Machine, address: Address) -> Value | Ended:
         machine.state.change(address, IteratorObject).source = self.otherwise
         return self.otherwise.step(machine, address)
 

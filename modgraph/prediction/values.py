@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from modgraph.graph.model import SourceLocation
-from modgraph.prediction.limits import MAX_VALUE_SIZE
+from modgraph.prediction.limits import MAX_VALUE_SIZE, LimitError
 
 if TYPE_CHECKING:
     from modgraph.prediction.definitions import FunctionDefinition
@@ -246,8 +246,6 @@ def weight_of(values: Iterable[Value | None]) -> int:
 
 
 def _too_heavy(kind: str) -> Exception:
-    from modgraph.prediction.frames import LimitError  # which stands above this file
-
     return LimitError(f"a {kind} of more than {MAX_VALUE_SIZE} items, those of tuples inside included")
 
 
@@ -351,6 +349,7 @@ class KnownClass(Value):
 
 
 SIZE = KnownClass("torch.Size")
+CACHED = KnownClass("functools._lru_cache_wrapper")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from modgraph.prediction import classes, partial_texts, possible, registration, several
 from modgraph.prediction.objects import ClassObject, DictObject, InstanceObject, ListObject, ModuleObject, TensorObject
@@ -25,13 +25,12 @@ from modgraph.prediction.values import (
 )
 
 if TYPE_CHECKING:
-    from modgraph.prediction.knowledge.registry import Machine
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 _METHODS = (FunctionValue, StaticMethod, ClassMethod, PropertyValue)
 
 
-def set_entry(machine: Interpreter, mapping: DictObject, why: Unknown, new: Value) -> None:
+def set_entry(machine: Machine, mapping: DictObject, why: Unknown, new: Value) -> None:
     """mapping[?] = new."""
     mapping.open = possible.either_of(mapping.open or partial_texts.plainly(why), (new,))
     mapping.entries = {
@@ -40,14 +39,14 @@ def set_entry(machine: Interpreter, mapping: DictObject, why: Unknown, new: Valu
     }
 
 
-def set_item(machine: Interpreter, sequence: ListObject, why: Unknown, new: Value) -> None:
+def set_item(machine: Machine, sequence: ListObject, why: Unknown, new: Value) -> None:
     """sequence[?] = new."""
     sequence.items = [_either(machine, held, new, why) for held in sequence.items]
     if sequence.open is not None:  # it may be one of those behind
         sequence.open = possible.either_of(sequence.open, [new])
 
 
-def set_name(machine: Interpreter, value: Value, why: Unknown, new: Value) -> None:
+def set_name(machine: Machine, value: Value, why: Unknown, new: Value) -> None:
     """setattr(value, ?, new)."""
     if isinstance(value, Choice):
         machine.on_each(value, lambda each: set_name(machine, each, why, new))
@@ -65,7 +64,7 @@ def set_name(machine: Interpreter, value: Value, why: Unknown, new: Value) -> No
         machine.expose([value], why)
 
 
-def set_in_module(machine: Interpreter, value: Address, why: Unknown, new: Value) -> None:
+def set_in_module(machine: Machine, value: Address, why: Unknown, new: Value) -> None:
     """The store that takes such a value is open, and each that stands there may be the new one; what takes a name away
     from another store may have taken any of its names. Source: `Module.__setattr__`."""
     if isinstance(new, Choice):
@@ -119,7 +118,7 @@ def _replace_attributes(module: ModuleObject, why: Unknown) -> None:
     module.attributes.update(dict.fromkeys(_that_may_be(module.attributes, why), partial_texts.plainly(why)))
 
 
-def delete_name(machine: Interpreter, value: Value, why: Unknown) -> None:
+def delete_name(machine: Machine, value: Value, why: Unknown) -> None:
     """delattr(value, ?)."""
     if isinstance(value, ClassValue):
         _delete_in_class(machine, value, why)
@@ -145,10 +144,10 @@ def set_in_dict(machine: Machine, value: Address, why: Unknown, new: Value) -> N
         module.open = partial_texts.opened(module.open, why)
         _replace_attributes(module, why)
     elif isinstance(item, InstanceObject) and (item.open is None or new is not why):
-        _set_in_instance(cast("Interpreter", machine), value, why, new)
+        _set_in_instance(machine, value, why, new)
 
 
-def _set_in_instance(machine: Interpreter, value: Address, why: Unknown, new: Value) -> None:
+def _set_in_instance(machine: Machine, value: Address, why: Unknown, new: Value) -> None:
     """What the class holds under a name may be hidden by what the instance has now."""
     item = machine.state.change(value, InstanceObject)
     item.open = partial_texts.opened(item.open, why)
@@ -160,7 +159,7 @@ def _set_in_instance(machine: Interpreter, value: Address, why: Unknown, new: Va
     item.attributes = {**held, **{name: each for name, each in hidden.items() if name not in held}}
 
 
-def _set_in_class(machine: Interpreter, cls: ClassValue, why: Unknown, new: Value) -> None:
+def _set_in_class(machine: Machine, cls: ClassValue, why: Unknown, new: Value) -> None:
     """A method may have taken the place of a method, a value that of a value."""
     is_method = isinstance(new, _METHODS)
     for name in _names(machine, cls):
@@ -170,7 +169,7 @@ def _set_in_class(machine: Interpreter, cls: ClassValue, why: Unknown, new: Valu
             machine.state.change(cls.address, ClassObject).namespace[name] = _either(machine, held, new, why)
 
 
-def _delete_in_class(machine: Interpreter, cls: ClassValue, why: Unknown) -> None:
+def _delete_in_class(machine: Machine, cls: ClassValue, why: Unknown) -> None:
     machine.may_fail("AttributeError")
     for name in _names(machine, cls):
         held = classes.own_attribute(machine, cls, name)
@@ -180,7 +179,7 @@ def _delete_in_class(machine: Interpreter, cls: ClassValue, why: Unknown) -> Non
             several.note(machine, cls, name, left)
 
 
-def _hidden(machine: Interpreter, cls: Value, why: Unknown, takes: Callable[[Value], bool]) -> dict[str, Value]:
+def _hidden(machine: Machine, cls: Value, why: Unknown, takes: Callable[[Value], bool]) -> dict[str, Value]:
     """What an instance may have in place of those things in the namespaces of its classes that `takes` is true of."""
     absent = replace(why, optional=True, text=None)
     return {
@@ -205,13 +204,13 @@ def _is_function(new: Value) -> bool:
     return isinstance(new, (FunctionValue, BoundMethod, PartialValue, KnownFunction))
 
 
-def _names(machine: Interpreter, cls: ClassValue) -> list[str]:
+def _names(machine: Machine, cls: ClassValue) -> list[str]:
     item = machine.state.read(cls.address)
     assert isinstance(item, ClassObject)
     return list(dict.fromkeys([*(item.definition.statements if item.definition is not None else ()), *item.namespace]))
 
 
-def _either(machine: Interpreter, held: Value, new: Value, why: Unknown) -> Value:
+def _either(machine: Machine, held: Value, new: Value, why: Unknown) -> Value:
     """What was there, or the new one."""
     if isinstance(held, Unknown):
         return possible.either_of(held, (new,))

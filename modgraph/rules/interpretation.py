@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 from modgraph.errors import ModgraphError
 from modgraph.prediction.entry import EVERYTHING, Prediction, predict_target
+from modgraph.prediction.interpreter import Interpreter
 from modgraph.prediction.limits_reached import limit_reached
-from modgraph.prediction.machine import Interpreter
 from modgraph.prediction.objects import (
     ClassObject,
     DictObject,

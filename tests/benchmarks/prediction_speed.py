@@ -26,7 +26,7 @@ from typing import Any
 
 from modgraph.prediction.deep_stack import with_deep_stack
 from modgraph.prediction.entry import interpreter, not_given, predict_value
-from modgraph.prediction.machine import Interpreter
+from modgraph.prediction.interpreter import Interpreter
 from modgraph.prediction.values import ClassValue
 from modgraph.source.modules import SourceModule
 

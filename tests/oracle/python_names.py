@@ -177,9 +177,10 @@ class Objects:
 def wanted_names() -> list[str]:
     """What knowledge names of the standard library, and the exceptions that it raises."""
     import modgraph.prediction.entry  # noqa: F401  in its order, the rooms of the prediction can be imported
-    from modgraph.prediction.knowledge import registry
+    from modgraph.prediction import registry
+    from modgraph.prediction.knowledge import import_all
 
-    registry.load()
+    registry.load(import_all)
     names = {*registry._models, *registry._classes, *registry._aliases, *registry._aliases.values()}
     names |= {"json.decoder.JSONDecodeError", "tomllib.TOMLDecodeError", "enum.EnumMeta", "abc.ABCMeta"}
     return sorted(name for name in names if name.partition(".")[0] in sys.stdlib_module_names)

@@ -26,7 +26,7 @@ from pathlib import Path
 
 from modgraph.errors import TargetError
 from modgraph.prediction import deep_stack, entry
-from modgraph.prediction.machine import Interpreter
+from modgraph.prediction.interpreter import Interpreter
 from modgraph.prediction.tree import build_graph
 from modgraph.source.targets import Target
 

@@ -14,11 +14,11 @@ import sys
 import time
 from typing import Any
 
+from modgraph.prediction.calling import Raised
 from modgraph.prediction.deep_stack import with_deep_stack
 from modgraph.prediction.entry import Prediction, interpreter, predict_value
-from modgraph.prediction.frames import LimitError
-from modgraph.prediction.knowledge.registry import Raised
-from modgraph.prediction.machine import Interpreter
+from modgraph.prediction.interpreter import Interpreter
+from modgraph.prediction.limits import LimitError
 from modgraph.prediction.objects import DictObject, InstanceObject, ListObject, ModuleObject, SetObject, TensorObject
 from modgraph.prediction.values import (
     NONE,

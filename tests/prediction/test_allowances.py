@@ -60,7 +60,7 @@ def test_a_name_does_not_pay_for_those_that_it_needs(
     predict_source: Callable[..., Graph], put: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Python itself says what the thirty come to; together they take more than one name may."""
-    monkeypatch.setattr("modgraph.prediction.machine.MAX_MODULE_STEPS", 1500)
+    monkeypatch.setattr("modgraph.prediction.interpreter.MAX_MODULE_STEPS", 1500)
     names = [f"N{i}" for i in range(30)]
     table = COUNTED + "".join(f"{name} = counted({200 + i})\n" for i, name in enumerate(names))
     put("tables", table + f"WIDTH = sum([{', '.join(names)}])\n")
@@ -83,7 +83,7 @@ def test_a_name_does_not_pay_for_those_that_it_needs(
 def test_of_a_name_that_costs_too_much_only_it_is_unknown(
     predict_source: Callable[..., Graph], put: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("modgraph.prediction.machine.MAX_MODULE_STEPS", 1500)
+    monkeypatch.setattr("modgraph.prediction.interpreter.MAX_MODULE_STEPS", 1500)
     put("tables", COUNTED + "LONG = counted(5000)\nSHORT = 3\n")
     graph = predict_source(
         "import tables\ndef told(cls):\n    cls.note = tables.LONG\n    return cls\n"
@@ -132,7 +132,7 @@ def test_what_was_being_changed_when_it_was_given_up_is_not_known(
     predict_source: Callable[..., Graph], put: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Python goes on, and puts Tanh there."""
-    monkeypatch.setattr("modgraph.prediction.machine.MAX_MODULE_STEPS", 1500)
+    monkeypatch.setattr("modgraph.prediction.interpreter.MAX_MODULE_STEPS", 1500)
     put("tables", "from torch import nn\nLAYERS = {'act': nn.ReLU, 'norm': nn.BatchNorm1d}\n")
     put(
         "filling",

@@ -9,9 +9,9 @@ import libcst as cst
 import pytest
 
 from modgraph.prediction import limits
+from modgraph.prediction.calling import Raised
 from modgraph.prediction.deep_stack import with_deep_stack
 from modgraph.prediction.entry import interpreter
-from modgraph.prediction.knowledge.registry import Raised
 from modgraph.prediction.objects import DictObject, ListObject
 from modgraph.prediction.text import to_python
 from modgraph.prediction.values import Choice, Unknown

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from modgraph.prediction import registry
+from modgraph.prediction.calling import Raised
 from modgraph.prediction.deep_stack import with_deep_stack
 from modgraph.prediction.entry import interpreter
-from modgraph.prediction.knowledge import registry
-from modgraph.prediction.knowledge.registry import Raised
-from modgraph.prediction.machine import Interpreter
+from modgraph.prediction.knowledge import import_all
 from modgraph.prediction.objects import DictObject
 from modgraph.prediction.values import Constant, ModuleReference, Unknown, Value
 
@@ -123,7 +123,7 @@ def test_torchs_values_have_the_attributes_that_torch_gives_them(tmp_path: Path)
 
 
 def modelled_modules() -> list[str]:
-    registry.load()
+    registry.load(import_all)
     tables = (registry._models, registry._classes, registry._constants, registry._inert, registry._interpreted)
     paths = {name for table in tables for name in table if name.partition(".")[0] in sys.stdlib_module_names}
     prefixes = {".".join(path.split(".")[:end]) for path in paths for end in range(1, path.count(".") + 2)}

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from modgraph.prediction import registry
 from modgraph.prediction.entry import predict_target
-from modgraph.prediction.knowledge import registry
+from modgraph.prediction.knowledge import import_all
 from modgraph.source import modules
 from modgraph.source.targets import parse_target
 
@@ -91,7 +92,7 @@ def test_turns_of_a_statement_are_counted_for_what_they_cost(
 
 
 def test_a_package_is_known_by_what_is_known_below_it() -> None:
-    registry.load()
+    registry.load(import_all)
     tables = (registry._models, registry._classes, registry._constants, registry._aliases)
     names = {name for table in tables for name in table}
     packages = {".".join(name.split(".")[:end]) for name in names for end in range(1, name.count(".") + 1)}

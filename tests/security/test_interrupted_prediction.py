@@ -17,7 +17,7 @@ import pytest
 
 from modgraph.doors import threads as own_threads
 from modgraph.errors import ModgraphError
-from modgraph.prediction import deep_stack, predict_graph
+from modgraph.prediction import deep_stack, predict_graph, stopping
 from modgraph.prediction.deep_stack import with_deep_stack
 from modgraph.source.targets import Target
 
@@ -108,7 +108,7 @@ def test_the_interpretation_hears_that_nobody_waits(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(deep_stack._Job, "start", start_and_be_interrupted)
     with pytest.raises(KeyboardInterrupt):
         with_deep_stack(interpret)
-    assert ways_out == [deep_stack.StoppedError]  # its caller has waited for it
+    assert ways_out == [stopping.StoppedError]  # its caller has waited for it
     assert ended(n_threads)
     assert settings() == before
 

@@ -5,15 +5,17 @@ Source: `collections.abc.Mapping` in Python's own library.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from modgraph.prediction.knowledge.registry import Arguments, Machine, Raised, models
+from modgraph.prediction.calling import Arguments, Raised
 from modgraph.prediction.limits import ITEMS_OF_A_TUPLE
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import ListObject
+from modgraph.prediction.registry import models
 from modgraph.prediction.values import FALSE, NONE, TRUE, KnownClass, TupleValue, Unknown, Value
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 MAPPING = "collections.abc.Mapping"
 
@@ -43,14 +45,13 @@ def get(arguments: Arguments, machine: Machine) -> Value:
     receiver, key = arguments.positional[0], arguments.get(1, "key", NONE)
     asks = arguments.function.endswith("__contains__")
     default = FALSE if asks else arguments.get(2, "default", NONE)
-    interpreter = cast("Interpreter", machine)
-    doubts = interpreter.doubts
+    doubts = machine.doubts
     try:
         found = machine.get_item(receiver, key)
     except Raised as raised:
         if machine.is_instance(raised.exception, KnownClass("builtins.KeyError")) is False:
             raise
         return default
-    if interpreter.doubts > doubts:
+    if machine.doubts > doubts:
         return machine.choice((TRUE if asks else found, default), "it is not known whether the key is there")
     return TRUE if asks else found

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from modgraph.prediction.calling import Arguments
 from modgraph.prediction.knowledge.arrays import ARRAY, as_array, dtype_named, new_array
 from modgraph.prediction.knowledge.elements import Shape, broadcast
 from modgraph.prediction.knowledge.plain import number_unknown
-from modgraph.prediction.knowledge.registry import Arguments, Machine, models
 from modgraph.prediction.knowledge.tensor_values import shape_argument, tensor_of
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import ListObject, TensorObject
+from modgraph.prediction.registry import models
 from modgraph.prediction.values import NONE, Constant, KnownClass, KnownFunction, TupleValue, Unknown, Value
 
 ELEMENTWISE = frozenset(

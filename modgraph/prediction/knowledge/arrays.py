@@ -7,14 +7,16 @@ import statistics
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from modgraph.prediction.knowledge import tensor_math, tensor_parts, tensor_shapes, tensors  # noqa: F401  the models
+from modgraph.prediction.calling import Arguments
+from modgraph.prediction.knowledge import tensor_indexing, tensor_math, tensor_parts, tensor_shapes, tensors
 from modgraph.prediction.knowledge.double_numbers import double
 from modgraph.prediction.knowledge.elements import count
 from modgraph.prediction.knowledge.plain import number_unknown, plain
-from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, known_class, model, models
 from modgraph.prediction.knowledge.tensor_memory import share
 from modgraph.prediction.knowledge.tensor_values import made, shape_argument, tensor_of
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import TensorObject
+from modgraph.prediction.registry import Model, known_class, model, models
 from modgraph.prediction.values import NONE, Constant, KnownClass, TupleValue, Value
 
 ARRAY = "numpy.ndarray"
@@ -22,6 +24,8 @@ _CLASS = KnownClass(ARRAY)
 
 known_class(ARRAY)
 
+_TAKEN_OVER = (tensor_indexing, tensor_math, tensor_parts, tensor_shapes, tensors)
+"""Their models have to be there before those of arrays are made of them."""
 _SAME = (
     *("@shape", "@ndim", "@T", "@real", "@nbytes", "@itemsize", "__len__", "__setitem__", "__bool__", "__float__"),
     *("__int__", "__index__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__neg__", "__invert__"),

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from modgraph.prediction.knowledge.matching import matching_steps
+from modgraph.prediction.knowledge.matching_steps import matching_steps
 from modgraph.prediction.limits import MAX_LOOP_ITERATIONS, MAX_MATCHING_STEPS, MAX_VALUE_SIZE
 from modgraph.source.reached import Reached
 

@@ -5,25 +5,21 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cmp_to_key
-from typing import Any
 
-import modgraph.prediction.knowledge.lazy_builtins
-import modgraph.prediction.knowledge.mappings
-import modgraph.prediction.knowledge.sequences
-import modgraph.prediction.knowledge.strings  # noqa: F401  registers what it knows
 from modgraph.prediction import hashing, possible, unordered
+from modgraph.prediction.calling import Arguments
 from modgraph.prediction.counted import count
+from modgraph.prediction.knowledge import mappings, sorting
 from modgraph.prediction.knowledge.bounds import text_size
 from modgraph.prediction.knowledge.iteration import prefix_of
 from modgraph.prediction.knowledge.plain import TOO_MANY, Looking, folded, has_other_text, number_unknown, plain
-from modgraph.prediction.knowledge.registry import Arguments, Machine, constant, known_class, models
 from modgraph.prediction.knowledge.stand_ins import OtherTextError
 from modgraph.prediction.limits import MAX_VALUE_SIZE
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import DictObject, IteratorObject, ListObject, SetObject
+from modgraph.prediction.registry import constant, known_class, models
 from modgraph.prediction.values import (
     NONE,
     TRUE,
@@ -318,70 +314,8 @@ def in_order(arguments: Arguments, machine: Machine) -> Value:
     items = machine.iterate_in_any_order(arguments.positional[0])
     if isinstance(items, Unknown):
         return machine.allocate(ListObject([], items))
-    ordered = sort(machine, items, arguments, in_any_order)
+    ordered = sorting.sort(machine, items, arguments, in_any_order)
     return machine.allocate(ListObject([], ordered) if isinstance(ordered, Unknown) else ListObject(ordered))
-
-
-def sort(
-    machine: Machine, items: list[Value], arguments: Arguments, in_any_order: bool = False
-) -> list[Value] | Unknown:
-    """The items in order of `key`; Unknown where they cannot be compared, or two that are given `in_any_order` have the
-    same place."""
-    key = arguments.keywords.get("key", NONE)
-    backwards = machine.truth(given := arguments.keywords.get("reverse", NONE))
-    if backwards is None:
-        return possible.read(machine, machine.unknown("whether the order is reversed is not known", given), items)
-    keys = [item if key == NONE else machine.call(key, (item,)) for item in items]
-    looking = Looking()
-    known = [plain(machine, each, looking) for each in keys]
-    if looking.is_over:
-        return possible.read(machine, machine.unknown(TOO_MANY), items)
-    order = list(range(len(items)))
-    try:
-        if any(found is None for found in known):
-            order.sort(key=_by_order(machine, keys), reverse=backwards)
-        else:
-            order.sort(key=lambda i: known[i][0], reverse=backwards)  # type: ignore[index]
-    except _NoOrder:
-        return possible.read(machine, machine.unknown("the order of what is not known", *items), items)
-    except TypeError as error:
-        raise machine.raises("TypeError", str(error)) from None
-    if in_any_order and any(_are_tied(machine, items, keys, i, j) for i, j in itertools.pairwise(order)):
-        return possible.read(machine, machine.unknown(unordered.WHY), items)
-    return [items[i] for i in order]
-
-
-def _are_tied(machine: Machine, items: list[Value], keys: list[Value], left: int, right: int) -> bool:
-    """Two items that are not the same have equal keys: which of them comes first is as it was."""
-    return items[left] != items[right] and machine.truth(machine.compare("==", keys[left], keys[right])) is not False
-
-
-class _NoOrder(Exception):  # noqa: N818 - ends a comparison, and is caught beside it
-    """It is not known which of two values comes first."""
-
-
-def _by_order(machine: Machine, keys: list[Value]) -> Callable[[int], Any]:
-    """For places in `keys`: a key of Python's that compares what stands there."""
-
-    def compare(left: int, right: int) -> int:
-        return _earlier(machine, keys[left], keys[right])
-
-    return cmp_to_key(compare)
-
-
-def _earlier(machine: Machine, left: Value, right: Value) -> int:
-    """-1, 0 or 1, by the `<` of the values.
-
-    Raises:
-        _NoOrder: it is not known.
-    """
-    for first, second, answer in ((left, right, -1), (right, left, 1)):
-        verdict = machine.truth(machine.compare("<", first, second))
-        if verdict is None:
-            raise _NoOrder
-        if verdict:
-            return answer
-    return 0
 
 
 @models("builtins.min", "builtins.max")
@@ -408,16 +342,16 @@ def extreme(arguments: Arguments, machine: Machine) -> Value:
     pick = min if name == "min" else max
     try:
         if any(found is None for found in known):
-            best = pick(range(len(items)), key=_by_order(machine, keys))
+            best = pick(range(len(items)), key=sorting.by_order(machine, keys))
         else:
             best = pick(range(len(items)), key=lambda i: known[i][0])  # type: ignore[index]
-    except _NoOrder:
+    except sorting.NoOrderError:
         return possible.read(machine, number_unknown(machine, f"{name} of something not known", *items), items)
     except TypeError as error:
         raise machine.raises("TypeError", str(error)) from None
     if not in_any_order:
         return items[best]
-    tied = [item for place, item in enumerate(items) if place == best or _are_tied(machine, items, keys, place, best)]
+    tied = [item for place, item in enumerate(items) if place == best or sorting.are_tied(machine, items, keys, place, best)]
     return tied[0] if len(tied) == 1 else possible.read(machine, machine.unknown(unordered.WHY), tied)
 
 
@@ -474,5 +408,3 @@ def new_dict(arguments: Arguments, machine: Machine) -> Value:
     mappings.fill(machine, address, arguments.positional[:1], arguments.keywords, arguments.open)
     return address
 
-
-from modgraph.prediction.knowledge import mappings  # noqa: E402  it registers the methods of what is made here

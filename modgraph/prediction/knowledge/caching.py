@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING, cast
 import libcst as cst
 
 from modgraph.prediction import hashing, possible
-from modgraph.prediction.knowledge.registry import Arguments, Machine, Raised, known_class, models
+from modgraph.prediction.calling import Arguments, Raised
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import DictObject, InstanceObject
+from modgraph.prediction.registry import known_class, models
 from modgraph.prediction.values import (
+    CACHED,
     FALSE,
     NONE,
     TRUE,
@@ -23,7 +26,6 @@ from modgraph.prediction.values import (
     Choice,
     Constant,
     FunctionValue,
-    KnownClass,
     KnownFunction,
     PartialValue,
     TupleValue,
@@ -33,10 +35,10 @@ from modgraph.prediction.values import (
 )
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
-CACHED = "functools._lru_cache_wrapper"
-known_class(CACHED)
+_CACHED = CACHED.name
+known_class(_CACHED)
 _SIZE = Constant(128)
 
 
@@ -50,7 +52,7 @@ def cached(arguments: Arguments, machine: Machine) -> Value:
         "<typed>": arguments.keywords.get("typed", FALSE),
         "<asked at import>": FALSE,
     }
-    return machine.allocate(InstanceObject(KnownClass(CACHED), held))
+    return machine.allocate(InstanceObject(CACHED, held))
 
 
 @models("functools.lru_cache")
@@ -65,7 +67,7 @@ def with_size(arguments: Arguments, machine: Machine) -> Value:
     return PartialValue(KnownFunction("functools._cached"), (), (("maxsize", size), ("typed", typed)))
 
 
-@models(f"{CACHED}.__call__")
+@models(f"{_CACHED}.__call__")
 def recalled(arguments: Arguments, machine: Machine) -> Value:
     """What is remembered, else what the function gives now; either where it is not known which."""
     receiver, *given = arguments.positional
@@ -98,8 +100,7 @@ def recalled(arguments: Arguments, machine: Machine) -> Value:
             return same
         if lasts:
             return _one_of_those_like(machine, memory, made, machine.unknown(_ASKED_BEFORE), call)
-    interpreter = cast("Interpreter", machine)
-    if hashing.is_special(interpreter, key):
+    if hashing.is_special(machine, key):
         certain = {each: value for each, value in known.entries.items() if not _is_perhaps(each)}
         if hashing.contains(machine, certain, key) is None:
             why = why or machine.unknown("whether two arguments are equal is not known")
@@ -140,7 +141,7 @@ def _key(machine: Machine, item: InstanceObject, given: list[Value], arguments: 
 
 
 _ASKED_BEFORE = "whether a cached function was given the same before is not known"
-_PERHAPS = TupleValue((KnownClass(CACHED),))
+_PERHAPS = TupleValue((CACHED,))
 """Begins the key of what was given for arguments that are not all known; no key of such as are begins so."""
 
 
@@ -160,7 +161,7 @@ def _may_match(machine: Machine, first: TupleValue, second: TupleValue) -> bool:
     (mine, names), (other, others) = _parts(first), _parts(second)
     if len(mine) != len(other) or names != others:
         return False
-    return all(hashing.same(cast("Interpreter", machine), *pair) is not False for pair in zip(mine, other, strict=True))
+    return all(hashing.same(machine, *pair) is not False for pair in zip(mine, other, strict=True))
 
 
 def _parts(key: TupleValue) -> tuple[list[Value], list[Value]]:
@@ -231,7 +232,7 @@ def _is_pure(machine: Machine, function: Value) -> bool:
     if not isinstance(function, FunctionValue) or function.closure is not None or function.wrapped is not None:
         return False
     definition = function.definition
-    source = cast("Interpreter", machine).finder.source(definition.module)
+    source = machine.finder.source(definition.module)
     names = _functions_called(definition.node)
     return source is not None and names is not None and not names & source.index.bound and not source.index.star_imports
 
@@ -297,7 +298,7 @@ def _doubt(machine: Machine, cache: Value, size: Value) -> Unknown | None:
         return None
     item = machine.state.find(cache, InstanceObject)
     if item is None or (
-        not cast("Interpreter", machine).module_depth and item.attributes["<asked at import>"] == FALSE
+        not machine.module_depth and item.attributes["<asked at import>"] == FALSE
     ):
         return None
     if item.attributes["<asked at import>"] == FALSE and isinstance(cache, Address):
@@ -332,7 +333,7 @@ def _perhaps(machine: Machine, memory: Address, why: Unknown, call: Callable[[],
     return found
 
 
-@models(f"{CACHED}.cache_clear")
+@models(f"{_CACHED}.cache_clear")
 def clear(arguments: Arguments, machine: Machine) -> Value:
     item = machine.state.find(arguments.positional[0], InstanceObject)
     memory = item.attributes["<memory>"] if item is not None else None

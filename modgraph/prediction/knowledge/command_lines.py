@@ -10,9 +10,11 @@ import contextlib
 import io
 from typing import Any
 
+from modgraph.prediction.calling import Arguments
 from modgraph.prediction.knowledge.plain import lifted, plain
-from modgraph.prediction.knowledge.registry import Arguments, Machine, constant, known_class, models
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import DictObject, InstanceObject, ListObject
+from modgraph.prediction.registry import constant, known_class, models
 from modgraph.prediction.values import (
     FALSE,
     NONE,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
+from modgraph.prediction.calling import Arguments
 from modgraph.prediction.knowledge.torch_functions import transparent
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import ModuleObject
+from modgraph.prediction.registry import known_class, models
 from modgraph.prediction.values import MODULE, NONE, TRUE, Address, Constant, KnownClass, Unknown, Value
 
 OPTIMIZED = "torch._dynamo.eval_frame.OptimizedModule"

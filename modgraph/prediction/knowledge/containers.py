@@ -7,9 +7,8 @@ Source: torch/nn/modules/container.py.
 
 from __future__ import annotations
 
-import modgraph.prediction.knowledge.parameter_containers
-import modgraph.prediction.knowledge.stores  # noqa: F401  registers what it knows
 from modgraph.prediction import partial_texts, possible
+from modgraph.prediction.calling import Arguments
 from modgraph.prediction.enum_texts import text_given
 from modgraph.prediction.knowledge.iteration import (
     certain_children,
@@ -20,10 +19,12 @@ from modgraph.prediction.knowledge.iteration import (
     prefix_of,
     slice_of,
 )
-from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, models
+from modgraph.prediction.knowledge.registering import initialise, register_module
 from modgraph.prediction.knowledge.walks import contents, module_of
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import DictObject, ListObject, ModuleObject
-from modgraph.prediction.registration import assign, delete, initialise, register_module
+from modgraph.prediction.registration import assign, delete
+from modgraph.prediction.registry import Model, models
 from modgraph.prediction.values import (
     FALSE,
     MODULE,

@@ -10,10 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from modgraph.prediction.knowledge.registry import Arguments, Machine, models
+from modgraph.prediction.calling import Arguments
 from modgraph.prediction.knowledge.tensor_values import tensor_of
 from modgraph.prediction.knowledge.walks import children_in, module_of, tensors, tensors_that_may_be, walk
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import ModuleObject, TensorObject
+from modgraph.prediction.registry import models
 from modgraph.prediction.values import (
     MODULE,
     NONE,
@@ -32,7 +34,7 @@ from modgraph.prediction.values import (
 )
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 _FLOATING = ("float32", "float64", "float16", "bfloat16")
 _CONVERTED = f"{MODULE}.<converted>"
@@ -63,7 +65,6 @@ class _Conversion:
 
 def overriding(machine: Machine, root: Address, method: str) -> bool:
     """A module below, or the module itself, has a method of the user's in place of torch's."""
-    interpreter = cast("Interpreter", machine)
     seen: set[Value] = set()
     for _, value in walk(machine, root):
         module = machine.state.find(value, ModuleObject)
@@ -76,7 +77,7 @@ def overriding(machine: Machine, root: Address, method: str) -> bool:
         seen.add(module.cls)
         for base in machine.mro(module.cls):
             is_own = isinstance(base, ClassValue) and not base.name.startswith("torch.")
-            if is_own and interpreter.own_attribute(cast(ClassValue, base), method) is not None:
+            if is_own and machine.own_attribute(cast(ClassValue, base), method) is not None:
                 return True
     return False
 

@@ -5,8 +5,10 @@ Source of all: `copy._deepcopy_dispatch`, `copy._reconstruct`.
 
 from __future__ import annotations
 
-from modgraph.prediction.knowledge.registry import Arguments, Machine, models
+from modgraph.prediction.calling import Arguments
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import ModuleObject
+from modgraph.prediction.registry import models
 from modgraph.prediction.values import NONE, Address, Choice, Unknown, Value
 
 

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from modgraph.prediction import items, keys
+from modgraph.prediction.calling import Arguments
 from modgraph.prediction.knowledge.iteration import pairs_of, prefix_of
 from modgraph.prediction.knowledge.mappings import COUNTER
 from modgraph.prediction.knowledge.plain import number_unknown
-from modgraph.prediction.knowledge.registry import Arguments, Machine, models
 from modgraph.prediction.limits import ITEMS_OF_A_TUPLE, MAX_VALUE_SIZE
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import DictObject, IteratorObject, ListObject
+from modgraph.prediction.registry import models
 from modgraph.prediction.values import (
     NONE,
     NOT_IMPLEMENTED,
@@ -29,7 +31,7 @@ from modgraph.prediction.values import (
 )
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 _ZERO, _ONE = Constant(0), Constant(1)
 
@@ -63,10 +65,9 @@ def _count(machine: Machine, address: Address, symbol: str, given: Sequence[Valu
             pairs = [(element, _ONE) for element in elements]
         why = why or found
     pairs.extend((Constant(name), value) for name, value in arguments.keywords.items())
-    interpreter = cast("Interpreter", machine)
     for key, count in pairs:
         target = machine.state.change(address, DictObject)
-        key_ = keys.key_in(interpreter, target, key)
+        key_ = keys.key_in(machine, target, key)
         if isinstance(key_, (Unknown, Choice)):
             why = why or machine.unknown("a key is not known", key_)
             continue
@@ -89,10 +90,9 @@ def delete(arguments: Arguments, machine: Machine) -> Value:
     """A key that is not there is no error."""
     address, key = arguments.positional[0], arguments.get(1, "elem", NONE)
     held = machine.state.find(address, DictObject)
-    interpreter = cast("Interpreter", machine)
     known = held is not None and not isinstance(key, (Unknown, Choice))
-    if held is None or not known or keys.find_entry(interpreter, held, key) is not None:
-        items.own_delete(interpreter, address, key)
+    if held is None or not known or keys.find_entry(machine, held, key) is not None:
+        items.own_delete(machine, address, key)
     return NONE
 
 

@@ -8,19 +8,21 @@ from __future__ import annotations
 import importlib
 import json
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from modgraph.doors.data import TooLargeError, read_toml
+from modgraph.prediction.calling import Arguments
 from modgraph.prediction.knowledge.bounds import MOST_LONG_NUMBERS, has_many_long_numbers, work
 from modgraph.prediction.knowledge.plain import number_unknown, room_of_plain
-from modgraph.prediction.knowledge.registry import Arguments, Machine, alias, known_class, models
 from modgraph.prediction.limits import MAX_VALUE_SIZE
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import DictObject, ListObject, SetObject
+from modgraph.prediction.registry import alias, known_class, models
 from modgraph.prediction.values import NONE, Constant, KnownClass, TupleValue, Unknown, Value
 from modgraph.source.reached import Reached
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 _PLAIN = (type(None), bool, int, float, str, bytes)
 
@@ -159,7 +161,7 @@ def yaml_text(arguments: Arguments, machine: Machine) -> Value:
         wanted = _LOADERS[name]
     if "<<" in str(given.value) and str(given.value).count("*") > _MOST_MERGED:
         return machine.unknown(Reached(f"a YAML text that merges more than {_MOST_MERGED} mappings"))
-    if _has_own_rules(cast("Interpreter", machine)) or "!" in str(given.value):
+    if _has_own_rules(machine) or "!" in str(given.value):
         return machine.unknown("YAML with tags or rules of its own is not interpreted")
     try:
         yaml: Any = importlib.import_module("yaml")
@@ -178,8 +180,8 @@ _MOST_MERGED = 24
 """References in a text with merge keys: one mapping in many of the next, and so on, is copied exponentially often."""
 
 
-def _has_own_rules(machine: Interpreter) -> bool:
-    modules = dict.fromkeys([*machine.roots, *(frame.module for frame in machine.frames)])
+def _has_own_rules(machine: Machine) -> bool:
+    modules = dict.fromkeys([*machine.modules.roots, *(frame.module for frame in machine.frames)])
     sources = [machine.finder.source(name) for name in modules]
     return any(word in source.text for source in sources if source is not None for word in _OWN_RULES)
 

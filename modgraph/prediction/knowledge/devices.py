@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from modgraph.prediction.calling import Arguments
 from modgraph.prediction.knowledge.elements import category
 from modgraph.prediction.knowledge.gradients import are_recorded
 from modgraph.prediction.knowledge.plain import number_unknown
-from modgraph.prediction.knowledge.registry import Arguments, Machine, models
 from modgraph.prediction.knowledge.tensor_memory import overwrite
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import DERIVED, ListObject, TensorObject
+from modgraph.prediction.registry import models
 from modgraph.prediction.values import NONE, Address, Choice, Constant, Device, TupleValue, Unknown, Value
 
 _DEFAULT = ("torch", "<default device>")

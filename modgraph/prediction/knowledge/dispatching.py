@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import cast
 
+from modgraph.prediction.calling import Arguments
 from modgraph.prediction.definitions import dotted
-from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import DictObject, InstanceObject
+from modgraph.prediction.registry import known_class, models
 from modgraph.prediction.values import (
     NONE,
     Address,

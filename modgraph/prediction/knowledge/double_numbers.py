@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from modgraph.prediction.knowledge.registry import known_class
+from modgraph.prediction.registry import known_class
 
 
 class float64(float):  # noqa: N801  numpy's own name, which type(x).__name__ gives

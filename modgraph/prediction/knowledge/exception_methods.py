@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from modgraph.prediction.knowledge.registry import Arguments, Machine, models
+from modgraph.prediction.calling import Arguments
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import InstanceObject, ListObject
+from modgraph.prediction.registry import models
 from modgraph.prediction.values import NONE, Address, TupleValue, Value
 
 BASE = "builtins.BaseException"

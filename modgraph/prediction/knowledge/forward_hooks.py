@@ -5,9 +5,11 @@ Source: `torch.nn.Module._call_impl`, torch/utils/hooks.py.
 
 from __future__ import annotations
 
-from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
+from modgraph.prediction.calling import Arguments
 from modgraph.prediction.knowledge.walks import module_of
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import InstanceObject, ModuleObject
+from modgraph.prediction.registry import known_class, models
 from modgraph.prediction.values import (
     FALSE,
     MODULE,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from modgraph.prediction.knowledge.registry import constant
+from modgraph.prediction.registry import constant
 from modgraph.prediction.values import KnownClass
 
 _ABSTRACT = (

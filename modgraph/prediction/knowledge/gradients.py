@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from modgraph.prediction.knowledge.registry import Arguments, Machine, models
+from modgraph.prediction.calling import Arguments
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import TensorObject
+from modgraph.prediction.registry import models
 from modgraph.prediction.values import FALSE, NONE, TRUE, Address, Constant, KnownFunction, TupleValue, Unknown, Value
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 _MODES = ("torch", "<gradients>")
 """Where a state keeps the contexts that are entered, the innermost last; there is no entry outside of all."""
@@ -85,7 +87,7 @@ def asked(arguments: Arguments, machine: Machine) -> Value:
 
 def _may_be_decorated(machine: Machine) -> bool:
     """A function that runs has a decorator that speaks of gradients."""
-    for frame in cast("Interpreter", machine).frames:
+    for frame in machine.frames:
         node = frame.function.definition.node if frame.function is not None else None
         if isinstance(node, cst.FunctionDef) and node.decorators and _speaks_of_gradients(node):
             return True

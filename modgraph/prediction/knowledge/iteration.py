@@ -6,11 +6,10 @@ import itertools
 from dataclasses import replace
 
 from modgraph.prediction import possible
-from modgraph.prediction.knowledge.registry import Machine
-from modgraph.prediction.objects import DictObject, IteratorObject, ListObject, ModuleObject
+from modgraph.prediction.machine import Machine
+from modgraph.prediction.objects import MIXED, DictObject, IteratorObject, ListObject, ModuleObject
 from modgraph.prediction.partial_texts import plainly
 from modgraph.prediction.producing import drain
-from modgraph.prediction.unordered import MIXED
 from modgraph.prediction.values import OPEN, Address, Constant, SliceValue, TupleValue, Unknown, Value, is_optional
 
 

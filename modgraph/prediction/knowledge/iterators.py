@@ -6,9 +6,11 @@ import itertools
 from collections.abc import Iterable, Sequence
 
 from modgraph.prediction import producing
-from modgraph.prediction.knowledge.registry import Arguments, Machine, models
+from modgraph.prediction.calling import Arguments
 from modgraph.prediction.limits import ITEMS_OF_A_TUPLE, MAX_VALUE_SIZE
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import IteratorObject
+from modgraph.prediction.registry import models
 from modgraph.prediction.suspended import Lost, Steps
 from modgraph.prediction.values import NONE, Address, Constant, TupleValue, Unknown, Value
 from modgraph.source.reached import Reached

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from modgraph.prediction.calling import Arguments
 from modgraph.prediction.knowledge.elements import Shape
-from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, models
 from modgraph.prediction.knowledge.resampling import windowed
 from modgraph.prediction.knowledge.tensor_memory import overwrite, share
 from modgraph.prediction.knowledge.tensor_names import FUNCTIONAL, SAME_SHAPE
 from modgraph.prediction.knowledge.tensor_values import made, tensor_of
 from modgraph.prediction.knowledge.walks import module_of
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import ListObject, TensorObject
+from modgraph.prediction.registry import Model, models
 from modgraph.prediction.values import FALSE, NONE, TRUE, Address, Choice, Constant, TupleValue, Unknown, Value
 
 _LAYERS = "torch.nn.modules"

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from modgraph.prediction import unordered
+from modgraph.prediction.calling import Arguments
 from modgraph.prediction.knowledge.plain import number_unknown
-from modgraph.prediction.knowledge.registry import Arguments, Machine, models
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import IteratorObject
 from modgraph.prediction.producing import (
     Suspended,
@@ -19,6 +20,7 @@ from modgraph.prediction.producing import (
     rows,
     take,
 )
+from modgraph.prediction.registry import models
 from modgraph.prediction.suspended import Lost, Steps
 from modgraph.prediction.values import NONE, Address, Constant, TupleValue, Unknown, Value
 

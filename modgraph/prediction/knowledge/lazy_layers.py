@@ -5,10 +5,12 @@ Source: `torch.nn.modules.lazy.LazyModuleMixin`; the sizes follow from the layer
 
 from __future__ import annotations
 
+from modgraph.prediction.calling import Arguments
 from modgraph.prediction.knowledge.devices import device_of
-from modgraph.prediction.knowledge.registry import Arguments, Machine, models
 from modgraph.prediction.knowledge.tensor_values import shape_argument
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import ModuleObject, TensorObject
+from modgraph.prediction.registry import models
 from modgraph.prediction.values import (
     MODULE,
     NONE,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from modgraph.prediction.knowledge.registry import Machine
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import ModuleObject
 from modgraph.prediction.suspended import Lost
 from modgraph.prediction.values import NONE, OPEN, Address, Unknown, Value, is_optional

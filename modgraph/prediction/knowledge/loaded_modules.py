@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from modgraph.prediction.knowledge.registry import LOADED_MODULES, Arguments, Machine, models
+from modgraph.prediction.calling import Arguments
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import ClassObject
+from modgraph.prediction.registry import LOADED_MODULES, models
 from modgraph.prediction.values import NONE, ClassValue, Constant, ModuleReference, Unknown, Value
 from modgraph.source.modules import SourceError
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 
 @models("sys.modules.get")
 def get(arguments: Arguments, machine: Machine) -> Value:
     key = arguments.get(0, "key", NONE)
     name = key.value if isinstance(key, Constant) else None
-    if isinstance(name, str) and name in _certain(cast("Interpreter", machine)):
+    if isinstance(name, str) and name in _certain(machine):
         return ModuleReference(name)
     return LOADED_MODULES
 
 
-def _certain(machine: Interpreter) -> set[str]:
+def _certain(machine: Machine) -> set[str]:
     """Modules of the functions that run, and of the classes of what these are methods of."""
     found: set[str] = set()
     for frame in machine.frames:
@@ -43,7 +45,7 @@ def _certain(machine: Interpreter) -> set[str]:
 def get_source(arguments: Arguments, machine: Machine) -> Value:
     """Of a module; that of a function or class is not asked for by what builds models."""
     of = arguments.get(0, "object", NONE)
-    source = cast("Interpreter", machine).finder.source(of.name) if isinstance(of, ModuleReference) else None
+    source = machine.finder.source(of.name) if isinstance(of, ModuleReference) else None
     try:
         text = source.text if source is not None and source.index is not None else None  # of what is Python alone
     except SourceError:

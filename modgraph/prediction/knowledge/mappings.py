@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from modgraph.prediction import hashing, items, keys, lookups, partial_texts, possible, weak_updates
+from modgraph.prediction import hashing, items, keys, partial_texts, possible, weak_updates
+from modgraph.prediction.calling import Arguments
 from modgraph.prediction.dict_views import VIEWED, DictView, shown
 from modgraph.prediction.items import FACTORY
 from modgraph.prediction.knowledge.iteration import pairs_of, prefix_of
-from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, known_class, models
 from modgraph.prediction.limits import ITEMS_OF_A_TUPLE
-from modgraph.prediction.objects import VIEW_OF, DictObject, IteratorObject, ListObject, ModuleObject, ViewObject
-from modgraph.prediction.unordered import MIXED
+from modgraph.prediction.machine import Machine
+from modgraph.prediction.objects import MIXED, VIEW_OF, DictObject, IteratorObject, ListObject, ModuleObject, ViewObject
+from modgraph.prediction.registry import Model, known_class, models
 from modgraph.prediction.values import (
     NONE,
     NOT_IMPLEMENTED,
@@ -29,7 +30,7 @@ from modgraph.prediction.values import (
 )
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 DICT = "builtins.dict"
 ORDERED = "collections.OrderedDict"
@@ -90,7 +91,7 @@ def fill(
     for given_key, value in pairs:
         key = _key(machine, target, given_key)
         if isinstance(key, Unknown):
-            weak_updates.set_entry(cast("Interpreter", machine), target, partial_texts.named(key, key), value)
+            weak_updates.set_entry(machine, target, partial_texts.named(key, key), value)
         elif isinstance(value, Unknown) and value.optional and key in target.entries:
             target.entries[key] = replace(value, optional=False)
         elif not isinstance(key, Choice):
@@ -147,9 +148,9 @@ def made_on_demand(arguments: Arguments, machine: Machine) -> Value:
         if factory == NONE:
             raise machine.raises("KeyError", machine.string(key) or "...", (key,))
         if isinstance(factory, Unknown):
-            cast("Interpreter", machine).may_fail("KeyError")
+            machine.may_fail("KeyError")
         made = machine.call(factory)
-        items.assign(cast("Interpreter", machine), address, key, made)
+        items.assign(machine, address, key, made)
         return made
 
     return machine.distribute(factory, make) if isinstance(factory, Choice) else make(factory)
@@ -161,14 +162,13 @@ def get(arguments: Arguments, machine: Machine) -> Value:
     key, default = hashing.settled(machine, arguments.get(1, "key", NONE)), arguments.get(2, "default", NONE)
     if isinstance(key, (Unknown, Choice)):
         return _any_of(machine, held, key, default)
-    interpreter = cast("Interpreter", machine)
-    found = keys.find_entry(interpreter, held, key)
+    found = keys.find_entry(machine, held, key)
     if found is not None:
         return possible.either_of(found, (default,)) if isinstance(found, Unknown) and found.optional else found
-    again = lookups.look_again(interpreter, address, key)
+    again = machine.look_again(address, key)
     if again is not False:
         held = _dict(machine, arguments)[1]
-        found = keys.find_entry(interpreter, held, key)
+        found = keys.find_entry(machine, held, key)
         if found is not None:
             return found
         if isinstance(again, Unknown):
@@ -192,7 +192,7 @@ def _key(machine: Machine, held: DictObject, key: Value) -> Value:
     Raises:
         Raised: TypeError, where it has no hash.
     """
-    return keys.key_in(cast("Interpreter", machine), held, key)
+    return keys.key_in(machine, held, key)
 
 
 @_changing(f"{DICT}.setdefault")
@@ -233,7 +233,7 @@ def pop(arguments: Arguments, machine: Machine) -> Value:
         if isinstance(key, Unknown) and key.text is not None:
             others = [each for each in (held.open, default) if each is not None]
             taken = possible.read(machine, partial_texts.named(key, NONE), [*held.entries.values(), *others])
-            items.own_delete(cast("Interpreter", machine), address, key)
+            items.own_delete(machine, address, key)
             return taken
         why = _opened(machine, address, "which key is removed is not known", key)
         why = possible.read(machine, why, held.entries.values())
@@ -381,7 +381,7 @@ def from_keys(arguments: Arguments, machine: Machine) -> Value:
         key = _key(machine, made, key)
         if isinstance(key, (Unknown, Choice)):
             why = why or machine.unknown("a key is not known", key)
-            weak_updates.set_entry(cast("Interpreter", machine), made, why, value)
+            weak_updates.set_entry(machine, made, why, value)
         else:
             made.entries[key] = value
     return machine.allocate(made)

@@ -7,14 +7,16 @@ torch/nn/modules/module.py.
 from __future__ import annotations
 
 from modgraph.prediction import persistence
+from modgraph.prediction.calling import Arguments
 from modgraph.prediction.knowledge import forward_hooks
 from modgraph.prediction.knowledge.conversions import overriding
-from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
 from modgraph.prediction.knowledge.tensor_memory import overwrite
 from modgraph.prediction.knowledge.walks import children_in, descendants, module_of, tensors, tensors_that_may_be
 from modgraph.prediction.limits import MAX_SUBMODULES
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import ModuleObject, TensorObject
 from modgraph.prediction.registration import class_name, kind_of
+from modgraph.prediction.registry import known_class, models
 from modgraph.prediction.values import (
     FALSE,
     MODULE,

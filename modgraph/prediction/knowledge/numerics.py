@@ -9,16 +9,18 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
+from modgraph.prediction.calling import Arguments
 from modgraph.prediction.knowledge.array_functions import ELEMENTWISE, one_by_one
 from modgraph.prediction.knowledge.arrays import as_array, dtype_named
 from modgraph.prediction.knowledge.bounds import too_much, work
 from modgraph.prediction.knowledge.double_numbers import double, float64, single_kind
 from modgraph.prediction.knowledge.elements import power, single
 from modgraph.prediction.knowledge.plain import TOO_MANY, Looking, lifted, number_unknown, plain
-from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, constant, known_class, models
 from modgraph.prediction.knowledge.tensor_values import tensor_of
 from modgraph.prediction.limits import MAX_VALUE_SIZE
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import TensorObject
+from modgraph.prediction.registry import Model, constant, known_class, models
 from modgraph.prediction.values import NONE, Constant, Dtype, KnownFunction, TupleValue, Value
 
 for _name in ("float32", "float16", "int64", "int32", "uint8", "bool_", "integer"):

@@ -9,13 +9,16 @@ import itertools
 from dataclasses import replace
 
 from modgraph.prediction import doubtful, partial_texts, possible
+from modgraph.prediction.calling import Arguments
 from modgraph.prediction.enum_texts import text_given
 from modgraph.prediction.knowledge.iteration import index_of, own, pairs_of, prefix_of, slice_of
 from modgraph.prediction.knowledge.parameters import as_parameter
-from modgraph.prediction.knowledge.registry import Arguments, Machine, models
+from modgraph.prediction.knowledge.registering import initialise
 from modgraph.prediction.knowledge.walks import module_of
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import DictObject, ListObject, ModuleObject, TensorObject
-from modgraph.prediction.registration import assign_unknown_name, initialise, kind_of
+from modgraph.prediction.registration import assign_unknown_name, kind_of
+from modgraph.prediction.registry import models
 from modgraph.prediction.values import (
     FALSE,
     NONE,

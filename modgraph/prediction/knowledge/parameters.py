@@ -5,12 +5,14 @@ Source: torch/nn/parameter.py.
 
 from __future__ import annotations
 
+from modgraph.prediction.calling import Arguments
 from modgraph.prediction.knowledge.devices import device_of
-from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
 from modgraph.prediction.knowledge.tensor_memory import share
 from modgraph.prediction.knowledge.tensor_values import tensor_of
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import TensorObject
 from modgraph.prediction.persistence import PERSISTENT
+from modgraph.prediction.registry import known_class, models
 from modgraph.prediction.values import FALSE, NONE, TRUE, Address, ClassValue, Dtype, Value
 
 TENSOR = "torch.Tensor"

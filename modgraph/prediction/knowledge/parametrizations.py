@@ -5,9 +5,11 @@ Source: torch/nn/utils/parametrizations.py.
 
 from __future__ import annotations
 
+from modgraph.prediction.calling import Arguments
 from modgraph.prediction.knowledge.plain import number_unknown
-from modgraph.prediction.knowledge.registry import Arguments, Machine, models
 from modgraph.prediction.knowledge.tensor_values import made, tensor_of
+from modgraph.prediction.machine import Machine
+from modgraph.prediction.registry import models
 from modgraph.prediction.values import FALSE, NONE, Address, Value
 
 _FILE = "torch.nn.utils.parametrizations"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from modgraph.prediction.knowledge.registry import Arguments, Machine, constant, known_class, models
+from modgraph.prediction.calling import Arguments
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import DictObject, InstanceObject
+from modgraph.prediction.registry import constant, known_class, models
 from modgraph.prediction.values import (
     FALSE,
     NONE,

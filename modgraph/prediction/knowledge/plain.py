@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any
 
+from modgraph.prediction.calling import Arguments
 from modgraph.prediction.knowledge.bounds import is_long_range, too_much, work
-from modgraph.prediction.knowledge.registry import Arguments, Machine, Model
 from modgraph.prediction.knowledge.stand_ins import (
     ClosedDict,
     FilledDict,
@@ -26,7 +26,9 @@ from modgraph.prediction.limits import (
     ITEMS_OF_AN_OBJECT,
     MAX_PLAIN_ITEMS,
 )
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import DictObject, InstanceObject, ListObject, SetObject
+from modgraph.prediction.registry import Model
 from modgraph.prediction.values import (
     SIZE,
     ClassValue,

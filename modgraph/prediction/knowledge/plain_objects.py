@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from modgraph.prediction import possible
+from modgraph.prediction.calling import Arguments
 from modgraph.prediction.knowledge.bounds import MOST_LONG_NUMBERS, has_many_long_numbers
 from modgraph.prediction.knowledge.plain import lifted
-from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
 from modgraph.prediction.limits import MAX_VALUE_SIZE
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import DictObject, InstanceObject, ListObject
+from modgraph.prediction.registry import known_class, models
 from modgraph.prediction.values import NONE, Address, Constant, KnownClass, KnownFunction, PartialValue, Unknown, Value
 from modgraph.source.quiet import literal_value
 from modgraph.source.reached import Reached

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 
+from modgraph.prediction.calling import Arguments
 from modgraph.prediction.knowledge.bounds import too_long_to_match
-from modgraph.prediction.knowledge.matching import matching_steps
+from modgraph.prediction.knowledge.matching_steps import matching_steps
 from modgraph.prediction.knowledge.plain import folded, lifted, number_unknown, plain
-from modgraph.prediction.knowledge.registry import Arguments, Machine, constant, known_class, models
 from modgraph.prediction.limits import MAX_MATCHING_STEPS
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import InstanceObject
+from modgraph.prediction.registry import constant, known_class, models
 from modgraph.prediction.values import NONE, Constant, KnownClass, KnownFunction, TupleValue, Value
 from modgraph.source.reached import Reached
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
+from modgraph.prediction.calling import Arguments
 from modgraph.prediction.knowledge.elements import Shape
-from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, models
 from modgraph.prediction.knowledge.tensor_values import made, size_of, tensor_of
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import TensorObject
+from modgraph.prediction.registry import Model, models
 from modgraph.prediction.values import FALSE, NONE, Constant, TupleValue, Value
 
 _FUNCTIONAL, _LAYERS = "torch.nn.functional", "torch.nn.modules"

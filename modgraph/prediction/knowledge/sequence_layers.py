@@ -5,10 +5,12 @@ Source: "Shape" in the reference of each layer.
 
 from __future__ import annotations
 
+from modgraph.prediction.calling import Arguments
 from modgraph.prediction.knowledge.elements import Shape
-from modgraph.prediction.knowledge.registry import Arguments, Machine, models
 from modgraph.prediction.knowledge.tensor_values import made, size_of, tensor_of
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import TensorObject
+from modgraph.prediction.registry import models
 from modgraph.prediction.values import FALSE, NONE, TRUE, TupleValue, Value
 
 _LAYERS = "torch.nn.modules"

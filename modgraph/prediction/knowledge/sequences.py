@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from modgraph.prediction import hashing, persistence, possible, unordered
+from modgraph.prediction.calling import Arguments
 from modgraph.prediction.knowledge.iteration import index_of, prefix_of
 from modgraph.prediction.knowledge.plain import number_unknown
-from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, known_class, models
+from modgraph.prediction.knowledge.sorting import sort as in_order
 from modgraph.prediction.limits import MAX_VALUE_SIZE
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import IteratorObject, ListObject, SetObject
+from modgraph.prediction.registry import Model, known_class, models
 from modgraph.prediction.values import FALSE, NONE, Address, Choice, Constant, KnownClass, TupleValue, Unknown, Value
 from modgraph.source.reached import Reached
 
@@ -207,7 +210,6 @@ def reverse(arguments: Arguments, machine: Machine) -> Value:
 
 @models("builtins.list.sort")
 def sort(arguments: Arguments, machine: Machine) -> Value:
-    from modgraph.prediction.knowledge.builtins import sort as in_order
 
     known = unordered.elements(machine, arguments.positional[0])
     address, target = _list(machine, arguments)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from modgraph.prediction.knowledge.registry import Arguments, Machine, models
+from modgraph.prediction.calling import Arguments
 from modgraph.prediction.knowledge.walks import module_of
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import DictObject, ModuleObject, TensorObject
+from modgraph.prediction.registry import models
 from modgraph.prediction.values import (
     FALSE,
     MODULE,

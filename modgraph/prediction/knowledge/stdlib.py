@@ -13,28 +13,12 @@ import sys
 from dataclasses import replace
 from typing import Any
 
-import modgraph.prediction.knowledge.abstract_mappings
-import modgraph.prediction.knowledge.caching
-import modgraph.prediction.knowledge.chance
-import modgraph.prediction.knowledge.class_members
-import modgraph.prediction.knowledge.command_lines
-import modgraph.prediction.knowledge.copies
-import modgraph.prediction.knowledge.counters
-import modgraph.prediction.knowledge.data_texts
-import modgraph.prediction.knowledge.dispatching
-import modgraph.prediction.knowledge.exception_methods
-import modgraph.prediction.knowledge.generic_names
-import modgraph.prediction.knowledge.iterators
-import modgraph.prediction.knowledge.loaded_modules
-import modgraph.prediction.knowledge.numerics
-import modgraph.prediction.knowledge.patches
-import modgraph.prediction.knowledge.plain_objects
-import modgraph.prediction.knowledge.regular_expressions  # noqa: F401  registers what it knows
+from modgraph.prediction.calling import Arguments
 from modgraph.prediction.knowledge.plain import folded, number_unknown
-from modgraph.prediction.knowledge.registry import (
+from modgraph.prediction.machine import Machine
+from modgraph.prediction.objects import InstanceObject
+from modgraph.prediction.registry import (
     LOADED_MODULES,
-    Arguments,
-    Machine,
     Model,
     alias,
     constant,
@@ -44,7 +28,6 @@ from modgraph.prediction.knowledge.registry import (
     models,
     not_calling,
 )
-from modgraph.prediction.objects import InstanceObject
 from modgraph.prediction.values import (
     FALSE,
     NONE,

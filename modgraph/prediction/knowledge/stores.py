@@ -6,11 +6,13 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from modgraph.prediction import partial_texts
+from modgraph.prediction.calling import Arguments
 from modgraph.prediction.enum_texts import text_given
-from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
 from modgraph.prediction.knowledge.walks import contents, module_of
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import InstanceObject, ModuleObject
 from modgraph.prediction.registration import STORES, class_name
+from modgraph.prediction.registry import known_class, models
 from modgraph.prediction.values import (
     FALSE,
     MODULE,

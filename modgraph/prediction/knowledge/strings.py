@@ -8,11 +8,13 @@ import string
 import textwrap
 from string import Formatter, capwords
 
+from modgraph.prediction.calling import Arguments
 from modgraph.prediction.knowledge.bounds import template_size, too_much
 from modgraph.prediction.knowledge.plain import folded, number_unknown, plain
-from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, constant, models
 from modgraph.prediction.knowledge.stand_ins import OtherTextError
 from modgraph.prediction.limits import MAX_VALUE_SIZE
+from modgraph.prediction.machine import Machine
+from modgraph.prediction.registry import Model, constant, models
 from modgraph.prediction.text import put_together
 from modgraph.prediction.values import Constant, Unknown, Value
 from modgraph.source.reached import Reached

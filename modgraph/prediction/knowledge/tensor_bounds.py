@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from modgraph.prediction.calling import Arguments
 from modgraph.prediction.knowledge.elements import Number, category, kept
-from modgraph.prediction.knowledge.registry import Arguments, Machine, models
 from modgraph.prediction.knowledge.tensor_shapes import both
 from modgraph.prediction.knowledge.tensor_values import made, tensor_of
+from modgraph.prediction.machine import Machine
+from modgraph.prediction.registry import models
 from modgraph.prediction.values import NONE, Constant, Value
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from modgraph.prediction.calling import Arguments
 from modgraph.prediction.knowledge.parameters import PARAMETER, TENSOR
-from modgraph.prediction.knowledge.registry import Arguments, Machine, models
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import TensorObject
+from modgraph.prediction.registry import models
 from modgraph.prediction.values import NONE, Address, Choice, KnownClass, Unknown, Value
 
 _OWN = (KnownClass(TENSOR), KnownClass(PARAMETER))

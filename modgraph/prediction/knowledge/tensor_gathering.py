@@ -5,12 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 
+from modgraph.prediction.calling import Arguments
 from modgraph.prediction.knowledge.elements import Number, Shape
 from modgraph.prediction.knowledge.plain import plain
-from modgraph.prediction.knowledge.registry import Arguments, Machine, models
 from modgraph.prediction.knowledge.tensor_shapes import both, like, source_of
 from modgraph.prediction.knowledge.tensor_values import dimension, made, size_of, tensor_of
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import TensorObject
+from modgraph.prediction.registry import models
 from modgraph.prediction.values import NONE, Constant, SliceValue, Value
 
 _WHOLE = SliceValue(NONE, NONE, NONE)

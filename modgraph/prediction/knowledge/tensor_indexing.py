@@ -5,16 +5,18 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+from modgraph.prediction.calling import Arguments
 from modgraph.prediction.knowledge.elements import MAX_ELEMENTS, Number, Shape, count, kept, promoted, rounded, strides
 from modgraph.prediction.knowledge.parameters import TENSOR
 from modgraph.prediction.knowledge.plain import plain
-from modgraph.prediction.knowledge.registry import Arguments, Machine, models
 from modgraph.prediction.knowledge.tensor_math import elementwise
 from modgraph.prediction.knowledge.tensor_memory import overwrite, views
 from modgraph.prediction.knowledge.tensor_parts import indices_of
 from modgraph.prediction.knowledge.tensor_shapes import both
 from modgraph.prediction.knowledge.tensor_values import PAIR, made, size_of, tensor_of
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import TensorObject
+from modgraph.prediction.registry import models
 from modgraph.prediction.values import NONE, TRUE, Address, Constant, TupleValue, Value
 
 

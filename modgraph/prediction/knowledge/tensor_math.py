@@ -10,6 +10,7 @@ import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from modgraph.prediction.calling import Arguments
 from modgraph.prediction.knowledge.elements import (
     MAX_ELEMENTS,
     Number,
@@ -25,10 +26,11 @@ from modgraph.prediction.knowledge.elements import (
 from modgraph.prediction.knowledge.gradients import written_to
 from modgraph.prediction.knowledge.parameters import TENSOR
 from modgraph.prediction.knowledge.plain import number_unknown
-from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, models
 from modgraph.prediction.knowledge.tensor_memory import overwrite
 from modgraph.prediction.knowledge.tensor_values import PAIR, default_float, dimension, made, size_of, tensor_of
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import TensorObject
+from modgraph.prediction.registry import Model, models
 from modgraph.prediction.values import NONE, Address, Choice, Constant, Dtype, TupleValue, Unknown, Value
 
 _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {

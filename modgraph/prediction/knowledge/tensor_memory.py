@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from modgraph.prediction.calling import Arguments
 from modgraph.prediction.knowledge.elements import MAX_ELEMENTS, Number, count
-from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, models
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import TensorObject
+from modgraph.prediction.registry import Model, models
 from modgraph.prediction.state import State
 from modgraph.prediction.values import Address, TupleValue, Value
 

@@ -6,9 +6,9 @@ import collections
 import itertools
 from collections.abc import Sequence
 
+from modgraph.prediction.calling import Arguments
 from modgraph.prediction.knowledge.elements import Number, Shape, broadcast, count, kept, promoted, strides
 from modgraph.prediction.knowledge.parameters import TENSOR
-from modgraph.prediction.knowledge.registry import Arguments, Machine, models
 from modgraph.prediction.knowledge.tensor_gathering import by_indices
 from modgraph.prediction.knowledge.tensor_math import needs_any
 from modgraph.prediction.knowledge.tensor_memory import share, views
@@ -23,7 +23,9 @@ from modgraph.prediction.knowledge.tensor_values import (
     tensor_of,
 )
 from modgraph.prediction.limits import MAX_LOOP_ITERATIONS
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import IteratorObject, TensorObject
+from modgraph.prediction.registry import models
 from modgraph.prediction.values import FALSE, NONE, Address, Constant, SliceValue, TupleValue, Unknown, Value
 from modgraph.source.reached import Reached
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from modgraph.prediction.calling import Arguments
 from modgraph.prediction.knowledge.elements import Number, Shape
 from modgraph.prediction.knowledge.parameters import TENSOR
-from modgraph.prediction.knowledge.registry import Arguments, Machine, model, models
 from modgraph.prediction.knowledge.tensor_memory import share
 from modgraph.prediction.knowledge.tensor_values import shape_argument, tensor_of
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import TensorObject
+from modgraph.prediction.registry import model, models
 from modgraph.prediction.values import NONE, Address, Value
 
 _VIEWED = ("squeeze", "unsqueeze", "transpose", "swapaxes", "swapdims", "t")

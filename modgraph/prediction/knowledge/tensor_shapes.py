@@ -9,11 +9,11 @@ import itertools
 import math
 from collections.abc import Sequence
 
+from modgraph.prediction.calling import Arguments
 from modgraph.prediction.knowledge.devices import device_of
 from modgraph.prediction.knowledge.elements import Number, Shape, category, count, kept, strides
 from modgraph.prediction.knowledge.parameters import TENSOR
 from modgraph.prediction.knowledge.plain import number_unknown
-from modgraph.prediction.knowledge.registry import Arguments, Machine, models
 from modgraph.prediction.knowledge.tensor_memory import overwrite, share, views
 from modgraph.prediction.knowledge.tensor_names import FUNCTIONS, IN_PLACE, METHODS, OTHER_METHODS, PROPERTIES
 from modgraph.prediction.knowledge.tensor_values import (
@@ -26,7 +26,9 @@ from modgraph.prediction.knowledge.tensor_values import (
     tensor_of,
 )
 from modgraph.prediction.limits import MAX_VALUE_SIZE
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import LEAF, ListObject, TensorObject
+from modgraph.prediction.registry import models
 from modgraph.prediction.values import FALSE, NONE, TRUE, Address, Constant, Device, Dtype, TupleValue, Unknown, Value
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from modgraph.prediction.calling import Arguments
 from modgraph.prediction.counted import count
 from modgraph.prediction.knowledge.bounds import is_long_range
 from modgraph.prediction.knowledge.elements import Number, Shape, is_size
 from modgraph.prediction.knowledge.gradients import are_recorded
 from modgraph.prediction.knowledge.plain import number_unknown
-from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
 from modgraph.prediction.knowledge.tensor_memory import current
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import DERIVED, LEAF, ListObject, Sizes, TensorObject
+from modgraph.prediction.registry import known_class, models
 from modgraph.prediction.values import (
     SIZE,
     TRUE,

@@ -8,28 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import modgraph.prediction.knowledge.compiled
-import modgraph.prediction.knowledge.layers
-import modgraph.prediction.knowledge.lazy_layers
-import modgraph.prediction.knowledge.parametrizations
-import modgraph.prediction.knowledge.resampling
-import modgraph.prediction.knowledge.sequence_layers
-import modgraph.prediction.knowledge.state_dicts
-import modgraph.prediction.knowledge.tensor_bounds
-import modgraph.prediction.knowledge.tensor_indexing
-import modgraph.prediction.knowledge.tensor_math
-import modgraph.prediction.knowledge.tensor_parts
-import modgraph.prediction.knowledge.tensor_resizing
-import modgraph.prediction.knowledge.tensor_shapes
-import modgraph.prediction.knowledge.torch_functions
-import modgraph.prediction.knowledge.variables  # noqa: F401  registers what it knows
+from modgraph.prediction.calling import Arguments
 from modgraph.prediction.knowledge.bounds import is_long_range
 from modgraph.prediction.knowledge.devices import device_of
 from modgraph.prediction.knowledge.double_numbers import float64
 from modgraph.prediction.knowledge.elements import MAX_ELEMENTS, Number, Shape, count, kept, single
 from modgraph.prediction.knowledge.parameters import PARAMETER, TENSOR
 from modgraph.prediction.knowledge.plain import number_unknown, plain
-from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, alias, known_class, models
 from modgraph.prediction.knowledge.tensor_memory import views
 from modgraph.prediction.knowledge.tensor_values import (
     DEFAULT_DTYPE,
@@ -41,7 +26,9 @@ from modgraph.prediction.knowledge.tensor_values import (
     shape_value,
     tensor_of,
 )
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import ListObject, TensorObject
+from modgraph.prediction.registry import Model, alias, known_class, models
 from modgraph.prediction.values import FALSE, NONE, SIZE, Address, Constant, Dtype, TupleValue, Unknown, Value
 
 alias("torch._tensor.Tensor", TENSOR)

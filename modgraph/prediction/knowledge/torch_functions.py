@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import modgraph.prediction.knowledge.versions  # noqa: F401  registers what it knows
 from modgraph.prediction import partial_texts
+from modgraph.prediction.calling import Arguments
 from modgraph.prediction.knowledge.elements import Shape
 from modgraph.prediction.knowledge.parameters import as_parameter
 from modgraph.prediction.knowledge.plain import number_unknown
-from modgraph.prediction.knowledge.registry import Arguments, Machine, Model, constant, inert, known_class, models
 from modgraph.prediction.knowledge.tensor_math import needs_any
 from modgraph.prediction.knowledge.tensor_memory import overwrite
 from modgraph.prediction.knowledge.tensor_values import dimension, made, tensor_of
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import ModuleObject, TensorObject
 from modgraph.prediction.registration import assign, delete
+from modgraph.prediction.registry import Model, constant, inert, known_class, models
 from modgraph.prediction.values import (
     FALSE,
     NONE,

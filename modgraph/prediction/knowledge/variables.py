@@ -5,9 +5,11 @@ Source: torch/csrc/autograd/python_legacy_variable.cpp, torch/autograd/variable.
 
 from __future__ import annotations
 
-from modgraph.prediction.knowledge.registry import Arguments, Machine, alias, known_class
+from modgraph.prediction.calling import Arguments
 from modgraph.prediction.knowledge.tensor_memory import views
 from modgraph.prediction.knowledge.tensor_values import made, tensor_of
+from modgraph.prediction.machine import Machine
+from modgraph.prediction.registry import alias, known_class
 from modgraph.prediction.values import FALSE, NONE, Value
 
 VARIABLE = "torch.autograd.variable.Variable"

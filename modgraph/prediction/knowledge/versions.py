@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 
+from modgraph.prediction.calling import Arguments
 from modgraph.prediction.knowledge.plain import TEXT
-from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import InstanceObject
+from modgraph.prediction.registry import known_class, models
 from modgraph.prediction.values import NONE, Constant, KnownClass, KnownFunction, TupleValue, Value
 
 VERSION = "torch.torch_version.TorchVersion"

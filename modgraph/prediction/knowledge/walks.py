@@ -9,14 +9,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from modgraph.prediction import dict_views, doubtful, exposure, possible, producing
+from modgraph.prediction.calling import Arguments
 from modgraph.prediction.knowledge import live_walks
-from modgraph.prediction.knowledge.registry import Arguments, Machine, known_class, models
 from modgraph.prediction.limits import ITEMS_OF_A_FURTHER_PATH, ITEMS_OF_A_PATH
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import DictObject, ListObject, ModuleObject, TensorObject
 from modgraph.prediction.partial_texts import held_in
+from modgraph.prediction.registry import known_class, models
 from modgraph.prediction.suspended import Lost, Steps
 from modgraph.prediction.values import (
     MODULE,
@@ -34,7 +36,7 @@ from modgraph.prediction.values import (
 )
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 for _view_class in ("keys", "values", "items"):
     known_class(f"builtins.dict_{_view_class}")
@@ -89,7 +91,7 @@ def below(machine: Machine, values: Iterable[Value]) -> frozenset[int]:
     pending = list(possible.objects_of(values))
     while pending:
         index = pending.pop()
-        if index in seen or not exposure.is_there(cast("Interpreter", machine), index):
+        if index in seen or not exposure.is_there(machine, index):
             continue
         seen.add(index)
         item = machine.state.read(Address(index))

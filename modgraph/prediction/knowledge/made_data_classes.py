@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from modgraph.prediction import data_classes, functions
-from modgraph.prediction.knowledge.registry import Arguments, Machine, models
+from modgraph.prediction import annotated, data_classes
+from modgraph.prediction.calling import Arguments
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import DictObject
+from modgraph.prediction.registry import models
 from modgraph.prediction.values import NONE, Constant, TupleValue, Unknown, Value
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 
 @models("dataclasses.make_dataclass")
 def make_dataclass(arguments: Arguments, machine: Machine) -> Value:
-    interpreter = cast("Interpreter", machine)
     name, listed = arguments.get(0, "cls_name", NONE), machine.iterate(arguments.get(1, "fields", NONE))
     bases = machine.iterate(arguments.keywords.get("bases", TupleValue(())))
     given = arguments.keywords.get("namespace", NONE)
@@ -23,17 +24,17 @@ def make_dataclass(arguments: Arguments, machine: Machine) -> Value:
     if not isinstance(name, Constant) or isinstance(listed, Unknown) or isinstance(bases, Unknown) or held is None:
         return machine.unknown("a class made at run time", name)
     namespace = {str(key.value): value for key, value in held.entries.items() if isinstance(key, Constant)}
-    annotated: list[Value] = []
+    listed_names: list[Value] = []
     for each in listed:
         parts = [each] if isinstance(each, Constant) else machine.iterate(each)
         if isinstance(parts, Unknown) or not parts or not isinstance(parts[0], Constant):
             return machine.unknown("the fields of a class made at run time are not known", each)
-        annotated.append(parts[0])
+        listed_names.append(parts[0])
         if len(parts) > 2:
             namespace[str(parts[0].value)] = parts[2]
-    namespace[data_classes.ANNOTATED] = TupleValue(tuple(annotated))
-    module = interpreter.frames[-1].module if interpreter.frames else ""
-    made = functions.make_class(interpreter, f"{module}.{name.value}", tuple(bases), None, None, namespace)
+    namespace[annotated.ANNOTATED] = TupleValue(tuple(listed_names))
+    module = machine.frames[-1].module if machine.frames else ""
+    made = machine.make_class(f"{module}.{name.value}", tuple(bases), None, None, namespace)
     others = {key: value for key, value in arguments.keywords.items() if key not in _OWN}
     return data_classes.decorate(Arguments("dataclass", (made,), others, arguments.where), machine)
 

@@ -3,63 +3,63 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from modgraph.prediction import expressions, items, statements
+from modgraph.prediction import items
+from modgraph.prediction.calling import Arguments
 from modgraph.prediction.frames import Frame
-from modgraph.prediction.knowledge.registry import Arguments, Machine, models
 from modgraph.prediction.limits import MAX_EVALUATED_CHAIN, MAX_EVALUATED_DEPTH, MAX_EVALUATED_TEXT
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import DictObject, EnvironmentObject
+from modgraph.prediction.registry import models
 from modgraph.prediction.values import NONE, OPEN, Constant, Unknown, Value
 from modgraph.source.parsed import Parsed
 from modgraph.source.reached import Reached
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 
 @models("builtins.eval")
 def evaluate(arguments: Arguments, machine: Machine) -> Value:
-    interpreter = cast("Interpreter", machine)
-    found = _prepared(interpreter, arguments)
+    found = _prepared(machine, arguments)
     if isinstance(found, Unknown):
         return found
     statement = found.statement
     small = statement.body[0] if isinstance(statement, cst.SimpleStatementLine) and statement.body else None
     if not isinstance(small, cst.Expr):
         raise machine.raises("SyntaxError", "invalid syntax")
-    interpreter.frames.append(found)
+    machine.frames.append(found)
     try:
-        return expressions.evaluate(interpreter, found, small.value)
+        return machine.evaluate(found, small.value)
     finally:
-        interpreter.frames.pop()
+        machine.frames.pop()
 
 
 @models("builtins.exec")
 def execute(arguments: Arguments, machine: Machine) -> Value:
-    interpreter = cast("Interpreter", machine)
-    frame = _prepared(interpreter, arguments)
+    frame = _prepared(machine, arguments)
     if isinstance(frame, Unknown):
-        top = interpreter.frames[-1]
+        top = machine.frames[-1]
         given = [value for value in (*arguments.positional[1:], top.receiver) if value is not None]
         machine.expose(given, frame)
         if top.is_of_module:
-            interpreter.state.globals[(top.module, OPEN)] = frame
+            machine.state.globals[(top.module, OPEN)] = frame
         return frame
-    interpreter.frames.append(frame)
+    machine.frames.append(frame)
     try:
-        statements.execute(interpreter, frame, frame.parsed.statements)
+        machine.execute(frame, frame.parsed.statements)
     finally:
-        interpreter.frames.pop()
+        machine.frames.pop()
     target = arguments.get(2, "locals", arguments.get(1, "globals", NONE))
     made = machine.state.read(frame.environment)
     if target != NONE and isinstance(made, EnvironmentObject):
         for name, value in list(made.names.items()):
-            items.assign(interpreter, target, Constant(name), value)
-    elif interpreter.frames[-1].is_of_module and isinstance(made, EnvironmentObject):
-        interpreter.state.globals.update({(frame.module, name): value for name, value in made.names.items()})
+            items.assign(machine, target, Constant(name), value)
+    elif machine.frames[-1].is_of_module and isinstance(made, EnvironmentObject):
+        machine.state.globals.update({(frame.module, name): value for name, value in made.names.items()})
     return NONE
 
 
@@ -81,7 +81,7 @@ def _longest_chain(text: str) -> int:
 _OPERATORS = re.compile(r"[-+*/%@&|^<>~.\[({:'\"]|\b(?:and|or|not|if|in|is|for|lambda|await)\b")
 
 
-def _prepared(machine: Interpreter, arguments: Arguments) -> Frame | Unknown:
+def _prepared(machine: Machine, arguments: Arguments) -> Frame | Unknown:
     """A frame for the text: inside the one that calls, or with the names of the dicts it is given."""
     text = arguments.get(0, "source", NONE)
     if not isinstance(text, Constant) or not isinstance(text.value, str):

@@ -19,18 +19,19 @@ from modgraph.prediction import (
     partial_texts,
     possible,
     producing,
-    registries,
     several,
     standard_attributes,
     weak_updates,
 )
-from modgraph.prediction.knowledge.registry import Arguments, Machine, Raised, known_class, models
+from modgraph.prediction.calling import Arguments, Raised
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import (
     VIEW_OF,
     DictObject,
     EnvironmentObject,
     IteratorObject,
 )
+from modgraph.prediction.registry import known_class, models
 from modgraph.prediction.values import (
     FALSE,
     NONE,
@@ -53,15 +54,11 @@ from modgraph.prediction.values import (
 )
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 
 for _name_of_class in ("property", "staticmethod", "classmethod"):
     known_class(f"builtins.{_name_of_class}")
-
-
-def _interpreter(machine: Machine) -> Interpreter:
-    return cast("Interpreter", machine)
 
 
 def _answer(machine: Machine, answer: bool | None, value: Value) -> Value:
@@ -72,7 +69,7 @@ def _answer(machine: Machine, answer: bool | None, value: Value) -> Value:
 def isinstance_(arguments: Arguments, machine: Machine) -> Value:
     value, of = arguments.get(0, "obj", NONE), arguments.get(1, "class_or_tuple", NONE)
     if isinstance(value, Choice):
-        return _interpreter(machine).distribute(
+        return machine.distribute(
             value, lambda each: _answer(machine, machine.is_instance(each, of), each)
         )
     return _answer(machine, machine.is_instance(value, of), value)
@@ -87,7 +84,7 @@ def issubclass_(arguments: Arguments, machine: Machine) -> Value:
 @models("builtins.callable")
 def callable_(arguments: Arguments, machine: Machine) -> Value:
     value = arguments.get(0, "obj", NONE)
-    return _answer(machine, classes.is_callable(_interpreter(machine), value), value)
+    return _answer(machine, classes.is_callable(machine, value), value)
 
 
 def _name(machine: Machine, value: Value) -> str | Unknown:
@@ -105,16 +102,16 @@ def hasattr_(arguments: Arguments, machine: Machine) -> Value:
     if isinstance(value, Unknown):
         return value
     if isinstance(value, Choice):
-        return _interpreter(machine).distribute(
+        return machine.distribute(
             value, lambda each: hasattr_(Arguments("hasattr", (each, Constant(name))), machine)
         )
     found = _found(machine, value, name)
     if found is None:
         return FALSE
-    given = standard_attributes.given(_interpreter(machine), value, name) if isinstance(found, Unknown) else None
+    given = standard_attributes.given(machine, value, name) if isinstance(found, Unknown) else None
     if isinstance(given, Unknown) and not given.optional:
         return TRUE
-    if isinstance(found, Unknown) and (found.optional or _may_be_missing(_interpreter(machine), value, name)):
+    if isinstance(found, Unknown) and (found.optional or _may_be_missing(machine, value, name)):
         return found
     return TRUE
 
@@ -122,14 +119,14 @@ def hasattr_(arguments: Arguments, machine: Machine) -> Value:
 def _found(machine: Machine, value: Value, name: str) -> Value | None:
     """The attribute; None where a property or `__getattr__` raises AttributeError."""
     try:
-        return attributes.asked(_interpreter(machine), value, name)
+        return attributes.asked(machine, value, name)
     except Raised as raised:
         if raised.name != "builtins.AttributeError":
             raise
         return None
 
 
-def _may_be_missing(machine: Interpreter, value: Value, name: str) -> bool:
+def _may_be_missing(machine: Machine, value: Value, name: str) -> bool:
     """An unknown attribute of which it is not known either whether it is there."""
     if isinstance(value, Address):
         item = machine.state.read(value)
@@ -154,7 +151,7 @@ def getattr_(arguments: Arguments, machine: Machine) -> Value:
     if len(arguments.positional) < 3:
         return machine.get_attribute(value, name)
     if isinstance(value, Choice):
-        return _interpreter(machine).distribute(
+        return machine.distribute(
             value, lambda each: getattr_(Arguments("getattr", (each, *arguments.positional[1:])), machine)
         )
     found = _found(machine, value, name)
@@ -177,7 +174,7 @@ def setattr_(arguments: Arguments, machine: Machine) -> Value:
         return machine.distribute(given, lambda each: setattr_(Arguments("setattr", (value, each, new)), machine))
     name = _name(machine, given)
     if isinstance(name, Unknown):
-        weak_updates.set_name(_interpreter(machine), value, partial_texts.named(name, given), new)
+        weak_updates.set_name(machine, value, partial_texts.named(name, given), new)
     else:
         machine.set_attribute(value, name, new)
     return NONE
@@ -190,7 +187,7 @@ def delattr_(arguments: Arguments, machine: Machine) -> Value:
         return machine.distribute(given, lambda each: delattr_(Arguments("delattr", (value, each)), machine))
     name = _name(machine, given)
     if isinstance(name, Unknown):
-        weak_updates.delete_name(_interpreter(machine), value, partial_texts.named(name, given))
+        weak_updates.delete_name(machine, value, partial_texts.named(name, given))
     else:
         machine.delete_attribute(value, name)
     return NONE
@@ -200,7 +197,7 @@ def delattr_(arguments: Arguments, machine: Machine) -> Value:
 def super_(arguments: Arguments, machine: Machine) -> Value:
     if len(arguments.positional) == 2:
         return SuperValue(*arguments.positional)
-    frame = _interpreter(machine).frames[-1]
+    frame = machine.frames[-1]
     owner = frame.function.owner if frame.function is not None else None
     if owner is None or frame.receiver is None:
         return machine.unknown("super() outside a method")
@@ -218,12 +215,11 @@ def type_(arguments: Arguments, machine: Machine) -> Value:
     if not isinstance(name, Constant) or not isinstance(bases, TupleValue) or entries is None:
         return machine.unknown("a class made at run time", name, bases)
     given = {key.value: value for key, value in entries.entries.items() if isinstance(key, Constant)}
-    interpreter = _interpreter(machine)
-    module = interpreter.frames[-1].module if interpreter.frames else ""
-    cls = functions.make_class(interpreter, f"{module}.{name.value}", bases.items, None, None, given)
+    module = machine.frames[-1].module if machine.frames else ""
+    cls = machine.make_class(f"{module}.{name.value}", bases.items, None, None, given)
     for key, value in given.items():
-        naming_hooks.tell_name(interpreter, cls, key, value)
-    return functions.finished(interpreter, cls, arguments.keywords)
+        naming_hooks.tell_name(machine, cls, key, value)
+    return functions.finished(machine, cls, arguments.keywords)
 
 
 @models("builtins.vars")
@@ -235,7 +231,7 @@ def vars_(arguments: Arguments, machine: Machine) -> Value:
 
 @models("builtins.locals")
 def locals_(arguments: Arguments, machine: Machine) -> Value:
-    frame = _interpreter(machine).frames[-1]
+    frame = machine.frames[-1]
     if frame.is_of_module:
         return globals_(arguments, machine)
     environment = machine.state.read(frame.environment)
@@ -246,23 +242,22 @@ def locals_(arguments: Arguments, machine: Machine) -> Value:
 @models("builtins.globals")
 def globals_(arguments: Arguments, machine: Machine) -> Value:
     """The names of the module that have been asked for, and those its index has."""
-    interpreter = _interpreter(machine)
-    module = interpreter.frames[-1].module
-    source = interpreter.finder.source(module)
+    module = machine.frames[-1].module
+    source = machine.finder.source(module)
     entries: dict[Value, Value] = {}
     complete = source is not None and not source.index.star_imports
-    frame = interpreter.frames[-1]
+    frame = machine.frames[-1]
     before = frame.parsed.first_line if frame.function is None else None
     for name in source.index.names if source is not None else ():
         if before is not None and source is not None and source.index.statements[name][0].first_line >= before:
             continue
-        if name in interpreter.namespaces.get(module, {}) or _cheap(interpreter, module, name):
-            value = names.global_name(interpreter, module, name)
+        if name in machine.modules.namespaces.get(module, {}) or _cheap(machine, module, name):
+            value = names.global_name(machine, module, name)
             if value is not None:
                 entries[Constant(name)] = value
         else:
             complete = False
-    for bound in (interpreter.base.globals, interpreter.state.globals):
+    for bound in (machine.base.globals, machine.state.globals):
         entries.update({Constant(name): value for (owner, name), value in bound.items() if owner == module})
     entries = {name: left for name, value in entries.items() if (left := remaining(value)) is not None}
     shown = DictObject(entries, None if complete else machine.unknown("globals() may hold more"))
@@ -270,11 +265,11 @@ def globals_(arguments: Arguments, machine: Machine) -> Value:
     return machine.allocate(shown)
 
 
-def _cheap(machine: Interpreter, module: str, name: str) -> bool:
+def _cheap(machine: Machine, module: str, name: str) -> bool:
     """A definition or import: its value follows without running the module's code."""
     source = machine.finder.source(module)
     statements = source.index.statements.get(name, []) if source is not None else []
-    running = any(key[0] == module for key in machine.running)
+    running = any(key[0] == module for key in machine.modules.running)
     kinds = ("class", "function", "import") if running else ("class", "function", "import", "assign")
     return all(statement.kind in kinds for statement in statements)
 
@@ -283,7 +278,7 @@ def _cheap(machine: Interpreter, module: str, name: str) -> bool:
 def dir_(arguments: Arguments, machine: Machine) -> Value:
     of = arguments.get(0, "object", NONE)
     if isinstance(of, ModuleReference):
-        return namespaces.directory(_interpreter(machine), of.name)
+        return namespaces.directory(machine, of.name)
     return machine.unknown("dir() is not modelled", of)
 
 
@@ -328,7 +323,7 @@ def next_(arguments: Arguments, machine: Machine) -> Value:
     why = producing.ended(machine, value)
     if why is not None:
         if len(arguments.positional) == 1:
-            _interpreter(machine).may_fail("StopIteration")
+            machine.may_fail("StopIteration")
             return why
         return possible.either_of(why, arguments.positional[1:])
     if len(arguments.positional) > 1:
@@ -394,7 +389,7 @@ def object_new(arguments: Arguments, machine: Machine) -> Value:
     cls = arguments.positional[0]
     if not isinstance(cls, (ClassValue, KnownClass)):
         return machine.unknown("which class is instantiated is not known", cls)
-    return calls.allocate_instance(_interpreter(machine), cls, Arguments("object.__new__", (), {}, arguments.where))
+    return calls.allocate_instance(machine, cls, Arguments("object.__new__", (), {}, arguments.where))
 
 
 @models("builtins.object.__getattribute__")
@@ -403,11 +398,10 @@ def object_getattribute(arguments: Arguments, machine: Machine) -> Value:
     name = _name(machine, given)
     if isinstance(name, Unknown):
         return name
-    interpreter = _interpreter(machine)
-    found = attributes.raw(interpreter, value, name) if isinstance(value, Address) else None
+    found = attributes.raw(machine, value, name) if isinstance(value, Address) else None
     if found is not None:
         return found
-    owner = classes.short_name(interpreter.class_of(value))
+    owner = classes.short_name(machine.class_of(value))
     raise machine.raises("AttributeError", f"'{owner}' object has no attribute '{name}'")
 
 
@@ -416,9 +410,9 @@ def object_delattr(arguments: Arguments, machine: Machine) -> Value:
     value, given = arguments.positional
     name = _name(machine, given)
     if isinstance(name, Unknown):
-        weak_updates.delete_name(_interpreter(machine), value, partial_texts.named(name, given))
+        weak_updates.delete_name(machine, value, partial_texts.named(name, given))
     elif isinstance(value, Address):
-        attribute_changes.own_delete(_interpreter(machine), value, name)
+        attribute_changes.own_delete(machine, value, name)
     return NONE
 
 
@@ -430,18 +424,18 @@ def object_eq(arguments: Arguments, machine: Machine) -> Value:
 
 @models("builtins.list.__getitem__", "builtins.dict.__getitem__")
 def container_getitem(arguments: Arguments, machine: Machine) -> Value:
-    return items.own_item(_interpreter(machine), *arguments.positional)
+    return items.own_item(machine, *arguments.positional)
 
 
 @models("builtins.list.__setitem__", "builtins.dict.__setitem__")
 def container_setitem(arguments: Arguments, machine: Machine) -> Value:
-    items.own_assign(_interpreter(machine), *arguments.positional)
+    items.own_assign(machine, *arguments.positional)
     return NONE
 
 
 @models("builtins.list.__delitem__", "builtins.dict.__delitem__")
 def container_delitem(arguments: Arguments, machine: Machine) -> Value:
-    items.own_delete(_interpreter(machine), *arguments.positional)
+    items.own_delete(machine, *arguments.positional)
     return NONE
 
 
@@ -462,9 +456,9 @@ def import_module(arguments: Arguments, machine: Machine) -> Value:
         level = len(name) - len(name.lstrip("."))
         parts = package.value.split(".")
         name = ".".join([*parts[: len(parts) - level + 1], name.lstrip(".")])
-    registries.note_import(_interpreter(machine), name)
+    machine.note_import(name)
     top = arguments.function == "__import__"
-    return names.import_name(_interpreter(machine), name, None, name.partition(".")[0] if top else "")
+    return names.import_name(machine, name, None, name.partition(".")[0] if top else "")
 
 
 @models("types.FunctionType", "types.LambdaType")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from modgraph.prediction.knowledge.registry import Arguments, Machine, constant, known_class, models
+from modgraph.prediction.calling import Arguments
+from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import DictObject, EnvironmentObject, InstanceObject, ListObject
+from modgraph.prediction.registry import constant, known_class, models
 from modgraph.prediction.values import (
     NONE,
     Address,
@@ -22,7 +24,7 @@ from modgraph.prediction.values import (
 )
 
 if TYPE_CHECKING:
-    from modgraph.prediction.machine import Interpreter
+    from modgraph.prediction.machine import Machine
 
 _PARAMETER = KnownClass("inspect.Parameter")
 _EMPTY = KnownClass("inspect._empty")
@@ -189,7 +191,7 @@ def bound_parts(arguments: Arguments, machine: Machine) -> Value:
 def current_frame(arguments: Arguments, machine: Machine) -> Value:
     """The running frame, or one of those that called it."""
     above = arguments.get(0, "depth", Constant(0))
-    depth = len(cast("Interpreter", machine).frames) - 1
+    depth = len(machine.frames) - 1
     if not isinstance(above, Constant) or not isinstance(above.value, int) or above.value > depth:
         return machine.unknown("which frame is meant is not known", above)
     return _frame(machine, depth - above.value)
@@ -203,7 +205,7 @@ def _depth(machine: Machine, value: Value) -> int | None:
     item = machine.state.find(value, InstanceObject)
     found = item.attributes.get("<depth>") if item is not None else None
     depth = found.value if isinstance(found, Constant) else None
-    return depth if isinstance(depth, int) and depth < len(cast("Interpreter", machine).frames) else None
+    return depth if isinstance(depth, int) and depth < len(machine.frames) else None
 
 
 @models(f"{_FRAME}.@f_back")
@@ -217,7 +219,7 @@ def frame_locals(arguments: Arguments, machine: Machine) -> Value:
     depth = _depth(machine, arguments.positional[0])
     if depth is None:
         return machine.unknown("the frame is not known")
-    environment = machine.state.read(cast("Interpreter", machine).frames[depth].environment)
+    environment = machine.state.read(machine.frames[depth].environment)
     assert isinstance(environment, EnvironmentObject)
     return machine.allocate(DictObject({Constant(name): value for name, value in environment.names.items()}))
 
@@ -226,7 +228,7 @@ def frame_locals(arguments: Arguments, machine: Machine) -> Value:
 def argument_values(arguments: Arguments, machine: Machine) -> Value:
     """Names of the parameters, of `*args` and `**kwargs`, and all local names with their values."""
     depth = _depth(machine, arguments.positional[0])
-    function = cast("Interpreter", machine).frames[depth].function if depth is not None else None
+    function = machine.frames[depth].function if depth is not None else None
     if function is None:
         return machine.unknown("the frame is not known", arguments.positional[0])
     known = function.definition.parameters

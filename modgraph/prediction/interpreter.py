@@ -1,0 +1,361 @@
+"""`Interpreter`: the machine as it is put together. Which function does what a `Machine` can do is said here, once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from modgraph.graph.model import SourceLocation
+from modgraph.prediction import (
+    allowances,
+    attribute_changes,
+    attributes,
+    calls,
+    classes,
+    comparison,
+    copying,
+    exceptions,
+    exposure,
+    expressions,
+    functions,
+    given_up,
+    guards,
+    handed,
+    import_progress,
+    items,
+    iteration,
+    knowledge,
+    lookups,
+    metaclasses,
+    names,
+    namespaces,
+    operators,
+    partial_texts,
+    registries,
+    registry,
+    several,
+    statements,
+    taken_away,
+    text,
+    textual_order,
+    waiting,
+)
+from modgraph.prediction.budget import Allowance
+from modgraph.prediction.caches import Caches
+from modgraph.prediction.calling import Raised
+from modgraph.prediction.frames import place_outside_torch
+from modgraph.prediction.joining import choice_of, join_results
+from modgraph.prediction.limits import MAX_MODULE_STEPS, MAX_TREE_WORK, LimitError
+from modgraph.prediction.machine import Machine
+from modgraph.prediction.objects import ClassObject, InstanceObject
+from modgraph.prediction.state import Base, State, Trouble
+from modgraph.prediction.values import Address, Choice, KnownClass, TupleValue, Unknown, Value
+from modgraph.prediction.weights import weigh
+from modgraph.source.modules import ModuleFinder
+
+
+class Interpreter(Machine):
+    """Interprets code found by `finder`. Module-level values are kept from one prediction to the next."""
+
+    def __init__(self, finder: ModuleFinder) -> None:
+        registry.load(knowledge.import_all)
+        super().__init__(finder)
+        self.use(finder)
+        self.base.settle = lambda index: registries.settle(self, index)
+        self.base.require = self._require_room
+        self.base.unassigned = self._unassigned
+        self.base.inherited = self._inherited
+        self.start()
+
+    invoke = calls.call
+    make_instance = calls.make_instance
+
+    evaluate = expressions.evaluate
+    test = expressions.test
+    subscript_key = expressions.subscript_key
+    execute = statements.execute
+    execute_one = statements.execute_one
+    run_block = statements.run_block
+    module_statement = statements.module_statement
+    class_statement = statements.run_class_statement
+    define = functions.define_from_index
+
+    bind = names.bind
+    global_name = names.global_name
+    module_attribute = names.module_attribute
+    import_value = names.import_value
+    resolve = names.resolve
+    module_dict = namespaces.module_dict
+    lacks = namespaces.lacks
+
+    get_attribute = attributes.get
+    find_attribute = attributes.find
+    plain_attribute = attributes.of_plain
+    bound = attributes.bind
+    set_attribute = attribute_changes.assign
+    set_own_attribute = attribute_changes.own_assign
+    delete_attribute = attribute_changes.delete
+
+    def get_item(self, value: Value, key: Value) -> Value:
+        return several.decided(self, (value, key), lambda: items.get(self, value, key))
+
+    def set_item(self, value: Value, key: Value, new: Value) -> None:
+        several.does(self, (value, key), lambda: items.assign(self, value, key, new), "__setitem__", "__index__")
+
+    def delete_item(self, value: Value, key: Value) -> None:
+        several.does(self, (value, key), lambda: items.delete(self, value, key), "__delitem__", "__index__")
+
+    iterate_in_any_order = iteration.in_any_order
+    length = iteration.length
+    truth = comparison.truth
+    equal = comparison.equal
+    string = text.string
+
+    class_of = classes.class_of
+    mro = classes.mro
+    is_instance = classes.is_instance
+    is_subclass = classes.is_subclass
+    own_attribute = classes.own_attribute
+    class_attribute = classes.class_attribute
+    class_dict = namespaces.class_dict
+    is_bundled = namespaces.is_bundled
+    metaclass_of = metaclasses.metaclass_of
+    is_module_class = classes.is_module_class
+    make_class = functions.make_class
+    class_namespace_entry = functions.class_namespace_entry
+    shadow_class = functions.shadow_class
+    function_signature = functions.signature
+
+    copy_deep = copying.copy_deep
+    pickled_its_own_way = copying.is_pickled_its_own_way
+    expose = exposure.expose
+    may_refuse = guards.may_refuse
+    note_costly = allowances.note_costly
+
+    look_again = lookups.look_again
+    note_import = registries.note_import
+    imported_with = registries.imported_with
+    claim = registries.claim
+    has_come_to = import_progress.is_at
+    statements_due = import_progress.due
+    with_handing = handed.including
+    waits = textual_order.waits
+    change_later = waiting.change
+    unless_changed = textual_order.unless_changed
+    of_library_object = taken_away.of_object
+
+    def iterate(self, value: Value) -> list[Value] | Unknown:
+        if type(value) is Unknown and value.is_doubtful:
+            self.may_fail()
+        weigh(self.state, (value,))
+        return iteration.iterate(self, value)
+
+    def binary(self, operator: str, left: Value, right: Value) -> Value:
+        if (type(left) is Unknown and left.is_doubtful) or (type(right) is Unknown and right.is_doubtful):
+            self.may_fail()
+        self.base.work += 1
+        weigh(self.state, (left, right))
+        return several.decided(self, (left, right), lambda: operators.binary(self, operator, left, right))
+
+    def compare(self, operator: str, left: Value, right: Value) -> Value:
+        weigh(self.state, (left, right))
+        return several.decided(self, (left, right), lambda: comparison.compare(self, operator, left, right))
+
+    # ---- from one prediction to the next -----------------------------------------------------------------------------
+
+    def use(self, finder: ModuleFinder) -> None:
+        """Finds modules with it from now on, and counts what reading them costs."""
+        self.finder = finder
+        finder.spend = self.spend
+
+    def start(self) -> None:
+        """A fresh state and budget for the next prediction."""
+        self.finder.start()
+        self.start_anew()
+        self.renew()
+
+    def finish(self) -> None:
+        """What there is may be looked at from now on, whatever limit was reached."""
+        self.work_limit = self.work + MAX_TREE_WORK
+        self.has_ended = True
+        self.base.settle = lambda index: registries.settle_or_leave(self, index)
+
+    def forget(self) -> None:
+        """Lets go what it has made: it is much, and stands in circles in which Python would find it late."""
+        self.base = Base()
+        self.start_anew()
+        self.caches = Caches()
+
+    def _require_room(self) -> None:
+        self.makes(0)
+        self.require_work()
+
+    def start_anew(self) -> None:
+        """A fresh state; the work that was done remains counted."""
+        self.state = State(self.base)
+        self.frames = []
+        self.copied = {}
+        self.guards = []
+        self.depth = 0
+        self.restart()
+
+    # ---- module level ----------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def at_module_level(self, of_library: bool = False) -> Iterator[None]:
+        """What is made inside lies in the base, and outlives the prediction; its steps are its own, with a limit of
+        their own: who asks first does not pay for all that others have asked for."""
+        self.require_work()
+        outer, frames, guards, depth = self.state, self.frames, self.guards, self.depth
+        outer_limit, allowance, steps, undecided = self.limit, self.allowance, self.steps, self.undecided
+        self.limit = steps + MAX_MODULE_STEPS
+        self.allowance = Allowance(self.limit, len(frames), self.base.next_index, of_library)
+        self.base.outer.append(outer)
+        self.undecided = 0
+        self.state, self.guards, self.frames = State(self.base), [], list(frames)
+        if self.module_depth:  # one statement of a module brings another: what the first has done is there to see
+            self.state.below = outer.fork().below
+            self.state.epoch = outer.epoch
+        self.module_depth += 1
+        try:
+            yield
+        except LimitError as error:
+            allowances.doubt_changes(self, outer, error)
+            raise
+        finally:
+            made = self.state.above(outer.below) if self.module_depth > 1 else self.state.everything()
+            self._keep_classes()
+            self.base.objects.update(made)
+            if self.module_depth > 1:
+                outer.objects.update((index, item) for index, item in made.items() if outer.get(index) is not None)
+            self.base.globals.update(self.state.globals)
+            self.base.outer.pop()
+            self.module_depth -= 1
+            self.state, self.frames, self.guards, self.depth = outer, frames, guards, depth
+            self.limit, self.allowance, self.undecided = outer_limit, allowance, undecided
+            self.elsewhere += self.steps - steps
+            self.steps = steps
+
+    def _keep_classes(self) -> None:
+        """Forgets what was found in classes, where module-level code has changed one that was there before."""
+        if any(index in self.base.objects for index in self.state.classes):
+            self.caches.class_attributes.clear()
+
+    def _unassigned(self, state: State, key: tuple[str, str]) -> Value | None:
+        with self._seen_from(state):
+            return names.global_name(self, *key) if not key[0].startswith("<") else None
+
+    def _inherited(self, state: State, index: int, name: str) -> Value | None:
+        if isinstance(found := self.base.objects.get(index), ClassObject) and name in found.namespace:
+            return found.namespace[name]
+        with self._seen_from(state):
+            item = state.read(Address(index))
+            return self.class_attribute(item.mro[0], name) if isinstance(item, ClassObject) and item.mro else None
+
+    @contextmanager
+    def _seen_from(self, state: State) -> Iterator[None]:
+        outer, self.state = self.state, state
+        try:
+            yield
+        finally:
+            self.state = outer
+
+    # ---- branching -------------------------------------------------------------------------------------------------
+
+    def fork(self, paths: Sequence[Callable[[], Value]], reason: str) -> Value:
+        """Runs each path from the present state on a copy of it, and joins what they leave; the choice of their values.
+        A path that certainly raises is dropped, unless all do."""
+        where, since = self.where, self.base.next_index
+        start = self.state
+        states = [start.fork() for _ in paths[1:]]
+        states.insert(0, start)
+        results: list[tuple[Value, State]] = []
+        raised: list[tuple[Raised, State]] = []
+        self.undecided += 1
+        try:
+            for path, state in zip(paths, states, strict=True):
+                self.state = state
+                try:
+                    value = path()
+                except Raised as error:
+                    raised.append((error.kept(), self.state))
+                else:
+                    results.append((value, self.state))
+        except given_up.ENDINGS:
+            place = len(results) + len(raised) + 1
+            given_up.join_others(self, [*(kept for _, kept in results), *states[place:]], since)
+            raise
+        finally:
+            self.undecided -= 1
+        return self.settle(results, raised, reason, where, since)
+
+    def may_raise(self, raised: Raised) -> None:
+        """One path raised, others did not: the `try` around them, if there is one, has to go both ways."""
+        if self.guards:
+            self.guards[-1].append((raised.kept(), self.state))
+
+    def may_fail(self, name: str = guards.OPERATION) -> None:
+        guards.may_fail(self, name)
+
+    def settle(
+        self,
+        results: list[tuple[Value, State]],
+        raised: list[tuple[Raised, State]],
+        reason: str,
+        where: SourceLocation | None,
+        since: int,
+    ) -> Value:
+        """Joins the states of paths that go on from here; the choice of their values."""
+        if not results:
+            self.state = raised[0][1]
+            raise raised.pop(0)[0]
+        if raised and self.guards:
+            self.guards[-1].extend(raised)
+        value, self.state = results[0]
+        for other, state in results[1:]:
+            value = join_results(self.state, value, state, other, reason, where, since)
+        return value
+
+    def distribute(self, value: Choice, function: Callable[[Value], Value]) -> Value:
+        """`function` of each alternative, on paths of its own."""
+        return self.fork([lambda each=each: function(each) for each in value.alternatives], value.reason)  # type: ignore[misc]
+
+    def on_each(self, value: Choice, change: Callable[[Value], None]) -> None:
+        """Changes each alternative, on paths of its own."""
+
+        def path(each: Value) -> Value:
+            change(each)
+            return each
+
+        self.distribute(value, path)
+
+    # ---- not knowing -----------------------------------------------------------------------------------------------
+
+    def unknown(self, reason: str, *causes: Value) -> Unknown:
+        for cause in causes:
+            if isinstance(cause, Unknown):
+                return cause if cause.text is None else partial_texts.plainly(cause)
+            if isinstance(cause, Choice):
+                return Unknown(cause.reason, cause.where)
+        return Unknown(reason, self.where)
+
+    def choice(self, values: Iterable[Value], reason: str) -> Value:
+        return choice_of(values, reason, self.where)
+
+    def raises(self, name: str, message: str, given: tuple[Value, ...] | None = None) -> Raised:
+        qualified = name if "." in name else f"builtins.{name}"
+        if given is None:
+            why = self.unknown("the text of an exception that Python or torch raises is not followed")
+            given = (replace(why, text=(("", ""),)),)
+        exception = self.allocate(InstanceObject(KnownClass(qualified), {"args": TupleValue(given)}, where=self.where))
+        exceptions.keep_context(self, exception)
+        raised = Raised(exception, qualified, message, self.where)
+        raised.asked = place_outside_torch(self.frames)
+        return raised
+
+    def problem(self, reason: str, address: Address | None = None, where: SourceLocation | None = None) -> None:
+        self.told += 1
+        trouble = Trouble(reason, where or self.where, address)
+        if trouble not in self.state.problems:
+            self.state.problems.append(trouble)
