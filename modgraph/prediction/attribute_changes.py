@@ -13,10 +13,10 @@ from modgraph.prediction import (
     registration,
     several,
     stored_attributes,
+    tensor_classes,
     weak_updates,
 )
 from modgraph.prediction.calling import Raised
-from modgraph.prediction.knowledge import tensor_classes
 from modgraph.prediction.objects import (
     VIEW_OF,
     ClassObject,

@@ -25,12 +25,12 @@ from modgraph.prediction import (
     several,
     stored_attributes,
     taken_away,
+    tensor_classes,
 )
 from modgraph.prediction.calling import Arguments, Raised
 from modgraph.prediction.definitions import FunctionDefinition
 from modgraph.prediction.frames import ClassCalledError, EnoughError, Frame, Outcome
 from modgraph.prediction.guards import CALL
-from modgraph.prediction.knowledge import devices, tensor_classes
 from modgraph.prediction.limits import (
     MAX_CALL_DEPTH,
     MAX_UNDECIDED_DEPTH,
@@ -181,7 +181,7 @@ def _model(machine: Machine, name: str, arguments: Arguments) -> Value:
         since = machine.base.next_index
         found = model(given, machine)
         if type(found) is Address or type(found) is TupleValue:
-            devices.settle(machine, found, since, arguments)
+            machine.place_tensors(found, since, arguments)
         room = room_of(found)
         machine.makes(room)
         if room and type(found) is Constant and type(found.value) is int:

@@ -17,11 +17,11 @@ from modgraph.prediction import (
     partial_texts,
     producing,
     rich_comparison,
+    shared_memory,
     unordered,
 )
 from modgraph.prediction.counted import count
 from modgraph.prediction.identity import any_alternative, identical, is_no_number, is_one, maybe_another, same_member
-from modgraph.prediction.knowledge import tensor_memory
 from modgraph.prediction.knowledge.bounds import is_long_range
 from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.limits import MAX_COMPARED_DEPTH
@@ -113,7 +113,7 @@ def truth(machine: Machine, value: Value) -> bool | None:
     if isinstance(item, SetObject):
         return True if item.items else (None if item.open else False)
     if isinstance(item, TensorObject):
-        elements = tensor_memory.current(machine.state, item).elements
+        elements = shared_memory.current(machine.state, item).elements
         return bool(elements[0]) if elements is not None and len(elements) == 1 else None
     if isinstance(item, (InstanceObject, ModuleObject)):
         return _by_methods(machine, value, item.cls)

@@ -122,9 +122,7 @@ def _inside(machine: Machine, frame: Frame, clause: cst.CompFor) -> Frame:
     )
 
 
-def _run(
-    machine: Machine, frame: Frame, clause: cst.CompFor, gathered: _Gathered, since: int | None = None
-) -> None:
+def _run(machine: Machine, frame: Frame, clause: cst.CompFor, gathered: _Gathered, since: int | None = None) -> None:
     """Adds to `gathered` in a scope of its own for every turn."""
     iterable = machine.evaluate(frame, clause.iter)
     elements = unordered.elements(machine, iterable)
@@ -251,9 +249,7 @@ def generator_of(machine: Machine, frame: Frame, node: cst.GeneratorExp) -> Valu
     return unordered.iterator(machine, found, producing.Suspended(start, changes, forget=forget))
 
 
-def _steps(
-    machine: Machine, inner: Frame, clause: cst.CompFor, iterable: Value, element: cst.BaseExpression
-) -> Steps:
+def _steps(machine: Machine, inner: Frame, clause: cst.CompFor, iterable: Value, element: cst.BaseExpression) -> Steps:
     found = producing.walk(machine, iterable, by_demand=True)
     spent, modules = 0, machine.base.modules
     while True:

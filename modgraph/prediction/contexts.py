@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from modgraph.prediction import control, raising, targets
+from modgraph.prediction import control, outside_calls, raising, targets
 from modgraph.prediction.calling import Arguments, Raised
 from modgraph.prediction.frames import Frame, Outcome
 from modgraph.prediction.guards import OPERATION, Guard, Leaving
-from modgraph.prediction.knowledge import devices
 from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import InstanceObject, IteratorObject, ListObject
 from modgraph.prediction.registry import known_class, models
@@ -67,8 +66,8 @@ def _enter(machine: Machine, frame: Frame, node: cst.With, items: Sequence[cst.W
             targets.assign(machine, frame, name.name, given)
         return _enter(machine, frame, node, items[1:])
 
-    if isinstance(manager, Unknown) and devices.is_device(manager):
-        manager = machine.allocate(InstanceObject(KnownClass(devices.DEVICE)))
+    if isinstance(manager, Unknown) and outside_calls.is_device(manager):
+        manager = machine.allocate(InstanceObject(KnownClass(outside_calls.DEVICE)))
     found = machine.state.find(manager, InstanceObject)
     if found is not None and is_generated(found):
         return _around_yield(machine, frame, found.attributes["call"], inside)

@@ -172,9 +172,7 @@ def _loop_over(machine: Machine, frame: Frame, node: cst.For, iterable: Value, s
     return run_paths(machine, frame, paths, "depends on the order of a set", since)
 
 
-def _iterable(
-    machine: Machine, frame: Frame, node: cst.BaseExpression
-) -> tuple[Value, tuple[list[Value], str] | None]:
+def _iterable(machine: Machine, frame: Frame, node: cst.BaseExpression) -> tuple[Value, tuple[list[Value], str] | None]:
     """What is iterated over; of a slice with bounds that are not known, the items that may be in it, and why."""
     if not isinstance(node, cst.Subscript):
         return machine.evaluate(frame, node), None

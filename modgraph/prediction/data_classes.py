@@ -94,9 +94,7 @@ def decorate(arguments: Arguments, machine: Machine) -> Value:
         item = machine.state.change(cls.address, ClassObject)
         item.namespace.update({name: GeneratedMethod(cls, name) for name in ("__setattr__", "__delattr__")})
     if arguments.keywords.get("slots", FALSE) == TRUE:
-        names = [
-            text for text, annotation in annotated.annotated_texts(machine, item) if _is_field(annotation)
-        ]
+        names = [text for text, annotation in annotated.annotated_texts(machine, item) if _is_field(annotation)]
         item = machine.state.change(cls.address, ClassObject)
         item.namespace["__slots__"] = TupleValue(tuple(map(Constant, names)))
     return cls

@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from modgraph.prediction import callbacks, partial_texts, possible
+from modgraph.prediction import callbacks, partial_texts, possible, shared_memory
 from modgraph.prediction.fields import Role
-from modgraph.prediction.knowledge import tensor_memory
 from modgraph.prediction.objects import (
     ClassObject,
     EnvironmentObject,
@@ -67,7 +66,7 @@ def expose(machine: Machine, values: Iterable[Value], why: Unknown) -> None:
                 else:
                     _forget(written, why)
                     if isinstance(written, TensorObject):
-                        tensor_memory.forget_owners(machine.state, written)
+                        shared_memory.forget_owners(machine.state, written)
         elif not isinstance(value, (FunctionValue, Address)):
             pending.extend(value.parts())
 

@@ -382,7 +382,11 @@ def class_namespace_entry(machine: Machine, cls: ClassValue, item: ClassObject, 
     assert definition is not None
     source = machine.finder.source(definition.module)
     key = (cls.address.index, "" if definition.is_ordered else name)
-    if source is None or key in machine.modules.class_running or (definition.is_ordered and key[0] in machine.modules.filled):
+    if (
+        source is None
+        or key in machine.modules.class_running
+        or (definition.is_ordered and key[0] in machine.modules.filled)
+    ):
         return None
     machine.modules.class_running.add(key)
     since = machine.base.next_index
@@ -403,9 +407,7 @@ def class_namespace_entry(machine: Machine, cls: ClassValue, item: ClassObject, 
     return _keep(machine, cls, definition, name, value, since)
 
 
-def _keep(
-    machine: Machine, cls: ClassValue, definition: ClassDefinition, name: str, value: Value, since: int
-) -> Value:
+def _keep(machine: Machine, cls: ClassValue, definition: ClassDefinition, name: str, value: Value, since: int) -> Value:
     """Puts what a name of the body was given into the class."""
     if isinstance(value, Address):
         machine.claim((definition.module, definition.qualname.partition(".")[0]), since, name)

@@ -194,9 +194,7 @@ def _attributes_set(effect: Effect) -> set[str]:
     return {target.attr for target in module_effects.attribute_targets(python_tree(textwrap.dedent(text)))}
 
 
-def _evaluate_imports(
-    machine: Machine, source: SourceModule, attributes: set[str], line: int | None = None
-) -> None:
+def _evaluate_imports(machine: Machine, source: SourceModule, attributes: set[str], line: int | None = None) -> None:
     """What the module takes of these names from others, before they are other things there."""
     for each in source.index.imports:
         if each.attribute in attributes and (line is None or each.line < line):

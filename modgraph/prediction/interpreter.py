@@ -46,6 +46,7 @@ from modgraph.prediction.caches import Caches
 from modgraph.prediction.calling import Raised
 from modgraph.prediction.frames import place_outside_torch
 from modgraph.prediction.joining import choice_of, join_results
+from modgraph.prediction.knowledge import devices
 from modgraph.prediction.limits import MAX_MODULE_STEPS, MAX_TREE_WORK, LimitError
 from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import ClassObject, InstanceObject
@@ -129,6 +130,7 @@ class Interpreter(Machine):
 
     copy_deep = copying.copy_deep
     pickled_its_own_way = copying.is_pickled_its_own_way
+    place_tensors = devices.settle
     expose = exposure.expose
     may_refuse = guards.may_refuse
     note_costly = allowances.note_costly

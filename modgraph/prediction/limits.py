@@ -5,7 +5,6 @@ class LimitError(Exception):
     """The steps, the work or the memory of a prediction are used up."""
 
 
-
 TOO_NESTED = "it is nested too deeply to be followed"
 NO_MEMORY = "there is not enough memory to follow it"
 

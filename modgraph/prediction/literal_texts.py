@@ -32,7 +32,9 @@ def kept(machine: Machine, literal: Any) -> Any:
 def is_kept(machine: Machine, value: Value) -> bool:
     """It is such a text, passed along from where it stands."""
     return (
-        type(value) is Constant and type(value.value) is str and machine.caches.literal_texts.get(value.value) is value.value
+        type(value) is Constant
+        and type(value.value) is str
+        and machine.caches.literal_texts.get(value.value) is value.value
     )
 
 

@@ -62,9 +62,7 @@ def _text(key: Value) -> str:
     return ""
 
 
-def _run_all(
-    machine: Machine, home: Home, words: tuple[str, ...], container: Address, key: Value
-) -> bool | Unknown:
+def _run_all(machine: Machine, home: Home, words: tuple[str, ...], container: Address, key: Value) -> bool | Unknown:
     wanted = machine.modules.wanted.get(container.index)
     if wanted is None:
         wanted = machine.modules.wanted[container.index] = Wanted(machine, home, container)

@@ -301,6 +301,10 @@ class Machine(Budget):
     def function_signature(self, function: Value) -> tuple[str, ...] | None:
         """Parameter names of a function, method (without the receiver) or class; None where not known."""
 
+    @abstractmethod
+    def place_tensors(self, found: Value, since: int, arguments: Arguments) -> None:
+        """Tensors made since, as a result, are where the operands are, and need a gradient where one of these does."""
+
     # ---- copies ----------------------------------------------------------------------------------------------------
 
     @abstractmethod

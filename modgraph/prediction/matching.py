@@ -127,9 +127,7 @@ def matches(
     return None
 
 
-def _either(
-    machine: Machine, frame: Frame, pattern: cst.MatchOr, subject: Value, captures: Captures
-) -> bool | None:
+def _either(machine: Machine, frame: Frame, pattern: cst.MatchOr, subject: Value, captures: Captures) -> bool | None:
     """The first alternative that matches captures, and no other."""
     possible: list[Captures] = []
     certain = False
@@ -202,9 +200,7 @@ def _mapping(
     return _all(results)
 
 
-def _class(
-    machine: Machine, frame: Frame, pattern: cst.MatchClass, subject: Value, captures: Captures
-) -> bool | None:
+def _class(machine: Machine, frame: Frame, pattern: cst.MatchClass, subject: Value, captures: Captures) -> bool | None:
     cls = machine.evaluate(frame, pattern.cls)
     matched = machine.is_instance(subject, cls)
     if matched is False:

@@ -15,7 +15,6 @@ from modgraph.graph.model import SourceLocation
 from modgraph.prediction import guards, literal_texts, possible
 from modgraph.prediction.calling import Arguments
 from modgraph.prediction.fields import BY_NAME, Role
-from modgraph.prediction.knowledge.tensor_memory import current
 from modgraph.prediction.limits import MAX_KEPT_OBJECTS, MAX_KEY_OBJECTS, MAX_REMEMBERED_OBJECTS, MIN_LONG_STEPS
 from modgraph.prediction.objects import (
     ClassObject,
@@ -29,6 +28,7 @@ from modgraph.prediction.objects import (
     TensorObject,
 )
 from modgraph.prediction.relocation import Relocation
+from modgraph.prediction.shared_memory import current
 from modgraph.prediction.state import State
 from modgraph.prediction.values import (
     Address,

@@ -101,7 +101,11 @@ def _of_class_body(machine: Machine, frame: Frame, name: str) -> Value | None:
 def _is_not_bound_yet(machine: Machine, frame: Frame, name: str) -> bool:
     """A module asks for a name of its own before the statement that is the first to bind it."""
     key = (frame.module, name)
-    if machine.modules.running.get(key) != frame.environment or key in machine.state.globals or key in machine.base.globals:
+    if (
+        machine.modules.running.get(key) != frame.environment
+        or key in machine.state.globals
+        or key in machine.base.globals
+    ):
         return False
     source = machine.finder.source(frame.module)
     return source is not None and not source.index.star_imports

@@ -38,3 +38,12 @@ def _may_be_absent(device: Value) -> bool:
     if isinstance(device, Constant):
         return isinstance(device.value, str) and not device.value.startswith(_ALWAYS_THERE)
     return isinstance(device, Unknown) or (isinstance(device, Device) and not device.name.startswith(_ALWAYS_THERE))
+
+
+DEVICE = "torch.device"
+NOT_KNOWN = "the device is not known"
+
+
+def is_device(value: Unknown) -> bool:
+    """It is a device, whichever."""
+    return value.inert and value.reason.startswith(NOT_KNOWN)

@@ -254,8 +254,6 @@ def _call_own(machine: Machine, address: Address, method: str, name: str, *value
         machine.call(BoundMethod(found, address), (Constant(name), *values))
 
 
-
-
 def require_initialised(machine: Machine, address: Address, what: str) -> None:
     module = machine.state.find(address, ModuleObject)
     if module is None:

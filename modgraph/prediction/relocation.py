@@ -99,6 +99,8 @@ class Relocation:
     def recorded(self, value: Value) -> Value:
         """The counterpart of a constructor's argument, which may be reachable by its record alone."""
         return self.mapped(value)
+
+
 _FILLED: dict[Role, Callable[[Relocation, Any], Any]] = {
     Role.CELLS: lambda to, held: [to.mapped(each) for each in held],
     Role.MEMBERS: lambda to, held: {to.mapped(each): None for each in held},

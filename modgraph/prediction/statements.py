@@ -138,9 +138,7 @@ def run_module_statement(
     return _run_apart(machine, source, statement, Frame(source.name, _EMPTY, environment))
 
 
-def run_class_statement(
-    machine: Machine, source: SourceModule, statement: Statement, frame: Frame
-) -> dict[str, Value]:
+def run_class_statement(machine: Machine, source: SourceModule, statement: Statement, frame: Frame) -> dict[str, Value]:
     """The same for a statement of a class body; the frame says which class."""
     return _run_apart(machine, source, statement, frame)
 

@@ -40,9 +40,7 @@ def waits(machine: Machine, source: SourceModule, name: str, statement: Statemen
     return True
 
 
-def unless_changed(
-    machine: Machine, source: SourceModule, name: str, value: Value | None, line: int
-) -> Value | None:
+def unless_changed(machine: Machine, source: SourceModule, name: str, value: Value | None, line: int) -> Value | None:
     """What the statements above that line have made of a name, where no call in between can have changed it."""
     base, home = machine.base, (source.name, name)
     changed = home in base.globals or home in base.bound_in_between
@@ -52,5 +50,3 @@ def unless_changed(
             effects = registries.effects_of(machine, home)
             changed = any(each.source is source and each.statement.first_line < line for each in effects)
     return machine.unknown(f"what {name} is here, after a call may have changed it, is not known") if changed else value
-
-

@@ -351,7 +351,9 @@ def extreme(arguments: Arguments, machine: Machine) -> Value:
         raise machine.raises("TypeError", str(error)) from None
     if not in_any_order:
         return items[best]
-    tied = [item for place, item in enumerate(items) if place == best or sorting.are_tied(machine, items, keys, place, best)]
+    tied = [
+        item for place, item in enumerate(items) if place == best or sorting.are_tied(machine, items, keys, place, best)
+    ]
     return tied[0] if len(tied) == 1 else possible.read(machine, machine.unknown(unordered.WHY), tied)
 
 
@@ -407,4 +409,3 @@ def new_dict(arguments: Arguments, machine: Machine) -> Value:
     address = machine.allocate(DictObject({}))
     mappings.fill(machine, address, arguments.positional[:1], arguments.keywords, arguments.open)
     return address
-

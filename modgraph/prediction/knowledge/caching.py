@@ -297,9 +297,7 @@ def _doubt(machine: Machine, cache: Value, size: Value) -> Unknown | None:
     if size == NONE or not isinstance(size, Constant) or size.value >= _SIZE.value:
         return None
     item = machine.state.find(cache, InstanceObject)
-    if item is None or (
-        not machine.module_depth and item.attributes["<asked at import>"] == FALSE
-    ):
+    if item is None or (not machine.module_depth and item.attributes["<asked at import>"] == FALSE):
         return None
     if item.attributes["<asked at import>"] == FALSE and isinstance(cache, Address):
         machine.state.change(cache, InstanceObject).attributes["<asked at import>"] = TRUE

@@ -14,6 +14,7 @@ from modgraph.prediction.knowledge.plain import number_unknown
 from modgraph.prediction.knowledge.tensor_memory import overwrite
 from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import DERIVED, ListObject, TensorObject
+from modgraph.prediction.outside_calls import DEVICE, NOT_KNOWN
 from modgraph.prediction.registry import models
 from modgraph.prediction.values import NONE, Address, Choice, Constant, Device, TupleValue, Unknown, Value
 
@@ -21,14 +22,6 @@ _DEFAULT = ("torch", "<default device>")
 """Where a state keeps what torch.set_default_device was given."""
 _ENTERED = ("torch", "<devices>")
 """Where it keeps the devices whose `with` it is in, the innermost last."""
-
-DEVICE = "torch.device"
-_NOT_KNOWN = "the device is not known"
-
-
-def is_device(value: Unknown) -> bool:
-    """It is a device, whichever."""
-    return value.inert and value.reason.startswith(_NOT_KNOWN)
 
 
 @models(DEVICE)
@@ -40,14 +33,14 @@ def device(arguments: Arguments, machine: Machine) -> Value:
         return given
     if isinstance(given, Constant) and isinstance(given.value, str) and isinstance(index, Constant):
         return Device(given.value if index == NONE else f"{given.value}:{index.value}")
-    return number_unknown(machine, _NOT_KNOWN, given)
+    return number_unknown(machine, NOT_KNOWN, given)
 
 
 @models(f"{DEVICE}.@type", f"{DEVICE}.@index")
 def device_part(arguments: Arguments, machine: Machine) -> Value:
     value = arguments.positional[0]
     if not isinstance(value, Device):
-        return number_unknown(machine, _NOT_KNOWN, value)
+        return number_unknown(machine, NOT_KNOWN, value)
     kind, _, index = value.name.partition(":")
     if arguments.function.endswith("type"):
         return Constant(kind)
@@ -67,7 +60,7 @@ def set_default(arguments: Arguments, machine: Machine) -> Value:
 @models("torch.get_default_device")
 def default(arguments: Arguments, machine: Machine) -> Value:
     name = default_device(machine)
-    return number_unknown(machine, _NOT_KNOWN) if name is None else Device(name)
+    return number_unknown(machine, NOT_KNOWN) if name is None else Device(name)
 
 
 @models(f"{DEVICE}.__enter__")

@@ -23,5 +23,3 @@ outside(
     *(f"{MODULE}.{name}" for name in ("cuda", "xpu", "ipu", "mtia")),
     *(f"{TENSOR}.cuda", f"{TENSOR}.pin_memory"),
 )
-
-

@@ -69,9 +69,7 @@ def _answer(machine: Machine, answer: bool | None, value: Value) -> Value:
 def isinstance_(arguments: Arguments, machine: Machine) -> Value:
     value, of = arguments.get(0, "obj", NONE), arguments.get(1, "class_or_tuple", NONE)
     if isinstance(value, Choice):
-        return machine.distribute(
-            value, lambda each: _answer(machine, machine.is_instance(each, of), each)
-        )
+        return machine.distribute(value, lambda each: _answer(machine, machine.is_instance(each, of), each))
     return _answer(machine, machine.is_instance(value, of), value)
 
 
@@ -102,9 +100,7 @@ def hasattr_(arguments: Arguments, machine: Machine) -> Value:
     if isinstance(value, Unknown):
         return value
     if isinstance(value, Choice):
-        return machine.distribute(
-            value, lambda each: hasattr_(Arguments("hasattr", (each, Constant(name))), machine)
-        )
+        return machine.distribute(value, lambda each: hasattr_(Arguments("hasattr", (each, Constant(name))), machine))
     found = _found(machine, value, name)
     if found is None:
         return FALSE

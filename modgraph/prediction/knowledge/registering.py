@@ -126,7 +126,9 @@ def add_module(arguments: Arguments, machine: Machine) -> Value:
         return _each(machine, add_module, arguments, "module", value)
     kind = registration.kind_of(machine, value)
     if kind not in ("module", "none", "unknown"):
-        raise machine.raises("TypeError", f"{registration.class_name(machine.class_of(value))} is not a Module subclass")
+        raise machine.raises(
+            "TypeError", f"{registration.class_name(machine.class_of(value))} is not a Module subclass"
+        )
     register_module(machine, address, name, value)
     return NONE
 

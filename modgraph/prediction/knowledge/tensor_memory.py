@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from modgraph.prediction import shared_memory
 from modgraph.prediction.calling import Arguments
 from modgraph.prediction.knowledge.elements import MAX_ELEMENTS, Number, count
 from modgraph.prediction.machine import Machine
@@ -17,39 +18,20 @@ from modgraph.prediction.state import State
 from modgraph.prediction.values import Address, TupleValue, Value
 
 
-def current(state: State, tensor: TensorObject) -> TensorObject:
-    """The tensor, without elements that are not known any more."""
-    if tensor.elements is None or not tensor.memory:
-        return tensor
-    owners = [_owner(state, each) for each in tensor.memory]
-    if all(owner is not None and owner.writes is not None and owner.writes == tensor.seen for owner in owners):
-        return tensor
-    stale = tensor.copy()
-    stale.elements = None
-    return stale
-
-
 def overwrite(machine: Machine, value: Value, elements: tuple[Number, ...] | None = None) -> None:
     """What a tensor holds, and what shares its memory, was changed; into `elements`, where these are known."""
     state = machine.state
     if not isinstance(value, Address) or state.find(value, TensorObject) is None:
         return
     tensor = state.change(value, TensorObject)
-    _count(tensor)
-    forget_owners(state, tensor)
+    shared_memory.count_write(tensor)
+    shared_memory.forget_owners(state, tensor)
     tensor.elements = elements
     if tensor.memory:
-        tensor.elements = elements if all(_is_small(_owner(state, each)) for each in tensor.memory) else None
+        tensor.elements = (
+            elements if all(_is_small(shared_memory.owner(state, each)) for each in tensor.memory) else None
+        )
         tensor.seen = _writes(state, tensor.memory)
-
-
-def forget_owners(state: State, tensor: TensorObject) -> None:
-    """It was written into the memory of the tensors that it is a view of."""
-    for each in tensor.memory:
-        if _owner(state, each) is not None:
-            owner = state.change(each, TensorObject)
-            _count(owner)
-            owner.elements = None
 
 
 def share(machine: Machine, value: Value, source: Value) -> None:
@@ -84,22 +66,13 @@ def views(*names: str) -> Callable[[Model], Model]:
     return register
 
 
-def _count(tensor: TensorObject) -> None:
-    if tensor.writes is not None:
-        tensor.writes += 1
-
-
 def _writes(state: State, memory: tuple[Address, ...]) -> int | None:
-    counted = {owner.writes if owner is not None else None for owner in (_owner(state, each) for each in memory)}
+    counted = {
+        owner.writes if owner is not None else None for owner in (shared_memory.owner(state, each) for each in memory)
+    }
     return next(iter(counted)) if len(counted) == 1 else None
 
 
 def _is_small(owner: TensorObject | None) -> bool:
     size = count(owner.shape) if owner is not None else None
     return size is not None and size <= MAX_ELEMENTS
-
-
-def _owner(state: State, address: Address) -> TensorObject | None:
-    """None where it was made on a path that is not this one."""
-    there = state.get(address.index) is not None or address.index in state.base.objects
-    return state.find(address, TensorObject) if there else None

@@ -10,10 +10,10 @@ from modgraph.prediction.knowledge.bounds import is_long_range
 from modgraph.prediction.knowledge.elements import Number, Shape, is_size
 from modgraph.prediction.knowledge.gradients import are_recorded
 from modgraph.prediction.knowledge.plain import number_unknown
-from modgraph.prediction.knowledge.tensor_memory import current
 from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import DERIVED, LEAF, ListObject, Sizes, TensorObject
 from modgraph.prediction.registry import known_class, models
+from modgraph.prediction.shared_memory import current
 from modgraph.prediction.values import (
     SIZE,
     TRUE,

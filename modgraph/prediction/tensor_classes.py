@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from modgraph.prediction.calling import Arguments
-from modgraph.prediction.knowledge.parameters import PARAMETER, TENSOR
+from modgraph.prediction.classes import PARAMETER, TENSOR
 from modgraph.prediction.machine import Machine
 from modgraph.prediction.objects import TensorObject
 from modgraph.prediction.registry import models
