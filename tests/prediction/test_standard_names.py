@@ -14,6 +14,7 @@ from modgraph.prediction import registry
 from modgraph.prediction.calling import Raised
 from modgraph.prediction.deep_stack import with_deep_stack
 from modgraph.prediction.entry import interpreter
+from modgraph.prediction.interpreter import Interpreter
 from modgraph.prediction.knowledge import import_all
 from modgraph.prediction.objects import DictObject
 from modgraph.prediction.values import Constant, ModuleReference, Unknown, Value
