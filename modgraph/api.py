@@ -457,7 +457,7 @@ def analyze_live(
     options: TraceOptions,
     exporting: Exporting | None = None,
 ) -> Graph:
-    from modgraph.prediction.live import predict_live
+    from modgraph.prediction.live_models import predict_live
 
     require_module(model)
     from modgraph.tracing.sharding import unwrapped, user_class

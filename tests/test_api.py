@@ -196,13 +196,13 @@ def test_a_prediction_is_compared_with_a_checkpoint(model_file: Path, tmp_path: 
 @pytest.mark.needs_torch
 def test_a_live_model_whose_class_takes_too_long_to_reach_is_traced_all_the_same(monkeypatch):
     torch = pytest.importorskip("torch")
-    from modgraph.prediction import live
-    from modgraph.prediction.limits import LimitError
+    from modgraph.prediction import live_models
+    from modgraph.prediction.domain.limits import LimitError
 
     def too_long(*_):
         raise LimitError("more than 30 seconds")
 
-    monkeypatch.setattr(live, "find_name", too_long)
+    monkeypatch.setattr(live_models, "find_name", too_long)
     model = torch.nn.Sequential(torch.nn.Linear(2, 2))
     (problem,) = modgraph.analyze(model, static=True).problems
     assert problem.message == "Sequential is not reached: more than 30 seconds"

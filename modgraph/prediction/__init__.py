@@ -26,9 +26,9 @@ def predict_graph(target: Target, together: Together | None = None) -> Graph:
     Raises:
         TargetError: the file or name is not there, or the file is no Python; names what is near.
     """
+    from modgraph.prediction.answer.tree import build_graph
     from modgraph.prediction.deep_stack import with_deep_stack
     from modgraph.prediction.entry import predict_target
-    from modgraph.prediction.tree import build_graph
 
     def predict() -> Graph:
         if together is None:

@@ -18,7 +18,7 @@ from typing import Generic, TypeVar
 
 from modgraph.doors.threads import OwnThread, start_thread
 from modgraph.errors import ModgraphError, ResourceError
-from modgraph.prediction.stopping import here
+from modgraph.prediction.domain.stopping import here
 
 _MIB = 1024 * 1024
 _STACKS = (512 * _MIB, 128 * _MIB, 32 * _MIB)

@@ -10,27 +10,14 @@ from typing import Any
 
 from modgraph.errors import MissingFileError, UnknownNameError
 from modgraph.graph.model import SourceLocation
-from modgraph.prediction import (
-    calls,
-    endings,
-    import_effects,
-    metaclasses,
-    module_effects,
-    namespace_stores,
-    namespaces,
-    node_text,
-    text,
-    unfinished,
-)
-from modgraph.prediction.calling import Arguments, Raised
+from modgraph.prediction.code import calls, namespaces, unfinished
 from modgraph.prediction.deep_stack import with_deep_stack
-from modgraph.prediction.endings import attempt
-from modgraph.prediction.interpreter import Interpreter
-from modgraph.prediction.limits import LimitError
-from modgraph.prediction.objects import DictObject, ListObject, ModuleObject, SetObject
-from modgraph.prediction.own_calls import arguments_of_own_call
-from modgraph.prediction.target_arguments import require_fitting
-from modgraph.prediction.values import (
+from modgraph.prediction.domain import endings
+from modgraph.prediction.domain.calling import Arguments, Raised
+from modgraph.prediction.domain.endings import attempt
+from modgraph.prediction.domain.limits import LimitError
+from modgraph.prediction.domain.objects import DictObject, ListObject, ModuleObject, SetObject
+from modgraph.prediction.domain.values import (
     OPEN,
     Address,
     BoundMethod,
@@ -42,6 +29,11 @@ from modgraph.prediction.values import (
     Unknown,
     Value,
 )
+from modgraph.prediction.interpreter import Interpreter
+from modgraph.prediction.own_calls import arguments_of_own_call
+from modgraph.prediction.project import import_effects, module_effects, namespace_stores
+from modgraph.prediction.python import metaclasses, node_text, text
+from modgraph.prediction.target_arguments import require_fitting
 from modgraph.source.modules import ModuleFinder, SourceModule, finder_for
 from modgraph.source.reached import telling
 from modgraph.source.targets import NOT_GIVEN, Ref, Target

@@ -7,52 +7,45 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from modgraph.graph.model import SourceLocation
-from modgraph.prediction import (
+from modgraph.prediction import knowledge
+from modgraph.prediction.code import (
     allowances,
+    calls,
+    expressions,
+    functions,
+    names,
+    namespaces,
+    statements,
+    taken_away,
+)
+from modgraph.prediction.domain import registry
+from modgraph.prediction.domain.budget import Allowance
+from modgraph.prediction.domain.caches import Caches
+from modgraph.prediction.domain.calling import Raised
+from modgraph.prediction.domain.frames import place_outside_torch
+from modgraph.prediction.domain.limits import MAX_MODULE_STEPS, MAX_TREE_WORK, LimitError
+from modgraph.prediction.domain.machine import Machine
+from modgraph.prediction.domain.objects import ClassObject, InstanceObject
+from modgraph.prediction.domain.state import Base, State, Trouble
+from modgraph.prediction.domain.values import Address, Choice, KnownClass, TupleValue, Unknown, Value
+from modgraph.prediction.domain.weights import weigh
+from modgraph.prediction.knowledge.tensors import devices
+from modgraph.prediction.paths import given_up, guards, havoc, partial_texts, several
+from modgraph.prediction.paths.joining import choice_of, join_results
+from modgraph.prediction.project import import_progress, lookups, mutating_calls, registries, textual_order, waiting
+from modgraph.prediction.python import (
     attribute_changes,
     attributes,
-    calls,
     classes,
     comparison,
     copying,
     exceptions,
-    exposure,
-    expressions,
-    functions,
-    given_up,
-    guards,
-    handed,
-    import_progress,
     items,
     iteration,
-    knowledge,
-    lookups,
     metaclasses,
-    names,
-    namespaces,
     operators,
-    partial_texts,
-    registries,
-    registry,
-    several,
-    statements,
-    taken_away,
     text,
-    textual_order,
-    waiting,
 )
-from modgraph.prediction.budget import Allowance
-from modgraph.prediction.caches import Caches
-from modgraph.prediction.calling import Raised
-from modgraph.prediction.frames import place_outside_torch
-from modgraph.prediction.joining import choice_of, join_results
-from modgraph.prediction.knowledge import devices
-from modgraph.prediction.limits import MAX_MODULE_STEPS, MAX_TREE_WORK, LimitError
-from modgraph.prediction.machine import Machine
-from modgraph.prediction.objects import ClassObject, InstanceObject
-from modgraph.prediction.state import Base, State, Trouble
-from modgraph.prediction.values import Address, Choice, KnownClass, TupleValue, Unknown, Value
-from modgraph.prediction.weights import weigh
 from modgraph.source.modules import ModuleFinder
 
 
@@ -131,7 +124,7 @@ class Interpreter(Machine):
     copy_deep = copying.copy_deep
     pickled_its_own_way = copying.is_pickled_its_own_way
     place_tensors = devices.settle
-    expose = exposure.expose
+    expose = havoc.expose
     may_refuse = guards.may_refuse
     note_costly = allowances.note_costly
 
@@ -141,7 +134,7 @@ class Interpreter(Machine):
     claim = registries.claim
     has_come_to = import_progress.is_at
     statements_due = import_progress.due
-    with_handing = handed.including
+    with_handing = mutating_calls.including
     waits = textual_order.waits
     change_later = waiting.change
     unless_changed = textual_order.unless_changed

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import libcst as cst
 
-from modgraph.prediction.calling import Arguments, Raised
-from modgraph.prediction.frames import ClassCalledError, Frame
+from modgraph.prediction.domain.calling import Arguments, Raised
+from modgraph.prediction.domain.frames import ClassCalledError, Frame
+from modgraph.prediction.domain.limits import MAX_CALLER_WORK, LimitError
+from modgraph.prediction.domain.objects import EnvironmentObject
+from modgraph.prediction.domain.values import ClassValue, ModuleReference
 from modgraph.prediction.interpreter import Interpreter
-from modgraph.prediction.limits import MAX_CALLER_WORK, LimitError
-from modgraph.prediction.objects import EnvironmentObject
-from modgraph.prediction.values import ClassValue, ModuleReference
 from modgraph.source.index import Statement
 from modgraph.source.modules import SourceModule
 from modgraph.source.targets import SCRIPT

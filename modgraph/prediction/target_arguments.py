@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import libcst as cst
 
 from modgraph.errors import TargetError
-from modgraph.prediction.definitions import Parameter
-from modgraph.prediction.values import FunctionValue
+from modgraph.prediction.domain.definitions import Parameter
+from modgraph.prediction.domain.values import FunctionValue
 from modgraph.source.targets import Target
 
 _STARS = {"varargs": "*", "varkw": "**"}

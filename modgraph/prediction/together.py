@@ -6,7 +6,7 @@ long; so they are counted together too, in the order of the models. A model that
 
 from __future__ import annotations
 
-from modgraph.prediction.limits import (
+from modgraph.prediction.domain.limits import (
     MAX_NAMED_TARGETS,
     MAX_SHARED_WORK,
     UNITS_OF_A_NAMED_TARGET,

@@ -14,10 +14,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from modgraph.errors import ModgraphError
-from modgraph.prediction.entry import EVERYTHING, Prediction, predict_target
-from modgraph.prediction.interpreter import Interpreter
-from modgraph.prediction.limits_reached import limit_reached
-from modgraph.prediction.objects import (
+from modgraph.prediction.answer.limits_reached import limit_reached
+from modgraph.prediction.domain.objects import (
     ClassObject,
     DictObject,
     IteratorObject,
@@ -26,7 +24,7 @@ from modgraph.prediction.objects import (
     SetObject,
     TensorObject,
 )
-from modgraph.prediction.values import (
+from modgraph.prediction.domain.values import (
     Address,
     Choice,
     ClassValue,
@@ -36,6 +34,8 @@ from modgraph.prediction.values import (
     Unknown,
     Value,
 )
+from modgraph.prediction.entry import EVERYTHING, Prediction, predict_target
+from modgraph.prediction.interpreter import Interpreter
 from modgraph.rules import known
 from modgraph.rules.mending import Holdings
 from modgraph.rules.names import EnoughTried, Project, roots

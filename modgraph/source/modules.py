@@ -98,13 +98,13 @@ class TextFacts:
         self.text = text
         self.searches: dict[re.Pattern[str], bool] = {}
         self.imports: Any = None
-        """What `prediction/import_order.py` reads from it."""
+        """What `prediction/code/import_order.py` reads from it."""
         self.functions: Any = None
-        """What `prediction/changers.py` reads from it."""
+        """What `prediction/project/mutation_summaries.py` reads from it."""
         self.changers: Any = None
         """What the same found last where this text was the last of several."""
         self.stores: list[tuple[str, ast.expr]] | None = None
-        """What `prediction/namespace_stores.py` looks at in it, each with the function around it."""
+        """What `prediction/project/namespace_stores.py` looks at in it, each with the function around it."""
         self.mentions: dict[str, set[str]] | None = None
         """Names, and the functions and classes of the module that mention them, for the same."""
         self._index: ModuleIndex | None = None

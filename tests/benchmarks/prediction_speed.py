@@ -25,9 +25,9 @@ from pathlib import Path
 from typing import Any
 
 from modgraph.prediction.deep_stack import with_deep_stack
+from modgraph.prediction.domain.values import ClassValue
 from modgraph.prediction.entry import interpreter, not_given, predict_value
 from modgraph.prediction.interpreter import Interpreter
-from modgraph.prediction.values import ClassValue
 from modgraph.source.modules import SourceModule
 
 sys.path.append(str(Path(__file__).parents[1] / "oracle"))

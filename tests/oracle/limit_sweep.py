@@ -21,7 +21,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from modgraph.graph.model import Graph, ModuleNode
-from modgraph.prediction import limits, predict_graph
+from modgraph.prediction import predict_graph
+from modgraph.prediction.domain import limits
 from modgraph.source.roots import as_its_file_builds_it, find_roots
 from modgraph.source.targets import Target, parse_target
 

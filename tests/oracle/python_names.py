@@ -177,7 +177,7 @@ class Objects:
 def wanted_names() -> list[str]:
     """What knowledge names of the standard library, and the exceptions that it raises."""
     import modgraph.prediction.entry  # noqa: F401  in its order, the rooms of the prediction can be imported
-    from modgraph.prediction import registry
+    from modgraph.prediction.domain import registry
     from modgraph.prediction.knowledge import import_all
 
     registry.load(import_all)

@@ -26,8 +26,8 @@ from pathlib import Path
 
 from modgraph.errors import TargetError
 from modgraph.prediction import deep_stack, entry
+from modgraph.prediction.answer.tree import build_graph
 from modgraph.prediction.interpreter import Interpreter
-from modgraph.prediction.tree import build_graph
 from modgraph.source.targets import Target
 
 SECONDS = 60.0

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from modgraph.prediction.deep_stack import with_deep_stack
+from modgraph.prediction.domain.objects import ModuleObject, TensorObject
+from modgraph.prediction.domain.values import NONE, ClassValue, KnownClass
 from modgraph.prediction.entry import interpreter, predict_value
-from modgraph.prediction.objects import ModuleObject, TensorObject
-from modgraph.prediction.values import NONE, ClassValue, KnownClass
 
 pytestmark = pytest.mark.needs_torch
 

@@ -14,13 +14,18 @@ import sys
 import time
 from typing import Any
 
-from modgraph.prediction.calling import Raised
 from modgraph.prediction.deep_stack import with_deep_stack
-from modgraph.prediction.entry import Prediction, interpreter, predict_value
-from modgraph.prediction.interpreter import Interpreter
-from modgraph.prediction.limits import LimitError
-from modgraph.prediction.objects import DictObject, InstanceObject, ListObject, ModuleObject, SetObject, TensorObject
-from modgraph.prediction.values import (
+from modgraph.prediction.domain.calling import Raised
+from modgraph.prediction.domain.limits import LimitError
+from modgraph.prediction.domain.objects import (
+    DictObject,
+    InstanceObject,
+    ListObject,
+    ModuleObject,
+    SetObject,
+    TensorObject,
+)
+from modgraph.prediction.domain.values import (
     NONE,
     Address,
     ClassValue,
@@ -33,6 +38,8 @@ from modgraph.prediction.values import (
     Unknown,
     Value,
 )
+from modgraph.prediction.entry import Prediction, interpreter, predict_value
+from modgraph.prediction.interpreter import Interpreter
 
 
 class Decoder:

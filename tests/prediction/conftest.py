@@ -101,7 +101,7 @@ def evaluated(tmp_path: Path) -> Callable[[str], Any]:
     """evaluated(text): the interpreter's value of the name RESULT, as Python's own; UNKNOWN where it is not known."""
     from modgraph.prediction.deep_stack import with_deep_stack
     from modgraph.prediction.entry import interpreter
-    from modgraph.prediction.knowledge.plain import plain
+    from modgraph.prediction.python.plain import plain
 
     def run(text: str) -> Any:
         (tmp_path / "code.py").write_text(textwrap.dedent(text), encoding="utf-8")

@@ -8,13 +8,13 @@ from typing import Any
 import libcst as cst
 import pytest
 
-from modgraph.prediction import limits
-from modgraph.prediction.calling import Raised
 from modgraph.prediction.deep_stack import with_deep_stack
+from modgraph.prediction.domain import limits
+from modgraph.prediction.domain.calling import Raised
+from modgraph.prediction.domain.objects import DictObject, ListObject
+from modgraph.prediction.domain.values import Choice, Unknown
 from modgraph.prediction.entry import interpreter
-from modgraph.prediction.objects import DictObject, ListObject
-from modgraph.prediction.text import to_python
-from modgraph.prediction.values import Choice, Unknown
+from modgraph.prediction.python.text import to_python
 
 
 class Program:
@@ -469,7 +469,7 @@ def test_looking_into_the_namespace_of_a_class_parses_no_other_method(tmp_path):
 )
 def test_whose_break_it_is(body: str, ends: bool) -> None:
     from modgraph.prediction import entry  # noqa: F401  # the modules of the interpreter import each other
-    from modgraph.prediction.control import _breaks
+    from modgraph.prediction.code.control import _breaks
 
     loop = cst.parse_module(f"for i in x:\n{body}").body[0]
     assert isinstance(loop, cst.For)

@@ -14,15 +14,12 @@ from typing import Any
 
 import pytest
 
-from modgraph.prediction import dict_views, exposure, fields, memo, objects, values
-from modgraph.prediction.copying import Relocation
-from modgraph.prediction.entry import interpreter
-from modgraph.prediction.fields import Role
-from modgraph.prediction.joining import join
-from modgraph.prediction.likeness import isomorphic
-from modgraph.prediction.objects import HeapObject
-from modgraph.prediction.state import Base, State
-from modgraph.prediction.values import (
+from modgraph.prediction.code import memo
+from modgraph.prediction.domain import dict_views, fields, objects, values
+from modgraph.prediction.domain.fields import Role
+from modgraph.prediction.domain.objects import HeapObject
+from modgraph.prediction.domain.state import Base, State
+from modgraph.prediction.domain.values import (
     OPEN,
     Address,
     Choice,
@@ -33,6 +30,11 @@ from modgraph.prediction.values import (
     Value,
     remaining,
 )
+from modgraph.prediction.entry import interpreter
+from modgraph.prediction.paths import havoc
+from modgraph.prediction.paths.isomorphism import isomorphic
+from modgraph.prediction.paths.joining import join
+from modgraph.prediction.python.copying import Relocation
 
 ONE, TWO = Constant(1), Constant(2)
 WHY = Unknown("why")
@@ -270,7 +272,7 @@ def test_what_an_unknown_call_may_have_changed_is_not_known(
         )
     machine = interpreter([])
     address = machine.allocate(made(kind, **{name: mine}))
-    exposure.expose(machine, [address], WHY)
+    havoc.expose(machine, [address], WHY)
     forgotten = machine.state.read(address)
     assert allows(forgotten, name, role, mine)
     if role is not Role.ATTRIBUTES or other:  # that an unknown call takes attributes away is not followed

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 import modgraph
-from modgraph.prediction import joining
+from modgraph.prediction.domain.objects import ListObject, ModuleObject
+from modgraph.prediction.domain.state import Base, State
+from modgraph.prediction.domain.values import Address, Constant, Value
 from modgraph.prediction.entry import Prediction, predict_target
-from modgraph.prediction.knowledge.elements import kept, single
-from modgraph.prediction.objects import ListObject, ModuleObject
-from modgraph.prediction.state import Base, State
-from modgraph.prediction.values import Address, Constant, Value
+from modgraph.prediction.knowledge.tensors.elements import kept, single
+from modgraph.prediction.paths import joining
 from modgraph.source.targets import parse_target
 
 HEADER = "import os\nfrom torch import nn\n\n"

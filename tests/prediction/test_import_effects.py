@@ -591,7 +591,7 @@ def test_what_importing_a_large_package_changes_is_not_followed(
         return [node.path for node in graph.modules[1:]], [problem.message for problem in graph.problems]
 
     assert predicted() == (["own", "large", "shapes", "shapes.0", "shapes.1"], [])
-    monkeypatch.setattr("modgraph.prediction.import_order.MAX_FOLLOWED_TEXT", 100)
+    monkeypatch.setattr("modgraph.prediction.code.import_order.MAX_FOLLOWED_TEXT", 100)
     paths, problems = predicted()
     assert paths == ["?", "shapes", "shapes.0"]
     assert "large/other.py may change KINDS, and is of a package of more than" in problems[0]

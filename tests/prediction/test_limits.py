@@ -18,7 +18,7 @@ import pytest
 import modgraph
 from modgraph.errors import ModgraphError
 from modgraph.graph.model import Graph
-from modgraph.prediction.knowledge.bounds import too_long_to_match
+from modgraph.prediction.python.bounds import too_long_to_match
 
 SECONDS = 40
 ROOM = 6 * 2**30
@@ -225,7 +225,7 @@ def test_a_prediction_that_used_up_its_steps_still_gives_a_graph(
     predict_source: Callable[..., Graph], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is looked up for the graph afterwards costs steps as well."""
-    monkeypatch.setattr("modgraph.prediction.budget.MAX_STEPS", 300)
+    monkeypatch.setattr("modgraph.prediction.domain.budget.MAX_STEPS", 300)
     graph = predict_source(
         "def table(): return [nn.ReLU() for _ in range(3)]\n"
         "class Net(nn.Module):\n    kept = table()\n    other = table()\n    def __init__(self):\n"
@@ -284,7 +284,7 @@ CHILD = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_AS, (3 * 2**30,) * 2)
 resource.setrlimit(resource.RLIMIT_CPU, (90,) * 2)
-import modgraph.prediction.limits as limits
+import modgraph.prediction.domain.limits as limits
 limits.MAX_MADE_ITEMS //= int(sys.argv[3])
 import modgraph
 graph = modgraph.predict(sys.argv[1] + ":Net", path=[sys.argv[2]])

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from modgraph.graph.model import Graph
-from modgraph.prediction.registration import GIVEN_MODULES
+from modgraph.prediction.python.registration import GIVEN_MODULES
 
 
 @pytest.mark.needs_torch

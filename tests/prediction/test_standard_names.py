@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from modgraph.prediction import registry
-from modgraph.prediction.calling import Raised
 from modgraph.prediction.deep_stack import with_deep_stack
+from modgraph.prediction.domain import registry
+from modgraph.prediction.domain.calling import Raised
+from modgraph.prediction.domain.objects import DictObject
+from modgraph.prediction.domain.values import Constant, ModuleReference, Unknown, Value
 from modgraph.prediction.entry import interpreter
 from modgraph.prediction.interpreter import Interpreter
 from modgraph.prediction.knowledge import import_all
-from modgraph.prediction.objects import DictObject
-from modgraph.prediction.values import Constant, ModuleReference, Unknown, Value
 
 VALUES = """
     import abc, argparse, collections, dataclasses, enum, functools, types, typing

@@ -58,7 +58,7 @@ def test_what_the_table_of_standard_names_says_holds(agrees: Callable[[str], Gra
 def test_what_may_be_there_is_no_error(
     predict_source: Callable[..., Graph], module: str, monkeypatch: pytest.MonkeyPatch
 ):
-    from modgraph.prediction import standard_names
+    from modgraph.prediction.python import standard_names
 
     monkeypatch.setattr(standard_names, "_is_as_asked", lambda: False)  # another Python than the table is of
     graph = predict_source(f"""

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from modgraph.graph.model import Graph
-from modgraph.prediction import budget
+from modgraph.prediction.domain import budget
 
 pytestmark = pytest.mark.needs_torch
 HARNESS = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("undecided.py"))))

@@ -236,11 +236,11 @@ def test_large_end_states_are_not_kept(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_what_a_text_holds_is_walked_over_once_for_all_its_classes(monkeypatch: pytest.MonkeyPatch):
-    from modgraph.prediction import changers
+    from modgraph.prediction.project import mutation_summaries
 
     walked: list[str] = []
-    real = changers._functions
-    monkeypatch.setattr(changers, "_functions", lambda text: walked.append(text) or real(text))
+    real = mutation_summaries._functions
+    monkeypatch.setattr(mutation_summaries, "_functions", lambda text: walked.append(text) or real(text))
     text = HEAD + "A.b = 1\n" + "".join(looping(f"Net{k}") for k in range(5))
     assert len(checked(text).findings) >= 5
     assert walked.count(text) == 1

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 import modgraph
+from modgraph.prediction.domain.limits import MAX_LOOP_ITERATIONS, MAX_MADE_ITEMS, MAX_MATCHING_STEPS, MAX_VALUE_SIZE
+from modgraph.prediction.domain.objects import InstanceObject, ListObject
+from modgraph.prediction.domain.values import Constant, TupleValue, Unknown, Value
 from modgraph.prediction.entry import interpreter, with_deep_stack
-from modgraph.prediction.knowledge.bounds import too_long_to_match, too_much, work
-from modgraph.prediction.knowledge.matching_steps import matching_steps
-from modgraph.prediction.limits import MAX_LOOP_ITERATIONS, MAX_MADE_ITEMS, MAX_MATCHING_STEPS, MAX_VALUE_SIZE
-from modgraph.prediction.objects import InstanceObject, ListObject
-from modgraph.prediction.values import Constant, TupleValue, Unknown, Value
+from modgraph.prediction.python.bounds import too_long_to_match, too_much, work
+from modgraph.prediction.python.matching_steps import matching_steps
 
 HEAD = """
 import ast, base64, bisect, collections, configparser, copy, datetime, decimal, fractions, functools, getpass, glob

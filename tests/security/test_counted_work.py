@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from modgraph.prediction import registry
+from modgraph.prediction.domain import registry
 from modgraph.prediction.entry import predict_target
 from modgraph.prediction.knowledge import import_all
 from modgraph.source import modules

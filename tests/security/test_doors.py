@@ -97,7 +97,7 @@ ALLOWED: dict[str, tuple[str, str]] = {
     "tracing/input_refusal.py": ("linecache.", WORKER),
     "tracing/process_settings.py": ("os.chdir", WORKER + ": back to where it was"),
     "tracing/importing.py": (".exec_module", WORKER + ": the target"),
-    "prediction/knowledge/data_texts.py": ("yaml yaml.", "texts are read, by loaders that make no objects"),
+    "prediction/knowledge/stdlib/data_formats.py": ("yaml yaml.", "texts are read, by loaders that make no objects"),
     "tracing/checkpoints.py": (
         "builtins.open zipfile.ZipFile torch.load torch.serialization.",
         WORKER + ": a checkpoint that was named",
@@ -115,9 +115,9 @@ ALLOWED: dict[str, tuple[str, str]] = {
     "export/onnx_verify.py": ("onnxruntime.InferenceSession onnxruntime.SessionOptions", OWN + ": what was exported"),
     "graph/onnx_reading.py": ("onnx", LIBRARY),
     "graph/serial.py": (".read_text importlib.resources importlib.resources.files", OWN + ": the schema"),
-    "prediction/joining_fields.py": (".open", "no files: methods of its own classes"),
-    "prediction/standard_attributes.py": ("importlib", LIBRARY),
-    "prediction/standard_names.py": (".read_text", OWN + ": the table of names"),
+    "prediction/paths/joining_fields.py": (".open", "no files: methods of its own classes"),
+    "prediction/python/standard_attributes.py": ("importlib", LIBRARY),
+    "prediction/python/standard_names.py": (".read_text", OWN + ": the table of names"),
     "rules/pool.py": (
         "concurrent.futures.ProcessPoolExecutor multiprocessing.get_context",
         "processes that run our own check",

@@ -16,7 +16,7 @@ from types import ModuleType
 import pytest
 
 import modgraph
-from modgraph.prediction import standard_names
+from modgraph.prediction.python import standard_names
 
 ROOT = Path(modgraph.__file__).resolve().parent
 REPOSITORY = ROOT.parent
@@ -50,15 +50,19 @@ ALLOWED = {
     ("export/diff_picture.py", "mermaid", "importlib.import_module"): "a name written out",
     ("rules/registry.py", "rules", "importlib.import_module"): "FILES",
     ("prediction/knowledge/registry.py", "load", "importlib.import_module"): "_KNOWLEDGE, _BESIDE",
-    ("prediction/knowledge/data_texts.py", "toml_text", "importlib.import_module"): "'tomllib'",
+    ("prediction/knowledge/stdlib/data_formats.py", "toml_text", "importlib.import_module"): "'tomllib'",
     (
-        "prediction/knowledge/data_texts.py",
+        "prediction/knowledge/stdlib/data_formats.py",
         "yaml_text",
         "importlib.import_module",
     ): "'yaml', of which `yaml.` below is used",
-    ("prediction/knowledge/data_texts.py", "yaml_text", "yaml.load"): "with the loaders below, and no tag in the text",
     (
-        "prediction/knowledge/data_texts.py",
+        "prediction/knowledge/stdlib/data_formats.py",
+        "yaml_text",
+        "yaml.load",
+    ): "with the loaders below, and no tag in the text",
+    (
+        "prediction/knowledge/stdlib/data_formats.py",
         "yaml_text",
         "yaml",
     ): "a SafeLoader or BaseLoader is asked for, by our own table",

@@ -17,8 +17,9 @@ import pytest
 
 from modgraph.doors import threads as own_threads
 from modgraph.errors import ModgraphError
-from modgraph.prediction import deep_stack, predict_graph, stopping
+from modgraph.prediction import deep_stack, predict_graph
 from modgraph.prediction.deep_stack import with_deep_stack
+from modgraph.prediction.domain import stopping
 from modgraph.source.targets import Target
 
 ENDLESS = """

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from modgraph.prediction.values import Constant, number_key
+from modgraph.prediction.domain.values import Constant, number_key
 
 PRIME = 2**61 - 1
 """Python's hash of a number is its remainder by this."""

@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 
 from modgraph.errors import UnknownNameError
-from modgraph.prediction import budget, entry, limits, machine, predict_graph
+from modgraph.prediction import entry, predict_graph
 from modgraph.prediction.deep_stack import with_deep_stack
-from modgraph.prediction.objects import DictObject
-from modgraph.prediction.values import Address
+from modgraph.prediction.domain import budget, limits, machine
+from modgraph.prediction.domain.objects import DictObject
+from modgraph.prediction.domain.values import Address
 from modgraph.source import files, ignored, modules
 from modgraph.source.index_cache import indexed
 from modgraph.source.modules import SourceError
@@ -80,7 +81,7 @@ def test_an_error_at_any_way_in_is_a_problem(tmp_path: Path, error: Exception, m
         assert graph.complete == (place == "_require_fitting"), place  # which only makes errors of the user's
     for function in ("arguments_of", "saves_its_own", "extra_state_of"):
         with monkeypatch.context() as patch:
-            patch.setattr(f"modgraph.prediction.tree.{function}", fail)
+            patch.setattr(f"modgraph.prediction.answer.tree.{function}", fail)
             assert [node.path for node in predict_graph(target).modules] == ["", "a"]
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from modgraph.cli import main
 from modgraph.prediction import predict_graph, together
-from modgraph.prediction.limits import MAX_SHARED_WORK
+from modgraph.prediction.domain.limits import MAX_SHARED_WORK
 from modgraph.prediction.together import Together
 from modgraph.source.targets import parse_target
 

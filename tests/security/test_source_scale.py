@@ -22,8 +22,9 @@ from modgraph.errors import TargetError
 from modgraph.prediction import predict_graph
 from modgraph.prediction.entry import predict_target  # which imports the parts in their order
 
-from modgraph.prediction import allowances, functions, handed, import_order  # isort: skip
-from modgraph.prediction import tree as graph_tree  # isort: skip
+from modgraph.prediction.code import allowances, functions, import_order  # isort: skip
+from modgraph.prediction.project import mutating_calls  # isort: skip
+from modgraph.prediction.answer import tree as graph_tree  # isort: skip
 from modgraph.source import bases, call_arguments, modules, nesting, refusing_text, usage
 from modgraph.source.index import read_index
 from modgraph.source.methods import methods_of
@@ -320,7 +321,7 @@ def test_what_a_prediction_made_is_let_go_with_it(tmp_path: Path, monkeypatch: p
     import gc
     import weakref
 
-    from modgraph.prediction.objects import ModuleObject
+    from modgraph.prediction.domain.objects import ModuleObject
 
     made: list[weakref.ref[Any]] = []
 
@@ -331,7 +332,7 @@ def test_what_a_prediction_made_is_let_go_with_it(tmp_path: Path, monkeypatch: p
             return self
 
     monkeypatch.setattr(
-        "modgraph.prediction.calls.ModuleObject",
+        "modgraph.prediction.code.calls.ModuleObject",
         lambda *given, **named: made.append(weakref.ref(one := Watched(*given, **named))) or one,
     )
     target = parse_target(f"{written(tmp_path, SHAPES['classes'](4))}:Net1")
@@ -483,7 +484,7 @@ def test_partials_that_hold_two_of_the_last_are_given_up(tmp_path: Path) -> None
 def test_names_that_stand_for_each_other_are_followed_once(tmp_path: Path) -> None:
     text = "n0 = f()\n" + "".join(f"n{k} = n{k - 1}\n" for k in range(1, 400)) + "n5.x = 1\n"
     module = modules.SourceModule("model", written(tmp_path, {"model.py": text}), "model.py", False)
-    names = handed._Aliases(module)
+    names = mutating_calls._Aliases(module)
     assert names.of("n0") == [f"n{k}" for k in range(1, 201)]
     assert names.of("n398") == ["n399"]
     assert names.of("n399") == []

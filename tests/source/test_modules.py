@@ -201,8 +201,8 @@ def test_a_module_that_cannot_bind_a_name_is_told_by_its_text(tmp_path, text, ma
 
 
 def test_a_star_import_makes_no_index_of_files_without_the_name(tmp_path):
+    from modgraph.prediction.domain.values import ClassValue
     from modgraph.prediction.interpreter import Interpreter
-    from modgraph.prediction.values import ClassValue
 
     names = [f"part{number}" for number in range(5)]
     write(tmp_path, {f"pkg/{name}.py": f"class {name.title()}:\n    pass\n" for name in names})

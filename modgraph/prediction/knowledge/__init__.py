@@ -1,4 +1,4 @@
-"""What is known of Python and torch and not read from source: every file of this folder registers what it knows."""
+"""What is known of Python and torch and not read from source: every file below registers what it knows."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ import pkgutil
 
 
 def import_all() -> None:
-    """Imports every file of this folder."""
-    for found in pkgutil.iter_modules(__path__):
-        importlib.import_module(f"{__name__}.{found.name}")
+    """Imports every file below this folder."""
+    for found in pkgutil.walk_packages(__path__, f"{__name__}."):
+        importlib.import_module(found.name)

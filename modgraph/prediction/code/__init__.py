@@ -1,0 +1,1 @@
+"""Running code: statements, expressions, control, calls, names, frames of functions and generators."""

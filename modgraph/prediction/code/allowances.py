@@ -1,0 +1,79 @@
+"""What the evaluation of one module-level name may cost, and what is left of one that costs more: its own value is
+unknown, and nothing else is.
+
+Each name pays for its own statements and the calls they make, not for other names that these are the first to ask for:
+how much is installed, and what was asked for before, then make no difference to what is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from modgraph.prediction.code.import_order import is_installed
+from modgraph.prediction.domain.definitions import FunctionDefinition
+from modgraph.prediction.domain.limits import (
+    MAX_NAME_DEPTH,
+    LimitError,
+)
+from modgraph.prediction.domain.state import State
+from modgraph.prediction.domain.values import Address, Unknown, Value
+from modgraph.source.reached import Reached
+
+if TYPE_CHECKING:
+    from modgraph.prediction.domain.machine import Machine
+
+
+def evaluated(machine: Machine, module: str, name: str, evaluate: Callable[[], Value | None]) -> Value | None:
+    """What `evaluate` gives for a name of that module, at module level; Unknown where it costs too much.
+
+    Raises:
+        LimitError: the whole prediction's budget is used up.
+    """
+    if machine.module_depth >= MAX_NAME_DEPTH:
+        return machine.unknown(
+            Reached(f"{name}: more than {MAX_NAME_DEPTH} names of modules, each of which needs the next")
+        )
+    try:
+        with machine.at_module_level(_of_library(machine, module)):
+            return evaluate()
+    except LimitError as limit:
+        if machine.exhausted:
+            raise
+        return machine.unknown(Reached(f"{name}: {limit}"))
+
+
+def note_costly(machine: Machine) -> None:
+    """The outermost function that a module-level name has called costs too much: where it is of an installed package,
+    other names do not call it again."""
+    for frame in machine.frames[machine.allowance.frames :]:
+        if frame.function is not None:
+            if _of_library(machine, frame.module):
+                machine.costly.add(frame.function.definition)
+            return
+
+
+def require_cheap(machine: Machine, definition: FunctionDefinition) -> None:
+    """Of a function that is called.
+
+    Raises:
+        LimitError: an earlier module-level name was given up in it, and it is such a name that asks for it.
+    """
+    if machine.module_depth and definition in machine.costly:
+        raise LimitError(f"{definition.module}.{definition.qualname} takes too many steps")
+
+
+def doubt_changes(machine: Machine, outer: State, limit: LimitError) -> None:
+    """What was there before, and was being changed by what is given up, may be left half changed."""
+    base, since = machine.base.objects, machine.allowance.since
+    held = machine.state.above(outer.below).items()
+    changed = [index for index, item in held if index < since and item is not (outer.get(index) or base.get(index))]
+    machine.expose(map(Address, changed), Unknown(Reached(f"what changes it is not known: {limit}")))
+
+
+def _of_library(machine: Machine, module: str) -> bool:
+    found = machine.caches.installed.get(module)
+    if found is None:
+        source = machine.finder.source(module)
+        found = machine.caches.installed[module] = source is not None and is_installed(source)
+    return found

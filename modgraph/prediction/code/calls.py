@@ -1,0 +1,495 @@
+"""Calls: arguments bound as Python binds them, functions run, classes instantiated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import libcst as cst
+
+from modgraph.prediction.code import (
+    allowances,
+    binding,
+    contexts,
+    control,
+    fallible_calls,
+    generators,
+    memo,
+    taken_away,
+)
+from modgraph.prediction.domain import endings, registry
+from modgraph.prediction.domain.calling import Arguments, Raised
+from modgraph.prediction.domain.definitions import FunctionDefinition
+from modgraph.prediction.domain.frames import ClassCalledError, EnoughError, Frame, Outcome
+from modgraph.prediction.domain.limits import (
+    MAX_CALL_DEPTH,
+    MAX_UNDECIDED_DEPTH,
+    MAX_UNDECIDED_RECURSION,
+    MAX_YIELDED,
+    MIN_REMEMBERED_STEPS,
+    TOO_DEEP,
+    LimitError,
+)
+from modgraph.prediction.domain.objects import (
+    ClassObject,
+    DictObject,
+    EnvironmentObject,
+    HeapObject,
+    InstanceObject,
+    IteratorObject,
+    ListObject,
+    ModuleObject,
+    SetObject,
+    TensorObject,
+)
+from modgraph.prediction.domain.state import room_of
+from modgraph.prediction.domain.values import (
+    MODULE,
+    NONE,
+    OPEN,
+    Address,
+    BoundMethod,
+    Choice,
+    ClassMethod,
+    ClassValue,
+    Constant,
+    FunctionValue,
+    GeneratedMethod,
+    GenericAlias,
+    KnownClass,
+    KnownFunction,
+    PartialValue,
+    StaticMethod,
+    TupleValue,
+    Unknown,
+    Value,
+)
+from modgraph.prediction.domain.weights import SHORT, UNITS_OF_A_WORD, weigh
+from modgraph.prediction.paths import given_up, several
+from modgraph.prediction.paths.guards import CALL
+from modgraph.prediction.python import (
+    attributes,
+    classes,
+    data_classes,
+    metaclasses,
+    stored_attributes,
+    tensor_classes,
+)
+from modgraph.source.reached import Reached, telling
+
+if TYPE_CHECKING:
+    from modgraph.prediction.domain.machine import Machine
+
+
+def call(machine: Machine, function: Value, arguments: Arguments) -> Value:
+    """function(...); of a class, the new instance.
+
+    Raises:
+        Raised: what Python would certainly raise.
+    """
+    caller = _CALLERS.get(type(function))
+    if caller is not None:
+        return caller(machine, function, arguments)
+    return several.decided(machine, (function,), lambda: _instance(machine, function, arguments), ("__call__",))
+
+
+def _instance(machine: Machine, function: Value, arguments: Arguments) -> Value:
+    method = machine.class_attribute(machine.class_of(function), "__call__")
+    if method is None:
+        name = classes.short_name(machine.class_of(function))
+        raise machine.raises("TypeError", f"'{name}' object is not callable")
+    bound = attributes.bind(machine, method, function, machine.class_of(function))
+    return call(machine, bound, arguments)
+
+
+def _with(arguments: Arguments, positional: tuple[Value, ...], function: str = "") -> Arguments:
+    return Arguments(function or arguments.function, positional, arguments.keywords, arguments.where, arguments.open)
+
+
+def _unknown(machine: Machine, function: Unknown, arguments: Arguments) -> Value:
+    if not function.inert:
+        because = telling(f"given to a call that is not known: {function.reason}", function.reason)
+        why = Unknown(because, arguments.where or function.where)
+        machine.expose([function, *arguments.positional, *arguments.keywords.values()], why)
+        machine.may_fail(CALL)
+        return function
+    if function.may_be:
+        taken_away.run_methods(machine, function)
+    if function.outside:
+        machine.may_fail()
+    return taken_away.given(machine, function, arguments)
+
+
+def _choice(machine: Machine, function: Choice, arguments: Arguments) -> Value:
+    return machine.distribute(function, lambda each: call(machine, each, arguments))
+
+
+def _method(machine: Machine, function: BoundMethod, arguments: Arguments) -> Value:
+    return call(machine, function.function, _with(arguments, (function.receiver, *arguments.positional)))
+
+
+def _partial(machine: Machine, function: PartialValue, arguments: Arguments) -> Value:
+    if machine.state.globals and (why := stored_attributes.has_other_keywords(machine, function)) is not None:
+        return _unknown(machine, why, _with(arguments, (function, *arguments.positional)))
+    keywords = {**dict(function.keywords), **arguments.keywords}
+    positional = function.positional + arguments.positional
+    return call(
+        machine, function.function, Arguments(arguments.function, positional, keywords, arguments.where, arguments.open)
+    )
+
+
+def _wrapped(machine: Machine, function: StaticMethod | ClassMethod, arguments: Arguments) -> Value:
+    return call(machine, function.function, arguments)
+
+
+def _alias(machine: Machine, function: GenericAlias, arguments: Arguments) -> Value:
+    return call(machine, function.origin, arguments)
+
+
+def _known_function(machine: Machine, function: KnownFunction, arguments: Arguments) -> Value:
+    if function.name == "builtins.object.<nothing>":
+        return NONE
+    return _model(machine, function.name, arguments)
+
+
+_BY_NAME = frozenset({"getattr", "setattr", "hasattr", "delattr"})
+"""Functions that ask for the name that they are given."""
+
+
+def _model(machine: Machine, name: str, arguments: Arguments) -> Value:
+    """Runs what is registered for a name. A fault in it is an unknown result."""
+    model = registry.model(name)
+    if model is None:
+        return _unknown(machine, machine.unknown(f"{name} is not modelled"), arguments)
+    machine.step()
+    if machine.base.parted and name.rpartition(".")[2] not in _BY_NAME:
+        undecided = several.undecided(machine, (*arguments.positional, *arguments.keywords.values()), None)
+        if undecided is not None:
+            return several.on_paths(machine, undecided, lambda: _model(machine, name, arguments))
+    ways = several.ways(machine, name, arguments)
+    if ways is not None:
+        choice, each = ways
+        return machine.fork([lambda one=one: _model(machine, name, one) for one in each], choice.reason)  # type: ignore[misc]
+    if name.startswith("torch.nn.utils.") and arguments.positional and isinstance(arguments.positional[0], Unknown):
+        machine.expose(arguments.positional[:1], arguments.positional[0])
+    given = Arguments(
+        name.removeprefix("builtins."), arguments.positional, arguments.keywords, arguments.where, arguments.open
+    )
+    if name.rpartition(".")[2] not in SHORT:
+        weigh(machine.state, arguments.positional)
+    try:
+        since = machine.base.next_index
+        found = model(given, machine)
+        if type(found) is Address or type(found) is TupleValue:
+            machine.place_tensors(found, since, arguments)
+        room = room_of(found)
+        machine.makes(room)
+        if room and type(found) is Constant and type(found.value) is int:
+            machine.base.work += room * UNITS_OF_A_WORD
+        if fallible_calls.may_fail(name, found, arguments):
+            machine.may_fail()
+        return found
+    except (Raised, LimitError):
+        raise
+    except Exception as error:  # a defect of one model must not take the prediction with it
+        if _miscounts(error) and not arguments.positional and arguments.open is None:
+            raise machine.raises("TypeError", f"{given.function}() needs an argument") from None
+        # Positional arguments that every call has may be among those that are not known: `union(*sets)`.
+        unsure = arguments.open if _miscounts(error) else None
+        if unsure is None and machine.strict:
+            raise
+        return _unknown(machine, unsure or _fault(machine, name, error, arguments), arguments)
+
+
+def _miscounts(error: Exception) -> bool:
+    """A model, itself and nothing that it calls, takes arguments that were not given, or finds more of them."""
+    inside = error.__traceback__.tb_next if error.__traceback__ is not None else None
+    is_own = inside is not None and inside.tb_next is None
+    return is_own and (isinstance(error, IndexError) or "values to unpack" in str(error))
+
+
+def _fault(machine: Machine, name: str, error: Exception, arguments: Arguments) -> Unknown:
+    if endings.is_ending(error):
+        return machine.unknown(telling(f"{name}: {(why := endings.reason_of(error))}", why))
+    if _miscounts(error):
+        machine.may_refuse("TypeError")
+        return machine.unknown(f"{name} with {len(arguments.positional)} arguments in a row is not modelled")
+    return machine.unknown(f"internal error in {name}: {type(error).__name__}: {error}")
+
+
+# ---- functions -------------------------------------------------------------------------------------------------------
+
+
+def _function(machine: Machine, function: FunctionValue, arguments: Arguments) -> Value:
+    definition = function.definition
+    if machine.depth >= MAX_CALL_DEPTH:
+        reason: str = Reached(f"{TOO_DEEP}, at {definition.qualname}")
+        return _unknown(machine, Unknown(reason, arguments.where), arguments)
+    if machine.undecided and _recurses(machine, definition):
+        reason = f"recursion of {definition.qualname} whose end is not known"
+        if not definition.uses_receiver:
+            arguments = _with(arguments, arguments.positional[1:])
+        return _unknown(machine, Unknown(reason, arguments.where), arguments)
+    if machine.undecided > MAX_UNDECIDED_DEPTH:
+        reason = Reached(
+            f"more than {MAX_UNDECIDED_DEPTH} undecided branches inside each other, at {definition.qualname}"
+        )
+        return _unknown(machine, Unknown(reason, arguments.where), arguments)
+    machine.step()
+    if (other := stored_attributes.remade(machine, function)) is not None:
+        return _unknown(machine, other, arguments)
+    if machine.doubtful and definition in machine.doubtful:
+        why = machine.doubtful[definition]
+        machine.problem(
+            telling(f"{definition.qualname} stands under a decorator that is not known: {why.reason}", why.reason)
+        )
+    # The generator that a `with` waits for runs the block in its `yield`: no other call can stand for it.
+    is_waited_for = definition.is_generator and machine.on_yield is not None
+    if is_waited_for or machine.caches.costs.get(definition, 0) < MIN_REMEMBERED_STEPS or function.closure is not None:
+        return _enter(machine, function, arguments)
+    key = memo.key_of(machine, definition, arguments)
+    if key is None:
+        return _enter(machine, function, arguments)
+    found = memo.recall(machine, key, arguments.where)
+    if found is not None:
+        return found
+    return memo.watch(machine, key, lambda: _enter(machine, function, arguments))
+
+
+def _enter(machine: Machine, function: FunctionValue, arguments: Arguments) -> Value:
+    definition = function.definition
+    if machine.costly:
+        allowances.require_cheap(machine, definition)
+    before = machine.steps
+    bound = binding.bind(machine, function, arguments)
+    if definition.is_async:
+        return machine.unknown("a coroutine is not run")
+    if function.manager:
+        return contexts.made_by_generator(machine, function, arguments)
+    environment = machine.allocate(EnvironmentObject(bound, function.closure))
+    receiver = arguments.positional[0] if arguments.positional else None
+    frame = Frame(definition.module, definition.parsed, environment, function, receiver, None, definition.statement)
+    frame.undecided = machine.undecided
+    machine.frames.append(frame)
+    machine.depth += 1
+    try:
+        return _run(machine, frame, definition)
+    finally:
+        machine.depth -= 1
+        machine.frames.pop()
+        machine.caches.costs[definition] = machine.steps - before
+
+
+def _recurses(machine: Machine, definition: FunctionDefinition) -> bool:
+    """The function runs already inside itself, and whether it is called again is not decided: several times, or once
+    where it is a constructor, which would build itself whole with arguments that are not known."""
+    found = 0
+    for frame in machine.frames:
+        running = frame.function
+        if running is not None and running.definition is definition and frame.undecided < machine.undecided:
+            found += 1
+    return found >= (1 if definition.name == "__init__" else MAX_UNDECIDED_RECURSION)
+
+
+def _run(machine: Machine, frame: Frame, definition: FunctionDefinition) -> Value:
+    node = definition.node
+    if not isinstance(node, cst.FunctionDef):
+        return machine.evaluate(frame, node.body)
+    if definition.is_generator:
+        if machine.on_yield is None:
+            return generators.generator(machine, frame, node)
+        frame.yields = []
+        frame.on_yield, machine.on_yield = machine.on_yield, None
+    since = machine.base.next_index
+    outcome: Outcome
+    try:
+        outcome = machine.run_block(frame, node.body)
+    except EnoughError:
+        endless = machine.unknown(Reached(f"a generator of more than {MAX_YIELDED} items"))
+        return machine.allocate(IteratorObject(frame.yields or [], 0, endless))
+    except Raised as raised:
+        if not frame.returns:
+            raise
+        machine.may_raise(raised)
+        outcome = "dead"
+    except given_up.ENDINGS:
+        given_up.join_others(machine, given_up.first_of([state for _, state in frame.returns]), since)
+        raise
+    value = frame.value
+    if outcome != "return" or frame.returns:
+        value = control.finish_returns(machine, frame, outcome, since)
+    if frame.yields is not None:
+        unknown = machine.unknown("what the generator yields is not known") if frame.yields_unknown else None
+        return machine.allocate(IteratorObject(frame.yields, 0, unknown))
+    return value
+
+
+# ---- classes ---------------------------------------------------------------------------------------------------------
+
+
+def _class(machine: Machine, cls: ClassValue, arguments: Arguments) -> Value:
+    if machine.awaited == cls:
+        raise ClassCalledError(arguments, machine.state)
+    return several.decided(machine, (cls,), lambda: _made(machine, cls, arguments), ("__new__", "__call__"))
+
+
+def _made(machine: Machine, cls: ClassValue, arguments: Arguments) -> Value:
+    override = metaclasses.call_override(machine, cls)
+    if override is not None:
+        return call(machine, override, _with(arguments, (cls, *arguments.positional)))
+    return make_instance(machine, cls, arguments)
+
+
+def make_instance(machine: Machine, cls: ClassValue, arguments: Arguments) -> Value:
+    """The new instance of a class with source, as `type` makes it."""
+    special = data_classes.construct(machine, cls, arguments)
+    if special is not None:
+        return special
+    known = registry.model(cls.name)
+    if known is not None:
+        return _model(machine, cls.name, arguments)
+    if any(isinstance(base, KnownClass) and base.name in _VALUES for base in machine.mro(cls)):
+        return machine.unknown(f"an instance of {classes.short_name(cls)}, which is derived from a builtin value")
+    maker = machine.class_attribute(cls, "__new__")
+    if isinstance(maker, StaticMethod):
+        maker = maker.function
+    if isinstance(maker, FunctionValue) or (
+        isinstance(maker, KnownFunction) and KnownClass(classes.TENSOR) in machine.mro(cls)
+    ):
+        made = call(machine, maker, _with(arguments, (cls, *arguments.positional)))
+        if isinstance(maker, KnownFunction):
+            tensor_classes.set_class(machine, made, cls)
+        if machine.is_instance(made, cls) is not True:
+            return made
+        if isinstance(made, Address):
+            initialise(machine, made, machine.class_of(made), arguments)
+        return made
+
+    def make() -> Value:
+        address = allocate_instance(machine, cls, arguments)
+        initialise(machine, address, cls, arguments)
+        why = machine.doubtful.get(cls.address.index) if machine.doubtful else None
+        if why is not None:
+            reason = telling(
+                f"{classes.short_name(cls)} stands under a decorator that is not known: {why.reason}", why.reason
+            )
+            machine.problem(reason, address)
+        return address
+
+    key = memo.key_of(machine, cls.address, arguments) if machine.is_module_class(cls) else None
+    if key is None:
+        return make()
+    found = memo.recall(machine, key, arguments.where)
+    return memo.watch(machine, key, make) if found is None else found
+
+
+_VALUES = frozenset(f"builtins.{name}" for name in ("str", "int", "float", "complex", "bytes"))
+
+
+def allocate_instance(machine: Machine, cls: Value, arguments: Arguments) -> Address:
+    """An empty instance, as `cls.__new__(cls)` gives."""
+    return machine.allocate(empty_instance(machine, cls, arguments))
+
+
+def empty_instance(machine: Machine, cls: Value, arguments: Arguments) -> HeapObject:
+    """The object of the kind that the MRO asks for."""
+    order = machine.mro(cls)
+    names = {base.name for base in order if isinstance(base, (ClassValue, KnownClass))}
+    unknown = next((base for base in order if isinstance(base, Unknown)), None)
+    may_be_module = unknown is not None and not registry.is_of_python(unknown)
+    where = arguments.where
+    if MODULE in names or (may_be_module and machine.class_attribute(cls, "forward") not in (None, unknown)):
+        return ModuleObject(cls, where=where)
+    if "builtins.dict" in names:
+        return DictObject(cls=cls)
+    if "builtins.list" in names or "collections.deque" in names:
+        return ListObject(cls=cls)
+    if "builtins.set" in names or "builtins.frozenset" in names:
+        return SetObject(cls=cls)
+    if classes.TENSOR in names:
+        return TensorObject(shape=None, dtype=None, cls=cls, is_parameter=classes.PARAMETER in names)
+    item = InstanceObject(cls, where=where)
+    if "builtins.BaseException" in names:
+        item.attributes["args"] = TupleValue(arguments.positional)
+    item.open = unknown
+    return item
+
+
+def initialise(machine: Machine, address: Address, cls: Value, arguments: Arguments) -> None:
+    """Runs `__init__` on a new instance, and keeps the constructor's arguments with a module."""
+    several.does(machine, (cls,), lambda: _initialise(machine, address, cls, arguments), "__init__")
+
+
+def _initialise(machine: Machine, address: Address, cls: Value, arguments: Arguments) -> None:
+    init = machine.class_attribute(cls, "__init__")
+    item = machine.state.read(address)
+    if isinstance(item, ModuleObject) and init is not None:
+        machine.state.change(address, ModuleObject).arguments = named_arguments(init, arguments)
+    if init is None:
+        exceptional = isinstance(item, InstanceObject) and "args" in item.attributes
+        if (arguments.positional or arguments.keywords) and not exceptional and isinstance(item, InstanceObject):
+            raise machine.raises("TypeError", f"{classes.short_name(cls)}() takes no arguments")
+        return
+    try:
+        given = call(machine, init, _with(arguments, (address, *arguments.positional)))
+        if isinstance(init, FunctionValue) and given != NONE and not isinstance(given, (Unknown, Choice)):
+            name = classes.short_name(machine.class_of(given))
+            raise machine.raises("TypeError", f"__init__() should return None, not '{name}'")
+    except LimitError as limit:
+        if isinstance(machine.state.read(address), ModuleObject):
+            machine.state.change(address, ModuleObject).modules[OPEN] = Unknown(Reached(limit), arguments.where)
+        raise
+
+
+def named_arguments(init: Value, arguments: Arguments) -> tuple[tuple[str, Value], ...]:
+    """The arguments by parameter name, as far as they have one."""
+    if not isinstance(init, FunctionValue):
+        return tuple(arguments.keywords.items())
+    names = [
+        parameter.name for parameter in init.definition.parameters[1:] if parameter.kind in ("positional", "normal")
+    ]
+    return (*zip(names, arguments.positional, strict=False), *arguments.keywords.items())
+
+
+def _known_class(machine: Machine, cls: KnownClass, arguments: Arguments) -> Value:
+    if registry.model(cls.name) is not None:
+        return _model(machine, cls.name, arguments)
+    names = {base.name for base in machine.mro(cls) if isinstance(base, KnownClass)}
+    address = machine.allocate(empty_instance(machine, cls, arguments))
+    if names & {MODULE, "builtins.BaseException"} or cls == classes.OBJECT:
+        if machine.class_attribute(cls, "__init__") is not None:
+            initialise(machine, address, cls, arguments)
+        return address
+    unknown = machine.unknown(f"{cls.name} is not modelled")
+    machine.expose([*arguments.positional, *arguments.keywords.values()], unknown)
+    item = machine.state.find(address, InstanceObject)
+    if item is None:
+        return unknown
+    machine.state.change(address, InstanceObject).open = unknown
+    return address
+
+
+def _generated(machine: Machine, function: GeneratedMethod, arguments: Arguments) -> Value:
+    return data_classes.call_generated(machine, function, arguments)
+
+
+def class_object(machine: Machine, cls: ClassValue) -> ClassObject:
+    item = machine.state.read(cls.address)
+    assert isinstance(item, ClassObject)
+    return item
+
+
+_CALLERS: dict[type[Value], Callable[[Any, Any, Arguments], Value]] = {
+    FunctionValue: _function,
+    BoundMethod: _method,
+    ClassValue: _class,
+    KnownFunction: _known_function,
+    KnownClass: _known_class,
+    PartialValue: _partial,
+    StaticMethod: _wrapped,
+    ClassMethod: _wrapped,
+    GenericAlias: _alias,
+    GeneratedMethod: _generated,
+    Unknown: _unknown,
+    Choice: _choice,
+}

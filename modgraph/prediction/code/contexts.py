@@ -1,0 +1,334 @@
+"""`with`: what a context manager gives, what it swallows, and what runs when its block is left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from modgraph.prediction.code import control, fallible_calls, raising, targets
+from modgraph.prediction.domain.calling import Arguments, Raised
+from modgraph.prediction.domain.frames import Frame, Outcome
+from modgraph.prediction.domain.machine import Machine
+from modgraph.prediction.domain.objects import InstanceObject, IteratorObject, ListObject
+from modgraph.prediction.domain.registry import known_class, models
+from modgraph.prediction.domain.state import State
+from modgraph.prediction.domain.values import (
+    FALSE,
+    NONE,
+    Address,
+    BoundMethod,
+    Constant,
+    FunctionValue,
+    KnownClass,
+    KnownFunction,
+    PartialValue,
+    TupleValue,
+    Unknown,
+    Value,
+)
+from modgraph.prediction.paths.guards import OPERATION, Guard, Leaving
+
+if TYPE_CHECKING:
+    from modgraph.prediction.domain.machine import Machine
+
+_GENERATED = "contextlib._GeneratorContextManager"
+_SUPPRESS = "contextlib.suppress"
+_NULL = "contextlib.nullcontext"
+_STACK = "contextlib.ExitStack"
+_PUSHED = "<pushed>"
+"""An object for each callback of a stack: one that some paths alone have pushed is still found."""
+_CLOSING = "contextlib.closing"
+
+known_class(_GENERATED)
+known_class(_SUPPRESS)
+known_class(_NULL)
+known_class(_STACK)
+known_class(_CLOSING)
+
+
+def execute_with(machine: Machine, frame: Frame, node: cst.With) -> Outcome:
+    return _enter(machine, frame, node, node.items)
+
+
+def _enter(machine: Machine, frame: Frame, node: cst.With, items: Sequence[cst.WithItem]) -> Outcome:
+    """The block inside the first of these managers, and inside it the others."""
+    if not items:
+        return machine.run_block(frame, node.body)
+    manager = machine.evaluate(frame, items[0].item)
+
+    def inside(given: Value) -> Outcome:
+        name = items[0].asname
+        if name is not None:
+            assert isinstance(name.name, cst.BaseExpression)
+            targets.assign(machine, frame, name.name, given)
+        return _enter(machine, frame, node, items[1:])
+
+    if isinstance(manager, Unknown) and fallible_calls.is_device(manager):
+        manager = machine.allocate(InstanceObject(KnownClass(fallible_calls.DEVICE)))
+    found = machine.state.find(manager, InstanceObject)
+    if found is not None and is_generated(found):
+        return _around_yield(machine, frame, found.attributes["call"], inside)
+    if isinstance(manager, Unknown):
+        return inside(manager) if manager.inert else _guarded(machine, frame, manager, lambda: inside(manager))
+    iterator = machine.state.find(manager, IteratorObject)
+    if iterator is not None:
+        return inside(iterator.items[0] if iterator.items else NONE)
+    enter = machine.find_attribute(manager, "__enter__")
+    if enter is None or isinstance(enter, Unknown):
+        given = machine.unknown("what the context manager gives is not known", enter or NONE)
+        return _guarded(machine, frame, manager, lambda: inside(given))
+    return _guarded(machine, frame, manager, lambda: inside(machine.call(enter)))
+
+
+def is_generated(manager: InstanceObject) -> bool:
+    """A generator function under @contextmanager made it."""
+    return manager.cls == KnownClass(_GENERATED)
+
+
+def _guarded(machine: Machine, frame: Frame, manager: Value, block: Callable[[], Outcome]) -> Outcome:
+    """Runs the block, then `__exit__` on every path that leaves it; it may swallow what the block raises."""
+    frames, since = len(machine.frames), machine.base.next_index
+    leaving, guard = Leaving(frame), Guard(doubts=_has_source(machine, manager), expects=False)
+    machine.guards.append(guard)
+    outcome: Outcome = "dead"
+    try:
+        outcome = block()
+    except Raised as raised:
+        del machine.frames[frames:]
+        guard.insert(0, (raised.kept(), machine.state))
+        ended = None
+    else:
+        ended = machine.state
+    finally:
+        machine.guards.pop()
+    value = frame.value
+    leaving.run(machine, lambda: _exit_normally(machine, manager))
+    paths: list[control.Path] = []
+    if ended is not None and outcome != "dead":
+        machine.state = ended
+        _exit_normally(machine, manager)
+        paths.append((machine.state, lambda: _outcome(frame, outcome, value)))
+    escaped: list[tuple[Raised, State]] = []
+    for error, state in guard:
+        machine.state = state
+        swallows = _exit(machine, manager, error)
+        if swallows is not True:
+            escaped.append((error, machine.state.fork()))
+        if swallows is not False:
+            paths.append((machine.state, lambda: "normal"))
+    if not paths and ended is None:
+        machine.state = escaped[0][1]
+        raise escaped.pop(0)[0]
+    if machine.guards:
+        machine.guards[-1].extend(escaped)
+    if not paths:
+        return "dead"
+    return control.run_paths(machine, frame, paths, "depends on whether an exception is swallowed", since)
+
+
+def _has_source(machine: Machine, manager: Value) -> bool:
+    """What its `__exit__` does is known, other than that it does nothing."""
+    leave = None if isinstance(manager, Unknown) else machine.find_attribute(manager, "__exit__")
+    if isinstance(leave, BoundMethod) and isinstance(leave.function, KnownFunction):
+        return leave.function.name in (f"{_SUPPRESS}.__exit__", f"{_STACK}.__exit__", "unittest.mock._patch.__exit__")
+    return isinstance(leave, BoundMethod)
+
+
+def _outcome(frame: Frame, outcome: Outcome, value: Value) -> Outcome:
+    frame.value = value
+    return outcome
+
+
+def _exit_normally(machine: Machine, manager: Value) -> Outcome:
+    _exit(machine, manager, None)
+    return "normal"
+
+
+def _exit(machine: Machine, manager: Value, raised: Raised | None) -> bool | None:
+    """Calls `__exit__`; whether it swallows the exception."""
+    leave = manager if isinstance(manager, Unknown) else machine.find_attribute(manager, "__exit__")
+    if leave is None:
+        return False
+    if isinstance(leave, Unknown):
+        if not leave.inert:
+            machine.expose([manager], leave)
+        return False if leave.inert else None
+    given: tuple[Value, ...] = (NONE, NONE, NONE)
+    if raised is not None and raised.name == OPERATION and _only_imports(machine, manager):
+        return False
+    if raised is not None:
+        traceback = machine.unknown("a traceback is not kept")
+        given = (machine.class_of(raised.exception), raised.exception, replace(traceback, inert=True))
+    return machine.truth(machine.call(leave, given))
+
+
+def _only_imports(machine: Machine, manager: Value) -> bool:
+    """It swallows nothing but what importing raises."""
+    held = machine.state.find(manager, InstanceObject)
+    classes = held.attributes.get("exceptions") if held is not None and held.cls == KnownClass(_SUPPRESS) else None
+    return classes is not None and raising.only_imports(machine, classes)
+
+
+def call_exit(machine: Machine, manager: Value, raised: Raised | None) -> bool | None:
+    """What `_exit` does, for a block that is suspended in its midst."""
+    return _exit(machine, manager, raised)
+
+
+def _around_yield(machine: Machine, frame: Frame, call: Value, inside: Callable[[Value], Outcome]) -> Outcome:
+    """Runs the generator of a @contextmanager with the block in the place of its `yield`."""
+    outcomes: list[Outcome] = []
+    entered: list[Value] = []
+
+    def block(given: Value) -> None:
+        entered.append(given)
+        machine.frames.append(frame)
+        try:
+            outcomes.append(inside(given))
+        finally:
+            machine.frames.pop()
+
+    outer, machine.on_yield = machine.on_yield, block
+    try:
+        machine.call(call)
+    finally:
+        machine.on_yield = outer
+    if not outcomes and entered:  # what the block raised was caught around the `yield`: it goes on behind the block
+        return "normal"
+    if not outcomes:  # it was given up before it came to its `yield`
+        return inside(machine.unknown("what the context manager gives is not known"))
+    return outcomes[-1]
+
+
+def made_by_generator(machine: Machine, function: FunctionValue, arguments: Arguments) -> Address:
+    """What a call of a function under @contextmanager gives: nothing of it runs before it is entered."""
+    plain = replace(function, manager=False)
+    call = PartialValue(plain, arguments.positional, tuple(arguments.keywords.items()))
+    return machine.allocate(InstanceObject(KnownClass(_GENERATED), {"call": call}))
+
+
+@models("contextlib.contextmanager")
+def context_manager(arguments: Arguments, machine: Machine) -> Value:
+    function = arguments.get(0, "func", NONE)
+    if isinstance(function, FunctionValue) and function.definition.is_generator:
+        return replace(function, manager=True)
+    return Unknown("a context manager is not interpreted", machine.where, inert=True)
+
+
+@models(_SUPPRESS)
+def suppress(arguments: Arguments, machine: Machine) -> Value:
+    return machine.allocate(InstanceObject(KnownClass(_SUPPRESS), {"exceptions": TupleValue(arguments.positional)}))
+
+
+@models(f"{_SUPPRESS}.__exit__")
+def leave_suppress(arguments: Arguments, machine: Machine) -> Value:
+    receiver, cls, *_ = arguments.positional
+    item = machine.state.find(receiver, InstanceObject)
+    if item is None or cls == NONE:
+        return FALSE
+    verdict = machine.is_subclass(cls, item.attributes["exceptions"])
+    return machine.unknown("which exceptions are suppressed is not known") if verdict is None else Constant(verdict)
+
+
+@models(_STACK)
+def exit_stack(arguments: Arguments, machine: Machine) -> Value:
+    callbacks = machine.allocate(ListObject())
+    return machine.allocate(InstanceObject(KnownClass(_STACK), {"callbacks": callbacks}))
+
+
+def _push(machine: Machine, stack: Value, callback: Value) -> None:
+    item = machine.state.find(stack, InstanceObject)
+    callbacks = item.attributes.get("callbacks", NONE) if item is not None else NONE
+    if isinstance(callbacks, Address):
+        pushed = machine.allocate(InstanceObject(KnownClass(_PUSHED), {"function": callback}))
+        machine.state.change(callbacks, ListObject).items.append(pushed)
+
+
+def _pushed(machine: Machine, pushed: Value) -> Value:
+    """The callback itself."""
+    item = machine.state.find(pushed, InstanceObject)
+    return item.attributes["function"] if item is not None and item.cls == KnownClass(_PUSHED) else pushed
+
+
+@models(f"{_STACK}.callback")
+def add_callback(arguments: Arguments, machine: Machine) -> Value:
+    stack, function, *rest = arguments.positional
+    _push(machine, stack, PartialValue(function, tuple(rest), tuple(arguments.keywords.items())))
+    return function
+
+
+@models(f"{_STACK}.enter_context", f"{_STACK}.push")
+def enter_context(arguments: Arguments, machine: Machine) -> Value:
+    """What the manager gives; it is left with the stack."""
+    stack, manager = arguments.positional
+    made = machine.state.find(manager, InstanceObject)
+    if made is not None and is_generated(made):
+        why = machine.unknown("what a generator under @contextmanager does in an ExitStack is not followed")
+        machine.problem(why.reason, None, why.where)
+        return manager if arguments.function.endswith("push") else why
+    leave = machine.find_attribute(manager, "__exit__")
+    if leave is not None:
+        _push(machine, stack, PartialValue(leave, (NONE, NONE, NONE)))
+    if arguments.function.endswith("push"):
+        return manager
+    enter = machine.find_attribute(manager, "__enter__")
+    return machine.call(enter) if enter is not None else machine.unknown("what the context manager gives is not known")
+
+
+@models(f"{_STACK}.__enter__")
+def enter_stack(arguments: Arguments, machine: Machine) -> Value:
+    return arguments.positional[0]
+
+
+@models(f"{_STACK}.__exit__", f"{_STACK}.close")
+def leave_stack(arguments: Arguments, machine: Machine) -> Value:
+    """Runs what was pushed, the last first; whether that swallows an exception is not followed."""
+    item = machine.state.find(arguments.positional[0], InstanceObject)
+    callbacks = item.attributes.get("callbacks", NONE) if item is not None else NONE
+    held = machine.state.find(callbacks, ListObject)
+    if held is None or not isinstance(callbacks, Address):
+        return machine.unknown("what an ExitStack runs is not known")
+    pushed, why = list(held.items), held.open
+    emptied = machine.state.change(callbacks, ListObject)
+    emptied.items, emptied.open = [], None
+    if why is not None:
+        perhaps = [_pushed(machine, Address(index)) for index in sorted(why.may_be)]
+        machine.expose([why, *perhaps], machine.unknown("what an ExitStack runs is not known", why))
+    for callback in reversed(pushed):
+        machine.call(_pushed(machine, callback))
+    raised = arguments.get(1, "exc_type", NONE) != NONE
+    if why is not None:
+        return machine.unknown("what an ExitStack runs is not known", why)
+    return machine.unknown("an exception may be swallowed") if raised and pushed else FALSE
+
+
+@models(_CLOSING)
+def closing(arguments: Arguments, machine: Machine) -> Value:
+    thing = arguments.get(0, "thing", NONE)
+    return machine.allocate(InstanceObject(KnownClass(_CLOSING), {"enter_result": thing, "thing": thing}))
+
+
+@models(f"{_CLOSING}.__exit__")
+def leave_closing(arguments: Arguments, machine: Machine) -> Value:
+    item = machine.state.find(arguments.positional[0], InstanceObject)
+    machine.call(machine.get_attribute(item.attributes["thing"], "close") if item is not None else NONE)
+    return FALSE
+
+
+@models(_NULL)
+def null_context(arguments: Arguments, machine: Machine) -> Value:
+    given = arguments.get(0, "enter_result", NONE)
+    return machine.allocate(InstanceObject(KnownClass(_NULL), {"enter_result": given}))
+
+
+@models(*(f"{kind}.__enter__" for kind in (_NULL, _SUPPRESS, _CLOSING)))
+def enter_plain(arguments: Arguments, machine: Machine) -> Value:
+    item = machine.state.find(arguments.positional[0], InstanceObject)
+    return item.attributes.get("enter_result", NONE) if item is not None else NONE
+
+
+@models(f"{_NULL}.__exit__")
+def leave_null(arguments: Arguments, machine: Machine) -> Value:
+    return FALSE

@@ -1,0 +1,422 @@
+"""`if`, `for`, `while`: which way the code goes, on which states, and where paths meet again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import libcst as cst
+
+from modgraph.graph.model import SourceLocation
+from modgraph.prediction.code import targets
+from modgraph.prediction.domain.calling import Raised
+from modgraph.prediction.domain.frames import Frame, Loop, Outcome
+from modgraph.prediction.domain.limits import MAX_LOOP_ITERATIONS, MAX_WIDENINGS
+from modgraph.prediction.domain.objects import ListObject, ModuleObject
+from modgraph.prediction.domain.state import State
+from modgraph.prediction.domain.suspended import Walk
+from modgraph.prediction.domain.values import NONE, Address, Choice, SliceValue, TupleValue, Unknown, Value
+from modgraph.prediction.paths import given_up
+from modgraph.prediction.paths.joining import join
+from modgraph.prediction.paths.widening import widen
+from modgraph.prediction.python import may_items, node_text, producing, unordered
+from modgraph.source.reached import Reached
+
+if TYPE_CHECKING:
+    from modgraph.prediction.domain.machine import Machine
+
+Path = tuple[State, Callable[[], Outcome]]
+
+
+def run_paths(machine: Machine, frame: Frame, paths: Sequence[Path], reason: str, since: int) -> Outcome:
+    """Runs each path on its state. Those that fall through are joined and go on; returns, breaks and continues are kept
+    with the frame until the function or the loop ends; paths that raise are dropped, unless all do.
+
+    Raises:
+        Raised: every path raises; that of the first one.
+    """
+    where = machine.where
+    ended: list[tuple[Outcome, Value, State]] = []
+    raised: list[tuple[Raised, State]] = []
+    machine.undecided += 1
+    try:
+        for state, path in paths:
+            machine.state = state
+            try:
+                outcome = path()
+            except Raised as error:
+                raised.append((error.kept(), machine.state))
+            else:
+                ended.append((outcome, frame.value, machine.state))
+    except given_up.ENDINGS:
+        going = [kept for outcome, _, kept in ended if outcome != "dead"]
+        place = len(ended) + len(raised) + 1
+        given_up.join_others(machine, [*going, *(other for other, _ in paths[place:])], since)
+        raise
+    finally:
+        machine.undecided -= 1
+    alive = [entry for entry in ended if entry[0] != "dead"]
+    if not ended:
+        machine.state = raised[0][1]
+        raise raised.pop(0)[0]
+    if raised and machine.guards:
+        machine.guards[-1].extend(raised)
+    if len(alive) == 1 and len(ended) == 1:
+        outcome, frame.value, machine.state = alive[0]
+        return outcome
+    fallen: list[State] = []
+    for outcome, value, state in alive:
+        if outcome == "return":
+            frame.returns.append((value, state))
+        elif outcome == "break":
+            frame.loops[-1].breaks.append(state)
+        elif outcome == "continue":
+            frame.loops[-1].continues.append(state)
+        else:
+            fallen.append(state)
+    if not fallen:
+        return "dead"
+    machine.state = join_states(fallen, reason, where, since)
+    return "normal"
+
+
+def join_states(states: Sequence[State], reason: str, where: SourceLocation | None, since: int) -> State:
+    """All of them in one; the first is changed."""
+    joined = states[0]
+    for other in states[1:]:
+        joined = join(joined, other, reason, where, since)
+    return joined
+
+
+def finish_returns(machine: Machine, frame: Frame, outcome: Outcome, since: int) -> Value:
+    """At the end of a function: the choice of what its paths returned, on their joined states."""
+    results = list(frame.returns)
+    if outcome == "return":
+        results.append((frame.value, machine.state))
+    elif outcome != "dead":
+        results.append((NONE, machine.state))
+    if not results:
+        return NONE
+    return machine.settle(results, [], "depends on which `return` is reached", machine.where, since)
+
+
+def execute_if(machine: Machine, frame: Frame, node: cst.If) -> Outcome:
+    current: cst.If = node
+    while True:
+        value = machine.test(frame, current.test)
+        truth = machine.truth(value)
+        if truth is True:
+            return machine.run_block(frame, current.body)
+        if truth is None:
+            return _fork_if(machine, frame, current, value)
+        orelse = current.orelse
+        if orelse is None:
+            return "normal"
+        if type(orelse) is not cst.If:
+            return machine.run_block(frame, orelse.body)
+        current = orelse
+
+
+def _fork_if(machine: Machine, frame: Frame, node: cst.If, value: Value) -> Outcome:
+    since = machine.base.next_index
+    other = machine.state.fork()
+    reason = node_text.reason_of_test(machine, node.test, value)
+
+    def otherwise() -> Outcome:
+        if isinstance(node.orelse, cst.If):
+            return execute_if(machine, frame, node.orelse)
+        if node.orelse is not None:
+            return machine.run_block(frame, node.orelse.body)
+        return "normal"
+
+    paths: list[Path] = [
+        (machine.state, lambda: machine.run_block(frame, node.body)),
+        (other, otherwise),
+    ]
+    return run_paths(machine, frame, paths, reason, since)
+
+
+def execute_for(machine: Machine, frame: Frame, node: cst.For) -> Outcome:
+    iterable, some = _iterable(machine, frame, node.iter)
+    since = machine.base.next_index
+    if some is not None:
+        return _loop_over_some(machine, frame, node, some, since)
+    if isinstance(iterable, Choice):
+        return _loop_over_each(machine, frame, node, iterable, since)
+    return _loop_over(machine, frame, node, iterable, since)
+
+
+def _loop_over_each(machine: Machine, frame: Frame, node: cst.For, iterable: Choice, since: int) -> Outcome:
+    """The loop over one of a few, which of them is not known: each on a path of its own."""
+    states = [machine.state, *(machine.state.fork() for _ in iterable.alternatives[1:])]
+    paths: list[Path] = [
+        (state, lambda one=one: _loop_over(machine, frame, node, one, since))  # type: ignore[misc]
+        for state, one in zip(states, iterable.alternatives, strict=True)
+    ]
+    return run_paths(machine, frame, paths, iterable.reason, since)
+
+
+def _loop_over(machine: Machine, frame: Frame, node: cst.For, iterable: Value, since: int) -> Outcome:
+    elements = unordered.elements(machine, iterable)
+    ways = unordered.orders(elements) if elements is not None else None
+    if ways is None:
+        outcome = _loop(machine, frame, node, producing.walk(machine, iterable, whole=True), since)
+        if isinstance(node.iter, cst.Call) and isinstance(iterable, Address):  # nothing else holds it
+            producing.close(machine, iterable)
+        return outcome
+    states = [machine.state, *(machine.state.fork() for _ in ways[1:])]
+    paths: list[Path] = [
+        (state, lambda way=way: _loop(machine, frame, node, producing.in_turn(way), since))  # type: ignore[misc]
+        for state, way in zip(states, ways, strict=True)
+    ]
+    return run_paths(machine, frame, paths, "depends on the order of a set", since)
+
+
+def _iterable(machine: Machine, frame: Frame, node: cst.BaseExpression) -> tuple[Value, tuple[list[Value], str] | None]:
+    """What is iterated over; of a slice with bounds that are not known, the items that may be in it, and why."""
+    if not isinstance(node, cst.Subscript):
+        return machine.evaluate(frame, node), None
+    value = machine.evaluate(frame, node.value)
+    key = machine.subscript_key(frame, node)
+    if isinstance(key, SliceValue) and key.step == NONE:
+        bounds = [each for each in (key.lower, key.upper) if isinstance(each, (Unknown, Choice))]
+        if bounds and (isinstance(value, TupleValue) or machine.state.find(value, _SLICED) is not None):
+            found = machine.iterate(value)
+            if isinstance(found, list):
+                return value, (found, bounds[0].reason)
+    return machine.get_item(value, key), None
+
+
+_SLICED: Any = (ListObject, ModuleObject)
+
+
+def _loop_over_some(
+    machine: Machine, frame: Frame, node: cst.For, some: tuple[list[Value], str], since: int
+) -> Outcome:
+    """A turn for each item, or none: which of them are there is not known, but their order is."""
+    found, reason = some
+    outcome: Outcome = "normal"
+    with _loop_in(machine, frame, since) as loop:
+        for item in found:
+            machine.step()
+
+            def turn(item: Value = item) -> Outcome:
+                targets.assign(machine, frame, node.target, item)
+                return machine.run_block(frame, node.body)
+
+            outcome = end_turn(machine, frame, _turn(machine, frame, _maybe(machine, frame, turn, reason)), since)
+            if outcome != "normal":
+                break
+    return _leave(machine, frame, outcome, loop, node.orelse, since)
+
+
+def _loop(machine: Machine, frame: Frame, node: cst.For, found: Walk, since: int) -> Outcome:
+    with _loop_in(machine, frame, since) as loop:
+        outcome, why = _known_turns(machine, frame, node, found, since)
+        if why is not None:
+
+            def turn() -> Outcome:
+                targets.assign(machine, frame, node.target, why)
+                return machine.run_block(frame, node.body)
+
+            outcome = unknown_turns(machine, frame, turn, why.reason, since)
+    return _leave(machine, frame, outcome, loop, node.orelse, since)
+
+
+@contextmanager
+def _loop_in(machine: Machine, frame: Frame, since: int) -> Iterator[Loop]:
+    """A loop of the frame. Where it is given up, what those turns left that may have ended it, or begun the next, holds
+    as well."""
+    loop = Loop()
+    frame.loops.append(loop)
+    try:
+        yield loop
+    except given_up.ENDINGS:
+        given_up.join_others(machine, given_up.first_of(loop.breaks, loop.continues), since)
+        raise
+    finally:
+        frame.loops.pop()
+
+
+def _known_turns(
+    machine: Machine, frame: Frame, node: cst.For, found: Walk, since: int
+) -> tuple[Outcome, Unknown | None]:
+    """The turns for items that are known, and why there may be others after them."""
+    left: Unknown | None = None
+    while True:
+        machine.step()
+        try:
+            item = next(found)
+        except StopIteration as stop:
+            return "normal", stop.value
+        why = may_items.doubt(item) or left
+
+        def turn(item: Value = item) -> Outcome:
+            plain = item.item if isinstance(item, (may_items.Several, may_items.Perhaps)) else item
+            targets.assign(machine, frame, node.target, plain)
+            return machine.run_block(frame, node.body)
+
+        if isinstance(item, may_items.Several) and why is not None:
+            outcome = unknown_turns(machine, frame, turn, why.reason, since)
+            left = why if left is None and _breaks(node) else left
+        else:
+            whole = turn if why is None else _maybe(machine, frame, turn, why.reason)
+            outcome = end_turn(machine, frame, _turn(machine, frame, whole), since)
+        if outcome != "normal":
+            return outcome, None
+
+
+@lru_cache(maxsize=1024)
+def _breaks(node: cst.For) -> bool:
+    """A turn may end the loop: what comes after an unknown number of turns may not run."""
+    pending: list[cst.CSTNode] = [node.body]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, cst.Break):
+            return True
+        if isinstance(part, (cst.For, cst.While)):  # its own breaks end it; those of its `else` end this loop
+            pending.extend([part.orelse] if part.orelse is not None else [])
+        elif not isinstance(part, (cst.BaseExpression, cst.FunctionDef, cst.ClassDef)):
+            pending.extend(part.children)
+    return False
+
+
+def _maybe(machine: Machine, frame: Frame, turn: Callable[[], Outcome], reason: str) -> Callable[[], Outcome]:
+    """A turn for an item of which it is not known whether it is there."""
+
+    def both() -> Outcome:
+        paths: list[Path] = [(machine.state, turn), (machine.state.fork(), lambda: "normal")]
+        return run_paths(machine, frame, paths, reason, machine.base.next_index)
+
+    return both
+
+
+def _turn(machine: Machine, frame: Frame, turn: Callable[[], Outcome]) -> Outcome:
+    """One turn of a loop; where it raises, the paths that left it before go on without that one.
+
+    Raises:
+        Raised: there are none.
+    """
+    try:
+        return turn()
+    except Raised as raised:
+        loop = frame.loops[-1]
+        if not loop.breaks and not loop.continues:
+            raise
+        machine.may_raise(raised)
+        return "dead"
+
+
+def end_turn(machine: Machine, frame: Frame, outcome: Outcome, since: int) -> Outcome:
+    """Joins the paths that continue with the next turn."""
+    loop = frame.loops[-1]
+    going = [machine.state] if outcome in ("normal", "continue") else []
+    if loop.continues:
+        going += loop.continues
+        loop.continues = []
+        if outcome == "return":
+            frame.returns.append((frame.value, machine.state))
+        elif outcome == "break":
+            loop.breaks.append(machine.state)
+    if not going:
+        return outcome
+    if len(going) > 1 or outcome not in ("normal", "continue"):
+        machine.state = join_states(going, "depends on which `continue` is reached", machine.where, since)
+    return "normal"
+
+
+def _leave(
+    machine: Machine, frame: Frame, outcome: Outcome, loop: Loop, orelse: cst.Else | None, since: int
+) -> Outcome:
+    """After the last turn: `else`, and the paths that broke out before."""
+    if outcome == "normal" and orelse is not None:
+        outcome = machine.run_block(frame, orelse.body)
+    elif outcome == "break":
+        outcome = "normal"
+    return join_breaks(machine, frame, outcome, loop, since)
+
+
+def join_breaks(machine: Machine, frame: Frame, outcome: Outcome, loop: Loop, since: int) -> Outcome:
+    """How a loop ends, the paths that broke out of it being among those that go on."""
+    if not loop.breaks:
+        return outcome
+    left = list(loop.breaks)
+    if outcome == "normal":
+        left.append(machine.state)
+    elif outcome == "return":
+        frame.returns.append((frame.value, machine.state))
+    machine.state = join_states(left, "depends on which `break` is reached", machine.where, since)
+    return "normal"
+
+
+def execute_while(machine: Machine, frame: Frame, node: cst.While) -> Outcome:
+    since = machine.base.next_index
+    outcome: Outcome = "normal"
+    with _loop_in(machine, frame, since) as loop:
+        for _ in range(MAX_LOOP_ITERATIONS):
+            machine.step()
+            value = machine.test(frame, node.test)
+            truth = machine.truth(value)
+            if truth is None or (truth and machine.steps > machine.widened_from):
+                reason = (
+                    "how far it comes is not known" if truth else node_text.reason_of_test(machine, node.test, value)
+                )
+                outcome = unknown_while(machine, frame, node, reason, since)
+                break
+            if truth is False:
+                break
+            turn = _turn(machine, frame, lambda: machine.run_block(frame, node.body))
+            outcome = end_turn(machine, frame, turn, since)
+            if outcome != "normal":
+                break
+        else:
+            reason = Reached(f"a loop of more than {MAX_LOOP_ITERATIONS} turns")
+            machine.problem(reason)
+            outcome = unknown_while(machine, frame, node, reason, since)
+    return _leave(machine, frame, outcome, loop, node.orelse, since)
+
+
+def unknown_while(machine: Machine, frame: Frame, node: cst.While, reason: str, since: int) -> Outcome:
+    def turn() -> Outcome:
+        machine.evaluate(frame, node.test)
+        return machine.run_block(frame, node.body)
+
+    return unknown_turns(machine, frame, turn, reason, since)
+
+
+def unknown_turns(machine: Machine, frame: Frame, turn: Callable[[], Outcome], reason: str, since: int) -> Outcome:
+    """Any number of turns: the body is run until another turn changes nothing any more that is not already open."""
+    where = machine.where
+    loop = frame.loops[-1]
+    for number in range(MAX_WIDENINGS):
+        before = machine.state
+        since_turn = machine.base.next_index if number else None
+        machine.state = before.fork()
+        machine.undecided += 1
+        try:
+            outcome = turn()
+        except Raised as raised:
+            machine.may_raise(raised)
+            outcome = "dead"
+        except given_up.ENDINGS:
+            given_up.join_others(machine, [before], since)
+            raise
+        finally:
+            machine.undecided -= 1
+        after = [machine.state] if outcome in ("normal", "continue", "break") else []
+        after += loop.continues + loop.breaks
+        loop.continues, loop.breaks = [], []
+        if outcome == "return":
+            frame.returns.append((frame.value, machine.state))
+        machine.state = before
+        changed = False
+        for state in after:
+            parted = before.changed_since(state) if number == MAX_WIDENINGS - 1 else []
+            changed = widen(before, state, reason, where, since, keeps_names=number == 0, turn=since_turn) or changed
+            machine.expose([Address(index) for index in parted], Unknown(reason, where))
+        if not changed:
+            return "normal"
+    machine.problem(Reached(f"a loop of unknown count that takes more than {MAX_WIDENINGS} turns to settle"))
+    return "normal"

@@ -1,0 +1,370 @@
+"""evaluate(machine, frame, node) -> Value: one function per kind of expression, found by the node's type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import libcst as cst
+
+from modgraph.prediction.code import binding, comprehensions, functions, names
+from modgraph.prediction.domain.calling import Arguments
+from modgraph.prediction.domain.frames import EnoughError, Frame
+from modgraph.prediction.domain.limits import MAX_YIELDED
+from modgraph.prediction.domain.objects import DictObject, ListObject, SetObject
+from modgraph.prediction.domain.values import NONE, TRUE, Choice, Constant, SliceValue, TupleValue, Unknown, Value
+from modgraph.prediction.python import (
+    attributes,
+    comparison,
+    hashing,
+    items,
+    literal_texts,
+    node_text,
+    operators,
+    text,
+)
+from modgraph.source.quiet import literal_value
+
+if TYPE_CHECKING:
+    from modgraph.prediction.domain.machine import Machine
+
+Evaluator = Callable[["Machine", Frame, Any], Value]
+
+
+def evaluate(machine: Machine, frame: Frame, node: cst.BaseExpression) -> Value:
+    """The value of an expression.
+
+    Raises:
+        Raised: what Python would certainly raise.
+        LimitError: the budget is used up.
+    """
+    try:
+        evaluator = _evaluators()[type(node)]
+    except KeyError:
+        return machine.unknown(f"{type(node).__name__} is not interpreted")
+    return evaluator(machine, frame, node)
+
+
+def _name(machine: Machine, frame: Frame, node: cst.Name) -> Value:
+    name = node.value
+    return _KEYWORDS[name] if name in _KEYWORDS else names.look_up(machine, frame, name)
+
+
+_KEYWORDS = {"None": NONE, "True": Constant(True), "False": Constant(False)}
+
+
+def _literal(machine: Machine, frame: Frame, node: Any) -> Value:
+    found = machine.caches.literals.get(node)
+    if found is None:
+        try:
+            found = machine.caches.literals[node] = Constant(literal_texts.kept(machine, _read(node)))
+        except (ValueError, SyntaxError) as error:
+            return machine.unknown(f"literal cannot be read: {error}")
+    return found
+
+
+def _read(node: Any) -> object:
+    """The value of a literal; the plain ones without a parser."""
+    text_: str = node.value
+    if type(node) is cst.Integer and text_.isdecimal():
+        return int(text_)
+    quote = text_[0]
+    if quote in "'\"" and "\\" not in text_ and text_.count(quote) == 2:
+        return text_[1:-1]
+    return literal_value(text_)
+
+
+def _ellipsis(machine: Machine, frame: Frame, node: cst.Ellipsis) -> Value:
+    return Constant(...)
+
+
+def _tuple(machine: Machine, frame: Frame, node: cst.Tuple) -> Value:
+    found, unknown = _elements(machine, frame, node.elements)
+    return unknown if unknown is not None else TupleValue(tuple(found))
+
+
+def _list(machine: Machine, frame: Frame, node: cst.List) -> Value:
+    found, unknown = _elements(machine, frame, node.elements)
+    return machine.allocate(ListObject(found, unknown))
+
+
+def _set(machine: Machine, frame: Frame, node: cst.Set) -> Value:
+    found, unknown = _elements(machine, frame, node.elements, in_any_order=True)
+    elements, why = hashing.unique(machine, found)
+    return machine.allocate(SetObject(elements, unknown or why))
+
+
+def _elements(
+    machine: Machine, frame: Frame, elements: Any, in_any_order: bool = False
+) -> tuple[list[Value], Unknown | None]:
+    """The items of a display, `*parts` unpacked; with the reason where from some place on they are not known."""
+    found: list[Value] = []
+    unknown: Unknown | None = None
+    for element in elements:
+        value = evaluate(machine, frame, element.value)
+        if type(element) is cst.StarredElement:
+            parts = machine.iterate_in_any_order(value) if in_any_order else machine.iterate(value)
+            if isinstance(parts, Unknown):
+                unknown = unknown or parts
+            elif unknown is None:
+                found.extend(parts)
+        elif unknown is None:
+            found.append(value)
+    return found, unknown
+
+
+def _dict(machine: Machine, frame: Frame, node: cst.Dict) -> Value:
+    address = machine.allocate(DictObject())
+    for element in node.elements:
+        if type(element) is cst.DictElement:
+            key = evaluate(machine, frame, element.key)
+            items.assign(machine, address, key, evaluate(machine, frame, element.value))
+        elif type(element) is cst.StarredDictElement:
+            items.merge_mapping(machine, address, evaluate(machine, frame, element.value))
+    return address
+
+
+def _attribute(machine: Machine, frame: Frame, node: cst.Attribute) -> Value:
+    return attributes.get(machine, evaluate(machine, frame, node.value), node.attr.value)
+
+
+def _subscript(machine: Machine, frame: Frame, node: cst.Subscript) -> Value:
+    value = evaluate(machine, frame, node.value)
+    key = subscript_key(machine, frame, node)
+    # What loops over points ask for most, spared the questions about every other kind.
+    if type(value) is TupleValue and type(key) is Constant and type(key.value) is int:
+        index = key.value
+        if 0 <= index < len(value.items):
+            return value.items[index]
+    return machine.get_item(value, key)
+
+
+def subscript_key(machine: Machine, frame: Frame, node: cst.Subscript) -> Value:
+    """What stands between the brackets: a value, a slice, or a tuple of these."""
+    first = node.slice[0]
+    if len(node.slice) == 1 and type(first.comma) is not cst.Comma:
+        return _slice_part(machine, frame, first.slice)
+    return TupleValue(tuple([_slice_part(machine, frame, element.slice) for element in node.slice]))
+
+
+def _slice_part(machine: Machine, frame: Frame, part: cst.BaseSlice) -> Value:
+    if type(part) is cst.Index:
+        return evaluate(machine, frame, part.value)
+    assert isinstance(part, cst.Slice)
+    bounds = [
+        evaluate(machine, frame, bound) if bound is not None else NONE for bound in (part.lower, part.upper, part.step)
+    ]
+    return SliceValue(*bounds)
+
+
+def _call(machine: Machine, frame: Frame, node: cst.Call) -> Value:
+    function = evaluate(machine, frame, node.func)
+    positional: list[Value] = []
+    keywords: dict[str, Value] = {}
+    unknown: Unknown | None = None
+    unread = type(function) is Unknown and function.inert  # a logger: the text of an object may take long to make
+    for argument in node.args:
+        if unread and type(argument.value) is cst.FormattedString:
+            value = text.unread(machine, frame, argument.value)
+        else:
+            value = evaluate(machine, frame, argument.value)
+        if argument.keyword is not None:
+            _require_single(machine, keywords, argument.keyword.value)
+            keywords[argument.keyword.value] = value
+        elif argument.star == "**":
+            unknown = _unpack_mapping(machine, value, keywords) or unknown
+        elif argument.star:
+            parts = machine.iterate(value)
+            if isinstance(parts, Unknown):
+                unknown = unknown or parts
+            elif unknown is None:
+                positional.extend(parts)
+        elif unknown is None:
+            positional.append(value)
+    where = frame.location(node)
+    if type(function) is Unknown and type(node.func) is cst.Name and node.func.value == "super":
+        machine.expose([frame.receiver] if frame.receiver is not None else [], function)  # it is given unwritten
+    return machine.invoke(function, Arguments("", tuple(positional), keywords, where, unknown))
+
+
+def _require_single(machine: Machine, keywords: dict[str, Value], name: str) -> None:
+    """A keyword is given once, whether it stands there or comes from `**options`."""
+    if name in keywords and not binding.may_be_absent(machine, keywords[name]):
+        raise machine.raises("TypeError", f"got multiple values for keyword argument '{name}'")
+
+
+def _unpack_mapping(machine: Machine, value: Value, keywords: dict[str, Value]) -> Unknown | None:
+    """Adds the entries of `**value`; the reason where there may be others."""
+    pairs = items.mapping_pairs(machine, value)
+    if isinstance(pairs, Unknown):
+        return pairs
+    found, unknown = pairs
+    for key, item in found:
+        if isinstance(key, Constant) and isinstance(key.value, str):
+            if key.value in keywords:
+                if binding.may_be_absent(machine, item):
+                    continue
+                raise machine.raises("TypeError", f"got multiple values for keyword argument '{key.value}'")
+            keywords[key.value] = item
+        else:
+            unknown = machine.unknown("a key of ** is not known", key)
+    return unknown
+
+
+def _binary(machine: Machine, frame: Frame, node: cst.BinaryOperation) -> Value:
+    # A long chain (a + b + c + ...) leans to the left; a loop spares Python's stack.
+    chain: list[cst.BinaryOperation] = [node]
+    left = node.left
+    while type(left) is cst.BinaryOperation:
+        chain.append(left)
+        left = left.left
+    value = evaluate(machine, frame, left)
+    for each in reversed(chain):
+        symbol = operators.BINARY[type(each.operator)]
+        value = machine.binary(symbol, value, evaluate(machine, frame, each.right))
+    return value
+
+
+def test(machine: Machine, frame: Frame, node: cst.BaseExpression) -> Value:
+    """A value that is as true as that of the expression: `unknown or True` is true, whichever of the two it gives."""
+    if type(node) is cst.BooleanOperation:
+        return _boolean(machine, frame, node, test)
+    if type(node) is cst.UnaryOperation and type(node.operator) is cst.Not:
+        value = test(machine, frame, node.expression)
+        truth = machine.truth(value)
+        return Constant(not truth) if truth is not None else operators.unary(machine, node.operator, value)
+    return evaluate(machine, frame, node)
+
+
+def _boolean(
+    machine: Machine,
+    frame: Frame,
+    node: cst.BooleanOperation,
+    evaluate_part: Callable[[Machine, Frame, cst.BaseExpression], Value] | None = None,
+) -> Value:
+    part = evaluate_part or evaluate
+    left = part(machine, frame, node.left)
+    stops = type(node.operator) is cst.Or
+    truth = machine.truth(left)
+    if truth is not None:
+        return left if truth is stops else part(machine, frame, node.right)
+    reason = f"depends on `{node_text.source_of(node.left)}`"
+    if isinstance(left, Choice):
+        kept = [value for value in left.alternatives if machine.truth(value) in (None, stops)]
+    else:
+        kept = [left]
+    truths: list[bool | None] = []
+
+    def evaluate_right() -> Value:
+        value = part(machine, frame, node.right)
+        truths.append(machine.truth(value))
+        return value
+
+    right = machine.fork([lambda: NONE, evaluate_right], reason)
+    if evaluate_part is not None and truths == [stops]:
+        return Constant(stops)
+    alternatives = right.alternatives if isinstance(right, Choice) else (right,)
+    if isinstance(right, Choice):
+        alternatives = tuple(value for value in alternatives if value != NONE) or (NONE,)
+    if isinstance(left, Unknown):
+        return left
+    return machine.choice([*kept, *alternatives], reason)
+
+
+def _comparison(machine: Machine, frame: Frame, node: cst.Comparison) -> Value:
+    left = evaluate(machine, frame, node.left)
+    result: Value = TRUE
+    for target in node.comparisons:
+        right = evaluate(machine, frame, target.comparator)
+        result = machine.compare(comparison.symbol(target.operator), left, right)
+        if len(node.comparisons) > 1 and machine.truth(result) is False:
+            return result
+        if isinstance(result, (Unknown, Choice)):
+            return result
+        left = right
+    return result
+
+
+def _unary(machine: Machine, frame: Frame, node: cst.UnaryOperation) -> Value:
+    return operators.unary(machine, node.operator, evaluate(machine, frame, node.expression))
+
+
+def _conditional(machine: Machine, frame: Frame, node: cst.IfExp) -> Value:
+    value = test(machine, frame, node.test)
+    truth = machine.truth(value)
+    if truth is not None:
+        return evaluate(machine, frame, node.body if truth else node.orelse)
+    reason = node_text.reason_of_test(machine, node.test, value)
+    return machine.fork(
+        [lambda: evaluate(machine, frame, node.body), lambda: evaluate(machine, frame, node.orelse)], reason
+    )
+
+
+def _named(machine: Machine, frame: Frame, node: cst.NamedExpr) -> Value:
+    value = evaluate(machine, frame, node.value)
+    if isinstance(node.target, cst.Name):
+        comprehensions.bind_outside(machine, frame, node.target.value, value)
+    return value
+
+
+def _lambda(machine: Machine, frame: Frame, node: cst.Lambda) -> Value:
+    return functions.define_lambda(machine, frame, node)
+
+
+def _yield(machine: Machine, frame: Frame, node: cst.Yield) -> Value:
+    if frame.yields is None:
+        return machine.unknown("yield outside a function")
+    if isinstance(node.value, cst.From):
+        parts = machine.iterate(evaluate(machine, frame, node.value.item))
+        if isinstance(parts, Unknown):
+            frame.yields_unknown = True
+        else:
+            frame.yields.extend(parts)
+    else:
+        given = evaluate(machine, frame, node.value) if node.value is not None else NONE
+        frame.yields.append(given)
+        if frame.on_yield is not None:
+            frame.on_yield(given)
+    if len(frame.yields) > MAX_YIELDED:
+        raise EnoughError
+    return NONE
+
+
+def _await(machine: Machine, frame: Frame, node: cst.Await) -> Value:
+    return evaluate(machine, frame, node.expression)
+
+
+@cache
+def _evaluators() -> dict[type[cst.CSTNode], Evaluator]:
+    """Built at the first expression: the modules it names import this one."""
+    return {
+        cst.Name: _name,
+        cst.Integer: _literal,
+        cst.Float: _literal,
+        cst.Imaginary: _literal,
+        cst.SimpleString: _literal,
+        cst.ConcatenatedString: text.concatenated,
+        cst.FormattedString: text.formatted,
+        cst.Ellipsis: _ellipsis,
+        cst.Tuple: _tuple,
+        cst.List: _list,
+        cst.Set: _set,
+        cst.Dict: _dict,
+        cst.Attribute: _attribute,
+        cst.Subscript: _subscript,
+        cst.Call: _call,
+        cst.BinaryOperation: _binary,
+        cst.BooleanOperation: _boolean,
+        cst.Comparison: _comparison,
+        cst.UnaryOperation: _unary,
+        cst.IfExp: _conditional,
+        cst.NamedExpr: _named,
+        cst.Lambda: _lambda,
+        cst.ListComp: comprehensions.list_of,
+        cst.SetComp: comprehensions.set_of,
+        cst.DictComp: comprehensions.dict_of,
+        cst.GeneratorExp: comprehensions.generator_of,
+        cst.Yield: _yield,
+        cst.Await: _await,
+    }

@@ -1,0 +1,297 @@
+"""The body of a generator function, statement by statement, suspended at each `yield`.
+
+Only statements in which a `yield` stands are executed here; all others as everywhere. Where it is not known which
+`yield` comes next, what follows runs as usual, and no item is known any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import libcst as cst
+
+from modgraph.prediction.code import contexts, control, raising, targets
+from modgraph.prediction.domain.calling import Raised
+from modgraph.prediction.domain.frames import Frame, Loop, Outcome
+from modgraph.prediction.domain.limits import MAX_LOOP_ITERATIONS, MAX_YIELDED
+from modgraph.prediction.domain.objects import EnvironmentObject, InstanceObject
+from modgraph.prediction.domain.suspended import Lost, Steps
+from modgraph.prediction.domain.values import NONE, Address, Unknown, Value
+from modgraph.prediction.paths.guards import Guard
+from modgraph.prediction.python import node_text, producing
+from modgraph.source.reached import Reached
+
+if TYPE_CHECKING:
+    from modgraph.prediction.domain.machine import Machine
+
+Stepping: TypeAlias = "Generator[Value | Lost, None, Outcome]"
+_Given: TypeAlias = "Generator[Value | Lost, None, Value]"
+
+
+def generator(machine: Machine, frame: Frame, node: cst.FunctionDef) -> Address:
+    """What a call of a generator function gives; nothing of its body has run."""
+
+    def start() -> tuple[Steps, Frame]:
+        own = replace(frame, loops=[], returns=[], yields=[])
+        return _body(machine, own, node), own
+
+    changes = (frame.environment, *((frame.receiver,) if frame.receiver is not None else ()))
+    return producing.suspended(machine, start, changes, MAX_YIELDED)
+
+
+def _body(machine: Machine, frame: Frame, node: cst.FunctionDef) -> Steps:
+    since = machine.base.next_index
+    try:
+        outcome = yield from _block(machine, frame, node.body.body)
+    except Raised as raised:
+        if not frame.returns:
+            raise
+        machine.may_raise(raised)
+        outcome = "dead"
+    if frame.returns:
+        control.finish_returns(machine, frame, outcome, since)
+    return None
+
+
+def _block(machine: Machine, frame: Frame, block: Sequence[cst.CSTNode]) -> Stepping:
+    assert frame.function is not None
+    yielding = frame.function.definition.yielding
+    for statement in block:
+        if statement not in yielding:
+            outcome = machine.execute(frame, (statement,))
+        elif type(statement) is cst.SimpleStatementLine:
+            outcome = yield from _block(machine, frame, statement.body)
+        else:
+            machine.step()
+            frame.statement = statement
+            executor = _EXECUTORS.get(type(statement))
+            outcome = yield from (executor or _lost)(machine, frame, statement)
+        if outcome != "normal":
+            return outcome
+    return "normal"
+
+
+def _lost(machine: Machine, frame: Frame, statement: Any, why: Unknown | None = None) -> Stepping:
+    """Executes the statement as one of any function: what it yields is not followed."""
+    yield Lost(why or machine.unknown("what the generator yields is not known"))
+    return machine.execute_one(frame, statement)
+
+
+# ---- the yields themselves -------------------------------------------------------------------------------------------
+
+
+def _given(machine: Machine, frame: Frame, node: cst.Yield) -> _Given:
+    """Yields; what the expression is then worth."""
+    if frame.returns or any(loop.breaks or loop.continues for loop in frame.loops):
+        yield Lost(machine.unknown("it is not known whether the generator comes to this `yield`"))
+    if not isinstance(node.value, cst.From):
+        yield machine.evaluate(frame, node.value) if node.value is not None else NONE
+        return NONE
+    why = yield from producing.walk(machine, machine.evaluate(frame, node.value.item), by_demand=True)
+    if why is not None:
+        yield Lost(why)
+    return machine.unknown("what an inner generator returns is not known")
+
+
+def _expression(machine: Machine, frame: Frame, node: cst.Expr) -> Stepping:
+    if not isinstance(node.value, cst.Yield):
+        return (yield from _lost(machine, frame, node))
+    yield from _given(machine, frame, node.value)
+    return "normal"
+
+
+def _assign(machine: Machine, frame: Frame, node: cst.Assign) -> Stepping:
+    if not isinstance(node.value, cst.Yield):
+        return (yield from _lost(machine, frame, node))
+    value = yield from _given(machine, frame, node.value)
+    for target in node.targets:
+        targets.assign(machine, frame, target.target, value)
+    return "normal"
+
+
+# ---- compound statements ---------------------------------------------------------------------------------------------
+
+
+def _if(machine: Machine, frame: Frame, node: cst.If) -> Stepping:
+    current = node
+    while True:
+        value = machine.test(frame, current.test)
+        truth = machine.truth(value)
+        if truth is None:
+            yield Lost(Unknown(node_text.reason_of_test(machine, current.test, value), machine.where))
+            return control.execute_if(machine, frame, current)
+        if truth:
+            return (yield from _block(machine, frame, current.body.body))
+        orelse = current.orelse
+        if orelse is None:
+            return "normal"
+        if not isinstance(orelse, cst.If):
+            return (yield from _block(machine, frame, orelse.body.body))
+        current = orelse
+
+
+def _for(machine: Machine, frame: Frame, node: cst.For) -> Stepping:
+    found = producing.walk(machine, machine.evaluate(frame, node.iter), by_demand=True)
+    since, loop, why = machine.base.next_index, Loop(), None
+    frame.loops.append(loop)
+    outcome: Outcome = "normal"
+    while outcome == "normal":
+        frame.statement = node
+        machine.step()
+        try:
+            item = next(found)
+        except StopIteration as stop:
+            why = stop.value
+            break
+        targets.assign(machine, frame, node.target, item)
+        outcome = yield from _turn(machine, frame, node, loop, since)
+    if why is not None and outcome == "normal":
+        yield Lost(why)
+
+        def turn() -> Outcome:
+            targets.assign(machine, frame, node.target, why)
+            return machine.run_block(frame, node.body)
+
+        outcome = control.unknown_turns(machine, frame, turn, why.reason, since)
+    frame.loops.pop()
+    return (yield from _after_loop(machine, frame, node, loop, outcome, since))
+
+
+def _while(machine: Machine, frame: Frame, node: cst.While) -> Stepping:
+    since, loop = machine.base.next_index, Loop()
+    frame.loops.append(loop)
+    outcome: Outcome = "normal"
+    for _ in range(MAX_LOOP_ITERATIONS):
+        frame.statement = node
+        machine.step()
+        value = machine.test(frame, node.test)
+        truth = machine.truth(value)
+        if truth is None:
+            reason = node_text.reason_of_test(machine, node.test, value)
+            yield Lost(Unknown(reason, machine.where))
+            outcome = control.unknown_while(machine, frame, node, reason, since)
+        if not truth:
+            break
+        outcome = yield from _turn(machine, frame, node, loop, since)
+        if outcome != "normal":
+            break
+    else:
+        reason = Reached(f"a loop of more than {MAX_LOOP_ITERATIONS} turns")
+        yield Lost(machine.unknown(reason))
+        outcome = control.unknown_while(machine, frame, node, reason, since)
+    frame.loops.pop()
+    return (yield from _after_loop(machine, frame, node, loop, outcome, since))
+
+
+def _turn(machine: Machine, frame: Frame, node: cst.For | cst.While, loop: Loop, since: int) -> Stepping:
+    outcome: Outcome
+    try:
+        outcome = yield from _block(machine, frame, node.body.body)
+    except Raised as raised:
+        if not loop.breaks and not loop.continues:
+            raise
+        machine.may_raise(raised)
+        outcome = "dead"
+    return control.end_turn(machine, frame, outcome, since)
+
+
+def _after_loop(
+    machine: Machine, frame: Frame, node: cst.For | cst.While, loop: Loop, outcome: Outcome, since: int
+) -> Stepping:
+    if outcome == "normal" and node.orelse is not None:
+        outcome = yield from _block(machine, frame, node.orelse.body.body)
+    elif outcome == "break":
+        outcome = "normal"
+    return control.join_breaks(machine, frame, outcome, loop, since)
+
+
+def _try(machine: Machine, frame: Frame, node: cst.Try) -> Stepping:
+    loops = len(frame.loops)
+    outcome: Outcome = "normal"
+    failure: Raised | None = None
+    try:
+        outcome = yield from _guarded(machine, frame, _block(machine, frame, node.body.body), bool(node.handlers))
+        if outcome == "normal" and node.orelse is not None:
+            outcome = yield from _block(machine, frame, node.orelse.body.body)
+    except Raised as raised:
+        failure = raised.kept()
+        del frame.loops[loops:]
+    handler = raising.handler_of(machine, frame, node, failure) if failure is not None else None
+    if failure is not None and handler is not None:
+        bound = handler.name.name if handler.name is not None else None
+        if bound is not None and isinstance(bound, cst.Name):
+            targets.assign(machine, frame, bound, failure.exception)
+        outer, frame.handling = frame.handling, failure
+        failure = None
+        try:
+            outcome = yield from _block(machine, frame, handler.body.body)
+        except Raised as raised:
+            failure = raised.kept()
+        frame.handling = outer
+    if node.finalbody is not None:
+        value = frame.value
+        final = yield from _block(machine, frame, node.finalbody.body.body)
+        if final != "normal":
+            return final
+        frame.value = value
+    if failure is not None:
+        raise failure
+    return outcome
+
+
+def _guarded(machine: Machine, frame: Frame, steps: Stepping, doubts: bool) -> Stepping:
+    """The steps of a block inside a `try`; where some paths raise and others do not, they are not followed."""
+    while True:
+        partial = Guard(doubts)
+        machine.guards.append(partial)
+        try:
+            found = next(steps)
+        except StopIteration as stop:
+            outcome: Outcome = stop.value
+            found = None
+        finally:
+            machine.guards.pop()
+        if partial:
+            why = machine.unknown("it is not known whether an exception is raised")
+            yield Lost(why)
+            held = machine.state.find(frame.environment, EnvironmentObject)
+            machine.expose(list(held.names.values()) if held is not None else [], why)
+        if found is None:
+            return outcome
+        yield found
+
+
+def _with(machine: Machine, frame: Frame, node: cst.With) -> Stepping:
+    if len(node.items) != 1:
+        return (yield from _lost(machine, frame, node))
+    manager = machine.evaluate(frame, node.items[0].item)
+    enter = machine.find_attribute(manager, "__enter__")
+    found = machine.state.find(manager, InstanceObject)
+    if enter is None or (found is not None and contexts.is_generated(found)):
+        return (yield from _lost(machine, frame, node))
+    given = machine.call(enter) if not isinstance(enter, Unknown) else enter
+    if node.items[0].asname is not None:
+        name = node.items[0].asname.name
+        assert isinstance(name, cst.BaseExpression)
+        targets.assign(machine, frame, name, given)
+    try:
+        outcome = yield from _block(machine, frame, node.body.body)
+    except Raised as raised:
+        if contexts.call_exit(machine, manager, raised) is not True:
+            raise
+        return "normal"
+    contexts.call_exit(machine, manager, None)
+    return outcome
+
+
+_EXECUTORS: dict[type[cst.CSTNode], Callable[..., Stepping]] = {
+    cst.Expr: _expression,
+    cst.Assign: _assign,
+    cst.If: _if,
+    cst.For: _for,
+    cst.While: _while,
+    cst.Try: _try,
+    cst.With: _with,
+}

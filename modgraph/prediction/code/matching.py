@@ -1,0 +1,229 @@
+"""`match`: patterns decided one by one; a pattern that cannot be decided parts the paths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from modgraph.prediction.code import control, names
+from modgraph.prediction.domain.frames import Frame, Outcome
+from modgraph.prediction.domain.objects import DictObject, ListObject
+from modgraph.prediction.domain.values import ClassValue, Constant, KnownClass, TupleValue, Unknown, Value
+from modgraph.prediction.python import keys
+
+if TYPE_CHECKING:
+    from modgraph.prediction.domain.machine import Machine
+
+
+def execute_match(machine: Machine, frame: Frame, node: cst.Match) -> Outcome:
+    subject = machine.evaluate(frame, node.subject)
+    return _cases(machine, frame, node, subject, 0)
+
+
+_Way = Callable[[], Outcome]
+Captures = dict[str, Value]
+"""What a pattern binds: only where all of it has matched."""
+
+
+def _cases(machine: Machine, frame: Frame, node: cst.Match, subject: Value, position: int) -> Outcome:
+    while position < len(node.cases):
+        case = node.cases[position]
+        position += 1
+        captures: Captures = {}
+        matched = matches(machine, frame, case.pattern, subject, captures)
+        if matched is False:
+            continue
+        if matched is True:
+            _bind(machine, frame, captures)
+            guard = _guarded(machine, frame, case)
+            if guard is True:
+                return machine.run_block(frame, case.body)
+            if guard is False:
+                continue
+        since = machine.base.next_index
+        rest = _going_on(machine, frame, node, subject, position)
+        paths: list[control.Path] = [(machine.state.fork(), rest)]
+        found = {} if matched else _all_captured(machine, case, captures)
+        if found and case.guard is not None:
+            paths.append((machine.state.fork(), _binding(machine, frame, found, rest)))
+        taken = _taking(machine, frame, case, rest) if matched is None else _running(machine, frame, case)
+        paths.insert(0, (machine.state, _binding(machine, frame, found, taken)))
+        return control.run_paths(machine, frame, paths, "depends on which `case` matches", since)
+    return "normal"
+
+
+def _going_on(machine: Machine, frame: Frame, node: cst.Match, subject: Value, position: int) -> _Way:
+    return lambda: _cases(machine, frame, node, subject, position)
+
+
+def _running(machine: Machine, frame: Frame, case: cst.MatchCase) -> _Way:
+    return lambda: machine.run_block(frame, case.body)
+
+
+def _taking(machine: Machine, frame: Frame, case: cst.MatchCase, rest: _Way) -> _Way:
+    """A pattern that may match is taken to: what then its guard says."""
+
+    def take() -> Outcome:
+        return rest() if _guarded(machine, frame, case) is False else machine.run_block(frame, case.body)
+
+    return take
+
+
+def _binding(machine: Machine, frame: Frame, captures: Captures, then: _Way) -> _Way:
+    def bind() -> Outcome:
+        _bind(machine, frame, captures)
+        return then()
+
+    return bind
+
+
+def _guarded(machine: Machine, frame: Frame, case: cst.MatchCase) -> bool | None:
+    return True if case.guard is None else machine.truth(machine.evaluate(frame, case.guard))
+
+
+def _bind(machine: Machine, frame: Frame, captures: Captures) -> None:
+    for name, value in captures.items():
+        names.bind(machine, frame, name, value)
+
+
+def _all_captured(machine: Machine, case: cst.MatchCase, captures: Captures) -> Captures:
+    """Every name that the pattern binds, where it is not known whether, and so not always to what, it matches."""
+    pending: list[cst.CSTNode] = [case.pattern]
+    found = dict(captures)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, (cst.MatchAs, cst.MatchStar)) and node.name is not None:
+            found.setdefault(node.name.value, machine.unknown("what a pattern captures is not known"))
+        elif isinstance(node, cst.MatchMapping) and node.rest is not None:
+            found.setdefault(node.rest.value, machine.unknown("what a pattern captures is not known"))
+        pending.extend(node.children)
+    return found
+
+
+def matches(
+    machine: Machine, frame: Frame, pattern: cst.MatchPattern, subject: Value, captures: Captures
+) -> bool | None:
+    """Whether the pattern matches; adds what it captures, also where it does not match in the end."""
+    if isinstance(pattern, cst.MatchAs):
+        matched: bool | None = True
+        if pattern.pattern is not None:
+            matched = matches(machine, frame, pattern.pattern, subject, captures)
+        if matched is not False and pattern.name is not None:
+            captures[pattern.name.value] = subject
+        return matched
+    if isinstance(pattern, cst.MatchOr):
+        return _either(machine, frame, pattern, subject, captures)
+    if isinstance(pattern, cst.MatchValue):
+        return machine.equal(subject, machine.evaluate(frame, pattern.value))
+    if isinstance(pattern, cst.MatchSingleton):
+        return machine.truth(machine.compare("is", subject, machine.evaluate(frame, pattern.value)))
+    if isinstance(pattern, cst.MatchSequence):
+        return _sequence(machine, frame, pattern, subject, captures)
+    if isinstance(pattern, cst.MatchMapping):
+        return _mapping(machine, frame, pattern, subject, captures)
+    if isinstance(pattern, cst.MatchClass):
+        return _class(machine, frame, pattern, subject, captures)
+    return None
+
+
+def _either(machine: Machine, frame: Frame, pattern: cst.MatchOr, subject: Value, captures: Captures) -> bool | None:
+    """The first alternative that matches captures, and no other."""
+    possible: list[Captures] = []
+    certain = False
+    for element in pattern.patterns:
+        own: Captures = {}
+        matched = matches(machine, frame, element.pattern, subject, own)
+        if matched is not False:
+            possible.append(own)
+        if matched:
+            certain = True
+            break
+    for name in {name for own in possible for name in own}:
+        values = [own[name] for own in possible if name in own]
+        several = len(possible) > 1
+        captures[name] = machine.choice(values, "depends on which pattern matches") if several else values[0]
+    return True if certain else (None if possible else False)
+
+
+def _all(results: list[bool | None]) -> bool | None:
+    return False if False in results else (None if None in results else True)
+
+
+def _sequence(
+    machine: Machine, frame: Frame, pattern: cst.MatchSequence, subject: Value, captures: Captures
+) -> bool | None:
+    if isinstance(subject, Unknown):
+        return None
+    is_range = isinstance(subject, Constant) and isinstance(subject.value, range)
+    if not (is_range or isinstance(subject, TupleValue)) and machine.state.find(subject, ListObject) is None:
+        return False
+    found = machine.iterate(subject)
+    if isinstance(found, Unknown):
+        return None
+    stars = [place for place, element in enumerate(pattern.patterns) if isinstance(element, cst.MatchStar)]
+    fixed = len(pattern.patterns) - len(stars)
+    if len(found) < fixed or (not stars and len(found) != fixed):
+        return False
+    results: list[bool | None] = []
+    place = 0
+    for element in pattern.patterns:
+        if isinstance(element, cst.MatchStar):
+            taken = found[place : place + len(found) - fixed]
+            place += len(taken)
+            if element.name is not None:
+                captures[element.name.value] = machine.allocate(ListObject(list(taken)))
+        else:
+            results.append(matches(machine, frame, element.value, found[place], captures))
+            place += 1
+    return _all(results)
+
+
+def _mapping(
+    machine: Machine, frame: Frame, pattern: cst.MatchMapping, subject: Value, captures: Captures
+) -> bool | None:
+    mapping = machine.state.find(subject, DictObject)
+    if mapping is None:
+        return None if isinstance(subject, Unknown) else False
+    results: list[bool | None] = []
+    used: list[Value] = []
+    for element in pattern.elements:
+        key = machine.evaluate(frame, element.key)
+        used.append(key)
+        value = keys.find_entry(machine, mapping, key)
+        if value is None:
+            return None if mapping.open is not None else False
+        results.append(matches(machine, frame, element.pattern, value, captures))
+    if pattern.rest is not None:
+        rest = {key: value for key, value in mapping.entries.items() if key not in used}
+        captures[pattern.rest.value] = machine.allocate(DictObject(rest, mapping.open))
+    return _all(results)
+
+
+def _class(machine: Machine, frame: Frame, pattern: cst.MatchClass, subject: Value, captures: Captures) -> bool | None:
+    cls = machine.evaluate(frame, pattern.cls)
+    matched = machine.is_instance(subject, cls)
+    if matched is False:
+        return False
+    results: list[bool | None] = [matched]
+    arguments: list[str] = []
+    if pattern.patterns and isinstance(cls, (ClassValue, KnownClass)):
+        declared = machine.class_attribute(cls, "__match_args__")
+        if isinstance(declared, TupleValue):
+            arguments = [item.value for item in declared.items if isinstance(item, Constant)]
+        elif len(pattern.patterns) == 1 and isinstance(cls, KnownClass):
+            results.append(matches(machine, frame, pattern.patterns[0].value, subject, captures))
+    for name, element in zip(arguments, pattern.patterns, strict=False):
+        results.append(_attribute(machine, frame, name, element.value, subject, captures))
+    results += [_attribute(machine, frame, kwd.key.value, kwd.pattern, subject, captures) for kwd in pattern.kwds]
+    return _all(results)
+
+
+def _attribute(
+    machine: Machine, frame: Frame, name: str, pattern: cst.MatchPattern, subject: Value, captures: Captures
+) -> bool | None:
+    value = machine.find_attribute(subject, name)
+    if value is None:
+        return False
+    return matches(machine, frame, pattern, value, captures)

@@ -1,0 +1,248 @@
+"""The namespace of a whole module or class: vars(module), dir(module), vars(cls)."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from modgraph.prediction.code import star_imports
+from modgraph.prediction.code.import_order import is_installed
+from modgraph.prediction.domain.limits import MAX_NAMESPACE
+from modgraph.prediction.domain.objects import VIEW_OF, ClassObject, DictObject, ListObject, ViewObject
+from modgraph.prediction.domain.values import OPEN, ClassValue, Constant, ModuleReference, Unknown, Value
+from modgraph.prediction.python import class_annotations, classes, standard_names, standard_sources
+from modgraph.source.modules import BUNDLED, CompiledModule, SourceError, SourceModule
+from modgraph.source.reached import Reached
+
+if TYPE_CHECKING:
+    from modgraph.prediction.domain.machine import Machine
+
+
+def module_dict(machine: Machine, module: str) -> Value:
+    """`module.__dict__`, in the order in which the names are first bound; those that Python itself adds left out."""
+    found, why = _names(machine, module)
+    entries: dict[Value, Value] = {}
+    for name in found:
+        value = machine.global_name(module, name) or _submodule(machine, module, name)
+        if value is not None:
+            entries[Constant(name)] = value
+    shown = DictObject(entries, why)
+    shown.attributes[VIEW_OF] = ModuleReference(module)
+    return machine.allocate(shown)
+
+
+def directory(machine: Machine, module: str) -> Value:
+    """`dir(module)`."""
+    found, why = _names(machine, module)
+    return machine.allocate(ListObject([Constant(name) for name in sorted(found)], why))
+
+
+def lacks(machine: Machine, module: str, name: str) -> bool:
+    """A module certainly has no such name: all that binds names in it is known, and none binds this one."""
+    source = machine.finder.source(module)
+    if source is not None and standard_sources.is_of_standard_library(source):
+        return standard_names.module_lacks(module, name, source.text)
+    if source is None:
+        return _is_compiled(machine, module) and standard_names.module_lacks(module, name, None)
+    if source.path.is_relative_to(BUNDLED) or any(word in source.text for word in _BINDERS):
+        return False
+    found, why = _names(machine, module)
+    return why is None and name not in found and _submodule(machine, module, name) is None
+
+
+def _is_compiled(machine: Machine, module: str) -> bool:
+    """A module of Python's own without source, in which nobody else puts names."""
+    found = machine.finder.find(module)
+    if isinstance(found, CompiledModule) and module not in ("sys", "builtins", "__main__"):
+        return found.path is None or str(found.path).startswith(standard_sources.STDLIB)
+    return found is None and module.partition(".")[0] in sys.stdlib_module_names
+
+
+def cannot_import(machine: Machine, module: str, name: str) -> bool:
+    """`from module import name` certainly fails, of a name that nothing was found for. What the module's functions do
+    with attributes of other objects binds no names in it."""
+    source = machine.finder.source(module)
+    if source is None or standard_sources.is_of_standard_library(source) or source.index.star_imports:
+        return lacks(machine, module, name)
+    if source.path.is_relative_to(BUNDLED) or source.index.statements.get("__getattr__"):
+        return False
+    return not any(word in source.text for word in _DIRECT_BINDERS)
+
+
+def replaced(machine: Machine, module: str, name: str) -> Unknown | None:
+    """Why a name of a module, as others see it, may be another than the statements of its file say: importing a
+    submodule of that name binds it anew, and a module may put something else in its own place."""
+    source = machine.finder.source(module)
+    if source is None or is_installed(source) or source.path.is_relative_to(BUNDLED):
+        return None
+    if source.facts.has(_REPLACES_ITSELF):
+        return machine.unknown(f"{module} puts something else in its own place in sys.modules")
+    path = f"{module}.{name}"
+    if not source.is_package or name not in source.index.bound or machine.finder.find(path) is None:
+        return None
+    for imported in source.index.imports:
+        taken = source.absolute(imported.module, imported.level)
+        if taken == path or taken.startswith(f"{path}.") or (taken == module and imported.attribute == name):
+            return None  # it is imported there before the name is bound, and not again
+    if not _is_imported(machine, module, name):
+        return None
+    return machine.unknown(f"importing {path} binds that name of {module} anew, and when is not followed")
+
+
+def _is_imported(machine: Machine, module: str, name: str) -> bool:
+    """Whether a submodule may be imported, of a package that binds its name: `from package import name`, which takes
+    what is bound, does not import it."""
+    path = f"{module}.{name}"
+    imported = machine.imported_with(module)
+    if imported.incomplete is not None:
+        return True
+    for importer, lines in imported.imports.items():
+        if importer == path or importer.startswith(f"{path}.") or all(other != path for _, other in lines):
+            continue
+        source = machine.finder.source(importer)
+        if source is None or source.facts.imports is None or source.facts.imports.by_name:
+            return True
+        taken = [(source.absolute(each.module, each.level), each.attribute) for each in source.index.imports]
+        if (module, name) not in taken or any(other == path or other.startswith(f"{path}.") for other, _ in taken):
+            return True
+    return False
+
+
+_REPLACES_ITSELF = re.compile(r"^sys\.modules\[\s*__name__\s*\]\s*=[^=]", re.MULTILINE)
+
+
+def otherwise_bound(machine: Machine, module: str, name: str) -> Value | None:
+    """What a name that no statement binds may be: one put into `builtins`, or into the module in a way that is not
+    followed; None where there is certainly none."""
+    for key in (("builtins", name), (module, OPEN)):
+        found = machine.state.globals.get(key) or machine.base.globals.get(key)
+        if found is not None:
+            return found
+    star = star_imports.unread(machine, module, name)
+    if star is not None:
+        return machine.unknown(f"{name} may be one of what {module} imports from {star}, whose source is not there")
+    lost = next((why for (owner, _), why in machine.base.unfollowed.items() if owner == module), None)
+    if lost is not None:
+        return lost
+    source = machine.finder.source(module)
+    if source is None or not is_installed(source) or not any(word in source.text for word in _DIRECT_BINDERS):
+        return None
+    return machine.unknown(f"{name} may be bound by what {module} does with its own namespace, which is not followed")
+
+
+_DIRECT_BINDERS = ("globals()", "sys.modules[", "locals()[", "vars()[")
+
+_BINDERS = ("sys.modules", "exec(", "locals()", "vars()", "__dict__", "setattr(")
+"""What a module's text holds where names may be bound in other ways than by statements."""
+
+
+def is_bundled(machine: Machine, cls: ClassValue) -> bool:
+    """The class, or one it is derived from, is read from the source that stands in for torch's own: a part of it."""
+    for base in machine.mro(cls):
+        module = base.name.rpartition(".")[0] if isinstance(base, ClassValue) else ""
+        source = machine.finder.source(module) if module.startswith("torch.") else None
+        if source is not None and source.path.is_relative_to(BUNDLED):
+            return True
+    return False
+
+
+def is_left_out(machine: Machine, module: str) -> bool:
+    """The module is below torch, for which the bundled source stands in: it may be there where the model is run."""
+    source = machine.finder.source("torch") if module.startswith("torch.") else None
+    return source is not None and source.path.is_relative_to(BUNDLED)
+
+
+def class_dict(machine: Machine, cls: Value) -> Value:
+    """`cls.__dict__`, for looking at; without what every class has."""
+    if not isinstance(cls, ClassValue):  # of `object`, names with two underscores
+        name = classes.short_name(cls)
+        why = None if cls == classes.OBJECT else machine.unknown(f"the namespace of {name} is not known")
+        return machine.allocate(DictObject({}, why))
+    return machine.allocate(ViewObject(_ClassNamespace(machine, cls), None, {}))
+
+
+class _ClassNamespace(Mapping[str, Value]):
+    """What a class's own namespace holds: a method is parsed when it is asked for."""
+
+    def __init__(self, machine: Machine, cls: ClassValue) -> None:
+        self.machine = machine
+        self.cls = cls
+        item = machine.state.read(cls.address)
+        assert isinstance(item, ClassObject)
+        statements = item.definition.statements if item.definition is not None else {}
+        self.names = dict.fromkeys([*statements, *item.namespace])
+        if _ANNOTATIONS not in self.names and class_annotations.annotations_of(machine, cls).shown:
+            self.names[_ANNOTATIONS] = None
+
+    def get(self, name: str, default: Any = None) -> Any:
+        if name not in self.names:
+            return default
+        found = classes.own_attribute(self.machine, self.cls, name)
+        if found is None and name == _ANNOTATIONS:
+            found = self.machine.allocate(class_annotations.annotations_of(self.machine, self.cls))
+        return default if found is None else found
+
+    def __getitem__(self, name: str) -> Value:
+        found: Value | None = self.get(name)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self.names if self.get(name) is not None)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+_ANNOTATIONS = "__annotations__"
+
+
+def _submodule(machine: Machine, module: str, name: str) -> Value | None:
+    path = f"{module}.{name}"
+    return ModuleReference(path) if machine.finder.find(path) is not None else None
+
+
+def _names(machine: Machine, module: str) -> tuple[list[str], Unknown | None]:
+    """The names that importing a module binds in it, and why there may be others."""
+    found: dict[str, None] = {}
+    try:
+        complete = _collect(machine, module, found, set())
+    except SourceError:
+        complete = False
+    if len(found) > MAX_NAMESPACE:
+        return [], machine.unknown(Reached(f"more than {MAX_NAMESPACE} names in {module}"))
+    return list(found), None if complete else machine.unknown(f"the namespace of {module} may hold more")
+
+
+def _collect(machine: Machine, module: str, found: dict[str, None], seen: set[str]) -> bool:
+    """Adds the names that a module binds; False where it may bind others."""
+    source = machine.finder.source(module)
+    if source is None or module in seen:
+        return source is not None
+    seen.add(module)
+    complete = "globals()" not in source.text and "__getattr__" not in source.index.bound
+    for statement in source.index.body:
+        for imported in statement.imports:
+            if imported.type_checking:
+                continue
+            origin = source.absolute(imported.module, imported.level)
+            if source.is_package and origin.rpartition(".")[0] == module:
+                found[origin.rpartition(".")[2]] = None  # importing a submodule binds it in its package
+            if imported.attribute == "*":
+                complete = _collect_star(machine, origin, found, seen) and complete
+        found.update(dict.fromkeys(statement.names))
+    return complete
+
+
+def _collect_star(machine: Machine, module: str, found: dict[str, None], seen: set[str]) -> bool:
+    source: SourceModule | None = machine.finder.source(module)
+    if source is not None and source.index.exported is not None:
+        found.update(dict.fromkeys(source.index.exported))
+        return True
+    inside: dict[str, None] = {}
+    complete = _collect(machine, module, inside, seen)
+    found.update(dict.fromkeys(name for name in inside if not name.startswith("_")))
+    return complete and "__all__" not in inside

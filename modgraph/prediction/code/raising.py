@@ -1,0 +1,253 @@
+"""`raise`, `assert`, `try`: exceptions that certainly occur, and those that some paths raise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from modgraph.prediction.code import control, names
+from modgraph.prediction.domain.calling import Raised
+from modgraph.prediction.domain.frames import Frame, Outcome, place_outside_torch
+from modgraph.prediction.domain.limits import MAX_MESSAGE_STEPS, LimitError
+from modgraph.prediction.domain.objects import InstanceObject
+from modgraph.prediction.domain.state import State
+from modgraph.prediction.domain.values import NONE, Choice, ClassValue, KnownClass, TupleValue, Unknown, Value
+from modgraph.prediction.paths.guards import OPERATION, Guard, Leaving
+from modgraph.prediction.python import exceptions, node_text
+
+if TYPE_CHECKING:
+    from modgraph.prediction.domain.machine import Machine
+
+
+_EXCEPTION = KnownClass("builtins.BaseException")
+
+
+def execute_raise(machine: Machine, frame: Frame, node: cst.Raise) -> Outcome:
+    if node.exc is None:
+        if frame.handling is not None:
+            raise frame.handling
+        raise machine.raises("RuntimeError", "No active exception to reraise")
+    raised = raised_from(machine, _exception(machine, frame, node.exc))
+    exceptions.keep_context(machine, raised.exception)
+    if node.cause is not None:
+        exceptions.keep_cause(machine, raised.exception, _cause(machine, frame, node.cause.item))
+    raise raised
+
+
+def _cause(machine: Machine, frame: Frame, node: cst.BaseExpression) -> Value:
+    """What follows `from`; a class is instantiated.
+
+    Raises:
+        Raised: TypeError, where it is no exception.
+    """
+    cause = machine.evaluate(frame, node)
+    if isinstance(cause, (ClassValue, KnownClass)):
+        cause = machine.call(cause)
+    if cause != NONE and not isinstance(cause, (Unknown, Choice)) and machine.is_instance(cause, _EXCEPTION) is False:
+        raise machine.raises("TypeError", "exception causes must derive from BaseException")
+    return cause
+
+
+def _exception(machine: Machine, frame: Frame, node: cst.BaseExpression) -> Value:
+    """What is raised. A message that takes long to make is left out: nothing depends on it."""
+    limit = machine.limit
+    if not isinstance(node, cst.Call):
+        return machine.evaluate(frame, node)
+    before, frames, depth = machine.state, len(machine.frames), machine.depth
+    machine.state = before.fork()
+    machine.limit = min(limit, machine.steps + MAX_MESSAGE_STEPS)
+    try:
+        return machine.evaluate(frame, node)
+    except LimitError:
+        if machine.exhausted or machine.steps > limit:
+            raise
+        del machine.frames[frames:]
+        machine.state, machine.depth = before, depth
+        return machine.evaluate(frame, node.func)
+    finally:
+        machine.limit = limit
+
+
+def raised_from(machine: Machine, value: Value) -> Raised:
+    """The exception that `raise value` raises; a class is instantiated."""
+    if isinstance(value, (ClassValue, KnownClass)):
+        value = machine.call(value)
+    cls = machine.class_of(value)
+    if machine.is_instance(value, _EXCEPTION) is False:
+        raise machine.raises("TypeError", "exceptions must derive from BaseException")
+    name = cls.name if isinstance(cls, (ClassValue, KnownClass)) else "builtins.Exception"
+    raised = Raised(value, name, _message(machine, value), machine.where)
+    raised.asked = place_outside_torch(machine.frames)
+    return raised
+
+
+def _message(machine: Machine, value: Value) -> str:
+    instance = machine.state.find(value, InstanceObject)
+    arguments = instance.attributes.get("args") if instance is not None else None
+    if isinstance(arguments, TupleValue):
+        return ", ".join(machine.string(item) or "..." for item in arguments.items)
+    return "..."
+
+
+def execute_assert(machine: Machine, frame: Frame, node: cst.Assert) -> Outcome:
+    value = machine.test(frame, node.test)
+    if machine.truth(value) is False:
+        given = (machine.evaluate(frame, node.msg),) if node.msg is not None else ()
+        said = machine.string(given[0]) if given else None
+        raise machine.raises("AssertionError", said or node_text.source_of(node.test), given)
+    if machine.truth(value) is None:
+        machine.may_fail("AssertionError")
+    return "normal"
+
+
+def execute_try(machine: Machine, frame: Frame, node: cst.Try | cst.TryStar) -> Outcome:
+    since = machine.base.next_index
+    machine.guards.append(Guard(doubts=bool(node.handlers)))
+    leaving = Leaving(frame)
+    outcome: Outcome
+    certain: Raised | None = None
+    frames = len(machine.frames)
+    try:
+        outcome = machine.run_block(frame, node.body)
+    except Raised as raised:
+        certain = raised.kept()
+        outcome = "dead"
+        del machine.frames[frames:]
+    finally:
+        partial = machine.guards.pop()
+    paths: list[control.Path] = []
+    unhandled: list[tuple[Raised, State]] = []
+    if certain is None:
+        orelse = node.orelse
+        ended = outcome
+
+        def go_on() -> Outcome:
+            if ended == "normal" and orelse is not None:
+                return machine.run_block(frame, orelse.body)
+            return ended
+
+        paths.append((machine.state, go_on))
+    else:
+        partial = [(certain, machine.state), *partial]
+    for error, state in partial:
+        machine.state = state
+        handlers, certain_ = _handlers(machine, frame, node, error)
+        further = [machine.state.fork() for _ in handlers]
+        paths.extend(
+            (each, _handling(machine, frame, handler, error)) for each, handler in zip(further, handlers, strict=True)
+        )
+        if not certain_:
+            unhandled.append((error, state))
+    return _finish(machine, frame, node, paths, unhandled, leaving, since)
+
+
+def _finish(
+    machine: Machine,
+    frame: Frame,
+    node: cst.Try | cst.TryStar,
+    paths: list[control.Path],
+    unhandled: list[tuple[Raised, State]],
+    leaving: Leaving,
+    since: int,
+) -> Outcome:
+    failure: Raised | None = None
+    outcome: Outcome = "dead"
+    if paths:
+        try:
+            outcome = control.run_paths(machine, frame, paths, "depends on whether an exception is raised", since)
+        except Raised as raised:
+            failure = raised.kept()
+        if unhandled and machine.guards:
+            machine.guards[-1].extend(unhandled)
+    else:
+        failure, machine.state = unhandled[0]
+        if machine.guards:
+            machine.guards[-1].extend(unhandled[1:])
+    if node.finalbody is not None:
+        last = node.finalbody.body
+        leaving.run(machine, lambda: machine.run_block(frame, last))
+    if node.finalbody is not None and (outcome != "dead" or failure is not None):
+        value, outer = frame.value, frame.handling
+        frame.handling = failure or outer
+        try:
+            final = machine.run_block(frame, node.finalbody.body)
+        finally:
+            frame.handling = outer
+        if final != "normal":
+            return final
+        frame.value = value
+    if failure is not None:
+        try:
+            raise failure
+        finally:
+            del failure, paths, unhandled  # else they and this frame would keep each other
+    return outcome
+
+
+def handler_of(
+    machine: Machine, frame: Frame, node: cst.Try | cst.TryStar, raised: Raised
+) -> cst.ExceptHandler | cst.ExceptStarHandler | None:
+    """The first handler that takes the exception; one whose class is not known is taken to."""
+    for handler in node.handlers:
+        if handler.type is None:
+            return handler
+        classes = machine.evaluate(frame, handler.type)
+        if isinstance(classes, Unknown):
+            continue
+        if machine.is_instance(raised.exception, classes) is not False:
+            return handler
+    return None
+
+
+def _handlers(
+    machine: Machine, frame: Frame, node: cst.Try | cst.TryStar, raised: Raised
+) -> tuple[list[cst.ExceptHandler | cst.ExceptStarHandler], bool]:
+    """The handlers that may take the exception, the likes of which is not always known; whether one of them does."""
+    found: list[cst.ExceptHandler | cst.ExceptStarHandler] = []
+    for handler in node.handlers:
+        takes: bool | None = True
+        if handler.type is not None:
+            classes = machine.evaluate(frame, handler.type)
+            takes = None if isinstance(classes, Unknown) else machine.is_instance(raised.exception, classes)
+            if raised.name == OPERATION and only_imports(machine, classes):
+                takes = False
+        if takes is not False:
+            found.append(handler)
+        if takes:
+            return found, True
+    return found, False
+
+
+_IMPORT_ERROR = KnownClass("builtins.ModuleNotFoundError")
+
+
+def only_imports(machine: Machine, classes: Value) -> bool:
+    """These classes take what importing raises, and nothing else."""
+    return machine.is_subclass(_IMPORT_ERROR, classes) is not False and not _takes_more(machine, classes)
+
+
+def _takes_more(machine: Machine, classes: Value) -> bool:
+    """A handler of these classes takes more than what importing raises."""
+    each = classes.items if isinstance(classes, TupleValue) else (classes,)
+    return any(machine.is_subclass(one, KnownClass("builtins.ImportError")) is not True for one in each)
+
+
+def _handling(
+    machine: Machine, frame: Frame, handler: cst.ExceptHandler | cst.ExceptStarHandler, raised: Raised
+) -> Callable[[], Outcome]:
+    def handle() -> Outcome:
+        outer, frame.handling = frame.handling, raised
+        bound = handler.name.name.value if handler.name and isinstance(handler.name.name, cst.Name) else None
+        if bound is not None:
+            names.bind(machine, frame, bound, raised.exception)
+        try:
+            outcome = machine.run_block(frame, handler.body)
+        finally:
+            frame.handling = outer
+        if bound is not None and outcome == "normal":
+            names.forget(machine, frame, bound)
+        return outcome
+
+    return handle

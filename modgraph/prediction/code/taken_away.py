@@ -1,0 +1,462 @@
+"""What is given to a library that is not interpreted, and may be called there: a thread's target, a hook, a handler.
+
+It is run here, any number of times: what it leaves as it is stays known. What cannot be run may change whatever it is
+given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from modgraph.prediction.code import control
+from modgraph.prediction.domain import points_to, registry
+from modgraph.prediction.domain.calling import Arguments, Raised
+from modgraph.prediction.domain.frames import Loop
+from modgraph.prediction.domain.limits import MAX_CALLED_BACK_STEPS, MAX_GIVEN_VALUES, LimitError
+from modgraph.prediction.domain.objects import (
+    DictObject,
+    HeapObject,
+    InstanceObject,
+    ListObject,
+    ModuleObject,
+    SetObject,
+    ViewObject,
+)
+from modgraph.prediction.domain.values import (
+    MODULE,
+    Address,
+    BoundMethod,
+    Choice,
+    ClassMethod,
+    ClassValue,
+    Constant,
+    FunctionValue,
+    KnownClass,
+    KnownFunction,
+    PartialValue,
+    StaticMethod,
+    TupleValue,
+    Unknown,
+    Value,
+)
+from modgraph.prediction.paths.guards import Guard
+from modgraph.prediction.paths.havoc import is_there
+from modgraph.source.reached import Reached, telling
+
+if TYPE_CHECKING:
+    from modgraph.prediction.domain.frames import Outcome
+    from modgraph.prediction.domain.machine import Machine
+
+_CHANGING = frozenset({"builtins.setattr", "builtins.delattr", "builtins.exec", "builtins.eval"})
+_WHEN_WRITTEN_OUT = ("__reduce__", "__reduce_ex__", "__getstate__")
+"""Methods of a class with source that a library calls of an object that it is given."""
+_WRITING_OUT = frozenset({"pickle", "multiprocessing"})
+"""Libraries that do so of all that the object holds, too."""
+_AT_ONCE = frozenset({"json.dump", "json.dumps", "json.load", "json.loads"})
+"""Functions that call what they are given before they return, and never after."""
+_OF_FILES = ("write", "read", "readline", "readinto")
+"""Methods of an object that stands for a file, where it is itself an argument."""
+_NOT_CALLING_OBJECTS = frozenset({"json", "pickle"})
+"""Libraries that write objects out and call none of them."""
+_MOST_WRITTEN_OUT = 8
+"""Objects for each of which a `default=` is run; of more it is not told apart which it is given."""
+_LATER = "<called later>"
+"""Attribute of the list of what was given: what may be called, and with what."""
+
+
+@dataclass(frozen=True)
+class _Called:
+    """Something that may be called: with these arguments, and where `open` is set with others."""
+
+    function: Value
+    positional: tuple[Value, ...]
+    open: Unknown | None
+
+    def as_value(self) -> Value:
+        further = () if self.open is None else (self.open,)
+        return TupleValue((self.function, TupleValue(self.positional), *further))
+
+
+# ---- what is given ---------------------------------------------------------------------------------------------------
+
+
+def given(machine: Machine, function: Unknown, arguments: Arguments) -> Unknown:
+    """What the call of something inert gives; whatever it may call of what it is given has been called, or not."""
+    if not registry.may_call(function):
+        return function
+    values = [*arguments.positional, *arguments.keywords.values()]
+    reason = telling(f"given to what may call it: {function.reason}", function.reason)
+    why = Unknown(reason, arguments.where or function.where)
+    called = _called(machine, function, arguments, why)
+    if called is None:
+        machine.expose(values, why)
+        machine.problem(Reached(f"more than {MAX_GIVEN_VALUES} values are {why.reason}"))
+        called = []
+    elif not called:
+        return function
+    for each in called:
+        _run_or_expose(machine, each, values, why)
+    if function.outside:
+        machine.may_fail()
+    if function.library in _AT_ONCE:
+        return function
+    later = TupleValue(tuple(each.as_value() for each in called))
+    kept = machine.allocate(ListObject(values, attributes={_LATER: later}))
+    _keep_with_receiver(machine, arguments, kept)
+    # It may be called later too: when the thread is started.
+    return replace(function, may_be=function.may_be | {kept.index})
+
+
+def _keep_with_receiver(machine: Machine, arguments: Arguments, kept: Address) -> None:
+    """`super().__init__(target=...)` in a class derived from that of the library."""
+    receiver = arguments.positional[0] if arguments.positional else None
+    item = machine.state.find(receiver, InstanceObject)
+    if item is not None and item.open is not None and isinstance(receiver, Address):
+        opened = points_to.with_objects(item.open, item.open.may_be | {kept.index})
+        machine.state.change(receiver, InstanceObject).open = opened
+
+
+def _top(function: Unknown) -> str:
+    return function.library.partition(".")[0]
+
+
+def _called(machine: Machine, function: Unknown, arguments: Arguments, why: Unknown) -> list[_Called] | None:
+    """What may be called of the arguments, and changes something then; None where they are too many to tell."""
+    values = [*arguments.positional, *arguments.keywords.values()]
+    if _top(function) == "threading":
+        exact = _of_thread(machine, arguments)
+        if exact is not None:
+            return [exact] if _changes(machine, exact.function) else []
+    default = _of_default(machine, function, arguments, why)
+    if default is not None:
+        return [each for each in default if _changes(machine, each.function)]
+    some = points_to.either_of(why, values)
+    finder = _Finder(machine, _top(function), some)
+    found = list(finder.among(values))
+    return None if finder.is_left else found
+
+
+def _of_thread(machine: Machine, arguments: Arguments) -> _Called | None:
+    """The call that a `Thread` or a `Timer` makes, where it is written out."""
+    keywords = arguments.keywords
+    function = keywords.get("target") or keywords.get("function")
+    if function is None or arguments.open is not None or "kwargs" in keywords or len(arguments.positional) > 1:
+        return None
+    if isinstance(function, (Choice, Unknown)):
+        return None
+    items = keywords.get("args", TupleValue(()))
+    found = machine.iterate(items) if isinstance(items, TupleValue) else None
+    return _Called(function, tuple(found), None) if isinstance(found, list) else None
+
+
+def _of_default(machine: Machine, function: Unknown, arguments: Arguments, why: Unknown) -> list[_Called] | None:
+    """The calls that `json.dumps(obj, default=function)`, or `cls=` of a class with that method, makes: with objects
+    that it cannot write. None where these are not told apart."""
+    default = arguments.keywords.get("default") or _of_encoder(machine, arguments.keywords.get("cls"))
+    ours = ("obj", "default" if "default" in arguments.keywords else "cls")
+    before = () if "default" in arguments.keywords else (why,)  # the encoder itself
+    others = [value for name, value in arguments.keywords.items() if name not in ours]
+    written = [arguments.keywords["obj"]] if "obj" in arguments.keywords else list(arguments.positional)
+    if (
+        function.library == "json.dump"
+        and len(written) == 2
+        and isinstance(written[1], Unknown)
+        and not written[1].may_be
+    ):
+        written.pop()  # an open file
+    if function.library not in ("json.dump", "json.dumps") or default is None or isinstance(default, (Choice, Unknown)):
+        return None
+    if arguments.open is not None or len(written) != 1 or not all(isinstance(each, Constant) for each in others):
+        return None
+    found = _written_out(machine, written)
+    if found is None:
+        return None
+    # What it is given further are results of its own, or what is not known already.
+    return [_Called(default, (*before, each), None) for each in (*found, why)] if found else []
+
+
+def _of_encoder(machine: Machine, cls: Value | None) -> Value | None:
+    """The method that a class derived from `json.JSONEncoder` has for what cannot be written; None where it has others
+    of its own, or it is not known which."""
+    if not isinstance(cls, ClassValue):
+        return None
+    bases = machine.mro(cls)
+    if not all(isinstance(each, (ClassValue, KnownClass)) or _is_jsons(each) for each in bases):
+        return None
+    made = [machine.class_attribute(cls, name) for name in ("__init__", "__new__")]
+    own = [*_own_functions(machine, cls), *(each for each in made if isinstance(each, FunctionValue))]
+    names = {each.definition.name for each in own}
+    return machine.class_attribute(cls, "default") if names == {"default"} else None
+
+
+def _is_jsons(value: Value) -> bool:
+    return isinstance(value, Unknown) and _top(value) == "json"
+
+
+def _written_out(machine: Machine, values: list[Value]) -> list[Value] | None:
+    """The objects that no JSON stands for, among all that can be reached; None where they are many."""
+    pending, seen, found = list(values), set[Address](), list[Value]()
+    while pending:
+        value = pending.pop()
+        if isinstance(value, Choice):
+            pending.extend(value.alternatives)
+        elif isinstance(value, TupleValue):
+            pending.extend(value.items)
+        elif isinstance(value, Address):
+            if value not in seen:
+                seen.add(value)
+                item = machine.state.read(value)
+                pending.extend(points_to.held_by(item))
+                if type(item) not in (ListObject, DictObject):
+                    found.append(value)
+        elif not isinstance(value, Constant):
+            found.append(value)
+            if isinstance(value, Unknown):
+                pending.extend(Address(index) for index in sorted(value.may_be) if is_there(machine, index))
+        if len(seen) > MAX_GIVEN_VALUES or len(found) > _MOST_WRITTEN_OUT:
+            return None
+    return found
+
+
+class _Finder:
+    """Looks for what may be called in values, and in what containers among them hold."""
+
+    def __init__(self, machine: Machine, library: str, some: Unknown) -> None:
+        self.machine = machine
+        self.library = library
+        self.some = some
+        self.is_left = False
+        """There are more values than are looked at."""
+
+    def among(self, values: Sequence[Value]) -> Iterator[_Called]:
+        pending, seen = list(values), set[Address]()
+        for each in values:
+            if isinstance(each, Address) and self.library in _NOT_CALLING_OBJECTS:
+                yield from self._of_object(each, _OF_FILES)
+        looked_at = 0
+        while pending:
+            value = pending.pop()
+            looked_at += 1
+            if looked_at > MAX_GIVEN_VALUES:
+                self.is_left = True
+                return
+            if isinstance(value, Choice):
+                pending.extend(value.alternatives)
+            elif isinstance(value, TupleValue):
+                pending.extend(value.items)
+            elif isinstance(value, Unknown):
+                there = sorted(index for index in value.may_be if is_there(self.machine, index))
+                pending.extend(Address(index) for index in there)
+            elif isinstance(value, ClassValue):
+                yield from self._of_class(value)
+            elif not isinstance(value, Address):
+                if isinstance(value, PartialValue):
+                    pending.extend((*value.positional, *(item for _, item in value.keywords)))
+                if _changes(self.machine, value):
+                    yield _Called(value, (), self.some)
+            elif value not in seen:
+                seen.add(value)
+                pending.extend(self._held(value))
+                item = self.machine.state.read(value)
+                yield from self._of_object(value, (*_call_names(item, self.library), *_WHEN_WRITTEN_OUT))
+
+    def _held(self, value: Address) -> list[Value]:
+        item = self.machine.state.read(value)
+        if isinstance(item, (InstanceObject, ModuleObject)):
+            return points_to.held_by(item) if self.library in _WRITING_OUT else []
+        if isinstance(item, (ListObject, SetObject)):
+            return [*item.items, *([item.open] if item.open is not None else [])]
+        if type(item) is DictObject:
+            return [*item.entries.values(), *([item.open] if item.open is not None else [])]
+        return []
+
+    def _of_object(self, value: Address, names: tuple[str, ...]) -> Iterator[_Called]:
+        item = self.machine.state.read(value)
+        if not isinstance(item, (InstanceObject, ModuleObject)) or not isinstance(item.cls, ClassValue):
+            return
+        for name in names:
+            found = self.machine.class_attribute(item.cls, name)
+            if isinstance(found, FunctionValue) and _has_changing_source(found):
+                yield _Called(found, (value,), self.some)
+
+    def _of_class(self, cls: ClassValue) -> Iterator[_Called]:
+        machine = self.machine
+        if any(isinstance(base, Unknown) and registry.may_call(base) for base in machine.mro(cls)):
+            for method in _own_functions(machine, cls):
+                yield _Called(method, (self.some,), self.some)
+        makers = [machine.class_attribute(cls, name) for name in ("__init__", "__new__")]
+        makers = [each.function if isinstance(each, StaticMethod) else each for each in makers]
+        if any(isinstance(each, FunctionValue) and _has_changing_source(each) for each in makers):
+            yield _Called(cls, (), self.some)
+
+
+def _call_names(item: HeapObject, library: str) -> tuple[str, ...]:
+    if library in _NOT_CALLING_OBJECTS:  # which call no object that they write out
+        return ()
+    return ("__call__", "forward") if isinstance(item, ModuleObject) else ("__call__",)
+
+
+def _has_changing_source(function: FunctionValue) -> bool:
+    return not function.definition.module.startswith("torch.") and _may_change(function.definition.node)
+
+
+def _changes(machine: Machine, value: Value) -> bool:
+    """It may change something when it is called."""
+    if isinstance(value, BoundMethod):
+        return isinstance(value.function, KnownFunction) or _changes(machine, value.function)
+    if isinstance(value, (PartialValue, StaticMethod, ClassMethod)):
+        return _changes(machine, value.function)
+    if isinstance(value, KnownFunction):
+        return value.name in _CHANGING or value.name.startswith(f"{MODULE}.")
+    if isinstance(value, FunctionValue):
+        return _may_change(value.definition.node)
+    return isinstance(value, (Address, ClassValue))
+
+
+@lru_cache(maxsize=1024)
+def _may_change(node: cst.CSTNode) -> bool:
+    """The function calls something, or stores somewhere else than in its own names."""
+    finder = _Changes()
+    node.visit(finder)
+    return finder.found
+
+
+_CHANGES = (cst.Call, cst.Del, cst.Global, cst.Nonlocal, cst.Import, cst.ImportFrom, cst.AugAssign, cst.For, cst.With)
+
+
+class _Changes(cst.CSTVisitor):
+    def __init__(self) -> None:
+        self.found = False
+
+    def on_visit(self, node: cst.CSTNode) -> bool:
+        if isinstance(node, _CHANGES):
+            self.found = True
+        elif isinstance(node, (cst.AssignTarget, cst.AnnAssign, cst.NamedExpr)):
+            self.found = self.found or not isinstance(node.target, cst.Name)
+        return not self.found
+
+
+# ---- methods of a library's class ------------------------------------------------------------------------------------
+
+
+def of_object(machine: Machine, attribute: Value, receiver: Address) -> Value:
+    """An attribute that a class of a library, not interpreted, gives its instance: a method of it may call those of the
+    instance's own class."""
+    item = machine.state.read(receiver)
+    if not isinstance(attribute, Unknown) or not registry.may_call(attribute) or not isinstance(item, InstanceObject):
+        return attribute
+    return replace(attribute, may_be=attribute.may_be | {receiver.index})
+
+
+def run_methods(machine: Machine, function: Unknown) -> None:
+    """A method of a library's object is called: it may call what that was given before, and on an instance of a class
+    with source that is derived from the library's, each of that class's own methods."""
+    there = [Address(index) for index in sorted(function.may_be) if is_there(machine, index)]
+    for address in there:
+        item = machine.state.read(address)
+        if isinstance(item, ListObject) and _LATER in item.attributes:
+            _run_later(machine, address, item, function)
+        elif isinstance(item, InstanceObject) and isinstance(item.cls, ClassValue) and registry.may_call(function):
+            _run_own(machine, address, item, item.cls, function)
+        else:
+            machine.expose([address], function)
+
+
+def _run_later(machine: Machine, address: Address, item: ListObject, why: Unknown) -> None:
+    later = item.attributes[_LATER]
+    if item.open is not None or not isinstance(later, TupleValue):
+        machine.expose([address], why)
+        return
+    for each in later.items:
+        if isinstance(each, TupleValue):
+            function, positional, *others = each.items
+            assert isinstance(positional, TupleValue)
+            further = next((other for other in others if isinstance(other, Unknown)), None)
+            _run_or_expose(machine, _Called(function, positional.items, further), list(item.items), why)
+
+
+def _run_own(machine: Machine, address: Address, item: InstanceObject, cls: ClassValue, why: Unknown) -> None:
+    known_why = points_to.nowhere(why)
+    plain = Unknown(known_why.reason, known_why.where)
+    for method in _own_functions(machine, cls):
+        _run_or_expose(machine, _Called(method, (address,), plain), [address], plain)
+    kept = item.open.may_be if item.open is not None else frozenset()
+    for index in sorted(kept):
+        held = machine.state.read(Address(index)) if is_there(machine, index) else None
+        if isinstance(held, ListObject) and _LATER in held.attributes:
+            _run_later(machine, Address(index), held, plain)
+    if not registry.is_of_python(why):  # those of Python leave what a derived class keeps as it is
+        machine.expose([address], why)
+
+
+def _own_functions(machine: Machine, cls: ClassValue) -> Iterator[FunctionValue]:
+    for base in machine.mro(cls):
+        if isinstance(base, ClassValue):
+            shown = machine.state.find(machine.class_dict(base), ViewObject)
+            for name in list(shown.shown) if shown is not None else []:
+                found = machine.class_attribute(base, name)
+                if name in ("__init__", "__new__") or not isinstance(found, FunctionValue):
+                    continue
+                if _has_changing_source(found):
+                    yield found
+
+
+# ---- running it ------------------------------------------------------------------------------------------------------
+
+
+def _run_or_expose(machine: Machine, called: _Called, values: list[Value], why: Unknown) -> None:
+    if _is_known_alone(called.function) or not machine.frames:
+        machine.expose([called.function, *values], why)
+        return
+    limit, before, depth, frames = machine.limit, machine.state, machine.depth, len(machine.frames)
+    machine.limit = min(limit, machine.steps + MAX_CALLED_BACK_STEPS)
+    widened = machine.widened_from
+    machine.widened_from = min(widened, machine.steps + MAX_CALLED_BACK_STEPS // 5)
+    machine.state = before.fork()
+    machine.frames[-1].loops.append(Loop())
+    try:
+        _run_often(machine, called, why)
+    except LimitError:
+        if machine.exhausted or machine.steps > limit:
+            raise
+        del machine.frames[frames:]
+        machine.state, machine.depth = before, depth
+        machine.expose([called.function, *values], why)
+        machine.problem(Reached(f"what a function changes that takes too long is not known: it is {why.reason}"))
+    finally:
+        machine.frames[frames - 1].loops.pop()
+        machine.limit, machine.widened_from = limit, widened
+
+
+def _is_known_alone(function: Value) -> bool:
+    """What it is called with decides what it changes; it has no source to be run."""
+    while isinstance(function, (BoundMethod, PartialValue, StaticMethod, ClassMethod)):
+        function = function.function
+    return isinstance(function, KnownFunction)
+
+
+def _run_often(machine: Machine, called: _Called, why: Unknown) -> None:
+    """Any number of calls, none among them: each ends where it raises, which ends a thread alone."""
+    arguments = Arguments("", called.positional, {}, machine.where, called.open)
+    since = machine.base.next_index
+
+    def turn() -> Outcome:
+        guard = Guard()
+        machine.guards.append(guard)
+        frames = len(machine.frames)
+        try:
+            machine.invoke(called.function, arguments)
+        except Raised:
+            del machine.frames[frames:]
+        finally:
+            machine.guards.pop()
+        states = [machine.state, *(state for _, state in guard)]
+        machine.state = control.join_states(states, why.reason, machine.where, since)
+        return "normal"
+
+    control.unknown_turns(machine, machine.frames[-1], turn, why.reason, since)

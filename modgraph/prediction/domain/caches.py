@@ -1,0 +1,44 @@
+"""What is kept so that it need not be done twice: without it the answers are the same, and come later."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from modgraph.prediction.domain.values import ClassValue, Value
+
+if TYPE_CHECKING:
+    from modgraph.prediction.code.memo import Fragment
+    from modgraph.prediction.domain.definitions import FunctionDefinition
+
+
+@dataclass(slots=True)
+class Caches:
+    literals: dict[cst.CSTNode, Value] = field(default_factory=dict)
+    """Values of literals by their node; nodes are compared by identity."""
+    literal_texts: dict[str, str] = field(default_factory=dict)
+    """Texts of sources of which there is one object."""
+    too_long: set[FunctionDefinition] = field(default_factory=set)
+    """Decorators that were given up."""
+    shadows: dict[str, ClassValue | None] = field(default_factory=dict)
+    """Classes as their source has them, of known classes whose source is there."""
+    lineages: dict[int, frozenset[int]] = field(default_factory=dict)
+    """Addresses of the classes in an MRO, by that of its class as the base has it."""
+    class_attributes: dict[tuple[object, str, object], Value | None] = field(default_factory=dict)
+    """What was found in the namespaces of MROs, where every class is as the base has it."""
+    fragments: dict[tuple[object, ...], Fragment | None] = field(default_factory=dict)
+    """Constructions and calls that may be repeated; None for a construction that was seen once."""
+    remembered: int = 0
+    """Objects in `fragments`."""
+    contents: dict[tuple[object, ...], int] = field(default_factory=dict)
+    """Numbers of the contents of arguments."""
+    costs: dict[FunctionDefinition, int] = field(default_factory=dict)
+    """Steps that the last run of a function took."""
+    functions: dict[int, FunctionDefinition] = field(default_factory=dict)
+    installed: dict[str, bool] = field(default_factory=dict)
+    """Of modules by name: whether they are of an installed package."""
+    naming_hooks: dict[tuple[str, str], bool] = field(default_factory=dict)
+    """Of names in modules: whether what their call gives may be told its name; of a module with "": whether a class of
+    it has the method for that."""

@@ -1,0 +1,51 @@
+"""What a call is given, and what it raises."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from modgraph.graph.model import SourceLocation
+from modgraph.prediction.domain.values import Unknown, Value
+
+
+class Raised(Exception):  # noqa: N818 - an event of the interpreted code, no error of this one
+    """The interpreted code certainly raises here. Made by `machine.raises`, caught by an interpreted `try`."""
+
+    def __init__(self, exception: Value, name: str, message: str, where: SourceLocation | None) -> None:
+        super().__init__(f"{name}: {message}")
+        self.exception = exception
+        """The exception instance, as the handler binds it."""
+        self.name = name
+        """Qualified name of its class: "builtins.TypeError"."""
+        self.message = message
+        self.where = where
+        self.asked: SourceLocation | None = None
+        """Where it is raised in torch's own source: what outside of it has led there."""
+
+    def kept(self) -> Raised:
+        """Itself, to be raised again later: without the traceback, which would keep every frame that ran, with its
+        states, until the garbage collector finds them."""
+        self.__traceback__ = None
+        self.__context__ = None
+        return self
+
+
+@dataclass(slots=True)
+class Arguments:
+    """What a callable was called with; of a method, the receiver is `positional[0]`. Not changed once it is made."""
+
+    function: str
+    """Name for messages: "len"."""
+    positional: tuple[Value, ...] = ()
+    keywords: Mapping[str, Value] = field(default_factory=dict)
+    where: SourceLocation | None = None
+    """The call."""
+    open: Unknown | None = None
+    """There may be further arguments: `*items` or `**options` of unknown content was passed."""
+
+    def get(self, position: int, name: str, default: Value) -> Value:
+        """The argument at `position` or of that name, else `default`; without a check for other arguments."""
+        if position < len(self.positional):
+            return self.positional[position]
+        return self.keywords.get(name, default)

@@ -1,0 +1,45 @@
+"""How far the modules have come that were asked for something: their names, and the statements that were executed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from modgraph.prediction.domain.values import Address, Value
+from modgraph.source.index import Statement
+from modgraph.source.modules import SourceModule
+
+if TYPE_CHECKING:
+    from modgraph.prediction.code.import_order import Imported
+    from modgraph.prediction.project.lookups import Wanted
+
+
+@dataclass(slots=True)
+class Loaded:
+    namespaces: dict[str, dict[str, Value | None]] = field(default_factory=dict)
+    """By module: the names that were asked for."""
+    running: dict[tuple[str, str], Address] = field(default_factory=dict)
+    """Module-level names whose statements are being executed, with their environment."""
+    so_far: dict[tuple[str, str, int], Value | None] = field(default_factory=dict)
+    """Names bound several times: their value before a later line binds them again."""
+    importing: set[tuple[str, str]] = field(default_factory=set)
+    """Module-level names that are being looked for."""
+    class_running: set[tuple[int, str]] = field(default_factory=set)
+    """Names of class bodies that are being looked for, by the address of the class."""
+    executed: dict[tuple[str, int], dict[str, Value]] = field(default_factory=dict)
+    """Names bound by the compound statements of modules and classes that were executed, by module and line."""
+    executing: dict[tuple[str, int], Address] = field(default_factory=dict)
+    """Those that are being executed, with their environment."""
+    filled: set[int] = field(default_factory=set)
+    """Addresses of classes whose body was executed as a whole."""
+    roots: list[str] = field(default_factory=list)
+    """Modules that are imported first: those of the targets."""
+    imported: dict[tuple[str, ...], Imported] = field(default_factory=dict)
+    wanted: dict[int, Wanted] = field(default_factory=dict)
+    """Containers in which a key was missing."""
+    heads: dict[str, dict[str, list[Statement]]] = field(default_factory=dict)
+    """By module and word: statements that may fill containers; see `lookups.py`."""
+    asked: dict[str, tuple[int, list[SourceModule]]] = field(default_factory=dict)
+    """By package: its modules among the first so many `namespaces`, which only grow."""
+    beside: dict[tuple[str, str], Imported] = field(default_factory=dict)
+    """What the second module brings besides what the first, which holds containers, does; see `lookups.py`."""

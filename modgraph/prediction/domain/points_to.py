@@ -1,0 +1,81 @@
+"""Objects that an unknown value may be: those that stood where paths met, or where it was read by a key not known.
+
+They are described all the same, under other names; so what changes the unknown value changes what is said of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from modgraph.prediction.domain.fields import reasons
+from modgraph.prediction.domain.limits import MAX_POSSIBLE_OBJECTS
+from modgraph.prediction.domain.objects import HeapObject, ListObject
+from modgraph.prediction.domain.values import (
+    Address,
+    Constant,
+    FunctionValue,
+    Unknown,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from modgraph.prediction.domain.machine import Machine
+
+_NONE: frozenset[int] = frozenset()
+
+
+def objects_of(values: Iterable[Value]) -> frozenset[int]:
+    """Where the objects are that these values are, hold or may be."""
+    found: set[int] = set()
+    pending: list[Value] = []
+    for value in values:
+        kind = type(value)
+        if kind is Address:
+            found.add(value.index)  # type: ignore[attr-defined]
+        elif kind is not Constant:
+            pending.append(value)
+    while pending:
+        value = pending.pop()
+        if isinstance(value, Address):
+            found.add(value.index)
+        elif isinstance(value, Unknown):
+            found |= value.may_be
+        elif isinstance(value, FunctionValue):
+            pending += (default for _, default in value.defaults)
+        else:
+            pending += value.parts()
+    return frozenset(found) if found else _NONE
+
+
+def with_objects(why: Unknown, found: frozenset[int]) -> Unknown:
+    """`why` of a value that may be these objects too."""
+    return why if found <= why.may_be else _naming(why, why.may_be | found)
+
+
+def _naming(why: Unknown, found: frozenset[int]) -> Unknown:
+    """`dataclasses.replace` takes five times as long, and joins do little else."""
+    return Unknown(why.reason, why.where, why.inert, why.optional, why.text, found, library=why.library)
+
+
+def either_of(why: Unknown, values: Iterable[Value]) -> Unknown:
+    """`why` of a value that may be each of these."""
+    return with_objects(why, objects_of(values))
+
+
+def read(machine: Machine, why: Unknown, values: Iterable[Value]) -> Unknown:
+    """`why` of what was read from among these values, which of them is not known."""
+    found = objects_of(values)
+    if len(found) > MAX_POSSIBLE_OBJECTS:
+        found = frozenset([machine.allocate(ListObject([Address(index) for index in sorted(found)])).index])
+    return with_objects(why, found)
+
+
+def held_by(item: HeapObject) -> list[Value]:
+    """What can be taken out of an object: values it holds, and what it may hold besides."""
+    return [*item.references(), *reasons(item)]
+
+
+def nowhere(why: Unknown) -> Unknown:
+    """Why something is not known, with no object named that it may be."""
+    return _naming(why, _NONE) if why.may_be else why

@@ -1,0 +1,208 @@
+"""The table of what is known and not read from source: a function per callable, looked up by qualified name.
+
+    @models("math.sqrt")
+    def square_root(arguments: Arguments, machine: Machine) -> Value:
+        ...
+
+A name is the definition site: "builtins.len", "builtins.list.append" (a method: the receiver is the first positional
+argument), "torch.nn.init.kaiming_uniform_", "torch.empty". A registered name wins over source of the same name; so
+`models("torch.nn.modules.container.ModuleList.append")` models one method of a class that is otherwise interpreted.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from modgraph.prediction.domain.values import KnownClass, KnownFunction, ModuleReference, Unknown, Value
+
+if TYPE_CHECKING:
+    from modgraph.prediction.domain.calling import Arguments
+    from modgraph.prediction.domain.machine import Machine
+
+
+LOADED_MODULES = Unknown("depends on what is imported")
+"""sys.modules: which modules are in it is not known, but what one of them is."""
+
+
+INSTALLED = Unknown("depends on where the file is installed", None, inert=True)
+"""`__file__`: some text, which one is not known."""
+
+
+Model: TypeAlias = "Callable[[Arguments, Machine], Value]"
+
+
+@dataclass(frozen=True, slots=True)
+class ClassFacts:
+    """What is known of a class that is not read from source."""
+
+    name: str
+    bases: tuple[str, ...] = ("builtins.object",)
+
+
+_models: dict[str, Model] = {}
+_classes: dict[str, ClassFacts] = {}
+_constants: dict[str, Value] = {}
+_inert: set[str] = set()
+_informing: set[str] = set()
+_outside: set[str] = set()
+_not_calling: set[str] = set()
+_interpreted: set[str] = set()
+_aliases: dict[str, str] = {}
+_packages: set[str] = set()
+"""Everything below which a name is known: "torch" and "torch.nn" for `torch.nn.Linear`."""
+_looked_up: dict[str, Value | None] = {}
+"""Answers of `lookup`, which do not change once all knowledge is loaded."""
+_loaded = False
+
+
+def _known(name: str) -> None:
+    while (name := name.rpartition(".")[0]) and name not in _packages:
+        _packages.add(name)
+
+
+def models(*names: str) -> Callable[[Model], Model]:
+    """Registers the decorated function as the callable of these qualified names."""
+
+    def register(model: Model) -> Model:
+        for name in names:
+            assert name not in _models, name
+            _models[name] = model
+            _known(name)
+        return model
+
+    return register
+
+
+def known_class(name: str, *bases: str) -> None:
+    """A class that is not read from source. Its constructor is `models(name)` (the whole of `name(...)`); for classes
+    derived from it in source, `models(name + ".__init__")` and kin are what `super()` finds."""
+    _classes[name] = ClassFacts(name, bases or ("builtins.object",))
+    _known(name)
+
+
+def constant(name: str, value: Value) -> None:
+    """`math.pi`: an attribute of a module that is no callable."""
+    _constants[name] = value
+    _known(name)
+
+
+def alias(name: str, target: str) -> None:
+    """`name` is another import path of `target`: alias("torch.Tensor", "torch._tensor.Tensor")."""
+    _aliases[name] = target
+    _known(name)
+
+
+def inert(*names: str) -> None:
+    """Packages, classes or functions that no model's structure depends on ("logging", "warnings.warn"): whatever comes
+    from them is an inert Unknown, and their calls change nothing. A callable among them called directly gives None."""
+    _inert.update(names)
+
+
+def informing(*names: str) -> None:
+    """Those of them that are there to inform, and raise nothing when they are called."""
+    inert(*names)
+    _informing.update(names)
+
+
+def outside(*names: str) -> None:
+    """Callables whose success depends on what is outside the program: files, devices, the environment, a network."""
+    _outside.update(names)
+
+
+def is_outside(name: str) -> bool:
+    """Whether a callable was declared to reach outside the program."""
+    return name in _outside
+
+
+def interpreted(*packages: str) -> None:
+    """Modules of the standard library to be interpreted from their source; the others give only what is known here."""
+    _interpreted.update(packages)
+
+
+def load(import_all: Callable[[], None]) -> None:
+    """Has the files of knowledge imported, each of which registers what it knows; once."""
+    global _loaded
+    if not _loaded:
+        import_all()
+        _loaded = True
+
+
+def lookup(name: str) -> Value | None:
+    """KnownClass, KnownFunction or constant of that qualified name; an inert Unknown; None where nothing is known."""
+    found = _looked_up.get(name, _looked_up)
+    if found is _looked_up:
+        found = _look_up(_aliases.get(name, name))
+        if _loaded:
+            _looked_up[name] = found
+    return found  # type: ignore[return-value]  # the table itself stands for "not yet"
+
+
+def _look_up(name: str) -> Value | None:
+    if name in _constants:
+        return _constants[name]
+    if name in _classes:
+        return KnownClass(name)
+    if name in _models:
+        return KnownFunction(name)
+    if name in _inert:
+        return ModuleReference(name) if has_package(name) else not_interpreted(name)
+    return None
+
+
+def not_interpreted(name: str, attribute: str = "") -> Unknown:
+    """What comes from something inert, or is an attribute of it."""
+    is_outside = not _lies_in(name, _informing)
+    return Unknown(
+        f"{name} is not interpreted", None, inert=True, outside=is_outside, library=f"{name}.{attribute}".strip(".")
+    )
+
+
+def not_calling(*names: str) -> None:
+    """Packages, among those that are inert, of which no function calls what it is given."""
+    _not_calling.update(names)
+
+
+def may_call(function: Unknown) -> bool:
+    """Whether something inert may call what it is given: whatever comes from a library that is not interpreted, and is
+    not known to call nothing."""
+    name = function.library
+    if not function.inert or not name:
+        return False
+    return not _lies_in(name, _informing) and not _lies_in(name, _not_calling)
+
+
+def is_of_python(value: Unknown) -> bool:
+    """It comes from the standard library, which knows nothing of torch: no class of it is a module's or a tensor's."""
+    return value.inert and value.library.partition(".")[0] in sys.stdlib_module_names
+
+
+def model(name: str) -> Model | None:
+    """The function registered for a callable."""
+    return _models.get(_aliases.get(name, name))
+
+
+def class_facts(name: str) -> ClassFacts | None:
+    return _classes.get(name)
+
+
+def is_inert(module: str) -> bool:
+    """The module, or a package it lies in, was declared inert."""
+    return _lies_in(module, _inert)
+
+
+def _lies_in(module: str, packages: set[str]) -> bool:
+    parts = module.split(".")
+    return any(".".join(parts[:end]) in packages for end in range(1, len(parts) + 1))
+
+
+def has_package(module: str) -> bool:
+    """Something below that module is known, whether or not its source is there."""
+    return module in _packages
+
+
+def is_interpreted(module: str) -> bool:
+    """A module of the standard library that is read from source."""
+    return module in _interpreted

@@ -1,0 +1,1 @@
+"""numpy, as far as constructors compute with it."""

@@ -1,0 +1,1 @@
+"""Python's standard library: one file for a module or a kind of object."""

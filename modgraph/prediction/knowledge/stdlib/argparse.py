@@ -1,0 +1,285 @@
+"""argparse: the values that a parser gives for arguments that are known; for those of the process, its defaults.
+
+A file is predicted, and run, as if it were started without arguments of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+from typing import Any
+
+from modgraph.prediction.domain.calling import Arguments
+from modgraph.prediction.domain.machine import Machine
+from modgraph.prediction.domain.objects import DictObject, InstanceObject, ListObject
+from modgraph.prediction.domain.registry import constant, known_class, models
+from modgraph.prediction.domain.values import (
+    FALSE,
+    NONE,
+    TRUE,
+    Address,
+    Constant,
+    KnownClass,
+    KnownFunction,
+    TupleValue,
+    Unknown,
+    Value,
+)
+from modgraph.prediction.python.plain import lifted, plain
+
+PARSER = "argparse.ArgumentParser"
+NAMESPACE = "argparse.Namespace"
+_OPTION = "argparse.Action"
+
+known_class(PARSER)
+known_class(_OPTION)
+constant("argparse.SUPPRESS", Constant("==SUPPRESS=="))
+constant("argparse.REMAINDER", Constant("..."))
+for _name in ("ArgumentDefaultsHelpFormatter", "RawTextHelpFormatter", "HelpFormatter", "RawDescriptionHelpFormatter"):
+    known_class(f"argparse.{_name}")
+known_class("argparse.BooleanOptionalAction")
+
+_SUPPRESS = Constant("==SUPPRESS==")
+_FLAGS = {"store_true": (FALSE, TRUE), "store_false": (TRUE, FALSE)}
+
+
+@models(PARSER, f"{PARSER}.__init__")
+def parser(arguments: Arguments, machine: Machine) -> Value:
+    """A parser keeps its options in a list, each with its name, default and the strings that select it."""
+    is_new = not arguments.function.endswith("__init__")
+    if is_new:
+        made = machine.allocate(InstanceObject(KnownClass(PARSER), {}, where=arguments.where))
+    else:
+        assert isinstance(arguments.positional[0], Address)
+        made = arguments.positional[0]
+    options: list[Value] = []
+    defaults = DictObject()
+    parents = arguments.keywords.get("parents", NONE)
+    found = machine.iterate(parents) if parents != NONE else []
+    why = found if isinstance(found, Unknown) else arguments.open
+    for parent in found if isinstance(found, list) else ():
+        held = _options(machine, parent)
+        options += held.items if held is not None else []
+        why = why or (held.open if held is not None else machine.unknown("a parent parser is not known", parent))
+        stored = _held(machine, parent, "<defaults>")
+        given = machine.state.find(stored, DictObject) if stored is not None else None
+        if given is not None:
+            defaults.entries.update(given.entries)
+            defaults.open = defaults.open or given.open
+    attributes = machine.state.change(made, InstanceObject).attributes
+    attributes["<options>"] = machine.allocate(ListObject(options, why))
+    attributes["<defaults>"] = machine.allocate(defaults)
+    return made if is_new else NONE
+
+
+def _held(machine: Machine, receiver: Value, name: str) -> Value | None:
+    item = machine.state.find(receiver, InstanceObject)
+    return item.attributes.get(name) if item is not None else None
+
+
+def _options(machine: Machine, receiver: Value) -> ListObject | None:
+    held = _held(machine, receiver, "<options>")
+    return machine.state.find(held, ListObject) if held is not None else None
+
+
+@models(f"{PARSER}.add_argument")
+def add_argument(arguments: Arguments, machine: Machine) -> Value:
+    receiver, *names = arguments.positional
+    texts = [name.value for name in names if isinstance(name, Constant) and isinstance(name.value, str)]
+    held = _held(machine, receiver, "<options>")
+    if not isinstance(held, Address):
+        return machine.unknown("the parser is not known")
+    if arguments.open is not None or len(texts) < len(names) or not (texts or "dest" in arguments.keywords):
+        changed = machine.state.change(held, ListObject)
+        changed.open = changed.open or machine.unknown("an argument of the parser is not known", *names)
+        return NONE
+    dest = arguments.keywords.get("dest", NONE)
+    if dest == NONE:
+        long = [text for text in texts if text.startswith("--")]
+        dest = Constant((long or texts)[0].lstrip("-").replace("-", "_"))
+    flag = _FLAGS.get(str(getattr(arguments.keywords.get("action"), "value", "")), (NONE, NONE))[0]
+    option: dict[str, Value] = {**arguments.keywords, "dest": dest}
+    option["option_strings"] = TupleValue(tuple(Constant(text) for text in texts if text.startswith("-")))
+    option.setdefault("default", flag)
+    made = machine.allocate(InstanceObject(KnownClass(_OPTION), option))
+    machine.state.change(held, ListObject).items.append(made)
+    return made
+
+
+@models(f"{PARSER}.add_argument_group", f"{PARSER}.add_mutually_exclusive_group")
+def group(arguments: Arguments, machine: Machine) -> Value:
+    """What is added to a group is added to the parser."""
+    return arguments.positional[0]
+
+
+@models(f"{PARSER}.add_subparsers", f"{PARSER}.register")
+def subparsers(arguments: Arguments, machine: Machine) -> Value:
+    why = machine.unknown("commands of a parser are not modelled")
+    held = _held(machine, arguments.positional[0], "<options>")
+    if isinstance(held, Address):
+        machine.state.change(held, ListObject).open = why
+    return why
+
+
+@models(f"{PARSER}.set_defaults")
+def set_defaults(arguments: Arguments, machine: Machine) -> Value:
+    held = _held(machine, arguments.positional[0], "<defaults>")
+    if isinstance(held, Address):
+        changed = machine.state.change(held, DictObject)
+        changed.entries.update({Constant(name): value for name, value in arguments.keywords.items()})
+        changed.open = changed.open or arguments.open
+    return NONE
+
+
+@models(f"{PARSER}.print_help", f"{PARSER}.print_usage", f"{PARSER}.format_help", f"{PARSER}.format_usage")
+def shown(arguments: Arguments, machine: Machine) -> Value:
+    return machine.unknown("the text of a parser is not made")
+
+
+@models(f"{PARSER}.parse_args", f"{PARSER}.parse_known_args")
+def parse(arguments: Arguments, machine: Machine) -> Value:
+    receiver, given = arguments.positional[0], arguments.get(1, "args", NONE)
+    words = [] if given == NONE else machine.iterate(given)
+    options, defaults = _options(machine, receiver), _held(machine, receiver, "<defaults>")
+    others = machine.state.find(defaults, DictObject) if defaults is not None else None
+    if options is None or others is None or isinstance(words, Unknown) or "namespace" in arguments.keywords:
+        return machine.unknown("the arguments of the command line are not known", given)
+    why = options.open or others.open
+    given_values, rest = ({}, []) if not words else _parsed(machine, options, words)
+    values = given_values if isinstance(given_values, Unknown) else _values(machine, options, others, given_values)
+    if isinstance(values, Unknown):
+        return values
+    namespace = machine.allocate(InstanceObject(KnownClass(NAMESPACE), values, why, where=arguments.where))
+    if arguments.function.endswith("parse_args"):
+        return namespace
+    return TupleValue((namespace, machine.allocate(ListObject(rest, why))))
+
+
+_ACTIONS = ("store", "store_true", "store_false", "store_const", "append", "extend", "count")
+_PARSED = ("action", "nargs", "const", "required", "dest")
+"""Keywords of an option by which Python's own parser decides what belongs to it."""
+
+
+def _parsed(
+    machine: Machine, options: ListObject, words: list[Value]
+) -> tuple[dict[str, Value] | Unknown, list[Value]]:
+    """What the words of a command line give, and those that belong to no option: by Python's own parser, which is told
+    of the options as text."""
+    why = machine.unknown("the words of a command line are not known", *words)
+    if options.open is not None or not all(isinstance(each, Constant) and type(each.value) is str for each in words):
+        return options.open or why, []
+    if _takes_long(machine, options, len(words)):
+        return machine.unknown("a command line with too many words or options"), []
+    real = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
+    kinds: dict[str, Value] = {}
+    for address in options.items:
+        item = machine.state.find(address, InstanceObject)
+        if item is not None and item.attributes.get("action") in (Constant("help"), Constant("version")):
+            continue
+        option = (
+            {name: plain(machine, value) for name, value in item.attributes.items() if name in _PARSED} if item else {}
+        )
+        if item is None or None in option.values() or not _is_plain(option, item.attributes["default"]):
+            return machine.unknown("an option of the parser is not modelled"), []
+        known = {name: found[0] for name, found in option.items() if found}
+        strings = plain(machine, item.attributes["option_strings"])
+        kinds[known["dest"]] = item.attributes.get("type", NONE)
+        name = known["dest"] if strings and strings[0] else known.pop("dest")
+        try:
+            real.add_argument(*(strings[0] if strings and strings[0] else (name,)), **known)
+        except (TypeError, ValueError, argparse.ArgumentError):
+            return machine.unknown("an option of the parser is not modelled"), []
+    try:
+        with contextlib.redirect_stderr(io.StringIO()):
+            found, rest = real.parse_known_args([str(each.value) for each in words if isinstance(each, Constant)])
+    except SystemExit:
+        return machine.unknown("the words of a command line do not fit its options"), []
+    given = {name: _typed(machine, value, kinds.get(name, NONE)) for name, value in vars(found).items()}
+    return given, [Constant(word) for word in rest]
+
+
+_MOST_TRIES = 10_000_000
+_MOST_WORDS_OF_ONE = 1_000
+
+
+def _takes_long(machine: Machine, options: ListObject, words: int) -> bool:
+    """Python's parser looks through the options for each word, and tries in every way which words belong to which
+    argument by position that takes several."""
+    several = 0
+    for address in options.items:
+        item = machine.state.find(address, InstanceObject)
+        nargs = item.attributes.get("nargs", NONE) if item is not None else NONE
+        if isinstance(nargs, Constant) and isinstance(nargs.value, int) and nargs.value > _MOST_WORDS_OF_ONE:
+            return True
+        strings = item.attributes.get("option_strings", NONE) if item is not None else NONE
+        several += nargs != NONE and not (isinstance(strings, TupleValue) and strings.items)
+    return words * len(options.items) > _MOST_TRIES // 10 or (words + 1) ** min(several, 64) > _MOST_TRIES
+
+
+def _is_plain(option: dict[str, tuple[Any] | None], default: Value) -> bool:
+    action = option.get("action") or ("store",)
+    return action[0] in _ACTIONS and (default == NONE or action[0] not in ("append", "extend", "count"))
+
+
+def _typed(machine: Machine, value: Any, kind: Value) -> Value:
+    """Words as the option's type makes them."""
+    if isinstance(value, list):
+        return machine.allocate(ListObject([_typed(machine, each, kind) for each in value]))
+    if isinstance(value, str) and kind != NONE:
+        return machine.call(kind, (Constant(value),))
+    return lifted(machine, value)
+
+
+def _values(
+    machine: Machine, options: ListObject, others: DictObject, given: dict[str, Value]
+) -> dict[str, Value] | Unknown:
+    """What each name has; Unknown where an argument that has to be given is not."""
+    values: dict[str, Value] = {}
+    for address in options.items:
+        item = machine.state.find(address, InstanceObject)
+        assert item is not None
+        option = item.attributes
+        name, default = option["dest"], option["default"]
+        if option.get("action") in (Constant("help"), Constant("version")) or not isinstance(name, Constant):
+            continue
+        if name.value in given:
+            values[str(name.value)] = given[str(name.value)]
+            continue
+        if default == NONE and _takes_any(option):
+            default = machine.allocate(ListObject([]))
+        if _required(machine, option):
+            return machine.unknown(f"the command line has to give {name.value}")
+        if name in others.entries:
+            default = others.entries[name]
+        kind = option.get("type", NONE)
+        if isinstance(default, Constant) and isinstance(default.value, str) and default != _SUPPRESS and kind != NONE:
+            default = machine.call(kind, (default,))
+        if default != _SUPPRESS:
+            values.setdefault(str(name.value), default)
+    for key, value in others.entries.items():
+        if isinstance(key, Constant):
+            values.setdefault(str(key.value), value)
+    return values
+
+
+def _takes_any(option: dict[str, Value]) -> bool:
+    """An argument by position, of any number: without words an empty list."""
+    strings = option["option_strings"]
+    return isinstance(strings, TupleValue) and not strings.items and option.get("nargs") in (Constant("*"), _REMAINDER)
+
+
+_REMAINDER = Constant("...")
+
+
+def _required(machine: Machine, option: dict[str, Value]) -> bool:
+    strings = option["option_strings"]
+    if isinstance(strings, TupleValue) and strings.items:
+        return machine.truth(option.get("required", FALSE)) is True
+    return option.get("nargs", NONE) not in (Constant("?"), Constant("*"), Constant("..."))
+
+
+@models(f"{PARSER}.get_default")
+def get_default(arguments: Arguments, machine: Machine) -> Value:
+    parsed = parse(Arguments("parse_args", arguments.positional[:1]), machine)
+    return machine.call(KnownFunction("builtins.getattr"), (parsed, arguments.get(1, "dest", NONE), NONE))

@@ -1,0 +1,412 @@
+"""Python's built-in functions and the constructors of its types; methods of str, list, dict, set stand in files beside.
+
+`isinstance`, `getattr`, `super`, `type` and kin, which look into the interpreter, are in `prediction/reflection.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from modgraph.prediction.domain import points_to
+from modgraph.prediction.domain.calling import Arguments
+from modgraph.prediction.domain.limits import MAX_VALUE_SIZE
+from modgraph.prediction.domain.machine import Machine
+from modgraph.prediction.domain.objects import DictObject, IteratorObject, ListObject, SetObject
+from modgraph.prediction.domain.registry import constant, known_class, models
+from modgraph.prediction.domain.values import (
+    NONE,
+    TRUE,
+    Address,
+    ClassValue,
+    Constant,
+    FunctionValue,
+    KnownClass,
+    SliceValue,
+    TupleValue,
+    Unknown,
+    Value,
+)
+from modgraph.prediction.knowledge.stdlib import mappings, sorting
+from modgraph.prediction.knowledge.stdlib.iteration import prefix_of
+from modgraph.prediction.python import hashing, unordered
+from modgraph.prediction.python.bounds import text_size
+from modgraph.prediction.python.counted import count
+from modgraph.prediction.python.plain import TOO_MANY, Looking, folded, has_other_text, number_unknown, plain
+from modgraph.prediction.python.stand_ins import OtherTextError
+from modgraph.source.reached import Reached
+
+known_class("builtins.object", "")
+for _name in ("int", "float", "complex", "str", "bytes", "bytearray", "list", "dict", "tuple", "set", "frozenset"):
+    known_class(f"builtins.{_name}")
+for _name in ("range", "slice", "type", "property", "classmethod", "staticmethod", "super", "memoryview"):
+    known_class(f"builtins.{_name}")
+for _name in ("function", "method", "module", "NoneType", "ellipsis", "generator", "builtin_function_or_method"):
+    known_class(f"builtins.{_name}")
+for _name in ("list_iterator", "dict_keys", "dict_values", "dict_items"):
+    known_class(f"builtins.{_name}")
+known_class("builtins.bool", "builtins.int")
+
+_EXCEPTIONS = {
+    "BaseException": "object",
+    "Exception": "BaseException",
+    "SystemExit": "BaseException",
+    "KeyboardInterrupt": "BaseException",
+    "GeneratorExit": "BaseException",
+    "ArithmeticError": "Exception",
+    "ZeroDivisionError": "ArithmeticError",
+    "OverflowError": "ArithmeticError",
+    "FloatingPointError": "ArithmeticError",
+    "AssertionError": "Exception",
+    "AttributeError": "Exception",
+    "BufferError": "Exception",
+    "EOFError": "Exception",
+    "ImportError": "Exception",
+    "ModuleNotFoundError": "ImportError",
+    "LookupError": "Exception",
+    "IndexError": "LookupError",
+    "KeyError": "LookupError",
+    "MemoryError": "Exception",
+    "NameError": "Exception",
+    "UnboundLocalError": "NameError",
+    "OSError": "Exception",
+    "FileNotFoundError": "OSError",
+    "FileExistsError": "OSError",
+    "IsADirectoryError": "OSError",
+    "NotADirectoryError": "OSError",
+    "PermissionError": "OSError",
+    "ConnectionError": "OSError",
+    "TimeoutError": "OSError",
+    "ReferenceError": "Exception",
+    "RuntimeError": "Exception",
+    "NotImplementedError": "RuntimeError",
+    "RecursionError": "RuntimeError",
+    "StopIteration": "Exception",
+    "StopAsyncIteration": "Exception",
+    "SyntaxError": "Exception",
+    "IndentationError": "SyntaxError",
+    "SystemError": "Exception",
+    "TypeError": "Exception",
+    "ValueError": "Exception",
+    "UnicodeError": "ValueError",
+    "UnicodeDecodeError": "UnicodeError",
+    "UnicodeEncodeError": "UnicodeError",
+    "Warning": "Exception",
+    "UserWarning": "Warning",
+    "DeprecationWarning": "Warning",
+    "PendingDeprecationWarning": "Warning",
+    "FutureWarning": "Warning",
+    "RuntimeWarning": "Warning",
+    "ImportWarning": "Warning",
+    "ResourceWarning": "Warning",
+    "SyntaxWarning": "Warning",
+    "UnicodeWarning": "Warning",
+    "BytesWarning": "Warning",
+}
+for _name, _base in _EXCEPTIONS.items():
+    known_class(f"builtins.{_name}", f"builtins.{_base}")
+constant("builtins.IOError", KnownClass("builtins.OSError"))
+constant("builtins.EnvironmentError", KnownClass("builtins.OSError"))
+constant("builtins.NotImplemented", Constant(NotImplemented))
+constant("builtins.Ellipsis", Constant(...))
+constant("builtins.__debug__", TRUE)
+
+
+# ---- numbers ---------------------------------------------------------------------------------------------------------
+
+
+for _function in (divmod, pow, chr, ord, bin, hex, oct, ascii):
+    models(f"builtins.{_function.__name__}")(folded(_function, _function.__name__))
+
+
+def _dunder(name: str) -> Callable[[Arguments, Machine], Value | None]:
+    """`x.__name__()` of an object that is no number itself; None where it has no such method."""
+
+    def call(arguments: Arguments, machine: Machine) -> Value | None:
+        receiver = arguments.positional[0]
+        if not isinstance(receiver, Address):
+            return None
+        method = machine.find_attribute(receiver, name)
+        if method is None:
+            return None
+        return method if isinstance(method, Unknown) else machine.call(method, arguments.positional[1:])
+
+    return call
+
+
+@models("builtins.abs")
+def absolute(arguments: Arguments, machine: Machine) -> Value:
+    return _dunder("__abs__")(arguments, machine) or folded(abs, "abs")(arguments, machine)
+
+
+@models("builtins.round")
+def rounded(arguments: Arguments, machine: Machine) -> Value:
+    return _dunder("__round__")(arguments, machine) or folded(round, "round")(arguments, machine)
+
+
+@models("builtins.int", "builtins.int.__new__")
+def integer(arguments: Arguments, machine: Machine) -> Value:
+    return _converted(arguments, machine, int, ("__int__", "__index__", "__trunc__"))
+
+
+@models("builtins.float", "builtins.float.__new__")
+def floating(arguments: Arguments, machine: Machine) -> Value:
+    return _converted(arguments, machine, float, ("__float__", "__index__"))
+
+
+@models("builtins.complex")
+def complex_number(arguments: Arguments, machine: Machine) -> Value:
+    return _converted(arguments, machine, complex, ("__complex__", "__float__"))
+
+
+def _converted(arguments: Arguments, machine: Machine, to: type, methods: tuple[str, ...]) -> Value:
+    if arguments.function.endswith("__new__"):
+        arguments = replace(arguments, positional=arguments.positional[1:])
+    if not arguments.positional and not arguments.keywords:
+        return Constant(to())
+    for method in methods:
+        found = _dunder(method)(arguments, machine) if arguments.positional else None
+        if isinstance(found, Constant):
+            return Constant(to(found.value))
+        if found is not None:
+            return number_unknown(machine, f"{to.__name__} of something not known", found)
+    return folded(to, to.__name__)(arguments, machine)
+
+
+@models("builtins.bool")
+def boolean(arguments: Arguments, machine: Machine) -> Value:
+    if not arguments.positional:
+        return Constant(False)
+    truth = machine.truth(arguments.positional[0])
+    return (
+        number_unknown(machine, "it is not known whether this is true", *arguments.positional)
+        if truth is None
+        else Constant(truth)
+    )
+
+
+@models("builtins.int.bit_length", "builtins.int.__index__", "builtins.int.__int__", "builtins.int.conjugate")
+def integer_method(arguments: Arguments, machine: Machine) -> Value:
+    return _method(int, arguments, machine)
+
+
+@models("builtins.float.is_integer", "builtins.float.hex", "builtins.float.as_integer_ratio", "builtins.int.is_integer")
+def float_method(arguments: Arguments, machine: Machine) -> Value:
+    return _method(float, arguments, machine)
+
+
+def _method(cls: type, arguments: Arguments, machine: Machine) -> Value:
+    name = arguments.function.rpartition(".")[2]
+    return folded(lambda receiver, *rest: getattr(receiver, name)(*rest), name)(arguments, machine)
+
+
+# ---- text ------------------------------------------------------------------------------------------------------------
+
+
+@models("builtins.str", "builtins.str.__new__")
+def string(arguments: Arguments, machine: Machine) -> Value:
+    values = arguments.positional[1:] if arguments.function.endswith("__new__") else arguments.positional
+    if not values:
+        return Constant("")
+    text = machine.string(values[0])
+    return number_unknown(machine, "text of something not known", values[0]) if text is None else Constant(text)
+
+
+@models("builtins.repr")
+def representation(arguments: Arguments, machine: Machine) -> Value:
+    found = plain(machine, arguments.positional[0], looking := Looking())
+    if looking.is_over:
+        return number_unknown(machine, TOO_MANY)
+    if found is None or has_other_text(found[0]):
+        return number_unknown(machine, "repr of something not known", arguments.positional[0])
+    if text_size(found[0]) > MAX_VALUE_SIZE:
+        return number_unknown(machine, Reached(f"a text of more than {MAX_VALUE_SIZE} characters"))
+    try:
+        return Constant(repr(found[0]))
+    except OtherTextError:
+        return number_unknown(machine, "repr of a tuple with a class of its own")
+    except ValueError:  # an integer with more digits than Python makes a text of
+        return number_unknown(machine, "repr of an integer that is too long")
+
+
+@models("builtins.format")
+def formatted(arguments: Arguments, machine: Machine) -> Value:
+    return folded(format, "format")(arguments, machine)
+
+
+@models("builtins.bytes", "builtins.bytearray", "builtins.memoryview")
+def raw(arguments: Arguments, machine: Machine) -> Value:
+    return number_unknown(machine, "bytes are not interpreted")
+
+
+@models("builtins.print", "builtins.breakpoint")
+def prints(arguments: Arguments, machine: Machine) -> Value:
+    """The text of an object of a class with source is made by its own method, which may change others."""
+    for each in arguments.positional if arguments.function == "print" else ():
+        cls = machine.class_of(each) if isinstance(each, Address) else None
+        if isinstance(cls, ClassValue) and not machine.is_module_class(cls):
+            method = machine.class_attribute(cls, "__str__") or machine.class_attribute(cls, "__repr__")
+            if isinstance(method, FunctionValue):
+                machine.call(method, (each,))
+    return NONE
+
+
+@models("builtins.input", "builtins.open", "builtins.compile")
+def outside(arguments: Arguments, machine: Machine) -> Value:
+    name = arguments.function.rpartition(".")[2]
+    if name == "input":
+        return number_unknown(machine, "depends on input()")
+    return machine.unknown(f"depends on {name}()")
+
+
+# ---- iteration -------------------------------------------------------------------------------------------------------
+
+
+@models("builtins.len")
+def length(arguments: Arguments, machine: Machine) -> Value:
+    size = machine.length(arguments.get(0, "obj", NONE))
+    return replace(size, inert=True) if isinstance(size, Unknown) else Constant(size)
+
+
+@models("builtins.range")
+def number_range(arguments: Arguments, machine: Machine) -> Value:
+    bounds = []
+    for value in arguments.positional:
+        if isinstance(value, Address):
+            value = _dunder("__index__")(Arguments("", (value,)), machine) or value
+        if not isinstance(value, Constant):
+            if len(arguments.positional) == 3 and not isinstance(arguments.positional[2], Constant):
+                machine.may_refuse("ValueError")
+            return machine.unknown("the length of a range is not known", value)
+        bounds.append(value.value)
+    try:
+        return Constant(range(*bounds))
+    except (TypeError, ValueError) as error:
+        raise machine.raises(type(error).__name__, str(error), (Constant(str(error)),)) from None
+
+
+@models("builtins.slice")
+def slice_value(arguments: Arguments, machine: Machine) -> Value:
+    bounds = arguments.positional
+    if len(bounds) == 1:
+        return SliceValue(NONE, bounds[0], NONE)
+    return SliceValue(bounds[0], bounds[1], bounds[2] if len(bounds) > 2 else NONE)
+
+
+def _iterator(machine: Machine, items: list[Value], why: Unknown | None = None) -> Address:
+    iterator = IteratorObject(items)
+    iterator.open = why
+    return machine.allocate(iterator)
+
+
+@models("builtins.reversed")
+def backwards(arguments: Arguments, machine: Machine) -> Value:
+    receiver = arguments.positional[0]
+    own = machine.find_attribute(receiver, "__reversed__") if isinstance(receiver, Address) else None
+    if own is not None and not isinstance(own, Unknown):
+        return machine.call(own)
+    items = machine.iterate(receiver)
+    return _iterator(machine, [], items) if isinstance(items, Unknown) else _iterator(machine, items[::-1])
+
+
+@models("builtins.sorted")
+def in_order(arguments: Arguments, machine: Machine) -> Value:
+    in_any_order = unordered.is_one(machine, arguments.positional[0])
+    items = machine.iterate_in_any_order(arguments.positional[0])
+    if isinstance(items, Unknown):
+        return machine.allocate(ListObject([], items))
+    ordered = sorting.sort(machine, items, arguments, in_any_order)
+    return machine.allocate(ListObject([], ordered) if isinstance(ordered, Unknown) else ListObject(ordered))
+
+
+@models("builtins.min", "builtins.max")
+def extreme(arguments: Arguments, machine: Machine) -> Value:
+    name = arguments.function.rpartition(".")[2]
+    given = arguments.positional
+    in_any_order = len(given) == 1 and unordered.is_one(machine, given[0])
+    items = machine.iterate_in_any_order(given[0]) if len(given) == 1 else list(given)
+    if isinstance(items, Unknown):
+        if "default" not in arguments.keywords:
+            machine.may_refuse("ValueError")
+        return number_unknown(machine, f"{name} of something not known", items)
+    if not items:
+        default = arguments.keywords.get("default")
+        if default is None:
+            raise machine.raises("ValueError", f"{name}() iterable argument is empty")
+        return default
+    key = arguments.keywords.get("key", NONE)
+    keys = [item if key == NONE else machine.call(key, (item,)) for item in items]
+    looking = Looking()
+    known = [plain(machine, each, looking) for each in keys]
+    if looking.is_over:
+        return points_to.read(machine, number_unknown(machine, TOO_MANY), items)
+    pick = min if name == "min" else max
+    try:
+        if any(found is None for found in known):
+            best = pick(range(len(items)), key=sorting.by_order(machine, keys))
+        else:
+            best = pick(range(len(items)), key=lambda i: known[i][0])  # type: ignore[index]
+    except sorting.NoOrderError:
+        return points_to.read(machine, number_unknown(machine, f"{name} of something not known", *items), items)
+    except TypeError as error:
+        raise machine.raises("TypeError", str(error)) from None
+    if not in_any_order:
+        return items[best]
+    tied = [
+        item for place, item in enumerate(items) if place == best or sorting.are_tied(machine, items, keys, place, best)
+    ]
+    return tied[0] if len(tied) == 1 else points_to.read(machine, machine.unknown(unordered.WHY), tied)
+
+
+@models("builtins.sum")
+def total(arguments: Arguments, machine: Machine) -> Value:
+    items = machine.iterate_in_any_order(arguments.positional[0])
+    if isinstance(items, Unknown):
+        return number_unknown(machine, "sum of something not known", items)
+    result = arguments.get(1, "start", Constant(0))
+    count(machine, len(items))
+    for item in items:
+        result = machine.binary("+", result, item)
+    return result
+
+
+# ---- containers ------------------------------------------------------------------------------------------------------
+
+
+@models("builtins.list")
+def new_list(arguments: Arguments, machine: Machine) -> Value:
+    if not arguments.positional:
+        return machine.allocate(ListObject([]))
+    found = unordered.elements(machine, arguments.positional[0])
+    if found is not None:
+        return unordered.listed(machine, found)
+    first, why = prefix_of(machine, arguments.positional[0])
+    return machine.allocate(ListObject(first, why))
+
+
+@models("builtins.tuple", "builtins.tuple.__new__")
+def new_tuple(arguments: Arguments, machine: Machine) -> Value:
+    values = arguments.positional[1:] if arguments.function.endswith("__new__") else arguments.positional
+    if not values:
+        return TupleValue(())
+    items = machine.iterate(values[0])
+    return items if isinstance(items, Unknown) else TupleValue(tuple(items))
+
+
+@models("builtins.set", "builtins.frozenset")
+def new_set(arguments: Arguments, machine: Machine) -> Value:
+    first: list[Value] = []
+    why = None
+    if arguments.positional:
+        known = unordered.elements(machine, arguments.positional[0])
+        first, why = prefix_of(machine, arguments.positional[0]) if known is None else (known, None)
+    elements, doubt = hashing.unique(machine, first)
+    cls = KnownClass("builtins.frozenset" if "frozenset" in arguments.function else "builtins.set")
+    return machine.allocate(SetObject(elements, why or doubt, cls))
+
+
+@models("builtins.dict")
+def new_dict(arguments: Arguments, machine: Machine) -> Value:
+    address = machine.allocate(DictObject({}))
+    mappings.fill(machine, address, arguments.positional[:1], arguments.keywords, arguments.open)
+    return address

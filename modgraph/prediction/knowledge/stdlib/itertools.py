@@ -1,0 +1,255 @@
+"""itertools, over iterables that are known; what never ends is cut at a limit and open from there."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+
+from modgraph.prediction.domain.calling import Arguments
+from modgraph.prediction.domain.limits import ITEMS_OF_A_TUPLE, MAX_VALUE_SIZE
+from modgraph.prediction.domain.machine import Machine
+from modgraph.prediction.domain.objects import IteratorObject
+from modgraph.prediction.domain.registry import models
+from modgraph.prediction.domain.suspended import Lost, Steps
+from modgraph.prediction.domain.values import NONE, Address, Constant, TupleValue, Unknown, Value
+from modgraph.prediction.python import producing
+from modgraph.source.reached import Reached
+
+_ENDLESS = 512
+"""Items given of an iterator without an end; a zip or islice with a finite partner needs no more."""
+_UNITS_OF_A_SUM = 3
+_LARGEST = 20_000
+"""Items a product or permutation may give."""
+_LARGEST_IN_ALL = 1_000_000
+"""Items that those items may hold."""
+
+
+def _iterator(machine: Machine, items: Iterable[Value], why: Unknown | None = None) -> Address:
+    iterator = IteratorObject(list(items))
+    machine.makes(len(iterator.items))
+    iterator.open = why
+    return machine.allocate(iterator)
+
+
+def _tuples(machine: Machine, rows: Sequence[tuple[Value, ...]]) -> list[Value]:
+    machine.makes(sum(ITEMS_OF_A_TUPLE + len(row) for row in rows))
+    return [TupleValue(row) for row in rows]
+
+
+def _columns(machine: Machine, values: Iterable[Value]) -> list[list[Value]] | Unknown:
+    columns = []
+    for value in values:
+        items = machine.iterate(value)
+        if isinstance(items, Unknown):
+            return items
+        columns.append(items)
+    return columns
+
+
+def _number(value: Value) -> int | None:
+    return value.value if isinstance(value, Constant) and isinstance(value.value, int) else None
+
+
+@models("itertools.chain")
+def chain(arguments: Arguments, machine: Machine) -> Value:
+    given = machine.allocate(IteratorObject(list(arguments.positional), 0, arguments.open))
+    return producing.made_by(machine, lambda columns: _chained(machine, columns[0]), [given], *arguments.positional)
+
+
+@models("itertools.chain.from_iterable")
+def chain_from_iterable(arguments: Arguments, machine: Machine) -> Value:
+    return producing.made_by(machine, lambda columns: _chained(machine, columns[0]), arguments.positional[-1:])
+
+
+def _chained(machine: Machine, iterables: Address) -> Steps:
+    while (iterable := producing.take(machine, iterables)) is not None:
+        column = producing.iterator_of(machine, iterable)
+        while (item := producing.take(machine, column)) is not None:
+            yield item
+        why = producing.ended(machine, column)
+        if why is not None:
+            yield Lost(why)
+    return producing.ended(machine, iterables)
+
+
+@models("itertools.repeat")
+def repeat(arguments: Arguments, machine: Machine) -> Value:
+    times = arguments.get(1, "times", NONE)
+    count = _number(times)
+    if times == NONE:
+        return _iterator(machine, [arguments.positional[0]] * _ENDLESS, machine.unknown("itertools.repeat has no end"))
+    if count is None:
+        return _iterator(machine, [], machine.unknown("how often is repeated is not known", times))
+    if count > MAX_VALUE_SIZE:
+        return _iterator(machine, [], machine.unknown(Reached(f"more than {MAX_VALUE_SIZE} repetitions")))
+    return _iterator(machine, [arguments.positional[0]] * count)
+
+
+@models("itertools.count")
+def count(arguments: Arguments, machine: Machine) -> Value:
+    item, step = arguments.get(0, "start", Constant(0)), arguments.get(1, "step", Constant(1))
+    machine.spend(_ENDLESS * _UNITS_OF_A_SUM)
+    items: list[Value] = []
+    for _ in range(_ENDLESS):
+        items.append(item)
+        item = machine.binary("+", item, step)
+    return _iterator(machine, items, machine.unknown("itertools.count has no end"))
+
+
+@models("itertools.cycle")
+def cycle(arguments: Arguments, machine: Machine) -> Value:
+    items = machine.iterate(arguments.positional[0])
+    if isinstance(items, Unknown):
+        return _iterator(machine, [], items)
+    endless = itertools.islice(itertools.cycle(items), _ENDLESS)
+    return _iterator(machine, endless, machine.unknown("itertools.cycle has no end") if items else None)
+
+
+@models("itertools.islice")
+def slice_of(arguments: Arguments, machine: Machine) -> Value:
+    """It takes no more from the other iterator than it comes to."""
+    iterable, *bounds = arguments.positional
+    numbers = [_number(bound) for bound in bounds]
+    if any(number is None and bound != NONE for number, bound in zip(numbers, bounds, strict=True)):
+        why = machine.unknown("the bounds of a slice are not known", *bounds)
+        machine.expose([iterable], why)
+        return _iterator(machine, [], why)
+    given = slice(*numbers)
+    start, stop, stride = given.start or 0, given.stop, given.step or 1
+
+    def steps(columns: list[Address]) -> Steps:
+        count, wanted = 0, start
+        while stop is None or count < stop:
+            item = producing.take(machine, columns[0])
+            if item is None:
+                return producing.ended(machine, columns[0])
+            count += 1
+            if count > wanted:
+                wanted += stride
+                yield item
+        return None
+
+    return producing.made_by(machine, steps, [iterable])
+
+
+@models("itertools.product", "itertools.permutations", "itertools.combinations")
+def combinatorial(arguments: Arguments, machine: Machine) -> Value:
+    name = arguments.function.rpartition(".")[2]
+    given = arguments.keywords.get("repeat", Constant(1)) if name == "product" else arguments.get(1, "r", NONE)
+    size = _number(given)
+    columns = _columns(machine, arguments.positional if name == "product" else arguments.positional[:1])
+    if isinstance(columns, Unknown) or (size is None and (name != "permutations" or given != NONE)):
+        why = columns if isinstance(columns, Unknown) else machine.unknown("how many are combined is not known")
+        return _iterator(machine, [], why)
+    width = len(columns) * (size or 0) if name == "product" else size or len(columns[0])
+    if width > _LARGEST:
+        return _iterator(machine, [], machine.unknown(Reached(f"combinations of more than {_LARGEST} items")))
+    largest = min(_LARGEST, _LARGEST_IN_ALL // max(width, 1))
+    if name == "product":
+        rows: Iterable[tuple[Value, ...]] = itertools.product(*columns, repeat=size or 0)
+    elif name == "permutations":
+        rows = itertools.permutations(columns[0], size)
+    else:
+        rows = itertools.combinations(columns[0], size or 0)
+    listed = list(itertools.islice(rows, largest + 1))
+    if len(listed) > largest:
+        return _iterator(machine, [], machine.unknown(Reached(f"more than {largest} combinations")))
+    return _iterator(machine, _tuples(machine, listed))
+
+
+@models("itertools.groupby")
+def group_by(arguments: Arguments, machine: Machine) -> Value:
+    """Neighbours with equal keys; each group is there at once."""
+    items, key = machine.iterate(arguments.positional[0]), arguments.get(1, "key", NONE)
+    if isinstance(items, Unknown):
+        return _iterator(machine, [], items)
+    groups: list[tuple[Value, list[Value]]] = []
+    for item in items:
+        found = item if key == NONE else machine.call(key, (item,))
+        same = machine.equal(groups[-1][0], found) if groups else False
+        if same is None:
+            return _iterator(machine, [], machine.unknown("the key of a group is not known", found))
+        if not same:
+            groups.append((found, []))
+        groups[-1][1].append(item)
+    return _iterator(machine, _tuples(machine, [(found, _iterator(machine, members)) for found, members in groups]))
+
+
+@models("itertools.pairwise")
+def pairwise(arguments: Arguments, machine: Machine) -> Value:
+    def steps(columns: list[Address]) -> Steps:
+        last = producing.take(machine, columns[0])
+        while last is not None and (item := producing.take(machine, columns[0])) is not None:
+            pair, last = TupleValue((last, item)), item
+            yield pair
+        return producing.ended(machine, columns[0])
+
+    return producing.made_by(machine, steps, arguments.positional[:1])
+
+
+@models("itertools.accumulate")
+def accumulate(arguments: Arguments, machine: Machine) -> Value:
+    function, initial = arguments.get(1, "func", NONE), arguments.keywords.get("initial", NONE)
+
+    def steps(columns: list[Address]) -> Steps:
+        total = initial if initial != NONE else producing.take(machine, columns[0])
+        if total is not None:
+            yield total
+        while total is not None and (item := producing.take(machine, columns[0])) is not None:
+            plus = function == NONE
+            total = machine.binary("+", total, item) if plus else machine.call(function, (total, item))
+            yield total
+        return producing.ended(machine, columns[0])
+
+    return producing.made_by(machine, steps, arguments.positional[:1], function)
+
+
+@models("itertools.zip_longest")
+def zip_longest(arguments: Arguments, machine: Machine) -> Value:
+    columns = _columns(machine, arguments.positional)
+    if isinstance(columns, Unknown):
+        return _iterator(machine, [], columns)
+    fill = arguments.keywords.get("fillvalue", NONE)
+    return _iterator(machine, _tuples(machine, list(itertools.zip_longest(*columns, fillvalue=fill))))
+
+
+@models("itertools.starmap")
+def starmap(arguments: Arguments, machine: Machine) -> Value:
+    function = arguments.positional[0]
+
+    def steps(columns: list[Address]) -> Steps:
+        while (row := producing.take(machine, columns[0])) is not None:
+            given = machine.iterate(row)
+            if isinstance(given, Unknown):
+                yield Lost(given)
+            else:
+                yield machine.call(function, given)
+        return producing.ended(machine, columns[0])
+
+    return producing.made_by(machine, steps, arguments.positional[1:2], function)
+
+
+@models("itertools.takewhile", "itertools.dropwhile")
+def while_true(arguments: Arguments, machine: Machine) -> Value:
+    function, iterable = arguments.positional
+    takes = arguments.function.endswith("takewhile")
+
+    def steps(columns: list[Address]) -> Steps:
+        holds = True
+        while (item := producing.take(machine, columns[0])) is not None:
+            verdict = machine.truth(machine.call(function, (item,))) if holds else False
+            if verdict is None:
+                yield Lost(machine.unknown("a condition is not known", item))
+            elif verdict is False and takes:
+                return None
+            holds = verdict is not False
+            if holds is takes:
+                yield item
+        return producing.ended(machine, columns[0])
+
+    return producing.made_by(machine, steps, [iterable], function)
+
+
+@models("itertools.tee", "itertools.compress")
+def not_interpreted(arguments: Arguments, machine: Machine) -> Value:
+    return machine.unknown(f"{arguments.function} is not interpreted")

@@ -1,0 +1,177 @@
+"""enumerate, zip, map, filter, which take no item before they are asked for one; any and all, which stop early."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from modgraph.prediction.domain.calling import Arguments
+from modgraph.prediction.domain.machine import Machine
+from modgraph.prediction.domain.objects import IteratorObject
+from modgraph.prediction.domain.registry import models
+from modgraph.prediction.domain.suspended import Lost, Steps
+from modgraph.prediction.domain.values import NONE, Address, Constant, TupleValue, Unknown, Value
+from modgraph.prediction.python import unordered
+from modgraph.prediction.python.plain import number_unknown
+from modgraph.prediction.python.producing import (
+    Suspended,
+    close,
+    drain,
+    drain_maybe,
+    ended,
+    iterator_of,
+    made_by,
+    rows,
+    take,
+)
+
+
+@models("builtins.enumerate")
+def enumerated(arguments: Arguments, machine: Machine) -> Value:
+    start = arguments.get(1, "start", Constant(0))
+    if not isinstance(start, Constant):
+        return machine.unknown("where the counting starts is not known", start)
+
+    def steps(columns: list[Address]) -> Steps:
+        number = start.value
+        while (item := take(machine, columns[0])) is not None:
+            yield TupleValue((Constant(number), item))
+            number += 1
+        return ended(machine, columns[0])
+
+    return made_by(machine, steps, [arguments.get(0, "iterable", NONE)])
+
+
+@models("builtins.zip")
+def zipped(arguments: Arguments, machine: Machine) -> Value:
+    """As long as the shortest; with `strict=True` different lengths are a ValueError."""
+    if arguments.open is not None:
+        return machine.allocate(IteratorObject([], 0, arguments.open))
+    strict = machine.truth(arguments.keywords.get("strict", NONE)) is True
+
+    def steps(columns: list[Address]) -> Steps:
+        why = yield from _of_each_row(machine, columns, TupleValue)
+        if strict and why is None and any(take(machine, column) is not None for column in columns):
+            raise machine.raises("ValueError", "zip() arguments have different lengths")
+        return why
+
+    return made_by(machine, steps, arguments.positional)
+
+
+def _of_each_row(machine: Machine, columns: list[Address], make: Callable[[tuple[Value, ...]], Value]) -> Steps:
+    """What is made of each row, one item of every column; then why there may be more."""
+    found = rows(machine, columns)
+    while True:
+        try:
+            row = next(found)
+        except StopIteration as stop:
+            why: Unknown | None = stop.value
+            return why
+        yield make(row)
+
+
+@models("builtins.map")
+def mapped(arguments: Arguments, machine: Machine) -> Value:
+    function, *iterables = arguments.positional
+
+    def steps(columns: list[Address]) -> Steps:
+        why = yield from _of_each_row(machine, columns, lambda row: machine.call(function, row))
+        if why is not None:  # what it does to others, it may do for the items that are not known
+            yield Lost(why)
+            machine.call(function, (why,) * len(columns))
+        return None
+
+    return _over(machine, steps, iterables, function)
+
+
+def _over(
+    machine: Machine, steps: Callable[[list[Address]], Steps], iterables: Sequence[Value], function: Value
+) -> Address:
+    """What `steps` makes of the iterables; of a set that has no known order, in whatever order."""
+    if len(iterables) != 1 or not unordered.is_one(machine, iterables[0]):
+        return made_by(machine, steps, iterables, function)
+
+    def found(machine: Machine) -> list[Value] | None:
+        elements = unordered.elements(machine, iterables[0])
+
+        def run() -> list[Value] | None:
+            made, why = drain(machine, made_by(machine, steps, [TupleValue(tuple(elements or ()))], function))
+            return made if why is None else None
+
+        return unordered.apart(machine, run) if elements is not None else None
+
+    def start() -> tuple[Steps, None]:
+        return steps([iterator_of(machine, iterables[0])]), None
+
+    return unordered.iterator(machine, found, Suspended(start, (*iterables, function)))
+
+
+@models("builtins.filter")
+def filtered(arguments: Arguments, machine: Machine) -> Value:
+    function, iterable = arguments.positional
+
+    def steps(columns: list[Address]) -> Steps:
+        while (item := take(machine, columns[0])) is not None:
+            verdict = item if function == NONE else machine.call(function, (item,))
+            keeps = machine.truth(verdict)
+            if keeps is None:
+                yield Lost(machine.unknown("what a filter keeps is not known", verdict))
+            elif keeps:
+                yield item
+        return ended(machine, columns[0])
+
+    return _over(machine, steps, [iterable], function)
+
+
+@models("builtins.generator.send", "builtins.generator.throw")
+def send(arguments: Arguments, machine: Machine) -> Value:
+    """What is sent does not arrive; None is what a `yield` is worth without it."""
+    generator, *given = arguments.positional
+    if arguments.function.endswith("send") and given == [NONE] and isinstance(generator, Address):
+        item = take(machine, generator)
+        if item is None and ended(machine, generator) is None:
+            raise machine.raises("StopIteration", "", (machine.unknown("what a generator returns is not followed"),))
+        return item or ended(machine, generator) or NONE
+    why = machine.unknown(f"{arguments.function} is not followed", *given)
+    machine.expose(arguments.positional, why)
+    return why
+
+
+@models("builtins.generator.close")
+def close_generator(arguments: Arguments, machine: Machine) -> Value:
+    generator = arguments.positional[0]
+    assert isinstance(generator, Address)
+    close(machine, generator)
+    return NONE
+
+
+@models("builtins.any", "builtins.all")
+def quantified(arguments: Arguments, machine: Machine) -> Value:
+    name = arguments.function.rpartition(".")[2]
+    decisive, given = name == "any", arguments.positional[0]
+    items: list[Value] | Unknown | None = unordered.elements(machine, given)
+    if items is None and isinstance(given, Address) and machine.state.find(given, IteratorObject) is not None:
+        return _quantified_in_turn(machine, given, name, decisive)
+    items = machine.iterate(given) if items is None else items
+    if isinstance(items, Unknown):
+        return number_unknown(machine, f"{name} of something not known", items)
+    truths = [machine.truth(item) for item in items]
+    if decisive in truths:
+        return Constant(decisive)
+    if None in truths:
+        return number_unknown(machine, f"{name} of something not known", *items)
+    return Constant(not decisive)
+
+
+def _quantified_in_turn(machine: Machine, iterator: Address, name: str, decisive: bool) -> Value:
+    """Takes no more than it needs: what makes the items may do other things too."""
+    while (item := take(machine, iterator)) is not None:
+        truth = machine.truth(item)
+        if truth is None:
+            rest = drain_maybe(machine, iterator, item)
+            if any(machine.truth(each) is decisive for each in rest):
+                return Constant(decisive)
+            return number_unknown(machine, f"{name} of something not known", item)
+        if truth is decisive:
+            return Constant(decisive)
+    why = ended(machine, iterator)
+    return Constant(not decisive) if why is None else number_unknown(machine, f"{name} of something not known", why)

@@ -1,0 +1,167 @@
+"""Plain objects of the standard library: SimpleNamespace, Namespace, ChainMap, MappingProxyType, weakref."""
+
+from __future__ import annotations
+
+from modgraph.prediction.domain import points_to
+from modgraph.prediction.domain.calling import Arguments
+from modgraph.prediction.domain.limits import MAX_VALUE_SIZE
+from modgraph.prediction.domain.machine import Machine
+from modgraph.prediction.domain.objects import DictObject, InstanceObject, ListObject
+from modgraph.prediction.domain.registry import known_class, models
+from modgraph.prediction.domain.values import (
+    NONE,
+    Address,
+    Constant,
+    KnownClass,
+    KnownFunction,
+    PartialValue,
+    Unknown,
+    Value,
+)
+from modgraph.prediction.python.bounds import MOST_LONG_NUMBERS, has_many_long_numbers
+from modgraph.prediction.python.plain import lifted
+from modgraph.source.quiet import literal_value
+from modgraph.source.reached import Reached
+from modgraph.source.refusing_text import TooMuchError
+
+NAMESPACES = ("types.SimpleNamespace", "argparse.Namespace")
+for _name in NAMESPACES:
+    known_class(_name)
+
+
+@models(*NAMESPACES)
+def namespace(arguments: Arguments, machine: Machine) -> Value:
+    address = machine.allocate(InstanceObject(KnownClass(arguments.function), {}, where=arguments.where))
+    return _filled(machine, address, arguments.positional, arguments)
+
+
+@models(*(f"{name}.__init__" for name in NAMESPACES))
+def initialise_namespace(arguments: Arguments, machine: Machine) -> Value:
+    receiver, *rest = arguments.positional
+    assert isinstance(receiver, Address)
+    _filled(machine, receiver, tuple(rest), arguments)
+    return NONE
+
+
+def _filled(machine: Machine, address: Address, given: tuple[Value, ...], arguments: Arguments) -> Address:
+    target = machine.state.change(address, InstanceObject)
+    mapping = machine.state.find(given[0], DictObject) if given else None
+    for key, value in mapping.entries.items() if mapping is not None else ():
+        if isinstance(key, Constant):
+            target.attributes[str(key.value)] = value
+    target.attributes.update(arguments.keywords)
+    target.open = arguments.open or (mapping.open if mapping is not None else None)
+    return address
+
+
+@models("argparse.Namespace.__contains__")
+def in_namespace(arguments: Arguments, machine: Machine) -> Value:
+    return machine.compare("in", arguments.positional[1], machine.get_attribute(arguments.positional[0], "__dict__"))
+
+
+# ---- mappings over others --------------------------------------------------------------------------------------------
+
+
+@models("types.MappingProxyType")
+def proxy(arguments: Arguments, machine: Machine) -> Value:
+    """The mapping itself, which nobody changes through its proxy."""
+    return arguments.get(0, "mapping", NONE)
+
+
+_CHAIN = "collections.ChainMap"
+known_class(_CHAIN, "builtins.dict")
+
+
+@models(_CHAIN)
+def chain_map(arguments: Arguments, machine: Machine) -> Value:
+    """One dict with the entries of all; later changes of the others are not followed. Its `maps` may change it."""
+    merged: dict[Value, Value] = {}
+    why: Unknown | None = None
+    for given in reversed(arguments.positional):
+        mapping = machine.state.find(given, DictObject)
+        if mapping is None:
+            return machine.unknown("a mapping of the chain is not known", given)
+        merged.update(mapping.entries)
+        why = why or mapping.open
+    chain = machine.allocate(DictObject(merged, why, KnownClass(_CHAIN)))
+    maps = points_to.either_of(
+        machine.unknown("the maps of a ChainMap are not followed"), (chain, *arguments.positional)
+    )
+    machine.state.change(chain, DictObject).attributes.update(maps=maps, parents=maps)
+    return chain
+
+
+@models(f"{_CHAIN}.new_child")
+def child_of_chain(arguments: Arguments, machine: Machine) -> Value:
+    """The same behind another dict."""
+    chain, first = arguments.positional[0], arguments.get(1, "m", NONE)
+    if arguments.keywords.keys() - {"m"}:
+        return machine.unknown("what a child of a ChainMap holds is not known")
+    given = machine.allocate(DictObject()) if first == NONE else first
+    return chain_map(Arguments(_CHAIN, (given, chain), {}, arguments.where), machine)
+
+
+# ---- weak references, locks ------------------------------------------------------------------------------------------
+
+
+@models("weakref.ref")
+def reference(arguments: Arguments, machine: Machine) -> Value:
+    """Called, it gives the object: what a constructor refers to lives while it runs."""
+    return PartialValue(KnownFunction("weakref._dereference"), (arguments.positional[0],))
+
+
+@models("weakref._dereference")
+def dereference(arguments: Arguments, machine: Machine) -> Value:
+    return arguments.positional[0]
+
+
+@models("weakref.proxy")
+def weak_proxy(arguments: Arguments, machine: Machine) -> Value:
+    return arguments.positional[0]
+
+
+@models("weakref.getweakrefs", "weakref.getweakrefcount")
+def weak_references(arguments: Arguments, machine: Machine) -> Value:
+    return Unknown("which weak references there are is not followed", machine.where, inert=True)
+
+
+@models("copyreg._slotnames")
+def slot_names(arguments: Arguments, machine: Machine) -> Value:
+    """The names in `__slots__` of a class and its bases; none, where no class has them."""
+    slots = machine.class_attribute(arguments.positional[0], "__slots__")
+    return machine.allocate(ListObject([], machine.unknown("slots are not listed") if slots is not None else None))
+
+
+for _name in ("Lock", "RLock", "Event", "Condition", "Semaphore", "local"):
+    known_class(f"threading.{_name}")
+
+
+@models(*(f"threading.{name}" for name in ("Lock", "RLock", "Event", "Condition", "Semaphore", "local")))
+def synchronisation(arguments: Arguments, machine: Machine) -> Value:
+    return machine.allocate(InstanceObject(KnownClass(arguments.function), {}, where=arguments.where))
+
+
+# ---- text of values --------------------------------------------------------------------------------------------------
+
+
+_WORDS_OF_A_CHARACTER = 40
+"""What reading a character of a literal takes, in words of memory that could be made meanwhile."""
+
+
+@models("ast.literal_eval")
+def literal(arguments: Arguments, machine: Machine) -> Value:
+    text = arguments.positional[0]
+    if not isinstance(text, Constant) or not isinstance(text.value, str):
+        return machine.unknown("the text of a literal is not known", text)
+    if len(text.value) > MAX_VALUE_SIZE or has_many_long_numbers(text.value):
+        most = f"{MAX_VALUE_SIZE} characters, or {MOST_LONG_NUMBERS} long numbers"
+        return machine.unknown(Reached(f"a literal of more than {most}"))
+    machine.makes(_WORDS_OF_A_CHARACTER * len(text.value))
+    try:
+        return lifted(machine, literal_value(text.value))
+    except TooMuchError as error:
+        return machine.unknown(f"the text of a literal is not read: {error.msg}")
+    except (RecursionError, MemoryError):
+        return machine.unknown("the text of a literal is nested too deep")
+    except (ValueError, SyntaxError) as error:
+        raise machine.raises(type(error).__name__, str(error), (Constant(str(error)),)) from None

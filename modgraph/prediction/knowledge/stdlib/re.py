@@ -1,0 +1,116 @@
+"""re, applied where pattern and text are known."""
+
+from __future__ import annotations
+
+import re
+
+from modgraph.prediction.domain.calling import Arguments
+from modgraph.prediction.domain.limits import MAX_MATCHING_STEPS
+from modgraph.prediction.domain.machine import Machine
+from modgraph.prediction.domain.objects import InstanceObject
+from modgraph.prediction.domain.registry import constant, known_class, models
+from modgraph.prediction.domain.values import NONE, Constant, KnownClass, KnownFunction, TupleValue, Value
+from modgraph.prediction.python.bounds import too_long_to_match
+from modgraph.prediction.python.matching_steps import matching_steps
+from modgraph.prediction.python.plain import folded, lifted, number_unknown, plain
+from modgraph.source.reached import Reached
+
+_STEPS_OF_A_UNIT = 100
+"""Steps of matching that are taken in one unit of work."""
+
+
+def _refused(arguments: Arguments, machine: Machine, *, text_at: int) -> Value | None:
+    """An unknown where matching could take too long: nothing can stop `re` once it has begun."""
+    pattern, text = (plain(machine, value) for value in _pattern_and_text(arguments, text_at))
+    if pattern is None or text is None:
+        return None
+    if too_long_to_match(pattern[0], text[0]):
+        return machine.unknown(Reached(f"matching this could take more than {MAX_MATCHING_STEPS} steps"))
+    if isinstance(pattern[0], str) and isinstance(text[0], str):
+        machine.spend(min(matching_steps(pattern[0], text[0]), MAX_MATCHING_STEPS) // _STEPS_OF_A_UNIT)
+    return None
+
+
+def _pattern_and_text(arguments: Arguments, text_at: int) -> tuple[Value, Value]:
+    return arguments.get(0, "pattern", NONE), arguments.get(text_at, "string", NONE)
+
+
+@models("re.sub", "re.split", "re.findall", "re.escape")
+def regular_expression(arguments: Arguments, machine: Machine) -> Value:
+    refused = _refused(arguments, machine, text_at=2 if arguments.function == "re.sub" else 1)
+    if refused is not None:
+        return refused
+    return folded(getattr(re, arguments.function.rpartition(".")[2]), arguments.function)(arguments, machine)
+
+
+@models("re.match", "re.search", "re.fullmatch")
+def matches(arguments: Arguments, machine: Machine) -> Value:
+    """None where nothing matches; else the groups, behind `group` and `groups`."""
+    given = [plain(machine, value) for value in arguments.positional]
+    named = {name: plain(machine, value) for name, value in arguments.keywords.items()}
+    if None in given or None in named.values():
+        return machine.unknown("a match of something not known", *arguments.positional, *arguments.keywords.values())
+    refused = _refused(arguments, machine, text_at=1)
+    if refused is not None:
+        return refused
+    function = getattr(re, arguments.function.rpartition(".")[2])
+    try:
+        match = function(
+            *(found[0] for found in given if found), **{name: found[0] for name, found in named.items() if found}
+        )
+    except (re.error, TypeError, ValueError) as error:
+        raise machine.raises(type(error).__name__, str(error), (Constant(str(error)),)) from None
+    if match is None:
+        return NONE
+    groups = lifted(machine, (match.group(0), *match.groups()))
+    names = lifted(machine, match.groupdict())
+    return machine.allocate(InstanceObject(KnownClass("re.Match"), {"_groups": groups, "_names": names}))
+
+
+@models("re.Match.groupdict")
+def named_groups(arguments: Arguments, machine: Machine) -> Value:
+    match = machine.state.find(arguments.positional[0], InstanceObject)
+    return machine.unknown("a match is not known") if match is None else match.attributes["_names"]
+
+
+for _flag, _number in re.RegexFlag.__members__.items():
+    constant(f"re.{_flag}", Constant(int(_number)))
+    constant(f"re.RegexFlag.{_flag}", Constant(int(_number)))
+known_class("re.Match")
+known_class("re.Pattern")
+
+
+@models("re.compile")
+def compiled(arguments: Arguments, machine: Machine) -> Value:
+    """The pattern and its flags, to be applied by the functions of the module."""
+    if isinstance(arguments.get(0, "pattern", NONE), Constant):
+        attributes = {"pattern": arguments.get(0, "pattern", NONE), "flags": arguments.get(1, "flags", Constant(0))}
+        return machine.allocate(InstanceObject(KnownClass("re.Pattern"), attributes))
+    return machine.unknown("a pattern is not known", *arguments.positional)
+
+
+@models(*(f"re.Pattern.{name}" for name in ("match", "search", "fullmatch", "sub", "split", "findall")))
+def by_pattern(arguments: Arguments, machine: Machine) -> Value:
+    receiver, *given = arguments.positional
+    item = machine.state.find(receiver, InstanceObject)
+    assert item is not None
+    flags = item.attributes["flags"]
+    name = f"re.{arguments.function.rpartition('.')[2]}"
+    keywords = dict(arguments.keywords) if flags == Constant(0) else {**arguments.keywords, "flags": flags}
+    return machine.call(KnownFunction(name), (item.attributes["pattern"], *given), keywords)
+
+
+@models("re.Match.group", "re.Match.groups", "re.Match.__getitem__")
+def match_group(arguments: Arguments, machine: Machine) -> Value:
+    match = machine.state.find(arguments.positional[0], InstanceObject)
+    groups = match.attributes["_groups"] if match is not None else NONE
+    if not isinstance(groups, TupleValue):
+        return machine.unknown("a match is not known")
+    if arguments.function.endswith("groups"):
+        return TupleValue(groups.items[1:])
+    wanted = arguments.get(1, "group", Constant(0))
+    if isinstance(wanted, Constant) and isinstance(wanted.value, int) and wanted.value < len(groups.items):
+        return groups.items[wanted.value]
+    if isinstance(wanted, Constant) and isinstance(wanted.value, str) and match is not None:
+        return machine.get_item(match.attributes["_names"], wanted)
+    return number_unknown(machine, "a named group is not interpreted")

@@ -1,0 +1,460 @@
+"""Builtins that look into the interpreter itself: getattr, isinstance, super, type, property and kin."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from modgraph.prediction.code import calls, functions, names, namespaces
+from modgraph.prediction.domain import points_to
+from modgraph.prediction.domain.calling import Arguments, Raised
+from modgraph.prediction.domain.machine import Machine
+from modgraph.prediction.domain.objects import (
+    VIEW_OF,
+    DictObject,
+    EnvironmentObject,
+    IteratorObject,
+)
+from modgraph.prediction.domain.registry import known_class, models
+from modgraph.prediction.domain.values import (
+    FALSE,
+    NONE,
+    TRUE,
+    Address,
+    Choice,
+    ClassMethod,
+    ClassValue,
+    Constant,
+    FunctionValue,
+    KnownClass,
+    ModuleReference,
+    PropertyValue,
+    StaticMethod,
+    SuperValue,
+    TupleValue,
+    Unknown,
+    Value,
+    remaining,
+)
+from modgraph.prediction.paths import partial_texts, several
+from modgraph.prediction.python import (
+    attribute_changes,
+    attributes,
+    classes,
+    enum_texts,
+    hashing,
+    items,
+    naming_hooks,
+    producing,
+    standard_attributes,
+    weak_updates,
+)
+
+if TYPE_CHECKING:
+    from modgraph.prediction.domain.machine import Machine
+
+
+for _name_of_class in ("property", "staticmethod", "classmethod"):
+    known_class(f"builtins.{_name_of_class}")
+
+
+def _answer(machine: Machine, answer: bool | None, value: Value) -> Value:
+    return machine.unknown("its class is not known", value) if answer is None else Constant(answer)
+
+
+@models("builtins.isinstance")
+def isinstance_(arguments: Arguments, machine: Machine) -> Value:
+    value, of = arguments.get(0, "obj", NONE), arguments.get(1, "class_or_tuple", NONE)
+    if isinstance(value, Choice):
+        return machine.distribute(value, lambda each: _answer(machine, machine.is_instance(each, of), each))
+    return _answer(machine, machine.is_instance(value, of), value)
+
+
+@models("builtins.issubclass")
+def issubclass_(arguments: Arguments, machine: Machine) -> Value:
+    cls = arguments.get(0, "cls", NONE)
+    return _answer(machine, machine.is_subclass(cls, arguments.get(1, "class_or_tuple", NONE)), cls)
+
+
+@models("builtins.callable")
+def callable_(arguments: Arguments, machine: Machine) -> Value:
+    value = arguments.get(0, "obj", NONE)
+    return _answer(machine, classes.is_callable(machine, value), value)
+
+
+def _name(machine: Machine, value: Value) -> str | Unknown:
+    value = enum_texts.as_text(machine, value)
+    if isinstance(value, Constant) and isinstance(value.value, str):
+        return value.value
+    return partial_texts.named(machine.unknown("the name of the attribute is not known", value), NONE)
+
+
+@models("builtins.hasattr")
+def hasattr_(arguments: Arguments, machine: Machine) -> Value:
+    value, name = arguments.get(0, "obj", NONE), _name(machine, arguments.get(1, "name", NONE))
+    if isinstance(name, Unknown):
+        return name
+    if isinstance(value, Unknown):
+        return value
+    if isinstance(value, Choice):
+        return machine.distribute(value, lambda each: hasattr_(Arguments("hasattr", (each, Constant(name))), machine))
+    found = _found(machine, value, name)
+    if found is None:
+        return FALSE
+    given = standard_attributes.given(machine, value, name) if isinstance(found, Unknown) else None
+    if isinstance(given, Unknown) and not given.optional:
+        return TRUE
+    if isinstance(found, Unknown) and (found.optional or _may_be_missing(machine, value, name)):
+        return found
+    return TRUE
+
+
+def _found(machine: Machine, value: Value, name: str) -> Value | None:
+    """The attribute; None where a property or `__getattr__` raises AttributeError."""
+    try:
+        return attributes.asked(machine, value, name)
+    except Raised as raised:
+        if raised.name != "builtins.AttributeError":
+            raise
+        return None
+
+
+def _may_be_missing(machine: Machine, value: Value, name: str) -> bool:
+    """An unknown attribute of which it is not known either whether it is there."""
+    if isinstance(value, Address):
+        item = machine.state.read(value)
+        for store in ("attributes", "modules", "parameters", "buffers"):
+            if name in getattr(item, store, {}):
+                return False
+    cls = classes.class_of(machine, value)
+    attribute = classes.class_attribute(machine, cls, name)
+    return attribute is None or isinstance(attribute, Unknown)
+
+
+@models("builtins.getattr")
+def getattr_(arguments: Arguments, machine: Machine) -> Value:
+    value, given = arguments.positional[0], arguments.get(1, "name", NONE)
+    if isinstance(given, Choice):
+        return machine.distribute(
+            given, lambda each: getattr_(Arguments("getattr", (value, each, *arguments.positional[2:])), machine)
+        )
+    name = _name(machine, given)
+    if isinstance(name, Unknown):
+        return _attribute_of_unknown_name(machine, value, name, arguments.positional[2:])
+    if len(arguments.positional) < 3:
+        return machine.get_attribute(value, name)
+    if isinstance(value, Choice):
+        return machine.distribute(
+            value, lambda each: getattr_(Arguments("getattr", (each, *arguments.positional[1:])), machine)
+        )
+    found = _found(machine, value, name)
+    return arguments.positional[2] if found is None else found
+
+
+def _attribute_of_unknown_name(machine: Machine, value: Value, name: Unknown, default: tuple[Value, ...]) -> Unknown:
+    """Any of those that the value holds, or `default`."""
+    held = [*default]
+    for each in value.alternatives if isinstance(value, Choice) else (value,):
+        item = machine.state.read(each) if isinstance(each, Address) else None
+        held += [each] if item is None else points_to.held_by(item)
+    return points_to.read(machine, name, held)
+
+
+@models("builtins.setattr")
+def setattr_(arguments: Arguments, machine: Machine) -> Value:
+    value, given, new = arguments.positional
+    if isinstance(given, Choice):
+        return machine.distribute(given, lambda each: setattr_(Arguments("setattr", (value, each, new)), machine))
+    name = _name(machine, given)
+    if isinstance(name, Unknown):
+        weak_updates.set_name(machine, value, partial_texts.named(name, given), new)
+    else:
+        machine.set_attribute(value, name, new)
+    return NONE
+
+
+@models("builtins.delattr")
+def delattr_(arguments: Arguments, machine: Machine) -> Value:
+    value, given = arguments.positional
+    if isinstance(given, Choice):
+        return machine.distribute(given, lambda each: delattr_(Arguments("delattr", (value, each)), machine))
+    name = _name(machine, given)
+    if isinstance(name, Unknown):
+        weak_updates.delete_name(machine, value, partial_texts.named(name, given))
+    else:
+        machine.delete_attribute(value, name)
+    return NONE
+
+
+@models("builtins.super")
+def super_(arguments: Arguments, machine: Machine) -> Value:
+    if len(arguments.positional) == 2:
+        return SuperValue(*arguments.positional)
+    frame = machine.frames[-1]
+    owner = frame.function.owner if frame.function is not None else None
+    if owner is None or frame.receiver is None:
+        return machine.unknown("super() outside a method")
+    return SuperValue(owner, frame.receiver)
+
+
+@models("builtins.type", "abc.ABCMeta")
+def type_(arguments: Arguments, machine: Machine) -> Value:
+    if len(arguments.positional) == 1:
+        return machine.class_of(arguments.positional[0])
+    if len(arguments.positional) != 3:
+        raise machine.raises("TypeError", "type() takes 1 or 3 arguments")
+    name, bases, namespace = arguments.positional
+    entries = machine.state.find(namespace, DictObject)
+    if not isinstance(name, Constant) or not isinstance(bases, TupleValue) or entries is None:
+        return machine.unknown("a class made at run time", name, bases)
+    given = {key.value: value for key, value in entries.entries.items() if isinstance(key, Constant)}
+    module = machine.frames[-1].module if machine.frames else ""
+    cls = machine.make_class(f"{module}.{name.value}", bases.items, None, None, given)
+    for key, value in given.items():
+        naming_hooks.tell_name(machine, cls, key, value)
+    return functions.finished(machine, cls, arguments.keywords)
+
+
+@models("builtins.vars")
+def vars_(arguments: Arguments, machine: Machine) -> Value:
+    if not arguments.positional:
+        return locals_(arguments, machine)
+    return machine.get_attribute(arguments.positional[0], "__dict__")
+
+
+@models("builtins.locals")
+def locals_(arguments: Arguments, machine: Machine) -> Value:
+    frame = machine.frames[-1]
+    if frame.is_of_module:
+        return globals_(arguments, machine)
+    environment = machine.state.read(frame.environment)
+    assert isinstance(environment, EnvironmentObject)
+    return machine.allocate(DictObject({Constant(name): value for name, value in several.shown(environment).items()}))
+
+
+@models("builtins.globals")
+def globals_(arguments: Arguments, machine: Machine) -> Value:
+    """The names of the module that have been asked for, and those its index has."""
+    module = machine.frames[-1].module
+    source = machine.finder.source(module)
+    entries: dict[Value, Value] = {}
+    complete = source is not None and not source.index.star_imports
+    frame = machine.frames[-1]
+    before = frame.parsed.first_line if frame.function is None else None
+    for name in source.index.names if source is not None else ():
+        if before is not None and source is not None and source.index.statements[name][0].first_line >= before:
+            continue
+        if name in machine.modules.namespaces.get(module, {}) or _cheap(machine, module, name):
+            value = names.global_name(machine, module, name)
+            if value is not None:
+                entries[Constant(name)] = value
+        else:
+            complete = False
+    for bound in (machine.base.globals, machine.state.globals):
+        entries.update({Constant(name): value for (owner, name), value in bound.items() if owner == module})
+    entries = {name: left for name, value in entries.items() if (left := remaining(value)) is not None}
+    shown = DictObject(entries, None if complete else machine.unknown("globals() may hold more"))
+    shown.attributes[VIEW_OF] = ModuleReference(module)
+    return machine.allocate(shown)
+
+
+def _cheap(machine: Machine, module: str, name: str) -> bool:
+    """A definition or import: its value follows without running the module's code."""
+    source = machine.finder.source(module)
+    statements = source.index.statements.get(name, []) if source is not None else []
+    running = any(key[0] == module for key in machine.modules.running)
+    kinds = ("class", "function", "import") if running else ("class", "function", "import", "assign")
+    return all(statement.kind in kinds for statement in statements)
+
+
+@models("builtins.dir")
+def dir_(arguments: Arguments, machine: Machine) -> Value:
+    of = arguments.get(0, "object", NONE)
+    if isinstance(of, ModuleReference):
+        return namespaces.directory(machine, of.name)
+    return machine.unknown("dir() is not modelled", of)
+
+
+@models("builtins.id")
+def id_(arguments: Arguments, machine: Machine) -> Value:
+    value = arguments.get(0, "obj", NONE)
+    return Constant(value.index) if isinstance(value, Address) else machine.unknown("id() is not known", value)
+
+
+@models("builtins.hash")
+def hash_(arguments: Arguments, machine: Machine) -> Value:
+    value = arguments.get(0, "obj", NONE)
+    hashing.require(machine, value)
+    if isinstance(value, Constant) and isinstance(value.value, int):
+        return Constant(hash(value.value))
+    return machine.unknown("hash() differs from run to run", value)
+
+
+@models("builtins.iter")
+def iter_(arguments: Arguments, machine: Machine) -> Value:
+    value = arguments.get(0, "iterable", NONE)
+    if len(arguments.positional) > 1:
+        why = machine.unknown("iter() with a sentinel is not modelled")
+        machine.expose([value], why)  # it is called as often as something is taken
+        return why
+    return producing.iterator_of(machine, value)
+
+
+@models("builtins.next", "builtins.generator.__next__")
+def next_(arguments: Arguments, machine: Machine) -> Value:
+    value = arguments.positional[0]
+    iterator = machine.state.find(value, IteratorObject)
+    if iterator is None:
+        method = None if isinstance(value, (Unknown, Choice)) else machine.find_attribute(value, "__next__")
+        if method is None:
+            return machine.unknown("what comes next is not known", value)
+        return machine.call(method)
+    assert isinstance(value, Address)
+    found = producing.take(machine, value)
+    if found is not None:
+        return found
+    why = producing.ended(machine, value)
+    if why is not None:
+        if len(arguments.positional) == 1:
+            machine.may_fail("StopIteration")
+            return why
+        return points_to.either_of(why, arguments.positional[1:])
+    if len(arguments.positional) > 1:
+        return arguments.positional[1]
+    raise machine.raises("StopIteration", "", (machine.unknown("what a generator returns is not followed"),))
+
+
+@models("builtins.generator.__iter__")
+def generator_iter(arguments: Arguments, machine: Machine) -> Value:
+    return arguments.positional[0]
+
+
+@models("builtins.property")
+def property_(arguments: Arguments, machine: Machine) -> Value:
+    setter = arguments.get(1, "fset", NONE)
+    deleter = arguments.get(2, "fdel", NONE)
+    return PropertyValue(
+        arguments.get(0, "fget", NONE), None if setter == NONE else setter, None if deleter == NONE else deleter
+    )
+
+
+@models("builtins.property.__init__")
+def property_init(arguments: Arguments, machine: Machine) -> Value:
+    """For classes derived from property."""
+    for place, name in enumerate(("fget", "fset", "fdel", "__doc__")):
+        machine.set_attribute(arguments.positional[0], name, arguments.get(place + 1, name, NONE))
+    return NONE
+
+
+@models("builtins.property.setter")
+def property_setter(arguments: Arguments, machine: Machine) -> Value:
+    value, setter = arguments.positional
+    assert isinstance(value, PropertyValue)
+    return PropertyValue(value.getter, setter, value.deleter)
+
+
+@models("builtins.property.getter")
+def property_getter(arguments: Arguments, machine: Machine) -> Value:
+    value, getter = arguments.positional
+    assert isinstance(value, PropertyValue)
+    return PropertyValue(getter, value.setter, value.deleter)
+
+
+@models("builtins.property.deleter")
+def property_deleter(arguments: Arguments, machine: Machine) -> Value:
+    value, deleter = arguments.positional
+    assert isinstance(value, PropertyValue)
+    return PropertyValue(value.getter, value.setter, deleter)
+
+
+@models("builtins.staticmethod")
+def staticmethod_(arguments: Arguments, machine: Machine) -> Value:
+    return StaticMethod(arguments.positional[0])
+
+
+@models("builtins.classmethod")
+def classmethod_(arguments: Arguments, machine: Machine) -> Value:
+    return ClassMethod(arguments.positional[0])
+
+
+@models("builtins.object.__new__")
+def object_new(arguments: Arguments, machine: Machine) -> Value:
+    cls = arguments.positional[0]
+    if not isinstance(cls, (ClassValue, KnownClass)):
+        return machine.unknown("which class is instantiated is not known", cls)
+    return calls.allocate_instance(machine, cls, Arguments("object.__new__", (), {}, arguments.where))
+
+
+@models("builtins.object.__getattribute__")
+def object_getattribute(arguments: Arguments, machine: Machine) -> Value:
+    value, given = arguments.positional
+    name = _name(machine, given)
+    if isinstance(name, Unknown):
+        return name
+    found = attributes.raw(machine, value, name) if isinstance(value, Address) else None
+    if found is not None:
+        return found
+    owner = classes.short_name(machine.class_of(value))
+    raise machine.raises("AttributeError", f"'{owner}' object has no attribute '{name}'")
+
+
+@models("builtins.object.__delattr__")
+def object_delattr(arguments: Arguments, machine: Machine) -> Value:
+    value, given = arguments.positional
+    name = _name(machine, given)
+    if isinstance(name, Unknown):
+        weak_updates.delete_name(machine, value, partial_texts.named(name, given))
+    elif isinstance(value, Address):
+        attribute_changes.own_delete(machine, value, name)
+    return NONE
+
+
+@models("builtins.object.__eq__")
+def object_eq(arguments: Arguments, machine: Machine) -> Value:
+    left, right = arguments.positional
+    return machine.compare("is", left, right)
+
+
+@models("builtins.list.__getitem__", "builtins.dict.__getitem__")
+def container_getitem(arguments: Arguments, machine: Machine) -> Value:
+    return items.own_item(machine, *arguments.positional)
+
+
+@models("builtins.list.__setitem__", "builtins.dict.__setitem__")
+def container_setitem(arguments: Arguments, machine: Machine) -> Value:
+    items.own_assign(machine, *arguments.positional)
+    return NONE
+
+
+@models("builtins.list.__delitem__", "builtins.dict.__delitem__")
+def container_delitem(arguments: Arguments, machine: Machine) -> Value:
+    items.own_delete(machine, *arguments.positional)
+    return NONE
+
+
+@models("builtins.list.__iter__", "builtins.dict.__iter__", "builtins.set.__iter__")
+def container_iter(arguments: Arguments, machine: Machine) -> Value:
+    return producing.iterator_over(machine, cast(Address, arguments.positional[0]))
+
+
+@models("builtins.__import__", "importlib.import_module")
+def import_module(arguments: Arguments, machine: Machine) -> Value:
+    name = _name(machine, arguments.get(0, "name", NONE))
+    if isinstance(name, Unknown):
+        return name
+    package = arguments.get(1, "package", NONE)
+    if name.startswith("."):
+        if not isinstance(package, Constant) or not isinstance(package.value, str):
+            return machine.unknown("which package it is relative to is not known", package)
+        level = len(name) - len(name.lstrip("."))
+        parts = package.value.split(".")
+        name = ".".join([*parts[: len(parts) - level + 1], name.lstrip(".")])
+    machine.note_import(name)
+    top = arguments.function == "__import__"
+    return names.import_name(machine, name, None, name.partition(".")[0] if top else "")
+
+
+@models("types.FunctionType", "types.LambdaType")
+def function_type(arguments: Arguments, machine: Machine) -> Value:
+    """A function made from another's code stands for that function."""
+    code = arguments.get(0, "code", NONE)
+    return code if isinstance(code, FunctionValue) else machine.unknown("a function made at run time", code)

@@ -1,0 +1,81 @@
+"""The order that `sorted` and `list.sort` give."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from functools import cmp_to_key
+from typing import Any
+
+from modgraph.prediction.domain import points_to
+from modgraph.prediction.domain.calling import Arguments
+from modgraph.prediction.domain.machine import Machine
+from modgraph.prediction.domain.values import (
+    NONE,
+    Unknown,
+    Value,
+)
+from modgraph.prediction.python import unordered
+from modgraph.prediction.python.plain import TOO_MANY, Looking, plain
+
+
+def sort(
+    machine: Machine, items: list[Value], arguments: Arguments, in_any_order: bool = False
+) -> list[Value] | Unknown:
+    """The items in order of `key`; Unknown where they cannot be compared, or two that are given `in_any_order` have the
+    same place."""
+    key = arguments.keywords.get("key", NONE)
+    backwards = machine.truth(given := arguments.keywords.get("reverse", NONE))
+    if backwards is None:
+        return points_to.read(machine, machine.unknown("whether the order is reversed is not known", given), items)
+    keys = [item if key == NONE else machine.call(key, (item,)) for item in items]
+    looking = Looking()
+    known = [plain(machine, each, looking) for each in keys]
+    if looking.is_over:
+        return points_to.read(machine, machine.unknown(TOO_MANY), items)
+    order = list(range(len(items)))
+    try:
+        if any(found is None for found in known):
+            order.sort(key=by_order(machine, keys), reverse=backwards)
+        else:
+            order.sort(key=lambda i: known[i][0], reverse=backwards)  # type: ignore[index]
+    except NoOrderError:
+        return points_to.read(machine, machine.unknown("the order of what is not known", *items), items)
+    except TypeError as error:
+        raise machine.raises("TypeError", str(error)) from None
+    if in_any_order and any(are_tied(machine, items, keys, i, j) for i, j in itertools.pairwise(order)):
+        return points_to.read(machine, machine.unknown(unordered.WHY), items)
+    return [items[i] for i in order]
+
+
+def are_tied(machine: Machine, items: list[Value], keys: list[Value], left: int, right: int) -> bool:
+    """Two items that are not the same have equal keys: which of them comes first is as it was."""
+    return items[left] != items[right] and machine.truth(machine.compare("==", keys[left], keys[right])) is not False
+
+
+class NoOrderError(Exception):
+    """It is not known which of two values comes first."""
+
+
+def by_order(machine: Machine, keys: list[Value]) -> Callable[[int], Any]:
+    """For places in `keys`: a key of Python's that compares what stands there."""
+
+    def compare(left: int, right: int) -> int:
+        return _earlier(machine, keys[left], keys[right])
+
+    return cmp_to_key(compare)
+
+
+def _earlier(machine: Machine, left: Value, right: Value) -> int:
+    """-1, 0 or 1, by the `<` of the values.
+
+    Raises:
+        NoOrderError: it is not known.
+    """
+    for first, second, answer in ((left, right, -1), (right, left, 1)):
+        verdict = machine.truth(machine.compare("<", first, second))
+        if verdict is None:
+            raise NoOrderError
+        if verdict:
+            return answer
+    return 0

@@ -1,0 +1,37 @@
+"""Tensor.clamp and kin: numbers within bounds."""
+
+from __future__ import annotations
+
+from modgraph.prediction.domain.calling import Arguments
+from modgraph.prediction.domain.machine import Machine
+from modgraph.prediction.domain.registry import models
+from modgraph.prediction.domain.values import NONE, Constant, Value
+from modgraph.prediction.knowledge.tensors.elements import Number, category, kept
+from modgraph.prediction.knowledge.tensors.tensor_shapes import both
+from modgraph.prediction.knowledge.tensors.tensor_values import made, tensor_of
+
+
+@models(*both("clamp", "clip", "clamp_min", "clamp_max"))
+def clamp(arguments: Arguments, machine: Machine) -> Value:
+    """Bounds that are floating point make a tensor of integers one of floats; bounds that are tensors broadcast."""
+    source = tensor_of(machine, arguments.get(0, "input", NONE))
+    if source is None:
+        return made(machine, None, None)
+    name = arguments.function.rpartition(".")[2]
+    low = arguments.get(1, "min", NONE) if name != "clamp_max" else NONE
+    high = arguments.get(1, "max", NONE) if name == "clamp_max" else arguments.get(2, "max", NONE)
+    if not isinstance(low, Constant) or not isinstance(high, Constant):
+        is_number = all(isinstance(each, Constant) or getattr(each, "inert", False) for each in (low, high))
+        return made(machine, source.shape if is_number else None, None, requires_grad=source.requires_grad)
+    dtype = source.dtype
+    if any(isinstance(each.value, float) for each in (low, high)) and dtype is not None and category(dtype) < 2:
+        dtype = "float32"
+    elements = None
+    if source.elements is not None:
+        elements = kept([_between(each, low.value, high.value) for each in source.elements], dtype)
+    return made(machine, source.shape, dtype, elements, requires_grad=source.requires_grad)
+
+
+def _between(number: Number, low: Number | None, high: Number | None) -> Number:
+    number = number if low is None else max(number, low)
+    return number if high is None else min(number, high)

@@ -1,0 +1,500 @@
+"""Arithmetic, comparisons, elementwise functions and reductions of tensors: shape by broadcasting, dtype by promotion.
+
+Source: "Broadcasting semantics" and "Tensor attributes, torch.dtype" in torch's reference.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from modgraph.prediction.domain.calling import Arguments
+from modgraph.prediction.domain.machine import Machine
+from modgraph.prediction.domain.objects import TensorObject
+from modgraph.prediction.domain.registry import Model, models
+from modgraph.prediction.domain.values import NONE, Address, Choice, Constant, Dtype, TupleValue, Unknown, Value
+from modgraph.prediction.knowledge.tensors.elements import (
+    MAX_ELEMENTS,
+    Number,
+    Shape,
+    broadcast,
+    category,
+    combined,
+    count,
+    kept,
+    power,
+    promoted,
+)
+from modgraph.prediction.knowledge.tensors.tensor_memory import overwrite
+from modgraph.prediction.knowledge.tensors.tensor_values import PAIR, default_float, dimension, made, size_of, tensor_of
+from modgraph.prediction.knowledge.torch.gradients import written_to
+from modgraph.prediction.knowledge.torch.parameters import TENSOR
+from modgraph.prediction.python.plain import number_unknown
+
+_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "truediv": operator.truediv,
+    "floordiv": operator.floordiv,
+    "mod": operator.mod,
+    "pow": power,
+}
+_BITWISE: dict[str, Callable[[Any, Any], Any]] = {"and": operator.and_, "or": operator.or_, "xor": operator.xor}
+_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    name: getattr(operator, name) for name in ("lt", "le", "eq", "ne", "gt", "ge")
+}
+
+
+def _scalar_dtype(value: Any) -> str:
+    return {bool: "bool", int: "int64", float: "float32", complex: "complex64"}.get(type(value), "float32")
+
+
+def _joined_dtype(left: Value, right: Value, machine: Machine) -> str | None:
+    """Dtype of an operation; a Python number counts only where its category is the higher one, as does a 0-d tensor."""
+    dtypes: list[tuple[str | None, bool]] = []
+    for value in (left, right):
+        tensor = tensor_of(machine, value)
+        if tensor is not None:
+            dtypes.append((tensor.dtype, tensor.shape == ()))
+        elif isinstance(value, Constant):
+            dtypes.append((_scalar_dtype(value.value), True))
+        else:
+            dtypes.append((None, True))
+    (first, first_weak), (second, second_weak) = dtypes
+    if first is None or second is None:
+        strong = first if second is None else second
+        is_number = isinstance(left if first is None else right, Unknown)
+        return strong if is_number and strong is not None and category(strong) >= 2 else None
+    if first_weak == second_weak:
+        return promoted(first, second)
+    strong, weak = (second, first) if first_weak else (first, second)
+    return (
+        strong
+        if category(strong) >= category(weak)
+        else promoted(default_float(machine) or "float32" if category(weak) == 2 else weak, strong)
+    )
+
+
+def _operand(machine: Machine, value: Value) -> tuple[Shape | None, tuple[Number, ...] | None]:
+    tensor = tensor_of(machine, value)
+    if tensor is not None:
+        return tensor.shape, tensor.elements
+    if isinstance(value, Constant) and isinstance(value.value, (bool, int, float)):
+        return (), (value.value,)
+    if isinstance(value, Unknown) and value.inert:
+        return (), None
+    return None, None
+
+
+def elementwise(
+    machine: Machine,
+    left: Value,
+    right: Value,
+    operation: Callable[[Any, Any], Any] | None,
+    dtype: str | None,
+) -> Address:
+    """A tensor of the joint shape; its elements where both sides' are known."""
+    (first, first_elements), (second, second_elements) = _operand(machine, left), _operand(machine, right)
+    try:
+        shape = broadcast(first, second)
+    except ValueError as error:
+        raise machine.raises("RuntimeError", str(error)) from None
+    size, elements = count(shape), None
+    known = first_elements is not None and second_elements is not None and size is not None and size <= MAX_ELEMENTS
+    if operation is not None and known:
+        machine.spend(size or 0)
+        left_part, right_part = (first_elements or (), _known(first)), (second_elements or (), _known(second))
+        found = combined(operation, left_part, right_part, _known(shape))
+        elements = kept(found, dtype) if found is not None else None
+    needs = _needs_grad(machine, left, right) if dtype is None or category(dtype) >= 2 else False
+    return made(machine, shape, dtype, elements, requires_grad=needs)
+
+
+def _known(shape: Shape | None) -> list[int]:
+    return [size for size in shape or () if size is not None]
+
+
+def _needs_grad(machine: Machine, *values: Value) -> bool | None:
+    found = (tensor_of(machine, value) for value in values)
+    return needs_any(tensor for tensor in found if tensor is not None)
+
+
+def needs_any(tensors: Iterable[TensorObject]) -> bool | None:
+    """Whether one of them needs a gradient."""
+    needs = {tensor.requires_grad for tensor in tensors}
+    return True if True in needs else None if None in needs else False
+
+
+def _is_operand(machine: Machine, value: Value) -> bool:
+    return tensor_of(machine, value) is not None or isinstance(value, (Constant, Unknown, Choice))
+
+
+def _arithmetic(name: str, reflected: bool, compares: bool) -> Model:
+    operation = {**_ARITHMETIC, **_BITWISE, **_COMPARISONS}[name]
+
+    def apply(arguments: Arguments, machine: Machine) -> Value:
+        left, right = arguments.positional[0], arguments.get(1, "other", NONE)
+        if not _is_operand(machine, right) or right == NONE:
+            return Constant(compares and name == "ne") if compares else Constant(NotImplemented)
+        if reflected:
+            left, right = right, left
+        dtype: str | None = "bool"
+        if not compares:
+            dtype = _joined_dtype(left, right, machine)
+            if name == "truediv" and dtype is not None and category(dtype) < 2:
+                dtype = default_float(machine)
+        return elementwise(machine, left, right, operation, dtype)
+
+    return apply
+
+
+_FUNCTION_NAMES = {"truediv": ("div", "divide", "true_divide"), "sub": ("sub", "subtract"), "mul": ("mul", "multiply")}
+
+
+def _register_binary() -> None:
+    for name in (*_ARITHMETIC, *_BITWISE):
+        plain_names = [f"{TENSOR}.__{name}__"]
+        for function in _FUNCTION_NAMES.get(name, ("floor_divide",) if name == "floordiv" else (name,)):
+            if name in _ARITHMETIC:
+                plain_names += [f"{TENSOR}.{function}", f"torch.{function}"]
+            else:
+                plain_names += [f"{TENSOR}.bitwise_{name}", f"torch.bitwise_{name}"]
+                plain_names += [f"{TENSOR}.logical_{name}", f"torch.logical_{name}"]
+        if name == "mod":
+            plain_names = [
+                f"{TENSOR}.__mod__",
+                f"{TENSOR}.remainder",
+                "torch.remainder",
+                f"{TENSOR}.fmod",
+                "torch.fmod",
+            ]
+        models(*plain_names)(_arithmetic(name, False, False))
+        models(f"{TENSOR}.__r{name}__")(_arithmetic(name, True, False))
+    for name in _COMPARISONS:
+        models(f"{TENSOR}.__{name}__", f"{TENSOR}.{name}", f"torch.{name}")(_arithmetic(name, False, True))
+
+
+_register_binary()
+
+
+@models(f"{TENSOR}.__neg__", f"{TENSOR}.neg", "torch.neg", f"{TENSOR}.__invert__", f"{TENSOR}.logical_not")
+def negated(arguments: Arguments, machine: Machine) -> Value:
+    source = tensor_of(machine, arguments.positional[0])
+    if source is None:
+        return made(machine, None, None)
+    if arguments.function.endswith(("__invert__", "logical_not")):
+        values = [not value for value in source.elements] if source.elements and source.dtype == "bool" else None
+        dtype = "bool" if arguments.function.endswith("logical_not") else source.dtype
+        return made(machine, source.shape, dtype, kept(values, "bool") if values else None)
+    elements = kept([-value for value in source.elements], source.dtype) if source.elements is not None else None
+    return made(machine, source.shape, source.dtype, elements, requires_grad=source.requires_grad)
+
+
+# ---- of one tensor ---------------------------------------------------------------------------------------------------
+
+_FLOAT_FUNCTIONS: dict[str, Callable[[float], float] | None] = {
+    "exp": math.exp,
+    "log": math.log,
+    "log2": math.log2,
+    "log10": math.log10,
+    "log1p": math.log1p,
+    "expm1": math.expm1,
+    "sqrt": math.sqrt,
+    "rsqrt": lambda value: 1 / math.sqrt(value),
+    "reciprocal": lambda value: 1 / value,
+    "sin": math.sin,
+    "cos": math.cos,
+    "tan": math.tan,
+    "asin": math.asin,
+    "acos": math.acos,
+    "atan": math.atan,
+    "sinh": math.sinh,
+    "cosh": math.cosh,
+    "tanh": math.tanh,
+    "sigmoid": lambda value: 1 / (1 + math.exp(-value)),
+    "erf": math.erf,
+    "erfinv": None,
+    "softmax": None,
+    "log_softmax": None,
+    "deg2rad": math.radians,
+    "rad2deg": math.degrees,
+}
+_SAME_FUNCTIONS: dict[str, Callable[[Any], Any] | None] = {
+    "abs": abs,
+    "square": lambda value: value * value,
+    "sign": lambda value: (value > 0) - (value < 0),
+    "ceil": math.ceil,
+    "floor": math.floor,
+    "round": round,
+    "trunc": math.trunc,
+    "relu": lambda value: max(value, 0),
+    "cumsum": None,
+    "cumprod": None,
+    "tril": None,
+    "triu": None,
+    "nan_to_num": None,
+    "masked_fill": None,
+    "scatter": None,
+    "index_fill": None,
+    "index_add": None,
+    "renorm": None,
+    "bernoulli": None,
+    "lerp": None,
+}
+
+
+def _unary(function: Callable[[Any], Any] | None, to_float: bool) -> Model:
+    def apply(arguments: Arguments, machine: Machine) -> Value:
+        source = tensor_of(machine, arguments.positional[0])
+        if source is None:
+            return made(machine, None, None)
+        is_exact = to_float and source.dtype is not None and category(source.dtype) < 2
+        dtype = default_float(machine) if is_exact else source.dtype
+        elements = None
+        if function is not None and source.elements is not None and len(arguments.positional) == 1:
+            try:
+                elements = kept([function(value) for value in source.elements], dtype)
+            except (ArithmeticError, ValueError):
+                elements = None
+        return made(machine, source.shape, dtype, elements, requires_grad=source.requires_grad)
+
+    return apply
+
+
+for _name, _function in _FLOAT_FUNCTIONS.items():
+    models(f"torch.{_name}", f"{TENSOR}.{_name}")(_unary(_function, True))
+for _name, _function in _SAME_FUNCTIONS.items():
+    if _name != "bernoulli":
+        models(f"torch.{_name}", f"{TENSOR}.{_name}")(_unary(_function, False))
+
+
+@models("torch.isnan", "torch.isinf", "torch.isfinite", f"{TENSOR}.isnan", f"{TENSOR}.isinf", f"{TENSOR}.isfinite")
+def verdicts(arguments: Arguments, machine: Machine) -> Value:
+    source = tensor_of(machine, arguments.positional[0])
+    return made(machine, source.shape if source is not None else None, "bool")
+
+
+@models("torch.maximum", "torch.minimum", "torch.atan2", f"{TENSOR}.maximum", f"{TENSOR}.minimum", "torch.hypot")
+def of_two(arguments: Arguments, machine: Machine) -> Value:
+    pick: dict[str, Callable[[Any, Any], Any]] = {"maximum": max, "minimum": min}
+    operation = pick.get(arguments.function.rpartition(".")[2])
+    left, right = arguments.positional[:2]
+    return elementwise(machine, left, right, operation, _joined_dtype(left, right, machine))
+
+
+@models("torch.where")
+def where(arguments: Arguments, machine: Machine) -> Value:
+    if len(arguments.positional) < 3:
+        return machine.unknown("what torch.where finds depends on the elements")
+    condition, left, right = arguments.positional[:3]
+    branches = elementwise(machine, left, right, None, _joined_dtype(left, right, machine))
+    joined = tensor_of(machine, elementwise(machine, condition, branches, None, "bool"))
+    made_of = tensor_of(machine, branches)
+    assert joined is not None
+    assert made_of is not None
+    return made(machine, joined.shape, made_of.dtype)
+
+
+# ---- in place --------------------------------------------------------------------------------------------------------
+
+_IN_PLACE = (
+    *("add_", "sub_", "mul_", "div_", "pow_", "copy_", "normal_", "uniform_", "random_", "exponential_", "bernoulli_"),
+    *("clamp_", "clamp_min_", "clamp_max_", "fill_diagonal_", "masked_fill_", "index_fill_", "index_copy_", "scatter_"),
+    *("trunc_normal_", "geometric_", "log_normal_", "cauchy_", "erfinv_", "exp_", "log_", "sqrt_", "neg_", "abs_"),
+    *("tril_", "triu_", "sin_", "cos_", "tanh_", "sigmoid_", "relu_", "round_", "floor_", "ceil_", "index_add_"),
+    *("__iadd__", "__isub__", "__imul__", "__itruediv__", "__ipow__", "scatter_add_", "lerp_", "index_put_"),
+    *("__ifloordiv__", "__imod__", "__iand__", "__ior__", "__ixor__", "__ilshift__", "__irshift__"),
+    *("bitwise_and_", "logical_not_", "eq_", "renorm_", "sort_", "share_memory_", "zero_grad"),
+)
+
+
+@models(*(f"{TENSOR}.{name}" for name in _IN_PLACE))
+def in_place(arguments: Arguments, machine: Machine) -> Value:
+    """The tensor itself; what it holds is not followed."""
+    written_to(machine, arguments.positional[0], (*arguments.positional[1:], *arguments.keywords.values()))
+    return _with_elements(machine, arguments.positional[0], None)
+
+
+@models(f"{TENSOR}.fill_", f"{TENSOR}.zero_")
+def filled(arguments: Arguments, machine: Machine) -> Value:
+    value = Constant(0) if arguments.function.endswith("zero_") else arguments.get(1, "value", NONE)
+    return _with_elements(machine, arguments.positional[0], value.value if isinstance(value, Constant) else None)
+
+
+def _with_elements(machine: Machine, value: Value, number: Number | None) -> Value:
+    if isinstance(value, Address) and tensor_of(machine, value) is not None:
+        tensor = machine.state.read(value)
+        assert isinstance(tensor, TensorObject)
+        size = count(tensor.shape)
+        is_known = number is not None and size is not None and size <= MAX_ELEMENTS
+        known = kept([number] * size, tensor.dtype) if is_known and number is not None and size else None
+        overwrite(machine, value, known)
+    return value
+
+
+# ---- reductions ------------------------------------------------------------------------------------------------------
+
+_REDUCTIONS: dict[str, Callable[..., Any] | None] = {
+    "sum": sum,
+    "mean": lambda values: sum(values) / len(values),
+    "prod": math.prod,
+    "max": max,
+    "min": min,
+    "amax": max,
+    "amin": min,
+    "any": any,
+    "all": all,
+    "std": None,
+    "var": None,
+    "norm": None,
+    "logsumexp": None,
+    "argmax": lambda values: values.index(max(values)),
+    "argmin": lambda values: values.index(min(values)),
+    "median": None,
+    "count_nonzero": lambda values: sum(1 for value in values if value),
+    "nansum": None,
+}
+
+
+def _reduced_dtype(name: str, dtype: str | None) -> str | None:
+    if name in ("any", "all"):
+        return "bool"
+    if name in ("argmax", "argmin", "count_nonzero"):
+        return "int64"
+    if name in ("sum", "prod", "nansum") and dtype is not None and category(dtype) < 2:
+        return "int64"
+    return dtype
+
+
+def _reduction(name: str, function: Callable[..., Any] | None) -> Model:
+    def apply(arguments: Arguments, machine: Machine) -> Value:
+        source = tensor_of(machine, arguments.positional[0])
+        given = arguments.keywords.get("dtype", NONE)
+        if source is None:
+            return made(machine, None, None)
+        dtype = given.name if isinstance(given, Dtype) else _reduced_dtype(name, source.dtype)
+        position = 2 if name == "norm" else 1
+        dims = arguments.get(position, "dim", arguments.keywords.get("axis", NONE))
+        keep = machine.truth(arguments.get(position + 1, "keepdim", NONE)) is True
+        if name in ("max", "min") and tensor_of(machine, dims) is not None:
+            return elementwise(machine, arguments.positional[0], dims, function, dtype)
+        if dims == NONE:
+            elements = None
+            if function is not None and source.elements:
+                elements = kept([function(source.elements)], dtype)
+            return made(machine, (), dtype, elements, requires_grad=source.requires_grad)
+        values = made(machine, _without(machine, source.shape, dims, keep), dtype, requires_grad=source.requires_grad)
+        if name in ("max", "min", "median") and not isinstance(dims, TupleValue):
+            return TupleValue((values, made(machine, _without(machine, source.shape, dims, keep), "int64")), PAIR)
+        return values
+
+    return apply
+
+
+def _without(machine: Machine, shape: Shape | None, dims: Value, keep: bool) -> Shape | None:
+    """The shape with these dimensions reduced to 1, or gone."""
+    if shape is None:
+        return None
+    listed = [dims] if isinstance(dims, Constant) else machine.iterate(dims)
+    if isinstance(listed, Unknown):
+        return None
+    places = [dimension(machine, dim, len(shape)) for dim in listed]
+    if any(place is None for place in places):
+        return None
+    if keep:
+        return tuple(1 if i in places else size for i, size in enumerate(shape))
+    return tuple(size for i, size in enumerate(shape) if i not in places)
+
+
+for _name, _function in _REDUCTIONS.items():
+    models(f"torch.{_name}", f"{TENSOR}.{_name}")(_reduction(_name, _function))
+
+
+# ---- products --------------------------------------------------------------------------------------------------------
+
+
+@models(
+    *(f"{owner}.{name}" for owner in ("torch", TENSOR) for name in ("matmul", "mm", "bmm", "mv", "dot", "inner")),
+    f"{TENSOR}.__matmul__",
+)
+def matrix_product(arguments: Arguments, machine: Machine) -> Value:
+    left, right = tensor_of(machine, arguments.positional[0]), tensor_of(machine, arguments.positional[1])
+    if left is None or right is None or left.shape is None or right.shape is None:
+        return made(machine, None, promoted(left.dtype, right.dtype) if left and right else None)
+    dtype, (first, second) = promoted(left.dtype, right.dtype), (left.shape, right.shape)
+    shape: Shape | None
+    if not first or not second:
+        raise machine.raises("RuntimeError", "both arguments to matmul need to be at least 1D")
+    inner = second[-2] if len(second) > 1 else second[0]
+    if first[-1] is not None and inner is not None and first[-1] != inner:
+        raise machine.raises("RuntimeError", f"shapes cannot be multiplied ({first[-1]} and {inner})")
+    try:
+        shape = broadcast(first[:-2], second[:-2])
+    except ValueError as error:
+        raise machine.raises("RuntimeError", str(error)) from None
+    assert shape is not None
+    rows = first[-2:-1] if len(first) > 1 else ()
+    columns = second[-1:] if len(second) > 1 else ()
+    needs = needs_any((left, right))
+    return made(machine, (*shape, *rows, *columns), dtype, requires_grad=needs)
+
+
+@models("torch.outer", "torch.ger", f"{TENSOR}.outer")
+def outer(arguments: Arguments, machine: Machine) -> Value:
+    left, right = tensor_of(machine, arguments.positional[0]), tensor_of(machine, arguments.positional[1])
+    if left is None or right is None or left.shape is None or right.shape is None:
+        return made(machine, (None, None), None)
+    dtype, elements = promoted(left.dtype, right.dtype), None
+    if left.elements is not None and right.elements is not None:
+        elements = kept([a * b for a in left.elements for b in right.elements], dtype)
+    return made(machine, (left.shape[0], right.shape[0]), dtype, elements)
+
+
+@models("torch.einsum")
+def einstein_sum(arguments: Arguments, machine: Machine) -> Value:
+    """Shape by the letters; unknown with an ellipsis or with operands in a list."""
+    equation, operands = arguments.positional[0], [tensor_of(machine, value) for value in arguments.positional[1:]]
+    if not isinstance(equation, Constant) or "->" not in equation.value or "." in equation.value:
+        return made(machine, None, None)
+    inputs, output = equation.value.replace(" ", "").split("->")
+    sizes: dict[str, int | None] = {}
+    dtype: str | None = None
+    for letters, operand in zip(inputs.split(","), operands, strict=False):
+        if operand is None or operand.shape is None or len(operand.shape) != len(letters):
+            return made(machine, None, None)
+        sizes.update(zip(letters, operand.shape, strict=True))
+        dtype = operand.dtype if dtype is None else promoted(dtype, operand.dtype)
+    return made(machine, tuple(sizes.get(letter) for letter in output), dtype)
+
+
+# ---- to Python -------------------------------------------------------------------------------------------------------
+
+
+@models(f"{TENSOR}.item", f"{TENSOR}.__float__", f"{TENSOR}.__int__", f"{TENSOR}.__bool__", f"{TENSOR}.__index__")
+def item(arguments: Arguments, machine: Machine) -> Value:
+    source, name = tensor_of(machine, arguments.positional[0]), arguments.function.rpartition(".")[2]
+    if source is None or source.elements is None:
+        return number_unknown(machine, "depends on the elements of a tensor")
+    if len(source.elements) != 1:
+        raise machine.raises(
+            "RuntimeError", f"a Tensor with {len(source.elements)} elements cannot be converted to Scalar"
+        )
+    kinds: dict[str, type] = {"__float__": float, "__int__": int, "__bool__": bool, "__index__": int}
+    value = source.elements[0]
+    return Constant(kinds[name](value) if name in kinds else value)
+
+
+@models(f"{TENSOR}.__hash__", f"{TENSOR}.__repr__", f"{TENSOR}.__str__", f"{TENSOR}.__format__")
+def text(arguments: Arguments, machine: Machine) -> Value:
+    return number_unknown(machine, "the text of a tensor is not interpreted")
+
+
+@models("torch.allclose", "torch.equal", f"{TENSOR}.allclose", f"{TENSOR}.equal")
+def same(arguments: Arguments, machine: Machine) -> Value:
+    return number_unknown(machine, "depends on the elements of a tensor")
+
+
+__all__ = ["elementwise", "size_of"]

@@ -1,0 +1,78 @@
+"""Memory that tensors share: once it is written to through one of them, what the others hold is not known any more.
+
+A view names the tensors whose memory is its own in `memory`. Each of these counts what is written to it, through itself
+or a view; the elements of a view are known as long as none was written since they were taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from modgraph.prediction.domain.calling import Arguments
+from modgraph.prediction.domain.machine import Machine
+from modgraph.prediction.domain.objects import TensorObject
+from modgraph.prediction.domain.registry import Model, models
+from modgraph.prediction.domain.state import State
+from modgraph.prediction.domain.values import Address, TupleValue, Value
+from modgraph.prediction.knowledge.tensors.elements import MAX_ELEMENTS, Number, count
+from modgraph.prediction.paths import shared_memory
+
+
+def overwrite(machine: Machine, value: Value, elements: tuple[Number, ...] | None = None) -> None:
+    """What a tensor holds, and what shares its memory, was changed; into `elements`, where these are known."""
+    state = machine.state
+    if not isinstance(value, Address) or state.find(value, TensorObject) is None:
+        return
+    tensor = state.change(value, TensorObject)
+    shared_memory.count_write(tensor)
+    shared_memory.forget_owners(state, tensor)
+    tensor.elements = elements
+    if tensor.memory:
+        tensor.elements = (
+            elements if all(_is_small(shared_memory.owner(state, each)) for each in tensor.memory) else None
+        )
+        tensor.seen = _writes(state, tensor.memory)
+
+
+def share(machine: Machine, value: Value, source: Value) -> None:
+    """A tensor has the memory of another one, or may have: what is written to either is written to both."""
+    origin = machine.state.find(source, TensorObject)
+    if not isinstance(value, Address) or not isinstance(source, Address) or value == source or origin is None:
+        return
+    tensor = machine.state.find(value, TensorObject)
+    size = count(tensor.shape) if tensor is not None else None
+    if tensor is None or (size is not None and size > MAX_ELEMENTS):  # of so many, none is kept
+        return
+    tensor = machine.state.change(value, TensorObject)
+    tensor.memory = tuple(each for each in origin.memory or (source,) if each != value)
+    tensor.seen = _writes(machine.state, tensor.memory)
+
+
+def views(*names: str) -> Callable[[Model], Model]:
+    """Registers what gives its first argument, or parts of it, in another form: in the same memory, or it may be."""
+
+    def register(model: Model) -> Model:
+        def viewing(arguments: Arguments, machine: Machine) -> Value:
+            found = model(arguments, machine)
+            source = arguments.positional[0] if arguments.positional else arguments.keywords.get("input")
+            if source is not None:
+                for each in found.items if isinstance(found, TupleValue) else (found,):
+                    share(machine, each, source)
+            return found
+
+        models(*names)(viewing)
+        return model
+
+    return register
+
+
+def _writes(state: State, memory: tuple[Address, ...]) -> int | None:
+    counted = {
+        owner.writes if owner is not None else None for owner in (shared_memory.owner(state, each) for each in memory)
+    }
+    return next(iter(counted)) if len(counted) == 1 else None
+
+
+def _is_small(owner: TensorObject | None) -> bool:
+    size = count(owner.shape) if owner is not None else None
+    return size is not None and size <= MAX_ELEMENTS

@@ -1,0 +1,338 @@
+"""Tensors joined, split and indexed: cat, stack, chunk, meshgrid, `x[...]`, narrow and kin."""
+
+from __future__ import annotations
+
+import collections
+import itertools
+from collections.abc import Sequence
+
+from modgraph.prediction.domain.calling import Arguments
+from modgraph.prediction.domain.limits import MAX_LOOP_ITERATIONS
+from modgraph.prediction.domain.machine import Machine
+from modgraph.prediction.domain.objects import IteratorObject, TensorObject
+from modgraph.prediction.domain.registry import models
+from modgraph.prediction.domain.values import FALSE, NONE, Address, Constant, SliceValue, TupleValue, Unknown, Value
+from modgraph.prediction.knowledge.tensors.elements import Number, Shape, broadcast, count, kept, promoted, strides
+from modgraph.prediction.knowledge.tensors.tensor_gathering import by_indices
+from modgraph.prediction.knowledge.tensors.tensor_math import needs_any
+from modgraph.prediction.knowledge.tensors.tensor_memory import share, views
+from modgraph.prediction.knowledge.tensors.tensor_shapes import both, like, replaced, source_of
+from modgraph.prediction.knowledge.tensors.tensor_values import (
+    PAIR,
+    dimension,
+    made,
+    shape_argument,
+    shape_value,
+    size_of,
+    tensor_of,
+)
+from modgraph.prediction.knowledge.torch.parameters import TENSOR
+from modgraph.source.reached import Reached
+
+# ---- joining and splitting -------------------------------------------------------------------------------------------
+
+
+@models("torch.cat", "torch.concat", "torch.concatenate", "torch.stack", "torch.hstack", "torch.vstack")
+def join(arguments: Arguments, machine: Machine) -> Value:
+    name, given = arguments.function.rpartition(".")[2], machine.iterate(arguments.get(0, "tensors", NONE))
+    tensors = [] if isinstance(given, Unknown) else [tensor_of(machine, value) for value in given]
+    found = [tensor for tensor in tensors if tensor is not None]
+    if isinstance(given, Unknown) or not found or len(found) != len(given):
+        return made(machine, None, found[0].dtype if found and len(found) == len(tensors) else None)
+    dtype: str | None = found[0].dtype
+    for tensor in found[1:]:
+        dtype = promoted(dtype, tensor.dtype)
+    shapes = [tensor.shape for tensor in found if tensor.shape is not None]
+    needs = needs_any(found)
+    if len(shapes) != len(found) or name in ("hstack", "vstack"):
+        return made(machine, None, dtype, requires_grad=needs)
+    if name != "stack":
+        shapes = [shape for shape in shapes if shape != (0,)] or shapes[:1]  # cat passes over those without elements
+    dim = arguments.get(1, "dim", arguments.keywords.get("axis", Constant(0)))
+    place = dimension(machine, dim, len(shapes[0]), 1 if name == "stack" else 0)
+    _require_fitting(machine, shapes, None if name == "stack" else place)
+    if place is None:
+        return made(machine, None, dtype, requires_grad=needs)
+    elements: tuple[Number, ...] | None = None
+    if place == 0 and all(tensor.elements is not None for tensor in found):
+        elements = kept([value for tensor in found for value in tensor.elements or ()], dtype)
+    if name == "stack":
+        shape: Shape = (*shapes[0][:place], len(shapes), *shapes[0][place:])
+    else:
+        sizes = [shape[place] for shape in shapes]
+        total = None if any(size is None for size in sizes) else sum(size for size in sizes if size is not None)
+        shape = replaced(shapes[0], place, total)
+    return made(machine, shape, dtype, elements, requires_grad=needs)
+
+
+def _require_fitting(machine: Machine, shapes: Sequence[Shape], along: int | None) -> None:
+    """Of tensors that are joined, along that dimension or along a new one.
+
+    Raises:
+        Raised: RuntimeError, where their sizes differ elsewhere.
+    """
+    for number, shape in enumerate(shapes):
+        if len(shape) != len(shapes[0]):
+            message = f"Tensors must have same number of dimensions: got {len(shapes[0])} and {len(shape)}"
+            raise machine.raises("RuntimeError", message)
+        for place, (wanted, size) in enumerate(zip(shapes[0], shape, strict=True)):
+            if place != along and wanted != size and wanted is not None and size is not None:
+                message = f"Expected size {wanted} but got size {size} for tensor number {number} in the list"
+                raise machine.raises("RuntimeError", f"Sizes of tensors must match. {message}")
+
+
+@views(*both("chunk", "split", "unbind", "tensor_split"))
+def divide(arguments: Arguments, machine: Machine) -> Value:
+    source, name = source_of(arguments, machine), arguments.function.rpartition(".")[2]
+    position = 1 if name == "unbind" else 2
+    dim = arguments.get(position, "dim", Constant(0))
+    place = dimension(machine, dim, len(source.shape)) if source.shape is not None else None
+    if source.shape is None or place is None or source.shape[place] is None or name == "tensor_split":
+        return machine.unknown("into how many parts a tensor is split is not known")
+    size = source.shape[place] or 0
+    if name == "unbind":
+        part = (*source.shape[:place], *source.shape[place + 1 :])
+        ones = [(i,) for i in range(size)]
+        return TupleValue(tuple(like(machine, source, part, _along(source, place, taken)) for taken in ones))
+    names = ("chunks",) if name == "chunk" else ("split_size_or_sections", "split_size")
+    given = arguments.get(1, next((n for n in names if n in arguments.keywords), names[0]), NONE)
+    number = size_of(given)
+    sizes: Sequence[int | None] | None
+    if number is None:
+        sizes = shape_argument(machine, (given,)) if not isinstance(given, Constant) else None
+    else:
+        step = max(1, -(-size // number)) if name == "chunk" else number
+        sizes = [min(step, size - start) for start in range(0, max(size, 1), step)]
+    if sizes is None:
+        return machine.unknown("into how many parts a tensor is split is not known")
+    parts: list[Value] = []
+    start: int | None = 0
+    for length in sizes:
+        end = None if start is None or length is None else start + length
+        elements = None if start is None or end is None else _along(source, place, range(start, end))
+        parts.append(like(machine, source, replaced(source.shape, place, length), elements))
+        start = end
+    return TupleValue(tuple(parts))
+
+
+def _along(source: TensorObject, place: int, taken: Sequence[int]) -> tuple[Number, ...] | None:
+    """The elements at these indices of one dimension."""
+    if source.shape is None or any(size is None for size in source.shape) or len(taken) > (source.shape[place] or 0):
+        return None
+    every: list[Sequence[int]] = [range(size or 0) for size in source.shape]
+    every[place] = taken
+    return _gathered(source, every)
+
+
+@models("torch.meshgrid")
+def meshgrid(arguments: Arguments, machine: Machine) -> Value:
+    """One tensor per axis, "ij" unless indexing="xy"."""
+    given = arguments.positional
+    if len(given) == 1 and tensor_of(machine, given[0]) is None:
+        items = machine.iterate(given[0])
+        if isinstance(items, Unknown):
+            return items
+        given = tuple(items)
+    tensors = [tensor_of(machine, value) or TensorObject(None, None) for value in given]
+    sizes = [count(tensor.shape) for tensor in tensors]
+    if arguments.keywords.get("indexing") == Constant("xy") and len(sizes) > 1:
+        sizes[0], sizes[1] = sizes[1], sizes[0]
+    return TupleValue(tuple(made(machine, tuple(sizes), tensor.dtype) for tensor in tensors))
+
+
+@models("torch.broadcast_tensors", "torch.broadcast_shapes")
+def broadcast_all(arguments: Arguments, machine: Machine) -> Value:
+    shapes: list[Shape | None] = []
+    for value in arguments.positional:
+        tensor = tensor_of(machine, value)
+        shapes.append(tensor.shape if tensor is not None else shape_argument(machine, (value,)))
+    joined: Shape | None = ()
+    for shape in shapes:
+        joined = broadcast(joined, shape)
+    if arguments.function.endswith("shapes"):
+        return shape_value(joined, machine)
+    tensors = [tensor_of(machine, value) for value in arguments.positional]
+    found = tuple(made(machine, joined, tensor.dtype if tensor else None) for tensor in tensors)
+    for each, source in zip(found, arguments.positional, strict=True):
+        share(machine, each, source)
+    return TupleValue(found)
+
+
+# ---- parts -----------------------------------------------------------------------------------------------------------
+
+
+@models(f"{TENSOR}.__getitem__")
+def get_item(arguments: Arguments, machine: Machine) -> Value:
+    source, key = source_of(arguments, machine), arguments.positional[1]
+    keys = list(key.items) if isinstance(key, TupleValue) else [key]
+    if source.shape is None:
+        found = like(machine, source, None)
+        share(machine, found, arguments.positional[0])
+        return found
+    if any(isinstance(each, Address) for each in keys):
+        return like(machine, source, *by_indices(machine, source, keys))
+    found = like(machine, source, _indexed(machine, source.shape, keys), _elements_at(source, keys))
+    share(machine, found, arguments.positional[0])
+    return found
+
+
+def _elements_at(source: TensorObject, keys: list[Value]) -> tuple[Number, ...] | None:
+    """The elements of `x[keys]`, where the keys are known integers and slices."""
+    taken = indices_of(source, keys) if source.elements is not None else None
+    return _gathered(source, taken) if taken is not None else None
+
+
+def indices_of(source: TensorObject, keys: list[Value]) -> list[Sequence[int]] | None:
+    """The indices of each dimension that `x[keys]` takes; None where the keys are not known integers and slices."""
+    shape = source.shape
+    if shape is None or any(size is None for size in shape):
+        return None
+    keys = [key for key in keys if key != NONE]
+    if Constant(...) not in keys:
+        keys.append(Constant(...))
+    place = keys.index(Constant(...))
+    whole = [SliceValue(NONE, NONE, NONE)] * (len(shape) - len(keys) + 1)
+    taken: list[Sequence[int]] = []
+    for key, size in zip([*keys[:place], *whole, *keys[place + 1 :]], shape, strict=True):
+        index = size_of(key)
+        bounds = (key.lower, key.upper, key.step) if isinstance(key, SliceValue) else ()
+        if index is not None and type(key) is Constant and not isinstance(key.value, bool):
+            taken.append([index % (size or 1)])
+        elif bounds and all(isinstance(bound, Constant) for bound in bounds):
+            taken.append(range(size or 0)[slice(*(bound.value for bound in bounds if isinstance(bound, Constant)))])
+        else:
+            return None
+    return taken
+
+
+def _gathered(source: TensorObject, taken: Sequence[Sequence[int]]) -> tuple[Number, ...] | None:
+    """The elements at these indices of each dimension."""
+    if source.elements is None or source.shape is None:
+        return None
+    steps = strides([size or 0 for size in source.shape])
+    return tuple(
+        source.elements[sum(i * step for i, step in zip(index, steps, strict=True))]
+        for index in itertools.product(*taken)
+    )
+
+
+def _indexed(machine: Machine, shape: Shape, keys: list[Value]) -> Shape | None:
+    """The shape after `x[keys]`: ints, slices, None, an ellipsis; unknown with tensors or lists as indices."""
+    used = sum(1 for key in keys if key != NONE and key != Constant(...))
+    if not all(isinstance(key, (Constant, SliceValue)) for key in keys):
+        return None
+    if used > len(shape):
+        raise machine.raises("IndexError", f"too many indices for tensor of dimension {len(shape)}")
+    result: list[int | None] = []
+    position = 0
+    for key in keys:
+        if key == NONE:
+            result.append(1)
+            continue
+        if key == Constant(...):
+            skipped = len(shape) - used
+            result.extend(shape[position : position + skipped])
+            position += skipped
+            continue
+        size = shape[position]
+        position += 1
+        if isinstance(key, SliceValue):
+            result.append(_slice_length(key, size))
+        elif isinstance(key, Constant) and isinstance(key.value, int) and not isinstance(key.value, bool):
+            if size is not None and not -size <= key.value < size:
+                raise machine.raises("IndexError", f"index {key.value} is out of bounds for dimension of size {size}")
+        else:
+            return None
+    return (*result, *shape[position:])
+
+
+def _slice_length(key: SliceValue, size: int | None) -> int | None:
+    bounds = (key.lower, key.upper, key.step)
+    if size is None or not all(isinstance(bound, Constant) for bound in bounds):
+        return size if bounds == (NONE, NONE, NONE) else None
+    return len(range(size)[slice(*(bound.value for bound in bounds if isinstance(bound, Constant)))])
+
+
+@models(f"{TENSOR}.__iter__")
+def iterate(arguments: Arguments, machine: Machine) -> Value:
+    source = source_of(arguments, machine)
+    if source.shape is None or not source.shape or source.shape[0] is None:
+        iterator = IteratorObject([])
+        iterator.open = machine.unknown("the size of a tensor is not known")
+        return machine.allocate(iterator)
+    if source.shape[0] > MAX_LOOP_ITERATIONS:
+        iterator = IteratorObject([])
+        iterator.open = machine.unknown(Reached(f"a loop of more than {MAX_LOOP_ITERATIONS} turns"))
+        return machine.allocate(iterator)
+    parts: list[Value] = [
+        get_item(Arguments("", (arguments.positional[0], Constant(i))), machine) for i in range(source.shape[0])
+    ]
+    return machine.allocate(IteratorObject(parts))
+
+
+@views(*both("narrow", "select", "index_select", "gather", "diagonal", "masked_select", "take"))
+def part(arguments: Arguments, machine: Machine) -> Value:
+    source, name = source_of(arguments, machine), arguments.function.rpartition(".")[2]
+    dim = arguments.get(1, "dim", NONE)
+    place = dimension(machine, dim, len(source.shape)) if source.shape is not None and name in _BY_DIM else None
+    if source.shape is None or place is None:
+        return made(machine, None, source.dtype)
+    if name == "select":
+        return like(machine, source, (*source.shape[:place], *source.shape[place + 1 :]))
+    if name == "narrow":
+        return like(machine, source, replaced(source.shape, place, size_of(arguments.get(3, "length", NONE))))
+    index = tensor_of(machine, arguments.get(2, "index", NONE))
+    if name == "gather":
+        return like(machine, source, index.shape if index is not None else None)
+    return like(machine, source, replaced(source.shape, place, count(index.shape) if index is not None else None))
+
+
+_BY_DIM = ("narrow", "select", "index_select", "gather")
+
+
+@models(*both("topk"))
+def top(arguments: Arguments, machine: Machine) -> Value:
+    source, wanted = source_of(arguments, machine), size_of(arguments.get(1, "k", NONE))
+    place = dimension(machine, arguments.get(2, "dim", Constant(-1)), len(source.shape)) if source.shape else None
+    shape = replaced(source.shape, place, wanted) if source.shape is not None and place is not None else None
+    return TupleValue((like(machine, source, shape), made(machine, shape, "int64")), PAIR)
+
+
+@models(*both("unique"))
+def distinct(arguments: Arguments, machine: Machine) -> Value:
+    """Sorted; with the place of each in the input, and how often each stands there, where these are asked for."""
+    source = source_of(arguments, machine)
+    inverse = machine.truth(arguments.get(2, "return_inverse", FALSE))
+    counts = machine.truth(arguments.get(3, "return_counts", FALSE))
+    if inverse is None or counts is None:
+        return machine.unknown("what unique() gives is not known")
+    found, known = collections.Counter(source.elements or ()), source.elements is not None
+    known = known and arguments.get(4, "dim", NONE) == NONE
+    values = sorted(found)
+    shape = (len(values),) if known else None
+
+    def result(shape: Shape | None, dtype: str | None, elements: Sequence[Number]) -> Value:
+        return made(machine, shape, dtype, kept(elements, dtype)) if known else made(machine, None, dtype)
+
+    results = [result(shape, source.dtype, values)]
+    if inverse:
+        results.append(result(source.shape, "int64", [values.index(each) for each in source.elements or ()]))
+    if counts:
+        results.append(result(shape, "int64", [found[each] for each in values]))
+    return TupleValue(tuple(results)) if len(results) > 1 else results[0]
+
+
+@models(*both("diff"))
+def differences(arguments: Arguments, machine: Machine) -> Value:
+    """Of neighbours along a dimension, one less than there are."""
+    source = source_of(arguments, machine)
+    steps, dim = arguments.get(1, "n", Constant(1)), arguments.get(2, "dim", Constant(-1))
+    place = dimension(machine, dim, len(source.shape)) if source.shape else None
+    if source.shape is None or place is None or steps != Constant(1) or len(arguments.positional) > 3:
+        return made(machine, None, source.dtype)
+    size = source.shape[place]
+    elements = None
+    if source.elements is not None and len(source.shape) == 1:
+        pairs = itertools.pairwise(source.elements)
+        elements = kept([after - before for before, after in pairs], source.dtype)
+    return like(machine, source, replaced(source.shape, place, None if size is None else max(size - 1, 0)), elements)

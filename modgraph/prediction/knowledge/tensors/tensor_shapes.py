@@ -1,0 +1,491 @@
+"""What changes the shape of a tensor or asks for it: view, permute, cat, indexing, size; conversions and properties.
+
+Elements are carried along only where their order stays (view, unsqueeze, clone, ...) or the index is simple.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+
+from modgraph.prediction.domain.calling import Arguments
+from modgraph.prediction.domain.limits import MAX_VALUE_SIZE
+from modgraph.prediction.domain.machine import Machine
+from modgraph.prediction.domain.objects import LEAF, ListObject, TensorObject
+from modgraph.prediction.domain.registry import models
+from modgraph.prediction.domain.values import (
+    FALSE,
+    NONE,
+    TRUE,
+    Address,
+    Constant,
+    Device,
+    Dtype,
+    TupleValue,
+    Unknown,
+    Value,
+)
+from modgraph.prediction.knowledge.tensors.devices import device_of
+from modgraph.prediction.knowledge.tensors.elements import Number, Shape, category, count, kept, strides
+from modgraph.prediction.knowledge.tensors.tensor_memory import overwrite, share, views
+from modgraph.prediction.knowledge.tensors.tensor_names import FUNCTIONS, IN_PLACE, METHODS, OTHER_METHODS, PROPERTIES
+from modgraph.prediction.knowledge.tensors.tensor_values import (
+    PAIR,
+    dimension,
+    made,
+    shape_argument,
+    shape_value,
+    size_of,
+    tensor_of,
+)
+from modgraph.prediction.knowledge.torch.parameters import TENSOR
+from modgraph.prediction.python.plain import number_unknown
+
+
+def both(*names: str) -> tuple[str, ...]:
+    """As a method and as a function of torch."""
+    return tuple(f"{owner}.{name}" for name in names for owner in (TENSOR, "torch"))
+
+
+def source_of(arguments: Arguments, machine: Machine) -> TensorObject:
+    """The tensor operated on; one of which nothing is known where it is none."""
+    first = arguments.get(0, "input", NONE)
+    return tensor_of(machine, first) or TensorObject(None, None, device=None)
+
+
+def like(
+    machine: Machine, source: TensorObject, shape: Shape | None, elements: tuple[Number, ...] | None = None
+) -> Address:
+    return made(machine, shape, source.dtype, elements, device=source.device, requires_grad=source.requires_grad)
+
+
+# ---- shape as a value ------------------------------------------------------------------------------------------------
+
+
+@models(f"{TENSOR}.@shape", f"{TENSOR}.size")
+def size(arguments: Arguments, machine: Machine) -> Value:
+    shape, dim = source_of(arguments, machine).shape, arguments.get(1, "dim", NONE)
+    sizes = shape_value(shape, machine)
+    if dim == NONE:
+        return sizes
+    place = dimension(machine, dim, len(shape)) if shape is not None else None
+    if place is None or not isinstance(sizes, TupleValue):
+        return number_unknown(machine, "the size of a tensor is not known")
+    return sizes.items[place]
+
+
+@models(f"{TENSOR}.dim", f"{TENSOR}.ndimension", f"{TENSOR}.@ndim", f"{TENSOR}.numel", f"{TENSOR}.nelement")
+def measured(arguments: Arguments, machine: Machine) -> Value:
+    shape, name = source_of(arguments, machine).shape, arguments.function.rpartition(".")[2]
+    number = count(shape) if name in ("numel", "nelement") else None if shape is None else len(shape)
+    return number_unknown(machine, "the shape of a tensor is not known") if number is None else Constant(number)
+
+
+@models(f"{TENSOR}.__len__")
+def length(arguments: Arguments, machine: Machine) -> Value:
+    shape = source_of(arguments, machine).shape
+    if shape == ():
+        raise machine.raises("TypeError", "len() of a 0-d tensor")
+    if shape is None or shape[0] is None:
+        return number_unknown(machine, "the size of a tensor is not known")
+    return Constant(shape[0])
+
+
+@models("torch.Size.numel", "torch.Size.__getitem__")
+def size_elements(arguments: Arguments, machine: Machine) -> Value:
+    sizes = arguments.positional[0]
+    assert isinstance(sizes, TupleValue)
+    if not all(isinstance(item, Constant) for item in sizes.items):
+        return number_unknown(machine, "the size of a tensor is not known")
+    return Constant(math.prod(item.value for item in sizes.items if isinstance(item, Constant)))
+
+
+# ---- properties ------------------------------------------------------------------------------------------------------
+
+
+@models(f"{TENSOR}.@dtype")
+def dtype(arguments: Arguments, machine: Machine) -> Value:
+    name = source_of(arguments, machine).dtype
+    return number_unknown(machine, "the dtype of a tensor is not known") if name is None else Dtype(name)
+
+
+@models(f"{TENSOR}.@device")
+def device(arguments: Arguments, machine: Machine) -> Value:
+    name = source_of(arguments, machine).device
+    return Device(name) if name else number_unknown(machine, "the device is not known")
+
+
+@models(f"{TENSOR}.@requires_grad", f"{TENSOR}.@is_leaf")
+def flag(arguments: Arguments, machine: Machine) -> Value:
+    held = source_of(arguments, machine).requires_grad
+    if arguments.function.endswith("is_leaf") or held is None:
+        return number_unknown(machine, "it is not known whether a tensor needs a gradient")
+    return TRUE if held else FALSE
+
+
+@models(f"{TENSOR}.@requires_grad=", f"{TENSOR}.requires_grad_")
+def set_requires_grad(arguments: Arguments, machine: Machine) -> Value:
+    address, wanted = arguments.positional[0], arguments.get(1, "requires_grad", TRUE)
+    if isinstance(address, Address):
+        tensor = machine.state.change(address, TensorObject)
+        if not tensor.requires_grad:
+            tensor.attributes[LEAF] = TRUE
+        tensor.requires_grad = machine.truth(wanted)
+    return address
+
+
+@views(f"{TENSOR}.@data")
+def data(arguments: Arguments, machine: Machine) -> Value:
+    source = source_of(arguments, machine)
+    return made(machine, source.shape, source.dtype, source.elements, device=source.device, requires_grad=False)
+
+
+@models(f"{TENSOR}.@grad_fn")
+def gradient_function(arguments: Arguments, machine: Machine) -> Value:
+    """None of what was not computed from what needs a gradient."""
+    source = source_of(arguments, machine)
+    if source.requires_grad is False or source.is_parameter or LEAF in source.attributes:
+        return NONE
+    return number_unknown(machine, "how a tensor was computed is not followed")
+
+
+@models(f"{TENSOR}.@grad=", f"{TENSOR}.register_hook", f"{TENSOR}.retain_grad", f"{TENSOR}.backward")
+def without_effect(arguments: Arguments, machine: Machine) -> Value:
+    return NONE
+
+
+@models(f"{TENSOR}.@is_cuda", f"{TENSOR}.@is_meta", f"{TENSOR}.@is_cpu")
+def placed(arguments: Arguments, machine: Machine) -> Value:
+    name = source_of(arguments, machine).device
+    if not name:
+        return number_unknown(machine, "the device is not known")
+    return Constant(name.partition(":")[0] == arguments.function.rpartition("is_")[2])
+
+
+@models(f"{TENSOR}.is_floating_point", f"{TENSOR}.is_complex", f"{TENSOR}.is_contiguous")
+def asked(arguments: Arguments, machine: Machine) -> Value:
+    name, kind = arguments.function.rpartition(".")[2], source_of(arguments, machine).dtype
+    if kind is None or name == "is_contiguous":
+        return number_unknown(machine, "a tensor is not known")
+    return Constant(("float" in kind) if name == "is_floating_point" else kind.startswith("complex"))
+
+
+# ---- the same elements -----------------------------------------------------------------------------------------------
+
+
+@models(*both("clone"))
+@views(*both("detach"), f"{TENSOR}.contiguous", f"{TENSOR}.alias")
+def duplicate(arguments: Arguments, machine: Machine) -> Value:
+    """A plain tensor, also of a parameter; `detach` needs no gradient."""
+    source = source_of(arguments, machine)
+    if arguments.function.endswith("detach"):
+        return made(machine, source.shape, source.dtype, source.elements, device=source.device, requires_grad=False)
+    if arguments.function.endswith("contiguous") and not source.memory:  # a view may not be: then it is copied
+        return arguments.positional[0]
+    return like(machine, source, source.shape, source.elements)
+
+
+@models(f"{TENSOR}.cpu", f"{TENSOR}.cuda", f"{TENSOR}.pin_memory")
+def moved(arguments: Arguments, machine: Machine) -> Value:
+    """The tensor itself where it is there; which devices a machine has is not known."""
+    source = source_of(arguments, machine)
+    if arguments.function.endswith("cpu"):
+        return _converted(arguments, machine, source.dtype, "cpu")
+    where = None if arguments.function.endswith("cuda") else source.device
+    needs = source.requires_grad
+    return made(machine, source.shape, source.dtype, source.elements, device=where, requires_grad=needs)
+
+
+@models(f"{TENSOR}.detach_")
+def detached(arguments: Arguments, machine: Machine) -> Value:
+    address = arguments.positional[0]
+    assert isinstance(address, Address)
+    machine.state.change(address, TensorObject).requires_grad = False
+    return address
+
+
+@models(f"{TENSOR}.__deepcopy__")
+def copied(arguments: Arguments, machine: Machine) -> Value:
+    return machine.copy_deep(arguments.positional[0])
+
+
+@models(f"{TENSOR}.resolve_conj", f"{TENSOR}.numpy")
+def itself(arguments: Arguments, machine: Machine) -> Value:
+    return arguments.positional[0]
+
+
+_PRECISIONS = {
+    "float": "float32",
+    "double": "float64",
+    "half": "float16",
+    "bfloat16": "bfloat16",
+    "long": "int64",
+    "int": "int32",
+    "short": "int16",
+    "char": "int8",
+    "byte": "uint8",
+    "bool": "bool",
+}
+
+
+@models(*(f"{TENSOR}.{name}" for name in _PRECISIONS))
+def to_precision(arguments: Arguments, machine: Machine) -> Value:
+    return _converted(arguments, machine, _PRECISIONS[arguments.function.rpartition(".")[2]], None)
+
+
+def _converted(arguments: Arguments, machine: Machine, to: str | None, where: str | None) -> Value:
+    """The tensor itself where nothing changes, as torch gives it back; else a new one."""
+    source = source_of(arguments, machine)
+    if to == source.dtype and where in (None, source.device) and to is not None:
+        return arguments.positional[0]
+    elements = kept(source.elements, to) if source.elements is not None else None
+    needs = source.requires_grad
+    if needs and to is not None and category(to) < 2:
+        needs = False
+    found = made(machine, source.shape, to, elements, device=where or source.device, requires_grad=needs)
+    if None in (to, source.dtype):  # it may be the tensor itself
+        share(machine, found, arguments.positional[0])
+    return found
+
+
+@models(f"{TENSOR}.to", f"{TENSOR}.type", f"{TENSOR}.type_as")
+def to(arguments: Arguments, machine: Machine) -> Value:
+    source = source_of(arguments, machine)
+    wanted, where = source.dtype, source.device
+    for value in (*arguments.positional[1:], *arguments.keywords.values()):
+        other = tensor_of(machine, value)
+        if isinstance(value, Dtype):
+            wanted = value.name
+        elif other is not None:
+            wanted, where = other.dtype, other.device
+        elif isinstance(value, Device) or (isinstance(value, Constant) and isinstance(value.value, str)):
+            where = device_of(machine, value)
+        elif isinstance(value, Unknown):
+            wanted = None if not value.inert else wanted
+            where = None
+    return _converted(arguments, machine, wanted, where)
+
+
+_UNITS_OF_AN_ELEMENT = 4
+
+
+@models(f"{TENSOR}.tolist")
+def to_list(arguments: Arguments, machine: Machine) -> Value:
+    source = source_of(arguments, machine)
+    if source.elements is not None and source.shape is not None:
+        machine.spend(_UNITS_OF_AN_ELEMENT * len(source.elements))
+        return _listed(machine, list(source.elements), [size or 0 for size in source.shape])
+    if source.shape is not None and len(source.shape) == 1 and source.shape[0] is not None:
+        unknown = number_unknown(machine, "depends on the elements of a tensor")
+        if source.shape[0] > MAX_VALUE_SIZE:
+            return machine.allocate(ListObject([], unknown))
+        return machine.allocate(ListObject([unknown] * source.shape[0]))
+    return number_unknown(machine, "depends on the elements of a tensor")
+
+
+def _listed(machine: Machine, elements: list[Number], shape: Sequence[int]) -> Value:
+    if not shape:
+        return Constant(elements[0])
+    step = len(elements) // shape[0] if shape[0] else 0
+    parts = [_listed(machine, elements[i * step : (i + 1) * step], shape[1:]) for i in range(shape[0])]
+    return machine.allocate(ListObject(parts))
+
+
+# ---- another shape ---------------------------------------------------------------------------------------------------
+
+
+@views(*both("reshape"), f"{TENSOR}.view")
+def view(arguments: Arguments, machine: Machine) -> Value:
+    """One size may be -1: what is left over."""
+    source, rest = source_of(arguments, machine), arguments.positional[1:]
+    if len(rest) == 1 and isinstance(rest[0], Dtype):
+        return made(machine, None, rest[0].name)
+    named = arguments.keywords.get("shape", arguments.keywords.get("size"))
+    wanted = shape_argument(machine, (named,) if named is not None else rest)
+    if wanted is None:
+        machine.may_refuse("RuntimeError")
+        return like(machine, source, None)
+    total = count(source.shape)
+    if (total is None or None in wanted) and not _always_fits(source.shape, wanted):
+        machine.may_refuse("RuntimeError")
+    if -1 in wanted:
+        known = [size for size in wanted if size not in (-1, None)]
+        fill = None
+        if total is not None and None not in wanted and (product := math.prod(s for s in known if s is not None)):
+            if total % product:
+                raise machine.raises("RuntimeError", f"shape is invalid for input of size {total}")
+            fill = total // product
+        wanted = tuple(fill if size == -1 else size for size in wanted)
+    elif total is not None and (asked_for := count(wanted)) is not None and asked_for != total:
+        raise machine.raises("RuntimeError", f"shape '{list(wanted)}' is invalid for input of size {total}")
+    return like(machine, source, wanted, source.elements if count(wanted) is not None else None)
+
+
+def _always_fits(shape: Shape | None, wanted: Sequence[int | None]) -> bool:
+    """One size is what is left over, and whatever the sizes are that are not known, the others divide their product."""
+    if -1 not in wanted or None in wanted:
+        return False
+    of_others = -math.prod(size for size in wanted if size is not None)
+    return of_others == 1 or (
+        shape is not None and of_others > 0 and math.prod(size for size in shape if size is not None) % of_others == 0
+    )
+
+
+@views(f"{TENSOR}.view_as", f"{TENSOR}.reshape_as", f"{TENSOR}.expand_as")
+def as_other(arguments: Arguments, machine: Machine) -> Value:
+    other = tensor_of(machine, arguments.positional[1])
+    return like(machine, source_of(arguments, machine), other.shape if other is not None else None)
+
+
+@views(*both("unsqueeze"))
+def unsqueeze(arguments: Arguments, machine: Machine) -> Value:
+    source = source_of(arguments, machine)
+    place = (
+        dimension(machine, arguments.get(1, "dim", NONE), len(source.shape), 1) if source.shape is not None else None
+    )
+    if source.shape is None or place is None:
+        return like(machine, source, None)
+    return like(machine, source, (*source.shape[:place], 1, *source.shape[place:]), source.elements)
+
+
+@views(*both("squeeze"))
+def squeeze(arguments: Arguments, machine: Machine) -> Value:
+    source, dim = source_of(arguments, machine), arguments.get(1, "dim", NONE)
+    if source.shape is None or (dim == NONE and None in source.shape):
+        return like(machine, source, None)
+    if dim == NONE:
+        return like(machine, source, tuple(size for size in source.shape if size != 1), source.elements)
+    place = dimension(machine, dim, len(source.shape))
+    if place is None or source.shape[place] is None:
+        return like(machine, source, None)
+    kept_sizes = tuple(size for i, size in enumerate(source.shape) if i != place or size != 1)
+    return like(machine, source, kept_sizes, source.elements)
+
+
+@views(*both("flatten", "ravel"))
+def flatten(arguments: Arguments, machine: Machine) -> Value:
+    source = source_of(arguments, machine)
+    if source.shape is None:
+        return like(machine, source, None)
+    first = dimension(machine, arguments.get(1, "start_dim", Constant(0)), len(source.shape))
+    last = dimension(machine, arguments.get(2, "end_dim", Constant(-1)), len(source.shape))
+    if first is None or last is None:
+        return like(machine, source, None)
+    if source.shape == ():
+        return like(machine, source, (1,), source.elements)
+    joined = count(source.shape[first : last + 1])
+    return like(machine, source, (*source.shape[:first], joined, *source.shape[last + 1 :]), source.elements)
+
+
+@views(*both("transpose", "swapaxes", "swapdims", "t", "permute", "movedim"), f"{TENSOR}.@T", f"{TENSOR}.@mT")
+def reordered(arguments: Arguments, machine: Machine) -> Value:
+    source, name = source_of(arguments, machine), arguments.function.rpartition(".")[2]
+    if source.shape is None or name == "movedim":
+        return like(machine, source, None)
+    rank = len(source.shape)
+    if name in ("t", "@T"):
+        return _in_order(machine, source, range(rank)[::-1])
+    if name == "permute":
+        order = shape_argument(machine, arguments.positional[1:] or (arguments.get(1, "dims", NONE),))
+        if order is None or any(place is None for place in order) or len(order) != rank:
+            return like(machine, source, None)
+        return _in_order(machine, source, [place % rank for place in order if place is not None])
+    given = (
+        (Constant(-2), Constant(-1))
+        if name == "@mT"
+        else (arguments.get(1, "dim0", NONE), arguments.get(2, "dim1", NONE))
+    )
+    places = [dimension(machine, dim, rank) for dim in given]
+    if places[0] is None or places[1] is None:
+        return like(machine, source, None)
+    swapped = list(range(rank))
+    swapped[places[0]], swapped[places[1]] = swapped[places[1]], swapped[places[0]]
+    return _in_order(machine, source, swapped)
+
+
+def _in_order(machine: Machine, source: TensorObject, order: Sequence[int]) -> Value:
+    """The tensor with its dimensions in that order."""
+    assert source.shape is not None
+    sizes = [size for size in source.shape if size is not None]
+    elements = None
+    if source.elements is not None and len(sizes) == len(source.shape):
+        steps = strides(sizes)
+        places = itertools.product(*(range(0, sizes[place] * steps[place], steps[place]) for place in order))
+        elements = tuple(source.elements[sum(each)] for each in places)
+    return like(machine, source, tuple(source.shape[place] for place in order), elements)
+
+
+@views(f"{TENSOR}.expand", "torch.broadcast_to", f"{TENSOR}.broadcast_to")
+def expand(arguments: Arguments, machine: Machine) -> Value:
+    source, wanted = source_of(arguments, machine), shape_argument(machine, arguments.positional[1:])
+    if wanted is None or source.shape is None:
+        return like(machine, source, None if source.shape is None or wanted is None else wanted)
+    offset = len(wanted) - len(source.shape)
+    sizes = tuple(source.shape[i - offset] if size == -1 and i >= offset else size for i, size in enumerate(wanted))
+    return like(machine, source, sizes)
+
+
+@models(f"{TENSOR}.repeat", *both("tile"))
+def repeat(arguments: Arguments, machine: Machine) -> Value:
+    source, times = source_of(arguments, machine), shape_argument(machine, arguments.positional[1:])
+    if source.shape is None or times is None:
+        return like(machine, source, None)
+    width = max(len(times), len(source.shape))
+    sizes = (1,) * (width - len(source.shape)) + tuple(source.shape)
+    factors = (1,) * (width - len(times)) + tuple(times)
+    return like(machine, source, tuple(_times(a, b) for a, b in zip(sizes, factors, strict=True)))
+
+
+def _times(left: int | None, right: int | None) -> int | None:
+    return None if left is None or right is None else left * right
+
+
+@models(*both("repeat_interleave"))
+def repeat_interleave(arguments: Arguments, machine: Machine) -> Value:
+    source, times = source_of(arguments, machine), size_of(arguments.get(1, "repeats", NONE))
+    dim = arguments.get(2, "dim", NONE)
+    if source.shape is None:
+        return like(machine, source, None)
+    if dim == NONE:
+        return like(machine, source, (_times(count(source.shape), times),))
+    place = dimension(machine, dim, len(source.shape))
+    if place is None:
+        return like(machine, source, None)
+    return like(machine, source, replaced(source.shape, place, _times(source.shape[place], times)))
+
+
+def replaced(shape: Shape, place: int, size: int | None) -> Shape:
+    return (*shape[:place], size, *shape[place + 1 :])
+
+
+@models(*both("flip", "roll", "sort", "argsort"), "torch.fliplr", "torch.flipud")
+def rearranged(arguments: Arguments, machine: Machine) -> Value:
+    source, name = source_of(arguments, machine), arguments.function.rpartition(".")[2]
+    if name == "sort":
+        return TupleValue((like(machine, source, source.shape), made(machine, source.shape, "int64")), PAIR)
+    return made(machine, source.shape, "int64") if name == "argsort" else like(machine, source, source.shape)
+
+
+def _unknown_shape(arguments: Arguments, machine: Machine) -> Value:
+    return made(machine, None, None)
+
+
+for _name in ("unflatten", "cdist", "cross", "index_put", "rot90"):
+    views(*both(_name))(_unknown_shape)
+views(*(f"torch.{name}" for name in FUNCTIONS), *(f"{TENSOR}.{name}" for name in METHODS))(_unknown_shape)
+
+
+@models(*(f"{TENSOR}.{name}" for name in IN_PLACE))
+def changed(arguments: Arguments, machine: Machine) -> Value:
+    """The tensor itself; what it holds is not followed. Shapes are changed in `tensor_resizing.py`."""
+    address = arguments.positional[0]
+    overwrite(machine, address)
+    return address
+
+
+def _not_modelled(arguments: Arguments, machine: Machine) -> Value:
+    return number_unknown(machine, f"Tensor.{arguments.function.rpartition('.')[2].removeprefix('@')} is not modelled")
+
+
+models(*(f"{TENSOR}.{name}" for name in OTHER_METHODS), *(f"{TENSOR}.@{name}" for name in PROPERTIES))(_not_modelled)

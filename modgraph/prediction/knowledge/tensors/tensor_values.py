@@ -1,0 +1,160 @@
+"""Between tensors and the values around them: sizes as arguments, shapes as values, new tensors on the heap."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from modgraph.prediction.domain.calling import Arguments
+from modgraph.prediction.domain.machine import Machine
+from modgraph.prediction.domain.objects import DERIVED, LEAF, ListObject, Sizes, TensorObject
+from modgraph.prediction.domain.registry import known_class, models
+from modgraph.prediction.domain.values import (
+    SIZE,
+    TRUE,
+    Address,
+    Choice,
+    Constant,
+    Dtype,
+    EnumMember,
+    KnownClass,
+    TupleValue,
+    Unknown,
+    Value,
+)
+from modgraph.prediction.knowledge.tensors.elements import Number, Shape, is_size
+from modgraph.prediction.knowledge.torch.gradients import are_recorded
+from modgraph.prediction.paths.shared_memory import current
+from modgraph.prediction.python.bounds import is_long_range
+from modgraph.prediction.python.counted import count
+from modgraph.prediction.python.plain import number_unknown
+
+PAIR = KnownClass("torch.return_types._Pair")
+"""What max, sort, topk and kin give: values and indices."""
+known_class(PAIR.name, "builtins.tuple")
+
+
+@models(f"{PAIR.name}.@values", f"{PAIR.name}.@indices")
+def part_of_pair(arguments: Arguments, machine: Machine) -> Value:
+    pair = arguments.positional[0]
+    assert isinstance(pair, TupleValue)
+    return pair.items[1 if arguments.function.endswith("indices") else 0]
+
+
+def tensor_of(machine: Machine, value: Value) -> TensorObject | None:
+    """The tensor behind a value, to look at; None where it is none."""
+    tensor = machine.state.find(value, TensorObject)
+    return tensor if tensor is None or not tensor.memory else current(machine.state, tensor)
+
+
+DEFAULT_DTYPE = ("torch", "<default dtype>")
+"""Where a state keeps what torch.set_default_dtype was given."""
+
+
+def default_float(machine: Machine) -> str | None:
+    """torch.get_default_dtype(); None where it is not known."""
+    found = machine.state.globals.get(DEFAULT_DTYPE) or machine.state.base.globals.get(DEFAULT_DTYPE, Dtype("float32"))
+    return found.name if isinstance(found, Dtype) else None
+
+
+def made(
+    machine: Machine,
+    shape: Shape | None,
+    dtype: str | None,
+    elements: tuple[Number, ...] | None = None,
+    *,
+    device: str | None = DERIVED,
+    requires_grad: bool | None = None,
+    asked: bool = False,
+) -> Address:
+    """A new tensor; `asked` to need a gradient, where it is not computed from others that do. What is not said comes of
+    those that it is computed from, where it is the result of a function; see `devices.settle`."""
+    if requires_grad and not asked:
+        requires_grad = are_recorded(machine)
+    count(machine, len(elements or ()))
+    tensor = TensorObject(shape, dtype, requires_grad=requires_grad, elements=elements, device=device)
+    if asked:
+        tensor.attributes[LEAF] = TRUE
+    return machine.allocate(tensor)
+
+
+def size_of(value: Value) -> int | None:
+    """A size that is known; None where it is not."""
+    value = value.value if isinstance(value, EnumMember) else value
+    if isinstance(value, Constant) and isinstance(value.value, int) and is_size(value.value):
+        return int(value.value)
+    return None
+
+
+def shape_argument(machine: Machine, values: Sequence[Value]) -> Shape | None:
+    """The shape that `f(2, 3)`, `f((2, 3))` or `f(x.shape)` asks for; None where not even its length is known.
+
+    Raises:
+        Raised: a size is negative, or no integer.
+    """
+    if len(values) == 1 and not isinstance(values[0], (Constant, EnumMember)):
+        if isinstance(values[0], (Unknown, Choice)):
+            # One size or a whole shape: an inert unknown is a number.
+            is_number = isinstance(values[0], Unknown) and values[0].inert
+            return Sizes((None,), values[0]) if is_number else None
+        items = machine.iterate(values[0]) if tensor_of(machine, values[0]) is None else [values[0]]
+        if isinstance(items, Unknown):
+            return None
+        values = items
+    elif len(values) == 1 and isinstance(values[0], Constant) and is_long_range(values[0].value):
+        return None
+    elif len(values) == 1 and isinstance(values[0], Constant) and isinstance(values[0].value, range):
+        values = [Constant(number) for number in values[0].value]
+    sizes = tuple(_size(machine, value) for value in values)
+    return Sizes(sizes, cause(values)) if None in sizes else sizes
+
+
+def refuse_truth(machine: Machine, sizes: Sequence[Value]) -> None:
+    """Of the sizes of a tensor that is made, as they are given: torch looks at the type of the first alone.
+
+    Raises:
+        Raised: TypeError, where that is True or False.
+    """
+    first = sizes[:1]
+    if len(sizes) == 1 and isinstance(sizes[0], TupleValue):
+        first = sizes[0].items[:1] if sizes[0].cls is None else ()  # those of a torch.Size are numbers
+    elif len(sizes) == 1 and (held := machine.state.find(sizes[0], ListObject)) is not None:
+        first = held.items[:1]
+    if any(isinstance(size, Constant) and type(size.value) is bool for size in first):
+        raise machine.raises("TypeError", "argument 'size' must be tuple of ints, but found element of type bool")
+
+
+def cause(values: Sequence[Value]) -> Unknown | Choice | None:
+    """The first of them that is not known."""
+    return next((value for value in values if isinstance(value, (Unknown, Choice))), None)
+
+
+def _size(machine: Machine, value: Value) -> int | None:
+    if isinstance(value, EnumMember) and KnownClass("builtins.int") in machine.mro(value.cls):
+        value = value.value
+    if isinstance(value, Constant):
+        if not isinstance(value.value, int):
+            raise machine.raises("TypeError", f"a size must be an int, not {type(value.value).__name__}")
+        return int(value.value) if is_size(value.value) else None
+    tensor = tensor_of(machine, value)
+    if tensor is not None and tensor.elements is not None and len(tensor.elements) == 1:
+        return int(tensor.elements[0])
+    return None
+
+
+def shape_value(shape: Shape | None, machine: Machine) -> Value:
+    """A torch.Size; sizes that are not known are unknown numbers."""
+    if shape is None:
+        return machine.unknown("the shape of a tensor is not known")
+    unknown = number_unknown(machine, "the size of a tensor is not known")
+    return TupleValue(tuple(unknown if size is None else Constant(size) for size in shape), SIZE)
+
+
+def dimension(machine: Machine, value: Value, rank: int, extra: int = 0) -> int | None:
+    """A dimension counted from the front, of `rank` (+ `extra` for a new one); None where it is not known."""
+    number = size_of(value)
+    if number is None:
+        return None
+    bound = max(rank + extra, 1)
+    if not -bound <= number < bound:
+        raise machine.raises("IndexError", f"Dimension out of range (got {number})")
+    return number % bound

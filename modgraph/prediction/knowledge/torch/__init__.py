@@ -1,0 +1,1 @@
+"""torch's modules: registration, containers, layers, what converts and walks them."""

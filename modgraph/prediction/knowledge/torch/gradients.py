@@ -1,0 +1,126 @@
+"""Whether operations are recorded for gradients: torch.no_grad and kin, as contexts and as decorators."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from modgraph.prediction.domain.calling import Arguments
+from modgraph.prediction.domain.machine import Machine
+from modgraph.prediction.domain.objects import TensorObject
+from modgraph.prediction.domain.registry import models
+from modgraph.prediction.domain.values import (
+    FALSE,
+    NONE,
+    TRUE,
+    Address,
+    Constant,
+    KnownFunction,
+    TupleValue,
+    Unknown,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from modgraph.prediction.domain.machine import Machine
+
+_MODES = ("torch", "<gradients>")
+"""Where a state keeps the contexts that are entered, the innermost last; there is no entry outside of all."""
+_UNSURE = ("torch", "<gradients set>")
+"""Set where `set_grad_enabled` was called, which is a context and a statement."""
+
+_OFF = ("torch.no_grad", "torch.autograd.no_grad", "torch.autograd.grad_mode.no_grad")
+_INFERENCE = ("torch.inference_mode", "torch.autograd.grad_mode.inference_mode")
+_ON = ("torch.enable_grad", "torch.autograd.grad_mode.enable_grad")
+_SET = ("torch.set_grad_enabled", "torch.autograd.grad_mode.set_grad_enabled")
+
+
+@models(*_OFF, *_INFERENCE, *_ON, *_SET)
+def context(arguments: Arguments, machine: Machine) -> Value:
+    """As a decorator without arguments, the function itself; called, something that is a context and a decorator."""
+    given = arguments.positional
+    if given and not isinstance(given[0], (Constant, Unknown)):
+        return given[0]
+    if arguments.function in _SET or given or arguments.keywords:
+        machine.state.globals[_UNSURE] = TRUE
+        return KnownFunction("torch._transparent")
+    return KnownFunction("torch._with_gradients" if arguments.function in _ON else "torch._without_gradients")
+
+
+@models("torch._with_gradients", "torch._without_gradients")
+def decorated(arguments: Arguments, machine: Machine) -> Value:
+    """The function; what its decorators say is looked at where it runs."""
+    return arguments.positional[0] if arguments.positional else NONE
+
+
+@models("torch._with_gradients.__enter__", "torch._without_gradients.__enter__")
+def enter(arguments: Arguments, machine: Machine) -> Value:
+    mode = FALSE if "without" in arguments.function else TRUE
+    machine.state.globals[_MODES] = TupleValue((*_entered(machine), mode))
+    return NONE
+
+
+@models("torch._with_gradients.__exit__", "torch._without_gradients.__exit__")
+def leave(arguments: Arguments, machine: Machine) -> Value:
+    left = _entered(machine)[:-1]
+    if left:
+        machine.state.globals[_MODES] = TupleValue(left)
+    else:
+        machine.state.globals.pop(_MODES, None)
+    return NONE
+
+
+def _entered(machine: Machine) -> tuple[Value, ...]:
+    held = machine.state.globals.get(_MODES, TupleValue(()))
+    return held.items if isinstance(held, TupleValue) else (held,)
+
+
+def are_recorded(machine: Machine) -> bool | None:
+    """Whether an operation here is recorded for gradients; None where that is not known."""
+    if _UNSURE in machine.state.globals or _may_be_decorated(machine):
+        return None
+    held = machine.state.globals.get(_MODES)
+    if held is None:
+        return True
+    return machine.truth(held.items[-1]) if isinstance(held, TupleValue) and held.items else None
+
+
+@models("torch.is_grad_enabled")
+def asked(arguments: Arguments, machine: Machine) -> Value:
+    recorded = are_recorded(machine)
+    return (
+        Unknown("depends on where gradients are recorded", None, inert=True) if recorded is None else Constant(recorded)
+    )
+
+
+def _may_be_decorated(machine: Machine) -> bool:
+    """A function that runs has a decorator that speaks of gradients."""
+    for frame in machine.frames:
+        node = frame.function.definition.node if frame.function is not None else None
+        if isinstance(node, cst.FunctionDef) and node.decorators and _speaks_of_gradients(node):
+            return True
+    return False
+
+
+@lru_cache(maxsize=1024)
+def _speaks_of_gradients(node: cst.FunctionDef) -> bool:
+    texts = [cst.Module([]).code_for_node(each.decorator) for each in node.decorators]
+    return any("grad" in text or "inference" in text for text in texts)
+
+
+def written_to(machine: Machine, address: Value, operands: tuple[Value, ...]) -> None:
+    """A tensor that others are written into needs a gradient if they do, where operations are recorded."""
+    tensor = machine.state.find(address, TensorObject)
+    if tensor is None or tensor.requires_grad is not False or not isinstance(address, Address):
+        return
+    found = (machine.state.find(value, TensorObject) for value in operands)
+    needs = {each.requires_grad for each in found if each is not None}
+    if not needs - {False} or (
+        tensor.dtype is not None and not tensor.dtype.startswith(("float", "bfloat", "complex"))
+    ):
+        return
+    recorded = are_recorded(machine)
+    if recorded is not False:
+        machine.state.change(address, TensorObject).requires_grad = True if recorded and True in needs else None

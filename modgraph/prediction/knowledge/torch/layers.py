@@ -1,0 +1,232 @@
+"""The forward of torch's layers by shape alone, for constructors that run a layer to learn the size of what comes out.
+
+    self.fc = nn.Linear(self.features(torch.zeros(1, 3, 32, 32)).flatten(1).shape[1], 10)
+
+A layer that is not modelled gives a tensor of unknown shape. Source: "Shape" in the reference of each layer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from modgraph.prediction.domain.calling import Arguments
+from modgraph.prediction.domain.machine import Machine
+from modgraph.prediction.domain.objects import ListObject, TensorObject
+from modgraph.prediction.domain.registry import Model, models
+from modgraph.prediction.domain.values import FALSE, NONE, TRUE, Address, Choice, Constant, TupleValue, Unknown, Value
+from modgraph.prediction.knowledge.tensors.elements import Shape
+from modgraph.prediction.knowledge.tensors.tensor_memory import overwrite, share
+from modgraph.prediction.knowledge.tensors.tensor_names import FUNCTIONAL, SAME_SHAPE
+from modgraph.prediction.knowledge.tensors.tensor_values import made, tensor_of
+from modgraph.prediction.knowledge.torch.resampling import windowed
+from modgraph.prediction.knowledge.torch.walks import module_of
+
+_LAYERS = "torch.nn.modules"
+Size = int | None
+
+
+def _attribute(machine: Machine, module: Value, name: str) -> Value | None:
+    return machine.find_attribute(module, name)
+
+
+def _numbers(machine: Machine, module: Value, name: str, rank: int, default: Size = None) -> list[Size]:
+    """An attribute given once or per dimension."""
+    value = _attribute(machine, module, name)
+    items: list[Value] = [value] * rank if value is not None else []
+    if isinstance(value, TupleValue):
+        items = list(value.items)
+    elif (listed := machine.state.find(value, ListObject)) is not None:
+        items = list(listed.items)
+    if len(items) != rank:
+        items = items[:1] * rank
+    sizes = [item.value if isinstance(item, Constant) and isinstance(item.value, int) else default for item in items]
+    return sizes or [default] * rank
+
+
+def _result(machine: Machine, source: TensorObject, shape: Shape | None, dtype: str | None = None) -> Address:
+    return made(machine, shape, dtype or source.dtype, requires_grad=True)
+
+
+def _input(arguments: Arguments, machine: Machine) -> TensorObject:
+    values = [*arguments.positional[1:], *arguments.keywords.values()]
+    return (tensor_of(machine, values[0]) if values else None) or TensorObject(None, None)
+
+
+# ---- convolutions and pools ------------------------------------------------------------------------------------------
+
+
+def _convolution(rank: int, transposed: bool) -> Model:
+    def forward(arguments: Arguments, machine: Machine) -> Value:
+        module, source = arguments.positional[0], _input(arguments, machine)
+        if source.shape is None or len(source.shape) not in (rank + 1, rank + 2):
+            return _result(machine, source, None)
+        wanted = _numbers(machine, module, "in_channels", 1)[0]
+        given = source.shape[-rank - 1]
+        if wanted and given is not None and wanted != given:
+            raise machine.raises("RuntimeError", f"expected input to have {wanted} channels, but got {given} channels")
+        channels = _numbers(machine, module, "out_channels", 1)[0]
+        groups = _numbers(machine, module, "groups", 1)[0]
+        if groups and channels is not None and channels % groups:  # a lazy layer was not asked before
+            raise machine.raises("RuntimeError", f"given groups={groups}, expected weight to be divisible by it")
+        spatial = source.shape[-rank:]
+        names = ("kernel_size", "stride", "padding", "dilation", "output_padding")
+        kernel, stride, padding, dilation, extra = (_numbers(machine, module, name, rank) for name in names)
+        text = _attribute(machine, module, "padding")
+        if isinstance(text, Constant) and text.value == "same":
+            sizes = list(spatial)
+        elif transposed:
+            sizes = [_transposed(*each) for each in zip(spatial, kernel, stride, padding, dilation, extra, strict=True)]
+        else:
+            padding = [0] * rank if isinstance(text, Constant) and text.value == "valid" else padding
+            sizes = [windowed(*each, False) for each in zip(spatial, kernel, stride, padding, dilation, strict=True)]
+        return _result(machine, source, (*source.shape[: -rank - 1], channels, *sizes))
+
+    return forward
+
+
+def _transposed(size: Size, kernel: Size, stride: Size, padding: Size, dilation: Size, extra: Size) -> Size:
+    if size is None or kernel is None or stride is None or padding is None or dilation is None or extra is None:
+        return None
+    return (size - 1) * stride - 2 * padding + dilation * (kernel - 1) + extra + 1
+
+
+def _pool(rank: int, dilated: bool) -> Model:
+    def forward(arguments: Arguments, machine: Machine) -> Value:
+        module, source = arguments.positional[0], _input(arguments, machine)
+        if source.shape is None or len(source.shape) < rank:
+            return _result(machine, source, None)
+        kernel = _numbers(machine, module, "kernel_size", rank)
+        stride = _numbers(machine, module, "stride", rank)
+        padding = _numbers(machine, module, "padding", rank, 0)
+        dilation = _numbers(machine, module, "dilation", rank) if dilated else [1] * rank
+        upwards = machine.truth(_attribute(machine, module, "ceil_mode") or Constant(False))
+        spatial = source.shape[-rank:]
+        sizes = [windowed(*each, upwards) for each in zip(spatial, kernel, stride, padding, dilation, strict=True)]
+        result = _result(machine, source, (*source.shape[:-rank], *sizes))
+        if machine.truth(_attribute(machine, module, "return_indices") or Constant(False)) is True:
+            return TupleValue((result, _result(machine, source, (*source.shape[:-rank], *sizes), "int64")))
+        return result
+
+    return forward
+
+
+def _adaptive_pool(rank: int) -> Model:
+    def forward(arguments: Arguments, machine: Machine) -> Value:
+        module, source = arguments.positional[0], _input(arguments, machine)
+        if source.shape is None or len(source.shape) < rank:
+            return _result(machine, source, None)
+        value = _attribute(machine, module, "output_size")
+        items = list(value.items) if isinstance(value, TupleValue) else [value] * rank
+        kept = source.shape[-rank:]
+        sizes: list[Size] = []
+        for item, size in zip(items, kept, strict=False):
+            known = item.value if isinstance(item, Constant) else None
+            sizes.append(size if isinstance(item, Constant) and known is None else known)
+        return _result(machine, source, (*source.shape[:-rank], *sizes))
+
+    return forward
+
+
+for _rank in (1, 2, 3):
+    models(f"{_LAYERS}.conv.Conv{_rank}d.forward")(_convolution(_rank, False))
+    models(f"{_LAYERS}.conv.ConvTranspose{_rank}d.forward")(_convolution(_rank, True))
+    models(f"{_LAYERS}.pooling.MaxPool{_rank}d.forward")(_pool(_rank, True))
+    models(f"{_LAYERS}.pooling.AvgPool{_rank}d.forward")(_pool(_rank, False))
+    models(
+        f"{_LAYERS}.pooling.AdaptiveAvgPool{_rank}d.forward",
+        f"{_LAYERS}.pooling.AdaptiveMaxPool{_rank}d.forward",
+    )(_adaptive_pool(_rank))
+
+
+# ---- by the last dimension -------------------------------------------------------------------------------------------
+
+
+@models(f"{_LAYERS}.linear.Linear.forward")
+def linear(arguments: Arguments, machine: Machine) -> Value:
+    module, source = arguments.positional[0], _input(arguments, machine)
+    if not source.shape:
+        return _result(machine, source, None)
+    wanted = _numbers(machine, module, "in_features", 1)[0]
+    if wanted is not None and source.shape[-1] is not None and wanted != source.shape[-1]:
+        raise machine.raises(
+            "RuntimeError", f"mat1 and mat2 shapes cannot be multiplied ({source.shape[-1]} and {wanted})"
+        )
+    return _result(machine, source, (*source.shape[:-1], _numbers(machine, module, "out_features", 1)[0]))
+
+
+@models(f"{_LAYERS}.sparse.Embedding.forward")
+def embedding(arguments: Arguments, machine: Machine) -> Value:
+    module, source = arguments.positional[0], _input(arguments, machine)
+    if source.shape is None:
+        return _result(machine, source, None, "float32")
+    return _result(machine, source, (*source.shape, _numbers(machine, module, "embedding_dim", 1)[0]), "float32")
+
+
+@models(f"{_LAYERS}.flatten.Flatten.forward")
+def flatten(arguments: Arguments, machine: Machine) -> Value:
+    module, value = arguments.positional[0], arguments.get(1, "input", Constant(None))
+    bounds = [_attribute(machine, module, name) for name in ("start_dim", "end_dim")]
+    given = [bound for bound in bounds if bound is not None]
+    return machine.call(machine.get_attribute(value, "flatten"), given)
+
+
+def _same_shape(arguments: Arguments, machine: Machine) -> Value:
+    module, *given = (*arguments.positional, *arguments.keywords.values())
+    source = _input(arguments, machine)
+    result = _result(machine, source, source.shape)
+    if machine.truth(_attribute(machine, module, "inplace") or FALSE) is not False:
+        _written(machine, given[:1], result)
+    return result
+
+
+def _written(machine: Machine, given: Sequence[Value], result: Value) -> None:
+    """What is given was written to in place, or may have been, and is the result."""
+    for value in given:
+        overwrite(machine, value)
+        share(machine, result, value)
+
+
+_SAME = {
+    "activation": (
+        *("ReLU", "ReLU6", "GELU", "SiLU", "Sigmoid", "Tanh", "LeakyReLU", "ELU", "SELU", "CELU", "PReLU", "Hardtanh"),
+        *("Hardswish", "Hardsigmoid", "Mish", "Softplus", "Softmax", "LogSoftmax", "Softmax2d", "Softsign", "RReLU"),
+        *("LogSigmoid", "Hardshrink", "Softshrink", "Tanhshrink", "Threshold", "Softmin"),
+    ),
+    "batchnorm": ("_BatchNorm", "SyncBatchNorm"),
+    "instancenorm": ("_InstanceNorm",),
+    "normalization": ("LayerNorm", "GroupNorm", "RMSNorm", "LocalResponseNorm"),
+    "dropout": ("Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "FeatureAlphaDropout"),
+}
+models(*(f"{_LAYERS}.{file}.{name}.forward" for file, names in _SAME.items() for name in names))(_same_shape)
+
+
+def _first_shape(arguments: Arguments, machine: Machine) -> Value:
+    given = arguments.get(0, "input", NONE)
+    source = tensor_of(machine, given) or TensorObject(None, None)
+    result = _result(machine, source, source.shape)
+    asked = (*arguments.positional[1:], arguments.keywords.get("inplace", FALSE))
+    if arguments.function.endswith("_") or any(each == TRUE or isinstance(each, (Unknown, Choice)) for each in asked):
+        _written(machine, (given,), result)
+    return result
+
+
+models(*(f"torch.nn.functional.{name}" for name in SAME_SHAPE))(_first_shape)
+
+
+@models(*(f"torch.nn.functional.{name}" for name in FUNCTIONAL))
+def functional(arguments: Arguments, machine: Machine) -> Value:
+    return made(machine, None, None)
+
+
+def _not_modelled(arguments: Arguments, machine: Machine) -> Value:
+    module_of(machine, arguments)
+    return made(machine, None, None)
+
+
+_OTHERS = {
+    "activation": ("GLU",),
+    "sparse": ("EmbeddingBag",),
+    "fold": ("Fold",),
+    "flatten": ("Unflatten",),
+}
+models(*(f"{_LAYERS}.{file}.{name}.forward" for file, names in _OTHERS.items() for name in names))(_not_modelled)

@@ -1,0 +1,281 @@
+"""Methods of nn.Module that a constructor calls: modes, look-ups, apply; what converts is in `conversions.py`.
+
+A child that is not known is left as it is: what is done to the others still happens. Source of all:
+torch/nn/modules/module.py.
+"""
+
+from __future__ import annotations
+
+from modgraph.prediction.domain.calling import Arguments
+from modgraph.prediction.domain.limits import MAX_SUBMODULES
+from modgraph.prediction.domain.machine import Machine
+from modgraph.prediction.domain.objects import ModuleObject, TensorObject
+from modgraph.prediction.domain.registry import known_class, models
+from modgraph.prediction.domain.values import (
+    FALSE,
+    MODULE,
+    NONE,
+    TRUE,
+    Address,
+    BoundMethod,
+    Choice,
+    Constant,
+    KnownFunction,
+    Unknown,
+    Value,
+)
+from modgraph.prediction.knowledge.tensors.tensor_memory import overwrite
+from modgraph.prediction.knowledge.torch import forward_hooks
+from modgraph.prediction.knowledge.torch.conversions import overriding
+from modgraph.prediction.knowledge.torch.walks import children_in, descendants, module_of, tensors, tensors_that_may_be
+from modgraph.prediction.python import persistence
+from modgraph.prediction.python.registration import class_name, kind_of
+
+known_class(MODULE)
+
+
+@models(f"{MODULE}.apply")
+def apply(arguments: Arguments, machine: Machine) -> Value:
+    """Calls the function with every descendant, children before parents, and with the module itself last."""
+    address, _ = module_of(machine, arguments)
+    function = arguments.get(1, "fn", NONE)
+    if overriding(machine, address, "apply"):
+        for _, child in children_in(module_of(machine, arguments)[1]):
+            machine.call(machine.get_attribute(child, "apply"), (function,))
+        machine.call(function, (address,))
+        return address
+    for module in _children_first(machine, address):
+        machine.call(function, (module,))
+    return address
+
+
+def _children_first(machine: Machine, root: Address) -> list[Value]:
+    ordered: list[Value] = []
+    pending: list[tuple[Value, bool]] = [(root, False)]
+    while pending:
+        value, entered = pending.pop()
+        module = machine.state.find(value, ModuleObject)
+        if module is None or entered:
+            further = descendants(machine, value) if module is None else None
+            ordered.extend([value] if further is None else [further, value])
+            continue
+        pending.append((value, True))
+        pending.extend((child, False) for _, child in reversed(children_in(module)))
+    return ordered
+
+
+# ---- look-ups --------------------------------------------------------------------------------------------------------
+
+
+def _reach(arguments: Arguments, machine: Machine) -> tuple[Value, str] | Unknown:
+    """The module that holds the last name of the dotted target, and that name."""
+    target = arguments.get(1, "target", NONE)
+    if not isinstance(target, Constant):
+        return machine.unknown("the path of a submodule is not known", target)
+    path, _, name = str(target.value).rpartition(".")
+    return _descend(machine, arguments.positional[0], path), name
+
+
+def _descend(machine: Machine, value: Value, path: str) -> Value:
+    for name in path.split(".") if path else ():
+        value = machine.get_attribute(value, name)
+        if kind_of(machine, value) not in ("module", "unknown"):
+            raise machine.raises("AttributeError", f"`{name}` is not an nn.Module")
+    return value
+
+
+@models(f"{MODULE}.get_submodule")
+def get_submodule(arguments: Arguments, machine: Machine) -> Value:
+    target = arguments.get(1, "target", NONE)
+    if not isinstance(target, Constant):
+        return _one_of_all(machine, module_of(machine, arguments)[0], target)
+    return _descend(machine, arguments.positional[0], str(target.value))
+
+
+def _one_of_all(machine: Machine, root: Address, path: Value) -> Value:
+    """What stands at a path that is not known. It may be changed through it, so where it may be one of many, all are
+    open from here on."""
+    reason = machine.unknown("the path of a submodule is not known", path).reason
+    modules = tuple(value for value in _children_first(machine, root) if isinstance(value, Address))
+    if 1 < len(modules) <= MAX_SUBMODULES:
+        return Choice(modules, reason, machine.where)
+    found = machine.choice(modules, reason)
+    if isinstance(found, Unknown):
+        machine.expose([root], found)
+    return found
+
+
+@models(f"{MODULE}.get_parameter", f"{MODULE}.get_buffer")
+def get_tensor(arguments: Arguments, machine: Machine) -> Value:
+    reached = _reach(arguments, machine)
+    return reached if isinstance(reached, Unknown) else machine.get_attribute(*reached)
+
+
+@models(f"{MODULE}.set_submodule")
+def set_submodule(arguments: Arguments, machine: Machine) -> Value:
+    reached = _reach(arguments, machine)
+    if isinstance(reached, Unknown):
+        machine.expose((arguments.positional[0],), reached)
+    else:
+        machine.set_attribute(*reached, arguments.get(2, "module", NONE))
+    return NONE
+
+
+@models(f"{MODULE}._get_name")
+def get_name(arguments: Arguments, machine: Machine) -> Value:
+    return Constant(class_name(module_of(machine, arguments)[1].cls))
+
+
+@models(f"{MODULE}.extra_repr")
+def extra_repr(arguments: Arguments, machine: Machine) -> Value:
+    return Constant("")
+
+
+@models(f"{MODULE}.__repr__", f"{MODULE}.__str__", f"{MODULE}.load_state_dict")
+def text_or_state(arguments: Arguments, machine: Machine) -> Value:
+    if machine.truth(arguments.get(3, "assign", FALSE)) is not False:
+        machine.expose(arguments.positional[:1], machine.unknown("load_state_dict puts other tensors in their place"))
+    name = arguments.function.rpartition(".")[2]
+    if name == "load_state_dict":
+        for store in ("parameters", "buffers"):
+            address = module_of(machine, arguments)[0]
+            for _, value in list(tensors(machine, address, store)):
+                overwrite(machine, value)
+            for each in tensors_that_may_be(machine, address, store):
+                overwrite(machine, each)
+    return Unknown(f"Module.{name} is not interpreted", machine.where, inert=True)
+
+
+@models(f"{MODULE}.__dir__")
+def names(arguments: Arguments, machine: Machine) -> Value:
+    return machine.unknown("dir() of a module is not interpreted")
+
+
+@models(f"{MODULE}.forward")
+def forward(arguments: Arguments, machine: Machine) -> Value:
+    _, module = module_of(machine, arguments)
+    message = f'Module [{class_name(module.cls)}] is missing the required "forward" function'
+    raise machine.raises("NotImplementedError", message)
+
+
+@models(f"{MODULE}.__call__", f"{MODULE}._call_impl", f"{MODULE}._wrapped_call_impl")
+def call(arguments: Arguments, machine: Machine) -> Value:
+    """A constructor that runs a layer: its `forward`, and the hooks around it."""
+    return forward_hooks.call(machine, module_of(machine, arguments)[0], arguments)
+
+
+# ---- modes -----------------------------------------------------------------------------------------------------------
+
+
+@models(f"{MODULE}.train")
+def train(arguments: Arguments, machine: Machine) -> Value:
+    """Sets `training` below, through a user's own `train` of a child."""
+    address, _ = module_of(machine, arguments)
+    mode = arguments.get(1, "mode", TRUE)
+    pending: list[Address] = [address]
+    while pending:
+        module = machine.state.change(pending.pop(), ModuleObject)
+        module.attributes["training"] = mode
+        for _, child in children_in(module):
+            inner = machine.state.find(child, ModuleObject)
+            if inner is None or not isinstance(child, Address):
+                continue
+            own = machine.class_attribute(inner.cls, "train")
+            if own is None or isinstance(own, (KnownFunction, Unknown)):
+                pending.append(child)
+            else:
+                machine.call(BoundMethod(own, child), (mode,))
+    return address
+
+
+@models(f"{MODULE}.eval")
+def evaluation(arguments: Arguments, machine: Machine) -> Value:
+    return machine.call(machine.get_attribute(arguments.positional[0], "train"), (FALSE,))
+
+
+@models(f"{MODULE}.requires_grad_")
+def requires_grad(arguments: Arguments, machine: Machine) -> Value:
+    address, _ = module_of(machine, arguments)
+    flag = machine.truth(arguments.get(1, "requires_grad", TRUE))
+    for each in tensors_that_may_be(machine, address, "parameters"):
+        doubted = machine.state.change(each, TensorObject)
+        doubted.requires_grad = flag if doubted.requires_grad is flag else None
+    for _, tensor in list(tensors(machine, address, "parameters")):
+        held = machine.state.find(tensor, TensorObject)
+        if isinstance(tensor, Address) and held is not None:
+            if held.lazy:
+                raise machine.raises("ValueError", "Attempted to use an uninitialized parameter in requires_grad_")
+            machine.state.change(tensor, TensorObject).requires_grad = flag
+    return address
+
+
+@models(
+    f"{MODULE}.zero_grad",
+    f"{MODULE}.compile",
+    f"{MODULE}.set_extra_state",
+    *(
+        f"{MODULE}.{name}"
+        for name in (
+            "register_full_backward_pre_hook",
+            "register_backward_hook",
+            "register_full_backward_hook",
+            "register_load_state_dict_pre_hook",
+            "register_load_state_dict_post_hook",
+            "_register_load_state_dict_pre_hook",
+        )
+    ),
+)
+def no_effect(arguments: Arguments, machine: Machine) -> Value:
+    """A hook runs with backward or the state dict, never in the constructor; its handle is inert."""
+    name = arguments.function.rpartition(".")[2]
+    return Unknown("the handle of a hook", machine.where, inert=True) if "hook" in name else NONE
+
+
+REGISTRATION_HOOKS = tuple(f"register_module_{kind}_registration_hook" for kind in ("module", "parameter", "buffer"))
+"""torch's functions that set a hook for all modules."""
+HOOKED = "a hook on all registrations may have replaced what is registered"
+
+
+@models(*(f"{MODULE.rpartition('.')[0]}.{name}" for name in REGISTRATION_HOOKS))
+def hook_on_all(arguments: Arguments, machine: Machine) -> Value:
+    machine.problem(HOOKED)
+    return Unknown("the handle of a hook", machine.where, inert=True)
+
+
+@models(f"{MODULE}.@_non_persistent_buffers_set")
+def non_persistent_names(arguments: Arguments, machine: Machine) -> Value:
+    address, _ = module_of(machine, arguments)
+    return persistence.view(machine, address)
+
+
+@models(f"{MODULE}.@_non_persistent_buffers_set=")
+def set_non_persistent_names(arguments: Arguments, machine: Machine) -> Value:
+    address, _ = module_of(machine, arguments)
+    persistence.replace(machine, address, arguments.positional[1])
+    return NONE
+
+
+_HOOKS = (
+    *("_backward_pre_hooks", "_backward_hooks", "_is_full_backward_hook", "_forward_hooks", "_forward_pre_hooks"),
+    *("_forward_hooks_with_kwargs", "_forward_hooks_always_called", "_forward_pre_hooks_with_kwargs"),
+    *("_state_dict_hooks", "_state_dict_pre_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks"),
+)
+
+
+@models(f"{MODULE}.__setstate__")
+def set_state(arguments: Arguments, machine: Machine) -> Value:
+    """Its attributes are those of the state; that hooks may be missing among them makes no difference here."""
+    held = machine.get_attribute(arguments.positional[0], "__dict__")
+    machine.call(machine.get_attribute(held, "update"), (arguments.get(1, "state", NONE),))
+    return NONE
+
+
+@models(*(f"{MODULE}.@{name}=" for name in _HOOKS))
+def set_hooks(arguments: Arguments, machine: Machine) -> Value:
+    """Hooks run with forward, backward or the state dict."""
+    return NONE
+
+
+@models(*(f"{MODULE}.@{name}" for name in _HOOKS))
+def hooks(arguments: Arguments, machine: Machine) -> Value:
+    return Unknown("hooks are not interpreted", machine.where, inert=True)

@@ -1,0 +1,203 @@
+"""What changes the resolution of its input, by shape alone: pools, interpolation, windows, shuffles, padding.
+
+Source: "Shape" in the reference of `torch.nn` and `torch.nn.functional`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from modgraph.prediction.domain.calling import Arguments
+from modgraph.prediction.domain.machine import Machine
+from modgraph.prediction.domain.objects import TensorObject
+from modgraph.prediction.domain.registry import Model, models
+from modgraph.prediction.domain.values import FALSE, NONE, Constant, TupleValue, Value
+from modgraph.prediction.knowledge.tensors.elements import Shape
+from modgraph.prediction.knowledge.tensors.tensor_values import made, size_of, tensor_of
+
+_FUNCTIONAL, _LAYERS = "torch.nn.functional", "torch.nn.modules"
+Size = int | None
+
+
+def _source(arguments: Arguments, machine: Machine, place: int = 0) -> TensorObject:
+    return tensor_of(machine, arguments.get(place, "input", NONE)) or TensorObject(None, None)
+
+
+def _result(machine: Machine, source: TensorObject, shape: Shape | None) -> Value:
+    return made(machine, shape, source.dtype, requires_grad=source.requires_grad)
+
+
+def _numbers(machine: Machine, value: Value, rank: int) -> list[Size]:
+    """A number given once or per dimension."""
+    if isinstance(value, Constant):
+        return [size_of(value)] * rank
+    items = machine.iterate(value) if not tensor_of(machine, value) else None
+    if not isinstance(items, list):
+        return [None] * rank
+    return [size_of(item) for item in (items * rank if len(items) == 1 else items)]
+
+
+def windowed(size: Size, kernel: Size, stride: Size, padding: Size, dilation: Size, upwards: bool | None) -> Size:
+    """How often a window fits; `upwards`: one that begins inside and ends outside counts too."""
+    if None in (size, kernel, stride, padding, dilation) or upwards is None or not stride:
+        return None
+    assert size is not None
+    assert kernel is not None
+    assert padding is not None
+    assert dilation is not None
+    room = size + 2 * padding - dilation * (kernel - 1) - 1
+    if not upwards:
+        return room // stride + 1
+    found = math.ceil(room / stride) + 1
+    return found - 1 if (found - 1) * stride >= size + padding else found
+
+
+def _pool(rank: int, is_max: bool) -> Model:
+    def forward(arguments: Arguments, machine: Machine) -> Value:
+        source = _source(arguments, machine)
+        if source.shape is None or len(source.shape) < rank:
+            return _result(machine, source, None)
+        kernel_value = arguments.get(1, "kernel_size", NONE)
+        stride_value = arguments.get(2, "stride", NONE)
+        if stride_value == NONE or (isinstance(stride_value, TupleValue) and not stride_value.items):
+            stride_value = kernel_value
+        kernel, stride = _numbers(machine, kernel_value, rank), _numbers(machine, stride_value, rank)
+        padding = _numbers(machine, arguments.get(3, "padding", Constant(0)), rank)
+        dilation = _numbers(machine, arguments.get(4, "dilation", Constant(1)), rank) if is_max else [1] * rank
+        upwards = machine.truth(arguments.get(5 if is_max else 4, "ceil_mode", FALSE))
+        spatial = source.shape[-rank:]
+        sizes = [windowed(*each, upwards) for each in zip(spatial, kernel, stride, padding, dilation, strict=False)]
+        pooled = _result(machine, source, (*source.shape[:-rank], *sizes))
+        asked = machine.truth(arguments.get(6, "return_indices", FALSE)) if is_max else False
+        return pooled if asked is False else machine.unknown("the indices of a pool are not modelled")
+
+    return forward
+
+
+def _adaptive(rank: int) -> Model:
+    def forward(arguments: Arguments, machine: Machine) -> Value:
+        source, wanted = _source(arguments, machine), arguments.get(1, "output_size", NONE)
+        asked = machine.truth(arguments.get(2, "return_indices", FALSE))
+        if source.shape is None or len(source.shape) < rank or asked is not False:
+            return _result(machine, source, None) if asked is False else machine.unknown("a pool is not modelled")
+        items = list(wanted.items) if isinstance(wanted, TupleValue) else [wanted] * rank
+        spatial = source.shape[-rank:]
+        sizes = [size if item == NONE else size_of(item) for item, size in zip(items, spatial, strict=False)]
+        return _result(machine, source, (*source.shape[:-rank], *sizes))
+
+    return forward
+
+
+for _rank in (1, 2, 3):
+    models(f"{_FUNCTIONAL}.max_pool{_rank}d")(_pool(_rank, True))
+    models(f"{_FUNCTIONAL}.avg_pool{_rank}d")(_pool(_rank, False))
+    models(f"{_FUNCTIONAL}.adaptive_avg_pool{_rank}d", f"{_FUNCTIONAL}.adaptive_max_pool{_rank}d")(_adaptive(_rank))
+
+
+# ---- interpolation ---------------------------------------------------------------------------------------------------
+
+
+def _scaled(machine: Machine, source: TensorObject, size: Value, factor: Value) -> Value:
+    if source.shape is None or len(source.shape) < 3:
+        return _result(machine, source, None)
+    spatial = source.shape[2:]
+    if size != NONE:
+        sizes = _numbers(machine, size, len(spatial))
+    else:
+        factors = [factor] * len(spatial) if isinstance(factor, Constant) else machine.iterate(factor)
+        if not isinstance(factors, list) or len(factors) != len(spatial):
+            return _result(machine, source, None)
+        sizes = [_times(each, by) for each, by in zip(spatial, factors, strict=True)]
+    return _result(machine, source, (*source.shape[:2], *sizes) if len(sizes) == len(spatial) else None)
+
+
+def _times(size: Size, factor: Value) -> Size:
+    number = factor.value if isinstance(factor, Constant) else None
+    return math.floor(size * number) if size is not None and isinstance(number, (int, float)) else None
+
+
+@models(f"{_FUNCTIONAL}.interpolate", f"{_FUNCTIONAL}.upsample")
+def interpolate(arguments: Arguments, machine: Machine) -> Value:
+    size, factor = arguments.get(1, "size", NONE), arguments.get(2, "scale_factor", NONE)
+    return _scaled(machine, _source(arguments, machine), size, factor)
+
+
+@models(f"{_LAYERS}.upsampling.Upsample.forward")
+def upsample(arguments: Arguments, machine: Machine) -> Value:
+    size, factor = (machine.find_attribute(arguments.positional[0], name) for name in ("size", "scale_factor"))
+    return _scaled(machine, _source(arguments, machine, 1), size or NONE, factor or NONE)
+
+
+# ---- windows, shuffles, padding --------------------------------------------------------------------------------------
+
+
+def _windows(machine: Machine, source: TensorObject, options: Sequence[Value]) -> Value:
+    kernel, dilation, padding, stride = (_numbers(machine, option, 2) for option in options)
+    if source.shape is None or len(source.shape) not in (3, 4):
+        return _result(machine, source, None)
+    places = _product(
+        windowed(*each, False) for each in zip(source.shape[-2:], kernel, stride, padding, dilation, strict=True)
+    )
+    return _result(machine, source, (*source.shape[:-3], _product([source.shape[-3], *kernel]), places))
+
+
+def _product(sizes: Iterable[Size]) -> Size:
+    result = 1
+    for size in sizes:
+        if size is None:
+            return None
+        result *= size
+    return result
+
+
+@models(f"{_FUNCTIONAL}.unfold")
+def unfold(arguments: Arguments, machine: Machine) -> Value:
+    defaults = (("kernel_size", NONE), ("dilation", Constant(1)), ("padding", Constant(0)), ("stride", Constant(1)))
+    options = [arguments.get(place, name, default) for place, (name, default) in enumerate(defaults, 1)]
+    return _windows(machine, _source(arguments, machine), options)
+
+
+@models(f"{_LAYERS}.fold.Unfold.forward")
+def unfold_layer(arguments: Arguments, machine: Machine) -> Value:
+    names = ("kernel_size", "dilation", "padding", "stride")
+    options = [machine.find_attribute(arguments.positional[0], name) or NONE for name in names]
+    return _windows(machine, _source(arguments, machine, 1), options)
+
+
+def _shuffled(machine: Machine, source: TensorObject, factor: Value, up: bool) -> Value:
+    by = size_of(factor)
+    if source.shape is None or len(source.shape) < 3 or not by:
+        return _result(machine, source, None)
+    channels, *spatial = source.shape[-3:]
+    new = [None if size is None else size * by if up else size // by for size in spatial]
+    depth = None if channels is None else channels // by**2 if up else channels * by**2
+    return _result(machine, source, (*source.shape[:-3], depth, *new))
+
+
+@models(*(f"{_FUNCTIONAL}.pixel_{name}" for name in ("shuffle", "unshuffle")))
+def shuffle(arguments: Arguments, machine: Machine) -> Value:
+    up = not arguments.function.endswith("unshuffle")
+    factor = arguments.get(1, "upscale_factor" if up else "downscale_factor", NONE)
+    return _shuffled(machine, _source(arguments, machine), factor, up)
+
+
+@models(*(f"{_LAYERS}.pixelshuffle.Pixel{name}.forward" for name in ("Shuffle", "Unshuffle")))
+def shuffle_layer(arguments: Arguments, machine: Machine) -> Value:
+    up = "Unshuffle" not in arguments.function
+    factor = machine.find_attribute(arguments.positional[0], "upscale_factor" if up else "downscale_factor")
+    return _shuffled(machine, _source(arguments, machine, 1), factor or NONE, up)
+
+
+@models(*(f"{_LAYERS}.padding._{name}PadNd.forward" for name in ("Circular", "Constant", "Reflection", "Replication")))
+def pad(arguments: Arguments, machine: Machine) -> Value:
+    """From the last dimension on, two numbers each."""
+    source, padding = _source(arguments, machine, 1), machine.find_attribute(arguments.positional[0], "padding")
+    if source.shape is None or not isinstance(padding, TupleValue) or len(padding.items) > 2 * len(source.shape):
+        return _result(machine, source, None)
+    shape = list(source.shape)
+    for place in range(len(padding.items) // 2):
+        before, after = (size_of(item) for item in padding.items[2 * place : 2 * place + 2])
+        size = shape[-1 - place]
+        shape[-1 - place] = None if size is None or before is None or after is None else size + before + after
+    return _result(machine, source, tuple(shape))

@@ -1,0 +1,127 @@
+"""Module.state_dict: the tensors of a module by their keys. Source: `torch.nn.Module.state_dict`."""
+
+from __future__ import annotations
+
+from modgraph.prediction.domain.calling import Arguments
+from modgraph.prediction.domain.machine import Machine
+from modgraph.prediction.domain.objects import DictObject, ModuleObject, TensorObject
+from modgraph.prediction.domain.registry import models
+from modgraph.prediction.domain.values import (
+    FALSE,
+    MODULE,
+    NONE,
+    OPEN,
+    Address,
+    ClassValue,
+    Constant,
+    FunctionValue,
+    KnownClass,
+    KnownFunction,
+    Unknown,
+    Value,
+)
+from modgraph.prediction.knowledge.torch.walks import module_of
+
+_OWN = ("state_dict", "_save_to_state_dict")
+"""Methods by which a class says for itself what is saved."""
+_EXTRA = ("get_extra_state", "set_extra_state")
+"""Methods by which a class saves something beside, under a key of its own, and takes it back."""
+_HOOKS = "_state_dict_hooks"
+_TORCH = "torch.nn."
+"""What torch's own layers and utilities set changes no key: a lazy layer's method, the hook of spectral_norm."""
+
+
+@models(f"{MODULE}.state_dict")
+def state_dict(arguments: Arguments, machine: Machine) -> Value:
+    """Parameters and persistent buffers of each module, then those of its children; tensors without gradient."""
+    address, _ = module_of(machine, arguments)
+    prefix = arguments.keywords.get("prefix", Constant(""))
+    if len(arguments.positional) > 1 or arguments.keywords.get("destination", NONE) != NONE or arguments.open:
+        return machine.unknown("where a state dict is put is not modelled")
+    keeps = machine.truth(arguments.keywords.get("keep_vars", FALSE))
+    entries: dict[Value, Value] = {}
+    start = prefix.value if isinstance(prefix, Constant) else None
+    why = machine.unknown("what is saved of a module is not known", prefix)
+    if keeps is None or not isinstance(start, str) or not _collect(machine, address, start, keeps, entries, set()):
+        return machine.allocate(DictObject(entries, why, KnownClass("collections.OrderedDict")))
+    return machine.allocate(DictObject(entries, None, KnownClass("collections.OrderedDict")))
+
+
+def _collect(
+    machine: Machine, value: Value, prefix: str, keeps: bool, entries: dict[Value, Value], above: set[Address]
+) -> bool:
+    """Adds what one module saves, and its children; False where there may be more."""
+    module = machine.state.find(value, ModuleObject)
+    if module is None or not isinstance(value, Address) or value in above:
+        return False
+    if saves_its_own(machine, module) or "get" in extra_state_of(machine, module):
+        return False
+    stores = (module.parameters, module.buffers)
+    for store in stores:
+        for name, tensor in store.items():
+            if name == OPEN or isinstance(tensor, Unknown):
+                return False
+            hidden = store is module.buffers and module.non_persistent.get(name, False)
+            if hidden is None:
+                return False
+            if hidden:
+                continue
+            if machine.state.find(tensor, TensorObject) is not None:
+                saved = tensor if keeps else machine.call(machine.get_attribute(tensor, "detach"))
+                entries[Constant(prefix + name)] = saved
+    for name, child in module.modules.items():
+        if name == OPEN or (
+            child != NONE and not _collect(machine, child, f"{prefix}{name}.", keeps, entries, above | {value})
+        ):
+            return False
+    return True
+
+
+def saves_its_own(machine: Machine, module: ModuleObject) -> bool:
+    """Whether what `state_dict` has of a module, and of those below it, may be other than its parameters and buffers.
+
+    A class of its MRO that is not torch's own says what is saved, or is not known; or the instance has a method
+    of its own for that, or a hook.
+    """
+    if any(name in module.attributes for name in (*_OWN, _HOOKS)):
+        return True
+    if any(_overrides(machine, module, name) is not None for name in _OWN):
+        return True
+    found = [_overrides(machine, module, name) for name in _EXTRA]
+    return any(method is not None and not isinstance(method, FunctionValue) for method in found)
+
+
+def extra_state_of(machine: Machine, module: ModuleObject) -> tuple[str, ...]:
+    """Which of "get" and "set" its class certainly defines, of `get_extra_state` and `set_extra_state`."""
+    found = {name[:3]: _overrides(machine, module, name) for name in _EXTRA}
+    return tuple(way for way, method in found.items() if isinstance(method, FunctionValue))
+
+
+def _overrides(machine: Machine, module: ModuleObject, name: str) -> Value | None:
+    """The method of that name, where it is not torch's."""
+    found = machine.class_attribute(module.cls, name)
+    of_all = machine.class_attribute(KnownClass(MODULE), name)
+    return None if found is None or _is_of_torch(found) or found == of_all else found
+
+
+def _is_of_torch(method: Value) -> bool:
+    if isinstance(method, FunctionValue):
+        return method.definition.module.startswith(_TORCH)
+    return isinstance(method, KnownFunction)
+
+
+@models(
+    f"{MODULE}.register_state_dict_post_hook",
+    f"{MODULE}.register_state_dict_pre_hook",
+    f"{MODULE}._register_state_dict_hook",
+)
+def add_state_dict_hook(arguments: Arguments, machine: Machine) -> Value:
+    """What it will do to the state dict is not interpreted, so it is only noted that there is one."""
+    address, _ = module_of(machine, arguments)
+    hook = arguments.get(1, "hook", NONE)
+    cls = machine.class_of(hook)
+    if isinstance(cls, (ClassValue, KnownClass)) and cls.name.startswith(_TORCH):
+        return Unknown("the handle of a hook", machine.where, inert=True)
+    hooks = Unknown("hooks are not interpreted", machine.where, inert=True)
+    machine.state.change(address, ModuleObject).attributes[_HOOKS] = hooks
+    return Unknown("the handle of a hook", machine.where, inert=True)

@@ -1,0 +1,309 @@
+"""Walks over what modules hold: named_modules, children, parameters, buffers, and the contents of one store.
+
+A child that is not known is given as it is: what is done to the others still happens, what is computed from all is
+unknown. Source of all: torch/nn/modules/module.py.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from modgraph.prediction.domain import dict_views, points_to
+from modgraph.prediction.domain.calling import Arguments
+from modgraph.prediction.domain.limits import ITEMS_OF_A_FURTHER_PATH, ITEMS_OF_A_PATH
+from modgraph.prediction.domain.machine import Machine
+from modgraph.prediction.domain.objects import DictObject, ListObject, ModuleObject, TensorObject
+from modgraph.prediction.domain.registry import known_class, models
+from modgraph.prediction.domain.suspended import Lost, Steps
+from modgraph.prediction.domain.values import (
+    MODULE,
+    NONE,
+    OPEN,
+    TRUE,
+    Address,
+    Choice,
+    Constant,
+    KnownClass,
+    TupleValue,
+    Unknown,
+    Value,
+    is_optional,
+)
+from modgraph.prediction.knowledge.torch import live_walks
+from modgraph.prediction.paths import havoc
+from modgraph.prediction.paths.partial_texts import held_in
+from modgraph.prediction.python import may_items, producing
+
+if TYPE_CHECKING:
+    from modgraph.prediction.domain.machine import Machine
+
+for _view_class in ("keys", "values", "items"):
+    known_class(f"builtins.dict_{_view_class}")
+
+
+def module_of(machine: Machine, arguments: Arguments) -> tuple[Address, ModuleObject]:
+    """The receiver of a method of Module, to look at."""
+    address = arguments.positional[0]
+    assert isinstance(address, Address)
+    module = machine.state.read(address)
+    assert isinstance(module, ModuleObject)
+    return address, module
+
+
+def walk(machine: Machine, root: Value, prefix: str = "", unique: bool = True) -> Iterator[tuple[str, Value]]:
+    """`named_modules`: (path, module) depth first; a child that is not known, too; None slots left out."""
+    seen: set[Value] = set()
+    pending: list[tuple[str, Value]] = [(prefix, root)]
+    while pending:
+        path, value = pending.pop()
+        if value == NONE or value in seen:
+            continue
+        if unique:
+            seen.add(value)
+        machine.makes(ITEMS_OF_A_PATH if unique else ITEMS_OF_A_FURTHER_PATH)
+        yield path, value
+        module = machine.state.find(value, ModuleObject)
+        if module is None:
+            further = descendants(machine, value)
+            if further is not None:
+                yield f"{path}.{OPEN}", further
+        else:
+            children = [(f"{path}.{name}" if path else name, child) for name, child in held_in(module.modules)]
+            pending.extend(reversed(children))
+
+
+def descendants(machine: Machine, value: Value) -> Unknown | None:
+    """Any of the modules below a child that is not known, where it may have some."""
+    own = points_to.objects_of((value,))
+    found = frozenset(
+        index
+        for index in below(machine, (value,)) - own
+        if machine.state.find(Address(index), ModuleObject) is not None
+    )
+    return Unknown(machine.unknown("", value).reason, machine.where, may_be=found) if found else None
+
+
+def below(machine: Machine, values: Iterable[Value]) -> frozenset[int]:
+    """The modules and tensors that these are or may be, and those that are or may be registered below them."""
+    found: set[int] = set()
+    seen: set[int] = set()
+    pending = list(points_to.objects_of(values))
+    while pending:
+        index = pending.pop()
+        if index in seen or not havoc.is_there(machine, index):
+            continue
+        seen.add(index)
+        item = machine.state.read(Address(index))
+        if isinstance(item, ModuleObject):
+            pending.extend(
+                points_to.objects_of((*item.modules.values(), *item.parameters.values(), *item.buffers.values()))
+            )
+        elif isinstance(item, ListObject):
+            pending.extend(points_to.objects_of(item.items))
+            continue
+        if isinstance(item, (ModuleObject, TensorObject)):
+            found.add(index)
+    return frozenset(found)
+
+
+def tensors_that_may_be(machine: Machine, root: Address, store: str) -> list[Address]:
+    """Those below a child that is not known, and what a name of the store may stand for."""
+    unsure: list[Value] = []
+    for _, value in walk(machine, root):
+        module = machine.state.find(value, ModuleObject)
+        held = (value,) if module is None else getattr(module, store).values()
+        unsure.extend(each for each in held if isinstance(each, (Unknown, Choice)))
+    return _tensors_in(machine, unsure, store)
+
+
+def _tensors_in(machine: Machine, values: Iterable[Value], store: str) -> list[Address]:
+    found = [Address(index) for index in sorted(below(machine, values))]
+    wanted = store == "parameters"
+    return [
+        each
+        for each in found
+        if (tensor := machine.state.find(each, TensorObject)) is not None and tensor.is_parameter is wanted
+    ]
+
+
+def tensors(
+    machine: Machine, root: Address, store: str, prefix: str = "", recurse: bool = True, unique: bool = True
+) -> Iterator[tuple[str, Value]]:
+    """`named_parameters` or `named_buffers` (by the name of the store): (path, tensor), each tensor once."""
+    seen: set[Value] = set()
+    for path, value in walk(machine, root, prefix, unique) if recurse else [(prefix, root)]:
+        module = machine.state.find(value, ModuleObject)
+        if module is None:
+            inside = frozenset(each.index for each in _tensors_in(machine, (value,), store))
+            why = machine.unknown("", value)
+            yield f"{path}.{OPEN}" if path else OPEN, Unknown(why.reason, why.where, may_be=why.may_be | inside)
+            continue
+        for name, tensor in held_in(getattr(module, store)):
+            if tensor == NONE or tensor in seen:
+                continue
+            if unique:
+                seen.add(tensor)
+            yield f"{path}.{name}" if path else name, tensor
+
+
+def _iterator(machine: Machine, found: Iterable[tuple[str, Value]], pairs: bool, live: live_walks.Entries) -> Address:
+    """Over what was found, by their paths or without: where one is not known, so is all that is below it. What is known
+    is walked `live`, when it is asked for."""
+    held = list(found)
+    items: list[Value] = []
+    for path, value in held:
+        item = TupleValue((_name(path, value), value)) if pairs else value
+        items.append(may_items.Several(item) if isinstance(value, (Unknown, Choice)) else item)
+    if any(isinstance(each, may_items.Several) for each in items):
+        return may_items.iterator(machine, items)
+    return _walked(machine, live, pairs, [value for _, value in held])
+
+
+def _walked(machine: Machine, live: live_walks.Entries, pairs: bool, held: list[Value]) -> Address:
+    def steps() -> Steps:
+        for entry in live:
+            if isinstance(entry, Lost) or not pairs:
+                yield entry if isinstance(entry, Lost) else entry[1]
+            else:
+                yield TupleValue((Constant(entry[0]), entry[1]))
+        return None
+
+    return producing.suspended(machine, lambda: (steps(), None), held, sys.maxsize)
+
+
+def _children_of(machine: Machine, arguments: Arguments, pairs: bool) -> Address:
+    address, module = module_of(machine, arguments)
+    if not any(name == OPEN or isinstance(child, (Unknown, Choice)) for name, child in module.modules.items()):
+        return _walked(machine, live_walks.children(machine, address), pairs, list(module.modules.values()))
+    found: list[Value] = []
+    for name, child in children_in(module):
+        each = replace(child, optional=True) if isinstance(child, Unknown) else child
+        item = TupleValue((_name(name, each), each)) if pairs else each
+        may_be_none = isinstance(each, Choice) and any(one == NONE or type(one) is Unknown for one in each.alternatives)
+        found.append(may_items.Several(item) if name == OPEN or may_be_none else item)
+    return may_items.iterator(machine, found)
+
+
+def _name(path: str, value: Value) -> Value:
+    """The path as a constant; of an entry that may not be there, unknown."""
+    if path.rpartition(".")[2] == OPEN and isinstance(value, Unknown):
+        return value
+    return Constant(path)
+
+
+def _text(arguments: Arguments, position: int, name: str) -> str:
+    value = arguments.get(position, name, Constant(""))
+    return str(value.value) if isinstance(value, Constant) else ""
+
+
+def _flag(machine: Machine, arguments: Arguments, position: int, name: str, default: Value = TRUE) -> bool:
+    return machine.truth(arguments.get(position, name, default)) is not False
+
+
+@models(f"{MODULE}.named_modules")
+def named_modules(arguments: Arguments, machine: Machine) -> Value:
+    address, _ = module_of(machine, arguments)
+    prefix, unique = _text(arguments, 2, "prefix"), _flag(machine, arguments, 3, "remove_duplicate")
+    live = live_walks.modules(machine, address, prefix, unique)
+    return _iterator(machine, walk(machine, address, prefix, unique), True, live)
+
+
+@models(f"{MODULE}.modules")
+def modules(arguments: Arguments, machine: Machine) -> Value:
+    address, _ = module_of(machine, arguments)
+    return _iterator(machine, walk(machine, address), False, live_walks.modules(machine, address, "", True))
+
+
+@models(f"{MODULE}.named_children")
+def named_children(arguments: Arguments, machine: Machine) -> Value:
+    return _children_of(machine, arguments, pairs=True)
+
+
+@models(f"{MODULE}.children")
+def children(arguments: Arguments, machine: Machine) -> Value:
+    return _children_of(machine, arguments, pairs=False)
+
+
+def children_in(module: ModuleObject) -> list[tuple[str, Value]]:
+    """Those that are not None, each once."""
+    seen: set[Value] = set()
+    found: list[tuple[str, Value]] = []
+    for name, child in held_in(module.modules):
+        if child != NONE and child not in seen:
+            found.append((name, child))
+            if isinstance(child, Address):  # two that are not known for one reason are not one
+                seen.add(child)
+    return found
+
+
+@models(f"{MODULE}.named_parameters", f"{MODULE}.named_buffers")
+def named_tensors(arguments: Arguments, machine: Machine) -> Value:
+    address, _ = module_of(machine, arguments)
+    store = "buffers" if arguments.function.endswith("buffers") else "parameters"
+    prefix, recurse = _text(arguments, 1, "prefix"), _flag(machine, arguments, 2, "recurse")
+    unique = _flag(machine, arguments, 3, "remove_duplicate")
+    live = live_walks.tensors(machine, address, store, prefix, recurse, unique)
+    return _iterator(machine, tensors(machine, address, store, prefix, recurse, unique), True, live)
+
+
+@models(f"{MODULE}.parameters")
+def parameters(arguments: Arguments, machine: Machine) -> Value:
+    return _tensor_iterator(arguments, machine, "parameters")
+
+
+@models(f"{MODULE}.buffers")
+def buffers(arguments: Arguments, machine: Machine) -> Value:
+    return _tensor_iterator(arguments, machine, "buffers")
+
+
+def _tensor_iterator(arguments: Arguments, machine: Machine, store: str) -> Value:
+    address, _ = module_of(machine, arguments)
+    recurse = _flag(machine, arguments, 1, "recurse")
+    live = live_walks.tensors(machine, address, store, "", recurse, True)
+    return _iterator(machine, tensors(machine, address, store, recurse=recurse), False, live)
+
+
+def contents(machine: Machine, owner: Address, store: str, method: str, *, of_values: bool = False) -> Value:
+    """keys, values, items, a copy, or an iterator over the names of a store, or over its values."""
+    entries: dict[str, Value] = dict(held_in(getattr(machine.state.read(owner), store)))
+    certain = OPEN not in entries and not any(map(is_optional, entries.values()))
+    if method == "__iter__" and certain:
+        live = live_walks.entries(machine, owner, store, list(entries))
+        if of_values:
+            return _walked(machine, live, False, list(entries.values()))
+        names = (each if isinstance(each, Lost) else ("", Constant(each[0])) for each in live)
+        return _walked(machine, names, False, [])
+    if method == "copy":
+        held: dict[Value, Value] = {Constant(name): value for name, value in entries.items() if name != OPEN}
+        why = entries.get(OPEN)
+        return machine.allocate(
+            DictObject(
+                held,
+                open=why if isinstance(why, Unknown) else None,
+                cls=KnownClass("collections.OrderedDict"),
+            )
+        )
+    keys: list[Value] = [value if name == OPEN else Constant(name) for name, value in entries.items()]
+    if method == "items":
+        keys = [TupleValue((key, value)) for key, value in zip(keys, entries.values(), strict=True)]
+    elif method == "values" or of_values:
+        keys = list(entries.values())
+    found = [
+        key if (why := may_items.doubt(value)) is None or of_values or method in ("items", "values") else why
+        for key, value in zip(keys, entries.values(), strict=True)
+    ]
+    if OPEN in entries:
+        place = list(entries).index(OPEN)
+        found[place] = may_items.Several(found[place])
+    if method == "__reversed__":
+        found.reverse()
+    if method in ("__iter__", "__reversed__"):
+        return may_items.iterator(machine, found)
+    shown = may_items.view(machine, found, KnownClass(f"builtins.dict_{method}"))
+    if certain:
+        viewed = TupleValue((owner, Constant(store)))
+        machine.state.change(shown, ListObject).attributes[dict_views.VIEWED] = viewed
+    return shown

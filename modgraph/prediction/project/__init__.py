@@ -1,0 +1,1 @@
+"""What importing the project's modules does besides binding names: registrations, replacements, in their order."""

@@ -1,0 +1,1 @@
+"""Python's object model: attributes, items, iteration, operators, classes, enumerations, data classes."""

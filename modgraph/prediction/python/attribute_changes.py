@@ -1,0 +1,264 @@
+"""value.name = new and del value.name: descriptors, overridden methods, and what a module does with it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeGuard
+
+from modgraph.prediction.domain.calling import Raised
+from modgraph.prediction.domain.objects import (
+    VIEW_OF,
+    ClassObject,
+    DictObject,
+    InstanceObject,
+    ListObject,
+    ModuleObject,
+    SetObject,
+    TensorObject,
+)
+from modgraph.prediction.domain.values import (
+    DELETED,
+    TRUE,
+    Address,
+    BoundMethod,
+    Choice,
+    ClassValue,
+    Constant,
+    EnumMember,
+    FunctionValue,
+    GeneratedMethod,
+    KnownFunction,
+    ModuleReference,
+    PartialValue,
+    PropertyValue,
+    Unknown,
+    Value,
+)
+from modgraph.prediction.paths import several
+from modgraph.prediction.python import (
+    attributes,
+    classes,
+    items,
+    named_tuples,
+    optional_names,
+    registration,
+    stored_attributes,
+    tensor_classes,
+    weak_updates,
+)
+from modgraph.source.mangling import mangled
+
+if TYPE_CHECKING:
+    from modgraph.prediction.domain.machine import Machine
+
+
+def assign(machine: Machine, value: Value, name: str, new: Value) -> None:
+    """value.name = new.
+
+    Raises:
+        Raised: AttributeError, TypeError.
+    """
+    if isinstance(value, Choice):
+        machine.on_each(value, lambda each: assign(machine, each, name, new))
+    elif isinstance(value, ClassValue):
+        if name == "__bases__":
+            stored_attributes.replace_bases(machine, value, new)
+        machine.state.change(value.address, ClassObject).namespace[name] = new
+        several.note(machine, value, name, new)
+    elif isinstance(value, ModuleReference):
+        machine.state.globals[(value.name, name)] = new
+    elif isinstance(value, (FunctionValue, EnumMember, PartialValue)):
+        stored_attributes.store(machine, value, name, new)
+    elif isinstance(value, BoundMethod) and name == "__defaults__":
+        named_tuples.set_defaults(machine, value, new)
+    elif isinstance(value, Address):
+        values = several.concerned(machine, value, name)
+        several.does(
+            machine, values, lambda: _assign_to_object(machine, value, name, new), name, "__setattr__", "__set__"
+        )
+    elif isinstance(value, Unknown):
+        if value.is_doubtful:
+            machine.may_fail("AttributeError")
+        if value.may_be:
+            machine.expose([value], value)
+
+
+def _assign_to_object(machine: Machine, value: Address, name: str, new: Value) -> None:
+    item = machine.state.read(value)
+    cls = classes.class_of(machine, value)
+    if name == "__class__" and isinstance(item, (InstanceObject, ModuleObject, ListObject, DictObject, SetObject)):
+        machine.state.change(value, type(item)).cls = new
+        return
+    if name == "__class__" and isinstance(item, TensorObject):
+        tensor_classes.set_class(machine, value, new)
+        return
+    if isinstance(cls, ClassValue):
+        override = classes.class_attribute(machine, cls, "__setattr__")
+        if isinstance(override, GeneratedMethod):
+            raise _frozen(machine, f"cannot assign to field '{name}'")
+        if _is_other(override, "__setattr__"):
+            machine.call(override, (value, Constant(name), new))
+            return
+    own_assign(machine, value, name, new)
+
+
+def _frozen(machine: Machine, message: str) -> Raised:
+    return machine.raises("dataclasses.FrozenInstanceError", message)
+
+
+def own_assign(machine: Machine, value: Address, name: str, new: Value) -> None:
+    """What object.__setattr__, or for a module Module.__setattr__, does."""
+    item = machine.state.read(value)
+    cls = classes.class_of(machine, value)
+    is_module = isinstance(item, ModuleObject)
+    if not (is_module and _registers(machine, new)):  # what registers never comes to the descriptors of the class
+        if _set_by_descriptor(machine, value, cls, name, new):
+            return
+        attribute = classes.class_attribute(machine, cls, name)
+        if isinstance(attribute, PropertyValue) and not isinstance(item, DictObject):
+            if attribute.setter is not None:
+                machine.call(attribute.setter, (value, new))
+                return
+            if not isinstance(attribute.getter, KnownFunction) and not attributes.is_cached_property(attribute):
+                raise machine.raises("AttributeError", f"property '{name}' has no setter")
+    if is_module:
+        if name == "__dict__":
+            machine.expose([value, new], machine.unknown("what a module registers is replaced", new))
+        elif isinstance(new, Unknown):
+            registration.assign(machine, value, name, new)
+        else:
+            optional_names.on_paths(machine, value, name, lambda: registration.assign(machine, value, name, new))
+        return
+    if name == "__dict__" and new == value and isinstance(item, DictObject):
+        machine.state.change(value, DictObject).attributes[attributes.ENTRIES] = TRUE
+        return
+    if isinstance(item, DictObject) and attributes.ENTRIES in item.attributes:
+        items.own_assign(machine, value, Constant(name), new)
+        return
+    if name == "__dict__":
+        pairs = items.mapping_pairs(machine, new)
+        shared = machine.state.find(new, DictObject)
+        if shared is not None and VIEW_OF in shared.attributes and shared.attributes[VIEW_OF] != value:
+            why = machine.unknown("a __dict__ that two objects share is not followed")
+            for each in (value, shared.attributes[VIEW_OF]):
+                if isinstance(each, Address):
+                    weak_updates.set_in_dict(machine, each, why, why)
+                machine.expose([each], why)
+            return
+        if not isinstance(pairs, Unknown) and isinstance(item, InstanceObject):
+            machine.state.change(value, InstanceObject).attributes = {
+                key.value: entry for key, entry in pairs[0] if isinstance(key, Constant)
+            }
+        return
+    if isinstance(item, attributes.WITH_ATTRIBUTES):
+        if isinstance(item, InstanceObject) and not _has_place(machine, cls, name):
+            raise machine.raises("AttributeError", f"'{classes.short_name(cls)}' object has no attribute '{name}'")
+        changed = machine.state.write(value)
+        assert isinstance(changed, attributes.WITH_ATTRIBUTES)
+        changed.attributes[name] = new
+
+
+def _has_place(machine: Machine, cls: Value, name: str) -> bool:
+    """Whether an instance of the class can hold an attribute of that name: not where `__slots__` leaves it out."""
+    if not isinstance(cls, ClassValue) or classes.class_attribute(machine, cls, "__slots__") is None:
+        return True
+    for base in machine.mro(cls):
+        if not isinstance(base, ClassValue):
+            if base != classes.OBJECT:
+                return True
+            continue
+        slots = classes.own_attribute(machine, base, "__slots__")
+        names = [slots] if isinstance(slots, Constant) else machine.iterate(slots) if slots is not None else None
+        if isinstance(names, Unknown):
+            machine.may_fail("AttributeError")
+        if not isinstance(names, list) or any(_slot(each, base) in (name, "__dict__", None) for each in names):
+            return True
+    return False
+
+
+def _slot(named: Value, cls: ClassValue) -> str | None:
+    """The attribute that an entry of `__slots__` makes room for; None where it is not known."""
+    text = named.value if isinstance(named, Constant) else None
+    return mangled(text, classes.short_name(cls)) if isinstance(text, str) else None
+
+
+def _is_other(override: Value | None, name: str) -> TypeGuard[Value]:
+    """Not what object or Module have under that name: a method with source, or `__setattr__ = dict.__setitem__`."""
+    known = isinstance(override, KnownFunction) and not override.name.endswith(name)
+    return known or isinstance(override, FunctionValue)
+
+
+def _set_by_descriptor(machine: Machine, value: Address, cls: Value, name: str, new: Value) -> bool:
+    """Assigns through `__set__` of a descriptor written as a class; False where there is none."""
+    attribute = classes.class_attribute(machine, cls, name)
+    instance = machine.state.find(attribute, InstanceObject)
+    if instance is None or not isinstance(instance.cls, ClassValue):
+        return False
+    setter = classes.class_attribute(machine, instance.cls, "__set__")
+    if setter is None or isinstance(setter, Unknown):
+        return False
+    assert attribute is not None
+    machine.call(setter, (attribute, value, new))
+    return True
+
+
+def _registers(machine: Machine, new: Value) -> bool:
+    if not isinstance(new, Address):
+        return False
+    item = machine.state.read(new)
+    return isinstance(item, ModuleObject) or (isinstance(item, TensorObject) and item.is_parameter is True)
+
+
+def delete(machine: Machine, value: Value, name: str) -> None:
+    """del value.name."""
+    if isinstance(value, Unknown):
+        machine.expose([value], value)
+        return
+    if isinstance(value, Choice):
+        machine.on_each(value, lambda each: delete(machine, each, name))
+        return
+    if isinstance(value, ClassValue):
+        several.does(machine, (value,), lambda: _delete_in_class(machine, value, name), name)
+        return
+    if isinstance(value, ModuleReference) and machine.find_attribute(value, name) is not None:
+        machine.state.globals[(value.name, name)] = DELETED
+        return
+    if not isinstance(value, Address):
+        raise machine.raises("AttributeError", name)
+    several.does(machine, (value,), lambda: _delete_of_object(machine, value, name), name, "__delattr__")
+
+
+def _delete_of_object(machine: Machine, value: Address, name: str) -> None:
+    cls = classes.class_of(machine, value)
+    override = classes.class_attribute(machine, cls, "__delattr__") if isinstance(cls, ClassValue) else None
+    if isinstance(override, GeneratedMethod):
+        raise _frozen(machine, f"cannot delete field '{name}'")
+    if _is_other(override, "__delattr__"):
+        machine.call(override, (value, Constant(name)))
+    else:
+        own_delete(machine, value, name)
+
+
+def _delete_in_class(machine: Machine, cls: ClassValue, name: str) -> None:
+    if classes.own_attribute(machine, cls, name) is None:
+        raise machine.raises("AttributeError", f"type object '{classes.short_name(cls)}' has no attribute '{name}'")
+    machine.state.change(cls.address, ClassObject).namespace[name] = DELETED
+
+
+def own_delete(machine: Machine, value: Address, name: str) -> None:
+    """What object.__delattr__, or for a module Module.__delattr__, does."""
+    item = machine.state.read(value)
+    attribute = classes.class_attribute(machine, classes.class_of(machine, value), name)
+    if (
+        isinstance(attribute, PropertyValue)
+        and attribute.deleter is not None
+        and not attributes.is_cached_property(attribute)
+    ):
+        machine.call(attribute.deleter, (value,))
+    elif isinstance(item, ModuleObject):
+        optional_names.on_paths(machine, value, name, lambda: registration.delete(machine, value, name))
+    elif isinstance(item, attributes.WITH_ATTRIBUTES) and name in item.attributes:
+        changed = machine.state.write(value)
+        assert isinstance(changed, attributes.WITH_ATTRIBUTES)
+        del changed.attributes[name]
+    elif getattr(item, "open", None) is None:
+        raise machine.raises("AttributeError", name)

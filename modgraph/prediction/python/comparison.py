@@ -1,0 +1,487 @@
+"""Truth, equality, order, identity, membership."""
+
+from __future__ import annotations
+
+import operator
+import sys
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, cast
+
+import libcst as cst
+
+from modgraph.prediction.domain.limits import MAX_COMPARED_DEPTH
+from modgraph.prediction.domain.objects import (
+    DictObject,
+    InstanceObject,
+    IteratorObject,
+    ListObject,
+    ModuleObject,
+    SetObject,
+    TensorObject,
+    ViewObject,
+)
+from modgraph.prediction.domain.registry import LOADED_MODULES
+from modgraph.prediction.domain.values import (
+    FALSE,
+    TRUE,
+    Address,
+    Choice,
+    ClassValue,
+    Constant,
+    EnumMember,
+    KnownClass,
+    TupleValue,
+    Unknown,
+    Value,
+    is_optional,
+)
+from modgraph.prediction.paths import partial_texts, shared_memory
+from modgraph.prediction.python import (
+    data_classes,
+    enumerations,
+    hashing,
+    inner_stores,
+    producing,
+    rich_comparison,
+    unordered,
+)
+from modgraph.prediction.python.bounds import is_long_range
+from modgraph.prediction.python.counted import count
+from modgraph.prediction.python.identity import (
+    any_alternative,
+    identical,
+    is_no_number,
+    is_one,
+    maybe_another,
+    same_member,
+)
+from modgraph.prediction.python.plain import number_unknown
+
+if TYPE_CHECKING:
+    from modgraph.prediction.domain.machine import Machine
+
+_SYMBOLS: dict[type[cst.CSTNode], str] = {
+    cst.Equal: "==",
+    cst.NotEqual: "!=",
+    cst.LessThan: "<",
+    cst.LessThanEqual: "<=",
+    cst.GreaterThan: ">",
+    cst.GreaterThanEqual: ">=",
+    cst.Is: "is",
+    cst.IsNot: "is not",
+    cst.In: "in",
+    cst.NotIn: "not in",
+}
+
+_ORDER: dict[str, Callable[[Any, Any], Any]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def symbol(node: cst.BaseCompOp) -> str:
+    return _SYMBOLS[type(node)]
+
+
+def truth(machine: Machine, value: Value) -> bool | None:
+    """bool(value); None where it cannot be known."""
+    if isinstance(value, Constant):
+        return bool(value.value)
+    if isinstance(value, Unknown):
+        return True if value.text is not None and not partial_texts.may_be(value, "") else None
+    if isinstance(value, Choice):
+        answers = {truth(machine, each) for each in value.alternatives}
+        return answers.pop() if len(answers) == 1 else None
+    if isinstance(value, TupleValue):
+        return bool(value.items)
+    if isinstance(value, EnumMember):
+        by_value = _is_plain_enum(machine, value) or enumerations.is_flag(machine, value.cls)
+        return truth(machine, value.value) if by_value else True
+    if isinstance(value, ClassValue):
+        meta = machine.metaclass_of(value)
+        return _by_methods(machine, value, meta) if isinstance(meta, ClassValue) else True
+    if not isinstance(value, Address):
+        return True
+    item = machine.state.read(value)
+    if isinstance(item, (ListObject, DictObject, SetObject)) and isinstance(item.cls, ClassValue):
+        for name in ("__bool__", "__len__"):
+            method = machine.class_attribute(item.cls, name)
+            if method is not None and _is_source(method):
+                return truth(machine, machine.call(method, (value,)))
+    if isinstance(item, ListObject):
+        return True if item.items else (None if item.open else False)
+    if isinstance(item, DictObject):
+        if any(not is_optional(each) for each in item.entries.values()):
+            return True
+        return None if item.unsure else False
+    if isinstance(item, SetObject):
+        return True if item.items else (None if item.open else False)
+    if isinstance(item, TensorObject):
+        elements = shared_memory.current(machine.state, item).elements
+        return bool(elements[0]) if elements is not None and len(elements) == 1 else None
+    if isinstance(item, (InstanceObject, ModuleObject)):
+        return _by_methods(machine, value, item.cls)
+    return True
+
+
+def _by_methods(machine: Machine, value: Value, cls: Value) -> bool | None:
+    for name in ("__bool__", "__len__"):
+        method = machine.class_attribute(cls, name)
+        if isinstance(method, Unknown):
+            return None
+        if method is not None:
+            return truth(machine, machine.call(method, (value,)))
+    return True
+
+
+def _is_plain_enum(machine: Machine, value: EnumMember) -> bool:
+    names = {cls.name for cls in machine.mro(value.cls) if isinstance(cls, KnownClass)}
+    return bool(names & {"builtins.int", "builtins.str", "builtins.float", "enum.IntEnum", "enum.StrEnum"})
+
+
+def compare(machine: Machine, operator_: str, left: Value, right: Value) -> Value:
+    """left operator right."""
+    if operator_ in ("is", "is not"):
+        answer = identical(machine, left, right)
+    elif operator_ in ("==", "!="):
+        if is_one(left, right):
+            return Constant(operator_ == "==")
+        if _elementwise(machine, left) or _elementwise(machine, right):
+            tensor, other = (left, right) if _elementwise(machine, left) else (right, left)
+            method = machine.get_attribute(tensor, "__eq__" if operator_ == "==" else "__ne__")
+            return machine.call(method, (other,))
+        if isinstance(left, Choice):
+            return machine.distribute(left, lambda each: compare(machine, operator_, each, right))
+        if isinstance(right, Choice):
+            return machine.distribute(right, lambda each: compare(machine, operator_, left, each))
+        said = rich_comparison.compared(machine, operator_, left, right)
+        if said is not None:
+            return said
+        answer = equal(machine, left, right)
+    elif operator_ in ("in", "not in"):
+        answer = contains(machine, right, left)
+    else:
+        return order(machine, operator_, left, right)
+    if answer is None:
+        return number_unknown(machine, f"{operator_} cannot be decided", left, right)
+    return TRUE if answer is (operator_ in ("is", "==", "in")) else FALSE
+
+
+def _elementwise(machine: Machine, value: Value) -> bool:
+    return machine.state.find(value, TensorObject) is not None
+
+
+def equal(machine: Machine, left: Value, right: Value) -> bool | None:
+    """left == right."""
+    if is_one(left, right):
+        return True
+    if isinstance(left, Choice):
+        return any_alternative([equal(machine, each, right) for each in left.alternatives])
+    if isinstance(right, Choice):
+        return any_alternative([equal(machine, left, each) for each in right.alternatives])
+    if isinstance(left, Unknown) or isinstance(right, Unknown):
+        return False if partial_texts.differ(left, right) else None
+    if isinstance(left, Constant) and isinstance(right, Constant):
+        return bool(left.value == right.value)
+    if isinstance(left, (Address, EnumMember)) or isinstance(right, (Address, EnumMember)):
+        said = rich_comparison.compared(machine, "==", left, right)
+        if said is not None:
+            return truth(machine, said)
+    if isinstance(left, EnumMember) or isinstance(right, EnumMember):
+        return _equal_members(machine, left, right)
+    if isinstance(left, TupleValue) and isinstance(right, TupleValue):
+        return _equal_items(machine, list(left.items), list(right.items))
+    if isinstance(left, Address) and left != right:
+        return _equal_objects(machine, left, right)
+    if isinstance(right, Address) and left != right:
+        return _equal_objects(machine, right, left)
+    return None if left == right and maybe_another(left, right) else left == right
+
+
+def _equal_members(machine: Machine, left: Value, right: Value) -> bool | None:
+    if isinstance(left, EnumMember) and isinstance(right, EnumMember):
+        return same_member(left, right)
+    member, other = (left, right) if isinstance(left, EnumMember) else (right, left)
+    assert isinstance(member, EnumMember)
+    return equal(machine, member.value, other) if _is_plain_enum(machine, member) else False
+
+
+def _is_source(method: Value) -> bool:
+    return hasattr(method, "definition")
+
+
+def _equal_items(machine: Machine, left: list[Value], right: list[Value]) -> bool | None:
+    if len(left) != len(right):
+        return False
+    machine.step()  # what is shared inside is compared at each of its places
+    count(machine, len(left))
+    if machine.comparing > MAX_COMPARED_DEPTH:
+        return None
+    machine.comparing += 1
+    try:
+        answers = [_same(machine, a, b) for a, b in zip(left, right, strict=True)]
+    finally:
+        machine.comparing -= 1
+    return False if False in answers else (None if None in answers else True)
+
+
+def _same(machine: Machine, left: Value, right: Value) -> bool | None:
+    """What `in`, and the comparison of lists and tuples, take for the same: one object, or two that are equal."""
+    if isinstance(left, (Address, EnumMember)) and left == right:
+        return True
+    if type(left) is Constant and type(right) is Constant and is_no_number(left.value) and is_no_number(right.value):
+        return True if left is right else None
+    return equal(machine, left, right)
+
+
+def _equal_objects(machine: Machine, left: Address, right: Value) -> bool | None:
+    ours = machine.state.read(left)
+    theirs = machine.state.read(right) if isinstance(right, Address) else None
+    if isinstance(ours, ListObject) and isinstance(theirs, ListObject):
+        if ours.open is not None or theirs.open is not None:
+            return None
+        return _equal_items(machine, ours.items, theirs.items)
+    if isinstance(ours, DictObject) and isinstance(theirs, DictObject):
+        if ours.unsure is not None or theirs.unsure is not None:
+            return None
+        return _equal_mappings(machine, ours, theirs)
+    if isinstance(ours, SetObject) and isinstance(theirs, SetObject):
+        return None if ours.open or theirs.open else ours.items.keys() == theirs.items.keys()
+    if isinstance(ours, TensorObject) or isinstance(theirs, TensorObject):
+        return None
+    if isinstance(ours, (InstanceObject, ModuleObject)):
+        return _equal_instances(machine, left, ours, right, theirs)
+    return False
+
+
+def _equal_mappings(machine: Machine, ours: DictObject, theirs: DictObject) -> bool | None:
+    """Of two OrderedDicts the order counts; in a Counter, a key that is not there counts zero."""
+    counted, ordered = (
+        all(KnownClass(f"collections.{kind}") in machine.mro(each.cls) for each in (ours, theirs))
+        for kind in ("Counter", "OrderedDict")
+    )
+    keys = list(ours.entries)
+    if counted:
+        keys = list(dict.fromkeys((*keys, *theirs.entries)))
+    elif ours.entries.keys() != theirs.entries.keys() or (ordered and keys != list(theirs.entries)):
+        return False
+    zero = Constant(0)
+    pairs = [[each.entries.get(key, zero) for key in keys] for each in (ours, theirs)]
+    return _equal_items(machine, *pairs)
+
+
+def _equal_instances(
+    machine: Machine, left: Address, ours: InstanceObject | ModuleObject, right: Value, theirs: object
+) -> bool | None:
+    method = machine.class_attribute(ours.cls, "__eq__")
+    if isinstance(method, Unknown):
+        return None
+    if method is not None and isinstance(ours.cls, KnownClass):
+        answer = truth(machine, machine.call(method, (left, right)))
+        if answer is not False or ours.cls not in _BY_ATTRIBUTES:
+            return answer
+    if isinstance(theirs, InstanceObject) and theirs.cls == ours.cls and isinstance(ours.cls, ClassValue):
+        names = data_classes.compared_names(machine, ours.cls)
+        if isinstance(names, Unknown) or (names is not None and (ours.open is not None or theirs.open is not None)):
+            return None
+        if names is not None:
+            sides = [[machine.get_attribute(each, name) for name in names] for each in (left, right)]
+            return _equal_items(machine, *sides)
+    if isinstance(theirs, InstanceObject) and theirs.cls == ours.cls and ours.cls in _BY_ATTRIBUTES:
+        if ours.open is not None or theirs.open is not None:
+            return None
+        if ours.attributes.keys() != theirs.attributes.keys():
+            return False
+        held = [theirs.attributes[name] for name in ours.attributes]
+        return _equal_items(machine, list(ours.attributes.values()), held)
+    return False
+
+
+_BY_ATTRIBUTES = (KnownClass("types.SimpleNamespace"), KnownClass("argparse.Namespace"))
+
+
+def order(machine: Machine, operator_: str, left: Value, right: Value) -> Value:
+    """<, <=, >, >=."""
+    if isinstance(left, Choice):
+        return machine.distribute(left, lambda each: order(machine, operator_, each, right))
+    if isinstance(right, Choice):
+        return machine.distribute(right, lambda each: order(machine, operator_, left, each))
+    if isinstance(left, Unknown) or isinstance(right, Unknown):
+        return number_unknown(machine, "an operand is not known", left, right)
+    said = rich_comparison.compared(machine, operator_, left, right)
+    if said is not None:
+        return said
+    if isinstance(left, EnumMember) and _is_plain_enum(machine, left):
+        left = left.value
+    if isinstance(right, EnumMember) and _is_plain_enum(machine, right):
+        right = right.value
+    if isinstance(left, Constant) and isinstance(right, Constant):
+        try:
+            return Constant(_ORDER[operator_](left.value, right.value))
+        except TypeError as error:
+            raise machine.raises("TypeError", str(error)) from None
+    sequences = [_sequence(machine, side) for side in (left, right)]
+    if sequences[0] is not None and sequences[1] is not None:
+        count(machine, min(len(sequences[0]), len(sequences[1])))
+        for a, b in zip(sequences[0], sequences[1], strict=False):
+            same = equal(machine, a, b)
+            if same is None:
+                return number_unknown(machine, "an item is not known", a, b)
+            if not same:
+                return order(machine, operator_, a, b)
+        return Constant(_ORDER[operator_](len(sequences[0]), len(sequences[1])))
+    straight, mirrored = rich_comparison.METHODS[operator_], rich_comparison.MIRRORED[operator_]
+    for receiver, other, name in ((left, right, straight), (right, left, mirrored)):
+        cls = machine.class_of(receiver)
+        method = None if isinstance(cls, Unknown) else machine.class_attribute(cls, name)
+        if method is not None and not isinstance(method, Unknown):
+            return machine.call(method, (receiver, other))
+    machine.may_refuse("TypeError")
+    return number_unknown(machine, f"{operator_} of these is not modelled")
+
+
+def _sequence(machine: Machine, value: Value) -> list[Value] | None:
+    if isinstance(value, TupleValue):
+        return list(value.items)
+    items = machine.state.find(value, ListObject)
+    return items.items if items is not None and items.open is None else None
+
+
+def _is_loaded(machine: Machine, module: Value) -> bool | None:
+    """module in sys.modules: torch is, where there are modules of it; what is not on the path cannot be."""
+    name = module.value if isinstance(module, Constant) else None
+    if not isinstance(name, str):
+        return None
+    if name == "torch":
+        return True
+    built_in = name.partition(".")[0] in sys.stdlib_module_names
+    return None if built_in or machine.finder.find(name) is not None else False
+
+
+def contains(machine: Machine, container: Value, item: Value) -> bool | None:
+    """item in container."""
+    answer = _contains(machine, container, item)
+    if answer is not True and isinstance(container, Address):
+        again = machine.look_again(container, item)
+        if again is not False:
+            answer = _contains(machine, container, item)
+            if isinstance(again, Unknown) and answer is False:
+                answer = None
+    return answer
+
+
+def _answer(machine: Machine, container: Value, item: Value) -> Value:
+    answer = contains(machine, container, item)
+    return (
+        number_unknown(machine, "it is not known whether it is in it", container, item)
+        if answer is None
+        else Constant(answer)
+    )
+
+
+def _contains(machine: Machine, container: Value, item: Value) -> bool | None:
+    if isinstance(container, Choice):
+        return truth(machine, machine.distribute(container, lambda each: _answer(machine, each, item)))
+    if isinstance(item, Choice):
+        return truth(machine, machine.distribute(item, lambda each: _answer(machine, container, each)))
+    if container is LOADED_MODULES:
+        return _is_loaded(machine, item)
+    if isinstance(container, Unknown):
+        return None
+    if isinstance(container, Constant):
+        return _in_constant(machine, container, item)
+    flags = enumerations.holds(machine, container, item)
+    if flags is not None:
+        return flags
+    found: list[Value] | None = None
+    open_ = False
+    target = machine.state.read(container) if isinstance(container, Address) else None
+    if isinstance(target, (ListObject, DictObject, SetObject)) and isinstance(target.cls, ClassValue):
+        method = machine.class_attribute(target.cls, "__contains__")
+        if method is not None and _is_source(method):
+            return truth(machine, machine.call(method, (container, item)))
+    if isinstance(container, TupleValue):
+        found = list(container.items)
+    elif isinstance(target, ListObject):
+        known = unordered.elements(machine, container)
+        found, open_ = (target.items, target.open is not None) if known is None else (known, False)
+    elif isinstance(target, ViewObject) and type(item) is Constant and type(item.value) is str:
+        held = inner_stores.entry(machine, target, item)
+        if held is None:
+            return None if target.open is not None else False
+        return None if is_optional(held) else True
+    elif isinstance(target, (DictObject, SetObject)) and hashing.settled(machine, item) is not item:
+        keys = target.entries if isinstance(target, DictObject) else target.items
+        return False if target.open is None and all(type(each) is Constant for each in keys) else None
+    elif isinstance(target, DictObject):
+        hashing.require(machine, item)
+        entries, open_ = target.entries, target.open is not None
+        if item in entries and not isinstance(entries[item], Unknown):
+            return True
+        if item in entries and getattr(entries[item], "optional", False):
+            return None
+        if _only_by_value(item, entries):
+            return item in entries or (None if open_ else False)
+        found = list(entries)
+    elif isinstance(target, SetObject):
+        if machine.state.find(item, SetObject) is None:  # of a set, its frozen equal is looked for
+            hashing.require(machine, item)
+        found, open_ = list(target.items), target.open is not None
+        if _only_by_value(item, target.items):
+            return item in target.items or (None if open_ else False)
+    if found is not None:
+        count(machine, len(found))
+        answers = [_same(machine, each, item) for each in found]
+        return True if True in answers else (None if None in answers or open_ else False)
+    return _by_method(machine, container, item)
+
+
+def _only_by_value(item: Value, keys: Iterable[Value]) -> bool:
+    """The item is a string, and only the same string among the keys can equal it."""
+    return type(item) is Constant and type(item.value) is str and all(type(key) is Constant for key in keys)
+
+
+def _in_constant(machine: Machine, container: Constant, item: Value) -> bool | None:
+    if isinstance(item, EnumMember) and _is_plain_enum(machine, item):
+        item = item.value
+    if not isinstance(item, Constant):
+        return None if isinstance(item, Unknown) else False
+    if is_long_range(container.value) and not isinstance(item.value, int):
+        return None  # Python looks at every number of it
+    try:
+        return bool(item.value in container.value)
+    except TypeError as error:
+        raise machine.raises("TypeError", str(error)) from None
+
+
+def _by_method(machine: Machine, container: Value, item: Value) -> bool | None:
+    cls = machine.class_of(container)
+    if isinstance(cls, Unknown):
+        return None
+    method = machine.class_attribute(cls, "__contains__")
+    if isinstance(method, Unknown):
+        return None
+    if method is not None:
+        return truth(machine, machine.call(method, (container, item)))
+    found: list[Value] | Unknown | None = unordered.elements(machine, container)
+    if found is None and machine.state.find(container, IteratorObject) is not None:
+        return _in_iterator(machine, cast(Address, container), item)
+    found = machine.iterate(container) if found is None else found
+    if isinstance(found, Unknown):
+        return None
+    answers = [_same(machine, each, item) for each in found]
+    return True if True in answers else (None if None in answers else False)
+
+
+def _in_iterator(machine: Machine, iterator: Address, item: Value) -> bool | None:
+    """Takes from the iterator until an item is found."""
+    while (each := producing.take(machine, iterator)) is not None:
+        same = _same(machine, each, item)
+        if same is None:
+            producing.drain_maybe(machine, iterator, each)
+            return None
+        if same:
+            return True
+    return False if producing.ended(machine, iterator) is None else None

@@ -1,0 +1,250 @@
+"""What counts as one key of a dict, or one element of a set: equal values, by `__hash__` and `__eq__` where a class
+has its own."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from modgraph.prediction.domain import points_to
+from modgraph.prediction.domain.machine import Machine
+from modgraph.prediction.domain.objects import ClassObject, DictObject, InstanceObject, ModuleObject, SetObject
+from modgraph.prediction.domain.values import (
+    FALSE,
+    NONE,
+    TRUE,
+    Address,
+    Choice,
+    ClassValue,
+    Constant,
+    EnumMember,
+    FunctionValue,
+    KnownClass,
+    TupleValue,
+    Unknown,
+    Value,
+    number_key,
+)
+from modgraph.prediction.paths import several
+from modgraph.prediction.python import exceptions
+from modgraph.prediction.python.counted import count
+from modgraph.prediction.python.identity import is_by_identity, is_no_number, maybe_another
+
+if TYPE_CHECKING:
+    from modgraph.prediction.domain.machine import Machine
+
+Elements = dict[Value, None]
+_UNITS_OF_A_PAIR = 6
+_WITHOUT_HASH = frozenset(
+    {
+        *(f"builtins.{name}" for name in ("list", "dict", "set", "bytearray", "dict_keys", "dict_items")),
+        *(f"collections.{name}" for name in ("deque", "ChainMap", "UserDict", "UserList")),
+        *("types.SimpleNamespace", "argparse.Namespace"),
+    }
+)
+"""Classes of Python whose instances are compared by what they hold; those derived from them are too."""
+_NUMBERS = frozenset({"builtins.int", "builtins.str", "builtins.float"})
+
+
+def unique(machine: Machine, values: Iterable[Value]) -> tuple[Elements, Unknown | None]:
+    """The elements of a set made of these values, and why there may be others."""
+    kept: Elements = {}
+    numbers: set[Constant] = set()
+    careful = False
+    why: Unknown | None = None
+    for given in values:
+        value = settled(machine, given)
+        if value in kept:
+            if maybe_another(_held(kept, value), value):
+                return {}, machine.unknown("whether two elements of a set are equal is not known")
+            continue
+        require(machine, value)
+        if isinstance(value, (Unknown, Choice)):
+            why = why or machine.unknown("an element of a set is not known", value)
+            continue
+        special = is_special(machine, value)
+        if type(value) is Constant and not careful:
+            if number_key(value.value) in numbers:
+                continue
+        elif special or careful:
+            held = contains(machine, kept, value)
+            if held is None:
+                return {}, machine.unknown("whether two elements of a set are equal is not known")
+            if held:
+                continue
+        if type(value) is Constant:
+            numbers.add(number_key(value.value))
+        careful = careful or special
+        kept[value] = None
+    return kept, why
+
+
+def _held(elements: Elements, value: Value) -> Value:
+    """The element itself that is equal to the value."""
+    return next(each for each in elements if each == value) if is_by_identity(value) else value
+
+
+def settled(machine: Machine, key: Value) -> Value:
+    """The key; where a part of a tuple is not known, it is a key that is not known either, and no text."""
+    if not isinstance(key, TupleValue) or (part := _unsure_part(key)) is None:
+        return key
+    why = machine.unknown("a part of a key is not known", part)
+    return points_to.either_of(replace(why, text=()), (key,))
+
+
+def _unsure_part(key: TupleValue) -> Value | None:
+    for each in key.items:
+        if isinstance(each, (Unknown, Choice)):
+            return each
+        if isinstance(each, TupleValue) and (part := _unsure_part(each)) is not None:
+            return part
+    return None
+
+
+def require(machine: Machine, value: Value) -> None:
+    """Of what becomes a key or an element.
+
+    Raises:
+        Raised: TypeError, where it certainly has no hash.
+    """
+    if isinstance(value, TupleValue):
+        count(machine, len(value.items))
+        for each in value.items:
+            if isinstance(each, (Address, TupleValue)):
+                require(machine, each)
+    elif isinstance(value, Address) and _is_unhashable(machine, value):
+        cls = machine.class_of(value)
+        name = cls.name.rpartition(".")[2] if isinstance(cls, (ClassValue, KnownClass)) else "object"
+        raise exceptions.exactly(machine, "TypeError", f"unhashable type: '{name}'")
+
+
+def _is_unhashable(machine: Machine, value: Value) -> bool:
+    for base in machine.mro(machine.class_of(value)):
+        if isinstance(base, KnownClass):
+            if base.name in _WITHOUT_HASH:
+                return True
+            continue
+        if not isinstance(base, ClassValue):
+            return False
+        own = {name: machine.own_attribute(base, name) for name in ("__hash__", "__eq__")}
+        if own["__hash__"] is not None or base.name.startswith("torch."):
+            return bool(own["__hash__"] == NONE)
+        if isinstance(own["__eq__"], FunctionValue) or _is_mutable_data(machine, base):
+            return True
+    return False
+
+
+def _is_mutable_data(machine: Machine, cls: ClassValue) -> bool:
+    """A dataclass that compares its fields, and may change them: it is given no hash."""
+    item = machine.state.find(cls.address, ClassObject)
+    options = machine.state.find(item.namespace.get("<dataclass options>", NONE), DictObject) if item else None
+    if options is None or options.open is not None:
+        return False
+    given = {name: options.entries.get(Constant(name), FALSE) for name in ("frozen", "unsafe_hash")}
+    return options.entries.get(Constant("eq"), TRUE) == TRUE and all(each == FALSE for each in given.values())
+
+
+def contains(machine: Machine, elements: Iterable[Value], value: Value) -> bool | None:
+    """One of the elements is the same key as the value."""
+    if isinstance(value, TupleValue) and _unsure_part(value) is not None:
+        return None if any(type(each) is not Constant for each in elements) else False
+    if isinstance(elements, dict) and value in elements:
+        return None if maybe_another(_held(elements, value), value) else True
+    elements = _counted(machine, elements)
+    answers = {same(machine, each, value) for each in elements}
+    return True if True in answers else (None if None in answers else False)
+
+
+def key_of(machine: Machine, elements: Iterable[Value], value: Value) -> Value | None:
+    """The element that certainly is the same key as the value."""
+    if isinstance(elements, dict) and value in elements:
+        return value
+    return next((each for each in _counted(machine, elements) if same(machine, each, value) is True), None)
+
+
+def _counted(machine: Machine, elements: Iterable[Value]) -> Collection[Value]:
+    """The elements, of which each is to be compared: that is work, however many steps it is told as."""
+    found = elements if isinstance(elements, Collection) else list(elements)
+    machine.spend(len(found) * _UNITS_OF_A_PAIR)
+    return found
+
+
+def is_special(machine: Machine, value: Value) -> bool:
+    """It may be the same key as another value that is not equal here."""
+    if isinstance(value, TupleValue):
+        count(machine, len(value.items))
+        return any(is_special(machine, item) or _is_fraction(item) for item in value.items)
+    if isinstance(value, EnumMember):
+        order = machine.mro(value.cls)
+        return any(isinstance(base, KnownClass) and base.name in _NUMBERS for base in order)
+    return isinstance(value, Address) and _compares_itself(machine, value)
+
+
+def _is_fraction(value: Value) -> bool:
+    return type(value) is Constant and type(value.value) in (bool, float, complex)
+
+
+def _compares_itself(machine: Machine, value: Address) -> bool:
+    item = machine.state.read(value)
+    if isinstance(item, SetObject):
+        return True
+    if not isinstance(item, (InstanceObject, ModuleObject)) or not isinstance(item.cls, ClassValue):
+        return False
+    if isinstance(machine.class_attribute(item.cls, "__eq__"), FunctionValue) or _is_parted(machine, value):
+        return True
+    held = machine.state.find(item.cls.address, ClassObject)
+    return isinstance(item, InstanceObject) and held is not None and "__dataclass_fields__" in held.namespace
+
+
+def same(machine: Machine, left: Value, right: Value) -> bool | None:
+    """The two are one key; None where that is not known."""
+    if left == right:
+        return None if maybe_another(left, right) else True
+    if isinstance(left, (Unknown, Choice)) or isinstance(right, (Unknown, Choice)):
+        return None
+    if isinstance(left, Constant) and isinstance(right, Constant):
+        return None if is_no_number(left.value) and is_no_number(right.value) else bool(left.value == right.value)
+    if isinstance(left, TupleValue) and isinstance(right, TupleValue):
+        if len(left.items) != len(right.items):
+            return False
+        answers = {same(machine, *pair) for pair in zip(left.items, right.items, strict=True)}
+        return False if False in answers else (None if None in answers else True)
+    if not is_special(machine, left) and not is_special(machine, right):
+        return False
+    first, second = _own_hash(machine, left), _own_hash(machine, right)
+    if first is not None and second is not None and first != second:
+        return False
+    equal = machine.equal(left, right)
+    return None if equal and (_is_parted(machine, left) or _is_parted(machine, right)) else equal
+
+
+def _is_parted(machine: Machine, value: Value) -> bool:
+    """Which `__eq__` or `__hash__` its class has is not known."""
+    return several.undecided(machine, (value,), ("__eq__", "__hash__")) is not None
+
+
+def _own_hash(machine: Machine, value: Value) -> Value | None:
+    """What `__hash__` of its class, written in source, gives; None where it has none, or that is not known."""
+    if not isinstance(value, Address):
+        return None
+    method = machine.class_attribute(machine.class_of(value), "__hash__")
+    found = machine.call(method, (value,)) if isinstance(method, FunctionValue) else None
+    return found if isinstance(found, Constant) else None
+
+
+def combined(machine: Machine, kind: str, left: Elements, right: Elements) -> tuple[Elements, Unknown | None]:
+    """The elements that a set operation leaves."""
+    if kind == "union":
+        return unique(machine, [*left, *right])
+    kept: Elements = {}
+    sides = [(left, right)] if kind != "symmetric_difference" else [(left, right), (right, left)]
+    for mine, others in sides:
+        careful = any(is_special(machine, each) for each in (*mine, *others))
+        for value in mine:
+            held = contains(machine, others, value) if careful or value not in others else True
+            if held is None:
+                return {}, machine.unknown("whether two elements of a set are equal is not known")
+            if held is (kind == "intersection"):
+                kept[value] = None
+    return kept, None

@@ -1,0 +1,442 @@
+"""value[key], its assignment and deletion; the entries of mappings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from modgraph.prediction.domain import points_to
+from modgraph.prediction.domain.objects import (
+    MIXED,
+    VIEW_OF,
+    VIEW_STORE,
+    DictObject,
+    InstanceObject,
+    ListObject,
+    ViewObject,
+)
+from modgraph.prediction.domain.registry import LOADED_MODULES
+from modgraph.prediction.domain.state import room_of
+from modgraph.prediction.domain.values import (
+    DELETED,
+    NONE,
+    OPEN,
+    TRUE,
+    Address,
+    Choice,
+    ClassValue,
+    Constant,
+    EnumMember,
+    GenericAlias,
+    KnownClass,
+    KnownFunction,
+    ModuleReference,
+    SliceValue,
+    TupleValue,
+    Unknown,
+    Value,
+    is_optional,
+)
+from modgraph.prediction.paths import partial_texts
+from modgraph.prediction.python import class_items, classes, hashing, inner_stores, keys, unordered, weak_updates
+
+if TYPE_CHECKING:
+    from modgraph.prediction.domain.machine import Machine
+
+
+COUNTER = KnownClass("collections.Counter")
+FACTORY = "default_factory"
+"""Attribute of a defaultdict."""
+
+
+def get(machine: Machine, value: Value, key: Value) -> Value:
+    """value[key].
+
+    Raises:
+        Raised: KeyError, IndexError, TypeError.
+    """
+    if isinstance(value, Unknown):
+        if value is LOADED_MODULES:
+            return _loaded_module(machine, key)
+        if value.is_doubtful:
+            machine.may_fail()
+        return partial_texts.plainly(value)
+    if isinstance(key, Unknown):
+        machine.may_fail()
+    if isinstance(value, Choice):
+        return machine.distribute(value, lambda each: get(machine, each, key))
+    if isinstance(value, (ClassValue, KnownClass, GenericAlias, KnownFunction)):
+        return class_items.get(machine, value, key)
+    if isinstance(key, Choice):
+        return machine.distribute(key, lambda each: get(machine, value, each))
+    if isinstance(value, TupleValue):
+        return value.made_of(_from_sequence(machine, list(value.items), None, key, "tuple"))
+    if isinstance(value, Constant):
+        return _from_constant(machine, value, key)
+    item = machine.state.read(value) if isinstance(value, Address) else None
+    if isinstance(item, (ListObject, DictObject)) and isinstance(item.cls, KnownClass):
+        return own_item(machine, value, key)
+    cls = machine.class_of(value)
+    method = machine.class_attribute(cls, "__getitem__") if machine.is_class(cls) else cls
+    if isinstance(method, Unknown):
+        return method
+    if method is not None:
+        return machine.call(method, (value, key))
+    if isinstance(item, (ListObject, DictObject)):
+        return own_item(machine, value, key)
+    raise machine.raises("TypeError", f"'{classes.short_name(cls)}' object is not subscriptable")
+
+
+def own_item(machine: Machine, value: Value, key: Value) -> Value:
+    """list.__getitem__ and dict.__getitem__ themselves."""
+    item = machine.state.read(value) if isinstance(value, Address) else None
+    if isinstance(item, ListObject):
+        return _from_sequence(machine, item.items, item.open, key, "list")
+    if isinstance(item, DictObject):
+        return _from_dict(machine, value, item, key)
+    return machine.unknown("an item of something that is no list or dict", value)
+
+
+def index_of(machine: Machine, key: Value) -> int | None:
+    """The integer that a key is, through __index__; None where it is not known."""
+    if isinstance(key, EnumMember):
+        key = key.value
+    if isinstance(key, Constant) and isinstance(key.value, int):
+        return int(key.value)
+    if isinstance(key, Address):
+        method = machine.class_attribute(machine.class_of(key), "__index__")
+        if method is not None and not isinstance(method, Unknown):
+            return index_of(machine, machine.call(method, (key,)))
+    return None
+
+
+def _is_no_index(machine: Machine, key: Value) -> bool:
+    """An instance of a class that is written without `__index__`, and derived from no other."""
+    item = machine.state.find(key, InstanceObject)
+    bases = machine.mro(item.cls) if item is not None and isinstance(item.cls, ClassValue) else ()
+    known = all(isinstance(base, ClassValue) or base == classes.OBJECT for base in bases)
+    return item is not None and bool(bases) and known and machine.class_attribute(item.cls, "__index__") is None
+
+
+def slice_of(machine: Machine, key: SliceValue) -> slice | Unknown:
+    """The Python slice."""
+    parts: list[int | None] = []
+    for part in (key.lower, key.upper, key.step):
+        if part == NONE:
+            parts.append(None)
+            continue
+        index = index_of(machine, part)
+        if index is None:
+            return machine.unknown("a bound of the slice is not known", part)
+        parts.append(index)
+    return slice(*parts)
+
+
+def any_of(machine: Machine, values: list[Value], why: Unknown) -> Value:
+    """One of these, which of them is not known."""
+    found = machine.choice(values, why.reason)
+    return points_to.read(machine, found, values) if isinstance(found, Unknown) else found
+
+
+def _from_sequence(machine: Machine, found: list[Value], open_: Unknown | None, key: Value, kind: str) -> Value:
+    rest = () if open_ is None else (open_,)
+    if isinstance(key, SliceValue):
+        bounds = slice_of(machine, key)
+        if isinstance(bounds, Unknown) or open_ is not None:
+            reason = bounds if isinstance(bounds, Unknown) else open_
+            assert reason is not None
+            reason = points_to.read(machine, reason, [*found, *rest])
+            return machine.allocate(ListObject([], reason)) if kind == "list" else reason
+        part = found[bounds]
+        if kind == "list":
+            return machine.allocate(ListObject(part))
+        machine.makes(len(part))
+        return TupleValue(tuple(part))
+    index = index_of(machine, key)
+    if index is None:
+        if isinstance(key, Constant) or _is_no_index(machine, key):
+            raise machine.raises("TypeError", f"{kind} indices must be integers or slices")
+        why = machine.unknown("the index is not known", key)
+        return any_of(machine, found, why) if found and open_ is None else points_to.read(machine, why, [*found, *rest])
+    if open_ is not None and not 0 <= index < len(found):
+        return points_to.read(machine, open_, found) if index < 0 else open_
+    if index < 0 and (
+        unsure := next((each for each in found[index:] if type(each) is Unknown and each.optional), None)
+    ):
+        return unsure
+    try:
+        return found[index]
+    except IndexError:
+        raise machine.raises("IndexError", f"{kind} index out of range") from None
+
+
+def _from_constant(machine: Machine, value: Constant, key: Value) -> Value:
+    python: Any = None
+    if isinstance(key, SliceValue):
+        python = slice_of(machine, key)
+    elif isinstance(key, Constant):
+        python = key.value
+    if python is None or isinstance(python, Unknown):
+        return machine.unknown("the index is not known", key)
+    try:
+        found = Constant(value.value[python])
+        machine.makes(room_of(found))
+        return found
+    except (IndexError, TypeError, ValueError) as error:
+        raise machine.raises(type(error).__name__, str(error), (Constant(str(error)),)) from None
+
+
+def _loaded_module(machine: Machine, key: Value) -> Value:
+    """`sys.modules[key]`; who asks for a module in this way knows that it is there."""
+    name = key.value if isinstance(key, Constant) else None
+    if isinstance(name, str) and machine.finder.source(name) is not None:
+        return ModuleReference(name)
+    return LOADED_MODULES
+
+
+def _from_dict(machine: Machine, address: Value, mapping: DictObject, key: Value) -> Value:
+    if isinstance(key, TupleValue):
+        key = hashing.settled(machine, key)
+        if isinstance(key, Unknown):
+            machine.may_fail("KeyError")
+    if isinstance(key, Unknown):
+        values = [held for each, held in mapping.entries.items() if partial_texts.may_be_key(key, each)]
+        if mapping.open is None and values and FACTORY not in mapping.attributes:
+            return any_of(machine, values, key)
+        rest = () if mapping.open is None else (mapping.open,)
+        there = points_to.read(machine, partial_texts.named(key, NONE), [*values, *rest])
+        factory = mapping.attributes.get(FACTORY, NONE)
+        if factory == NONE:
+            return there
+        make = KnownFunction("collections.defaultdict.__missing__")
+        paths = [lambda: there, lambda: machine.call(make, (address, key))]
+        return machine.fork(paths if values or rest else paths[1:], key.reason)
+    found = keys.find_entry(machine, mapping, key)
+    if found is not None:
+        if is_optional(found):
+            machine.may_fail("KeyError")
+        return found
+    missing = machine.class_attribute(mapping.cls, "__missing__")
+    made_on_demand = missing is not None and mapping.attributes.get(FACTORY) != NONE
+    if isinstance(address, Address) and not (made_on_demand and machine.module_depth):
+        again = machine.look_again(address, key, certain=True)
+        if again is not False:
+            mapping = machine.state.find(address, DictObject) or mapping
+            found = keys.find_entry(machine, mapping, key)
+            if found is not None:
+                return found
+            if isinstance(again, Unknown):
+                return again
+    if mapping.open is not None:
+        return mapping.open
+    if missing is not None:
+        return missing if isinstance(missing, Unknown) else machine.call(missing, (address, key))
+    raise machine.raises("KeyError", machine.string(key) or "...", (key,))
+
+
+def assign(machine: Machine, value: Value, key: Value, new: Value) -> None:
+    """value[key] = new."""
+    if isinstance(value, Unknown):
+        machine.expose([value], value)
+        return
+    if isinstance(value, Choice):
+        machine.on_each(value, lambda each: assign(machine, each, key, new))
+        return
+    item = machine.state.read(value) if isinstance(value, Address) else None
+    if isinstance(item, (ListObject, DictObject)) and isinstance(item.cls, KnownClass):
+        own_assign(machine, value, key, new)
+        return
+    cls = machine.class_of(value)
+    method = machine.class_attribute(cls, "__setitem__") if machine.is_class(cls) else cls
+    if method is not None and not isinstance(method, Unknown):
+        machine.call(method, (value, key, new))
+    elif isinstance(item, (ListObject, DictObject)):
+        own_assign(machine, value, key, new)
+    elif method is None and not isinstance(item, InstanceObject):
+        raise machine.raises("TypeError", f"'{classes.short_name(cls)}' object does not support item assignment")
+    else:
+        machine.expose([value], machine.unknown("item assignment is not modelled", method or NONE))
+
+
+def own_assign(machine: Machine, value: Value, key: Value, new: Value) -> None:
+    """list.__setitem__ and dict.__setitem__ themselves."""
+    assert isinstance(value, Address)
+    if isinstance(key, Choice):
+        machine.on_each(key, lambda each: own_assign(machine, value, each, new))
+        return
+    item = machine.state.write(value)
+    if isinstance(item, DictObject):
+        key = keys.key_in(machine, item, key)
+        if isinstance(key, Unknown):
+            why = partial_texts.named(machine.unknown("a key is not known", key), key)
+            weak_updates.set_entry(machine, item, why, new)
+            if isinstance(owner := item.attributes.get(VIEW_OF), Address):
+                weak_updates.set_in_dict(machine, owner, why, new)
+            elif isinstance(owner, ModuleReference):
+                machine.state.globals[(owner.name, OPEN)] = why
+        else:
+            item.entries[key] = new
+            _write_through(machine, item, key, new)
+        return
+    assert isinstance(item, ListObject)
+    unordered.forget(item)
+    if isinstance(key, SliceValue):
+        bounds, found = slice_of(machine, key), machine.iterate(new)
+        if isinstance(bounds, Unknown) or isinstance(found, Unknown):
+            why = item.open or machine.unknown(
+                "a slice is not known", *(v for v in (bounds, found) if isinstance(v, Unknown))
+            )
+            item.open = points_to.either_of(why, [*item.items, *([found] if isinstance(found, Unknown) else found)])
+            item.items = []
+        else:
+            item.items[bounds] = found
+        return
+    index = index_of(machine, key)
+    if index is None or (item.open is not None and not 0 <= index < len(item.items)):
+        weak_updates.set_item(machine, item, machine.unknown("an index is not known", key), new)
+        return
+    try:
+        item.items[index] = new
+    except IndexError:
+        raise machine.raises("IndexError", "list assignment index out of range") from None
+
+
+def _write_through(machine: Machine, mapping: DictObject, key: Value, new: Value) -> None:
+    """A `__dict__` of an instance is a view: what is written to it is written to the instance."""
+    owner = mapping.attributes.get(VIEW_OF)
+    if isinstance(owner, ModuleReference) and isinstance(key, Constant):
+        machine.state.globals[(owner.name, str(key.value))] = new
+    if isinstance(owner, Address) and isinstance(key, Constant):
+        store = mapping.attributes.get(VIEW_STORE)
+        name = store.value if isinstance(store, Constant) else "attributes"
+        if name == "attributes" and inner_stores.is_one(machine, owner, key):
+            machine.expose([owner, new], machine.unknown(f"`{key.value}` of a module is replaced", new))
+        else:
+            getattr(machine.state.write(owner), name)[key.value] = new
+
+
+def _delete_through(machine: Machine, mapping: DictObject, key: Value) -> None:
+    owner = mapping.attributes.get(VIEW_OF)
+    if isinstance(owner, ModuleReference) and isinstance(key, Constant):
+        machine.state.globals[(owner.name, str(key.value))] = DELETED
+    if isinstance(owner, Address) and isinstance(key, Constant):
+        store = mapping.attributes.get(VIEW_STORE)
+        name = store.value if isinstance(store, Constant) else "attributes"
+        getattr(machine.state.write(owner), name).pop(key.value, None)
+
+
+def write_back(machine: Machine, mapping: DictObject, before: dict[Value, Value]) -> None:
+    """What a method has changed in a view, `before` being its entries before, is changed in the instance it shows."""
+    for key in before:
+        if key not in mapping.entries:
+            _delete_through(machine, mapping, key)
+    for key, new in mapping.entries.items():
+        if before.get(key) is not new:
+            _write_through(machine, mapping, key, new)
+    owner = mapping.attributes[VIEW_OF]
+    if mapping.open is not None and isinstance(owner, Address):
+        weak_updates.set_in_dict(machine, owner, mapping.open, mapping.open)
+
+
+def view(machine: Machine, owner: Address, store: str = "attributes") -> Address:
+    """A dict that shows a store of an instance; what is assigned to its items goes to the instance."""
+    item = machine.state.read(owner)
+    shown: dict[str, Value] = getattr(item, store)
+    shuffled: Unknown | None = getattr(item, "shuffled", None) if store == "attributes" else None
+    open_ = getattr(item, "open", None) or shuffled if store == "attributes" else None
+    open_ = partial_texts.plainly(open_) if open_ is not None else None
+    made = ViewObject(shown, open_, {VIEW_OF: owner, VIEW_STORE: Constant(store)})
+    if shuffled is not None:
+        made.attributes[MIXED] = TRUE
+    return machine.allocate(made)
+
+
+def delete(machine: Machine, value: Value, key: Value) -> None:
+    """del value[key]."""
+    if isinstance(value, Unknown):
+        machine.expose([value], value)
+        return
+    if isinstance(value, Choice):
+        machine.on_each(value, lambda each: delete(machine, each, key))
+        return
+    item = machine.state.read(value) if isinstance(value, Address) else None
+    if isinstance(item, (ListObject, DictObject)) and isinstance(item.cls, KnownClass) and item.cls != COUNTER:
+        own_delete(machine, value, key)
+        return
+    cls = machine.class_of(value)
+    method = machine.class_attribute(cls, "__delitem__") if machine.is_class(cls) else cls
+    if method is not None and not isinstance(method, Unknown):
+        machine.call(method, (value, key))
+    elif isinstance(item, (ListObject, DictObject)):
+        own_delete(machine, value, key)
+    elif method is None and not isinstance(item, InstanceObject):
+        raise machine.raises("TypeError", f"'{classes.short_name(cls)}' object does not support item deletion")
+    else:
+        machine.expose([value], machine.unknown("item deletion is not modelled", method or NONE))
+
+
+def own_delete(machine: Machine, value: Value, key: Value) -> None:
+    """list.__delitem__ and dict.__delitem__ themselves."""
+    assert isinstance(value, Address)
+    if isinstance(key, Choice):
+        machine.on_each(key, lambda each: own_delete(machine, value, each))
+        return
+    item = machine.state.write(value)
+    if isinstance(item, DictObject):
+        key = keys.key_in(machine, item, key)
+        if key in item.entries:
+            if is_optional(item.entries[key]):
+                machine.may_fail("KeyError")
+            del item.entries[key]
+            _delete_through(machine, item, key)
+        elif isinstance(key, Unknown) and key.text is not None:
+            machine.may_fail("KeyError")
+            absent = replace(partial_texts.named(key, NONE), optional=True)
+            item.entries.update({each: absent for each in item.entries if partial_texts.may_be_key(key, each)})
+        elif isinstance(key, Unknown):
+            item.open, item.entries = points_to.either_of(item.open or key, item.entries.values()), {}
+        elif item.open is None:
+            raise machine.raises("KeyError", machine.string(key) or "...", (key,))
+        return
+    assert isinstance(item, ListObject)
+    unordered.forget(item)
+    bounds: slice | int | Unknown | None
+    bounds = slice_of(machine, key) if isinstance(key, SliceValue) else index_of(machine, key)
+    if bounds is None or isinstance(bounds, Unknown):
+        why = item.open or machine.unknown("an index is not known", key)
+        item.open, item.items = points_to.either_of(why, item.items), []
+        return
+    try:
+        del item.items[bounds]
+    except IndexError:
+        raise machine.raises("IndexError", "list assignment index out of range") from None
+
+
+def mapping_pairs(machine: Machine, value: Value) -> tuple[list[tuple[Value, Value]], Unknown | None] | Unknown:
+    """The entries of a mapping, with the reason where there may be others; Unknown where none is known."""
+    mapping = machine.state.find(value, DictObject)
+    if mapping is not None:
+        return list(mapping.entries.items()), mapping.open
+    if isinstance(value, (Unknown, Choice)):
+        return machine.unknown("the mapping is not known", value)
+    keys = machine.find_attribute(value, "keys")
+    if keys is None or isinstance(keys, Unknown):
+        return machine.unknown("the mapping is not known", keys or NONE)
+    found = machine.iterate(machine.call(keys))
+    if isinstance(found, Unknown):
+        return found
+    return [(key, get(machine, value, key)) for key in found], None
+
+
+def merge_mapping(machine: Machine, address: Address, value: Value) -> None:
+    """{..., **value}."""
+    pairs = mapping_pairs(machine, value)
+    found, why = ([], pairs) if isinstance(pairs, Unknown) else pairs
+    if why is not None:
+        target = machine.state.change(address, DictObject)
+        target.open = points_to.with_objects(why, target.open.may_be) if target.open is not None else why
+        target.entries = {key: points_to.either_of(why, (held,)) for key, held in target.entries.items()}
+    mapping = machine.state.find(address, DictObject)
+    for key, item in found:
+        there = is_optional(item) and mapping is not None and keys.find_entry(machine, mapping, key) is not None
+        assign(machine, address, key, replace(item, optional=False) if there and isinstance(item, Unknown) else item)

@@ -1,0 +1,71 @@
+"""Keys of a dict: under which one of those that are there an equal one stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from modgraph.prediction.domain import points_to
+from modgraph.prediction.domain.objects import DictObject, ViewObject
+from modgraph.prediction.domain.values import Choice, Constant, EnumMember, Unknown, Value
+from modgraph.prediction.python import hashing, inner_stores
+
+if TYPE_CHECKING:
+    from modgraph.prediction.domain.machine import Machine
+
+
+def find_entry(machine: Machine, mapping: DictObject, key: Value) -> Value | None:
+    """The entry of a key that is equal to `key`; None where none is found, optional where it may be one of some."""
+    hashing.require(machine, key)
+    if type(mapping) is ViewObject and type(key) is Constant:
+        return inner_stores.entry(machine, mapping, key)
+    found = mapping.entries.get(key)
+    if found is not None:
+        return found
+    if isinstance(key, Constant) and not isinstance(key.value, (bool, int, float, complex, range)):
+        # Only members of enums can equal a string without being the same value.
+        for other, value in mapping.entries.items():
+            if isinstance(other, EnumMember) and machine.equal(other, key):
+                return value
+        return None
+    perhaps: list[Value] = []
+    for other, value in mapping.entries.items():
+        answer = machine.equal(other, key)
+        if answer:
+            return value
+        perhaps += [value] if answer is None else []
+    if not perhaps:
+        return None
+    return points_to.either_of(replace(machine.unknown(_UNSURE, key), optional=True), perhaps)
+
+
+_UNSURE = "whether two keys are equal is not known"
+_KEYS_OF_A_WORD = 8
+"""Keys that are looked through in the time in which one word of memory is filled."""
+_LARGEST = 2**1024  # all floats are smaller
+
+
+def key_in(machine: Machine, mapping: DictObject, key: Value) -> Value:
+    """The key under which an equal one already stands; else `key`, or an Unknown where that is not known."""
+    key = hashing.settled(machine, key)
+    if isinstance(key, (Unknown, Choice)) or key in mapping.entries:
+        return key
+    hashing.require(machine, key)
+    if not isinstance(key, (Constant, EnumMember)):
+        if not hashing.is_special(machine, key):
+            return key
+        held = hashing.key_of(machine, mapping.entries, key)
+        if held is None and hashing.contains(machine, mapping.entries, key) is None:
+            return points_to.either_of(replace(machine.unknown(_UNSURE, key), text=()), (key,))
+        return held or key
+    if isinstance(key, Constant) and isinstance(key.value, str):
+        return key
+    candidates: Iterable[Value] = mapping.entries
+    if isinstance(key, Constant) and type(key.value) is int:
+        machine.makes(len(mapping.entries) // _KEYS_OF_A_WORD)
+        number = key.value if abs(key.value) < _LARGEST // 2 else 0
+        same = [Constant(kind(number)) for kind in (bool, float, complex) if kind(number) == key.value]
+        candidates = [each for each in same if each in mapping.entries]
+        candidates += [other for other in mapping.entries if type(other) is not Constant]
+    return next((other for other in candidates if machine.equal(other, key)), key)

@@ -1,0 +1,135 @@
+"""Attributes that are set on what is no object of the heap (functions, partials, members of an Enum), and those by
+which a function or class becomes another: what is called or asked for then is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from modgraph.prediction.domain import points_to
+from modgraph.prediction.domain.calling import Arguments
+from modgraph.prediction.domain.machine import Machine
+from modgraph.prediction.domain.objects import ClassObject, DictObject, HeapObject
+from modgraph.prediction.domain.registry import models
+from modgraph.prediction.domain.values import (
+    NONE,
+    OPEN,
+    TRUE,
+    Address,
+    ClassValue,
+    Constant,
+    EnumMember,
+    FunctionValue,
+    KnownClass,
+    PartialValue,
+    Unknown,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from modgraph.prediction.domain.machine import Machine
+
+_MAKING = ("__code__", "__defaults__", "__kwdefaults__", "__closure__")
+_REGISTERED = ("<abstract classes>", "register")
+_KEYWORDS = "<keywords>"
+
+
+def _owner(value: Value) -> str:
+    """Under what the attributes of such a value are kept; partials have no identity here, so one stands for all."""
+    if isinstance(value, FunctionValue):
+        return f"<{value.definition.module}.{value.definition.qualname}>"
+    if isinstance(value, EnumMember):
+        return f"<member {value.cls.address.index}.{value.name}>"
+    return "<partials>"
+
+
+def store(machine: Machine, value: FunctionValue | EnumMember | PartialValue, name: str, new: Value) -> None:
+    if isinstance(value, PartialValue):
+        new = points_to.either_of(machine.unknown("which partial an attribute was set on is not followed", new), (new,))
+    machine.state.globals[(_owner(value), name)] = new
+
+
+def stored(machine: Machine, value: Value, name: str) -> Value | None:
+    """What was set; None where nothing was."""
+    if not machine.state.globals and not machine.base.globals:
+        return None
+    owner = _owner(value)
+    for key in ((owner, name), (owner, OPEN)):
+        found = machine.state.globals.get(key) or machine.base.globals.get(key)
+        if found is not None:
+            return found
+    return None
+
+
+def opened(machine: Machine, function: FunctionValue) -> Unknown:
+    """Its `__dict__`: what is written there may be any attribute."""
+    why = machine.unknown("what is written to the __dict__ of a function is not followed")
+    machine.state.globals[(_owner(function), OPEN)] = why
+    return why
+
+
+def cells(machine: Machine, function: FunctionValue) -> Unknown:
+    """Its `__closure__`: what is written there is what its names are."""
+    why = machine.unknown("the cells of a function are not followed")
+    machine.state.globals[(_owner(function), "__closure__")] = why
+    return why
+
+
+def remade(machine: Machine, function: FunctionValue) -> Unknown | None:
+    """Why a call of it runs something else than its `def` says."""
+    if not machine.state.globals:
+        return None
+    owner = _owner(function)
+    for name in _MAKING:
+        new = machine.state.globals.get((owner, name))
+        if new is not None:
+            return machine.unknown(f"{function.name} whose {name} may be another is not followed", new)
+    return None
+
+
+def kept(machine: Machine, cls: ClassValue, name: str, make: Callable[[], HeapObject]) -> Value:
+    """A dict of a class that is made when it is asked for first, and is the same from then on."""
+    key = (f"<class {cls.address.index}>", name)
+    found = machine.state.globals.get(key)
+    if found is None:
+        found = machine.state.globals[key] = machine.allocate(make())
+    return found
+
+
+@models("abc.ABCMeta.register")
+def register(arguments: Arguments, machine: Machine) -> Value:
+    """Any class may be one of an abstract class from then on; of which, is not followed."""
+    machine.state.globals[_REGISTERED] = TRUE
+    return arguments.positional[-1] if arguments.positional else NONE
+
+
+def may_be_registered(machine: Machine, of: Value) -> bool:
+    """Any class may have been registered with that one."""
+    if _REGISTERED not in machine.state.globals or not isinstance(of, ClassValue):
+        return False
+    order = machine.mro(of)
+    return KnownClass("abc.ABC") in order or machine.metaclass_of(of) == KnownClass("abc.ABCMeta")
+
+
+def keywords_of(machine: Machine, value: PartialValue) -> Address:
+    """Its `keywords`, a dict that is kept: who changes it changes the partial."""
+    held = machine.allocate(DictObject({Constant(key): item for key, item in value.keywords}))
+    machine.state.globals[(_KEYWORDS, str(held.index))] = value
+    return held
+
+
+def has_other_keywords(machine: Machine, value: PartialValue) -> Unknown | None:
+    """Why an equal partial may have other keywords than it was made with."""
+    for (owner, index), made in machine.state.globals.items():
+        if owner == _KEYWORDS and (made == value or isinstance(made, Unknown)):
+            held = machine.state.find(Address(int(index)), DictObject)
+            if held is None or held.unsure or held.entries != {Constant(key): item for key, item in value.keywords}:
+                return machine.unknown("the keywords of a partial that were changed are not followed")
+    return None
+
+
+def replace_bases(machine: Machine, cls: ClassValue, new: Value) -> None:
+    """`cls.__bases__ = new`."""
+    why = machine.unknown("the bases of a class that were replaced are not followed", new)
+    item = machine.state.change(cls.address, ClassObject)
+    item.bases, item.mro = (why,), (cls, why)
