@@ -5,8 +5,22 @@ from __future__ import annotations
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import DictObject
-from modgraph.prediction.domain.registry import models
-from modgraph.prediction.domain.values import Choice, Constant, KnownFunction, ModuleReference, Unknown, Value
+from modgraph.prediction.domain.registry import (
+    models,
+)
+from modgraph.prediction.domain.values import (
+    FALSE,
+    TRUE,
+    Choice,
+    Constant,
+    KnownClass,
+    KnownFunction,
+    ModuleReference,
+    TupleValue,
+    Unknown,
+    Value,
+)
+from modgraph.prediction.python.plain import number_unknown
 
 
 @models("inspect.getmro")
@@ -44,3 +58,29 @@ def members(of, predicate):
 """
 """Source: `inspect.getmembers`. The names of `dir` are in order, without those that every module has: these are texts,
 None, dicts, and objects that are neither class nor function."""
+
+
+@models("inspect.isfunction", "inspect.ismethod", "inspect.ismodule", "inspect.isbuiltin", "inspect.isroutine")
+def is_kind(arguments: Arguments, machine: Machine) -> Value:
+    kind = {
+        "isfunction": "builtins.function",
+        "ismethod": "builtins.method",
+        "ismodule": "builtins.module",
+        "isbuiltin": "builtins.builtin_function_or_method",
+    }.get(arguments.function.rpartition(".")[2])
+    kinds = (KnownClass(kind),) if kind else _ROUTINES
+    verdict = machine.is_instance(arguments.positional[0], TupleValue(kinds))
+    if verdict is None:
+        return number_unknown(machine, "its class is not known", arguments.positional[0])
+    return Constant(verdict)
+
+
+_ROUTINES = tuple(KnownClass(f"builtins.{name}") for name in ("function", "method", "builtin_function_or_method"))
+
+
+@models("inspect.isclass")
+def is_class(arguments: Arguments, machine: Machine) -> Value:
+    verdict = machine.is_instance(arguments.positional[0], KnownClass("builtins.type"))
+    if verdict is None:
+        return number_unknown(machine, "it is not known whether this is a class", arguments.positional[0])
+    return TRUE if verdict else FALSE

@@ -1,4 +1,4 @@
-"""Brings the layout library of the HTML page from npm into the tree: `python tools/vendor_dagre.py`.
+"""Brings the layout library of the HTML page from npm into the tree: `python tests/tools/vendor_dagre.py`.
 
 `modgraph/export/viewer/vendor/vendor.json` pins each package by version and by npm's own checksum of its archive, and
 names the files that are taken from it, with the checksum of each. The files are taken as they are. To change a version:
@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-VENDOR = Path(__file__).parent.parent / "modgraph" / "export" / "viewer" / "vendor"
+VENDOR = Path(__file__).parents[2] / "modgraph" / "export" / "viewer" / "vendor"
 MANIFEST = VENDOR / "vendor.json"
 
 

@@ -1,0 +1,100 @@
+"""functools: partial, reduce, wraps, cached_property and kin; caches are in `lru_cache.py`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from modgraph.prediction.domain.calling import Arguments
+from modgraph.prediction.domain.machine import Machine
+from modgraph.prediction.domain.registry import (
+    known_class,
+    models,
+)
+from modgraph.prediction.domain.values import (
+    NONE,
+    FunctionValue,
+    KnownFunction,
+    PartialValue,
+    PropertyValue,
+    TupleValue,
+    Unknown,
+    Value,
+)
+
+known_class("functools.partial")
+
+
+@models("functools.partial")
+def partial(arguments: Arguments, machine: Machine) -> Value:
+    function, *given = arguments.positional
+    if arguments.open is not None:
+        return machine.unknown("the arguments of a partial are not known", arguments.open)
+    if isinstance(function, PartialValue):
+        keywords = {**dict(function.keywords), **arguments.keywords}
+        return PartialValue(function.function, (*function.positional, *given), tuple(keywords.items()))
+    return PartialValue(function, tuple(given), tuple(arguments.keywords.items()))
+
+
+@models("functools.reduce", "_functools.reduce")
+def reduce(arguments: Arguments, machine: Machine) -> Value:
+    function, iterable, *initial = arguments.positional
+    items = machine.iterate(iterable)
+    if isinstance(items, Unknown):
+        return machine.unknown("what is reduced is not known", items)
+    values = [*initial, *items]
+    if not values:
+        raise machine.raises("TypeError", "reduce() of empty iterable with no initial value")
+    result = values[0]
+    for value in values[1:]:
+        result = machine.call(function, (result, value))
+    return result
+
+
+@models("functools.wraps")
+def wraps(arguments: Arguments, machine: Machine) -> Value:
+    """A decorator that gives the wrapper back, standing for what it wraps."""
+    return PartialValue(KnownFunction("functools.update_wrapper"), (), (("wrapped", arguments.positional[0]),))
+
+
+@models("functools.update_wrapper")
+def update_wrapper(arguments: Arguments, machine: Machine) -> Value:
+    wrapper = arguments.get(0, "wrapper", NONE)
+    return (
+        replace(wrapper, wrapped=arguments.get(1, "wrapped", NONE)) if isinstance(wrapper, FunctionValue) else wrapper
+    )
+
+
+@models("functools.partialmethod")
+def partial_method(arguments: Arguments, machine: Machine) -> Value:
+    """Looked up through an instance, a partial of the method that is bound to it."""
+    function, *given = arguments.positional
+    bound = PartialValue(
+        KnownFunction("functools._bound_partial"),
+        (function, TupleValue(tuple(given))),
+        tuple(arguments.keywords.items()),
+    )
+    return PropertyValue(bound)
+
+
+@models("functools._bound_partial")
+def bound_partial(arguments: Arguments, machine: Machine) -> Value:
+    function, given, receiver = arguments.positional
+    assert isinstance(given, TupleValue)
+    return PartialValue(function, (receiver, *given.items), tuple(arguments.keywords.items()))
+
+
+@models("functools._same", "functools.total_ordering")
+def same(arguments: Arguments, machine: Machine) -> Value:
+    return arguments.positional[0]
+
+
+@models("functools.cached_property")
+def cached_property(arguments: Arguments, machine: Machine) -> Value:
+    return PropertyValue(arguments.positional[0], KnownFunction("functools._keep"))
+
+
+@models("functools._keep")
+def keep(arguments: Arguments, machine: Machine) -> Value:
+    """Assignment over a cached property: an attribute of the instance."""
+    machine.call(KnownFunction("builtins.object.__setattr__"), arguments.positional)
+    return NONE

@@ -1,0 +1,37 @@
+"""Packages that are there to inform, and packages that no model's structure depends on."""
+
+from __future__ import annotations
+
+from modgraph.prediction.domain.calling import Arguments
+from modgraph.prediction.domain.machine import Machine
+from modgraph.prediction.domain.registry import (
+    inert,
+    informing,
+    models,
+    not_calling,
+)
+from modgraph.prediction.domain.values import (
+    NONE,
+    KnownFunction,
+    Value,
+)
+
+informing(
+    "logging", "warnings", "traceback", "pprint", "gc", "atexit", "time", "tqdm", "loguru", "termcolor", "colorama"
+)
+inert(
+    *("textwrap", "inspect", "threading", "multiprocessing", "subprocess", "argparse", "json", "pickle", "csv"),
+    *("tempfile", "shutil", "urllib", "requests", "rich", "datetime", "hashlib", "base64", "io", "signal", "socket"),
+    *("matplotlib", "PIL", "cv2", "wandb", "tensorboard"),
+)
+not_calling("textwrap", "inspect", "datetime", "hashlib", "base64", "csv", "subprocess", "urllib", "typing_extensions")
+
+
+@models("warnings.warn", "warnings.simplefilter", "warnings.filterwarnings", "warnings.warn_explicit")
+def warn(arguments: Arguments, machine: Machine) -> Value:
+    return NONE
+
+
+@models("typing_extensions.deprecated", "warnings.deprecated")
+def deprecated(arguments: Arguments, machine: Machine) -> Value:
+    return KnownFunction("functools._same")
