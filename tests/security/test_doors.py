@@ -27,7 +27,7 @@ def beside(name: str) -> ModuleType:
 references = beside("references").references
 
 _HARMLESS = """
-    __future__ _signal _thread argparse array ast bisect collections contextlib contextvars copy dataclasses datetime
+    __future__ _signal _thread abc argparse array ast bisect collections contextlib contextvars copy dataclasses datetime
     difflib dis enum errno faulthandler fnmatch functools gc hashlib heapq html inspect itertools json keyword libcst locale
     math modgraph numbers onnxscript operator pickletools platform posixpath queue random re resource secrets shlex signal
     site sre_parse stat statistics string struct sys sysconfig textwrap threading time traceback types typing unicodedata
@@ -115,6 +115,7 @@ ALLOWED: dict[str, tuple[str, str]] = {
     "export/onnx_verify.py": ("onnxruntime.InferenceSession onnxruntime.SessionOptions", OWN + ": what was exported"),
     "graph/onnx_reading.py": ("onnx", LIBRARY),
     "graph/serial.py": (".read_text importlib.resources importlib.resources.files", OWN + ": the schema"),
+    "prediction/knowledge/__init__.py": ("pkgutil.walk_packages", OWN + ": the files of its folder"),
     "prediction/paths/joining_fields.py": (".open", "no files: methods of its own classes"),
     "prediction/python/standard_attributes.py": ("importlib", LIBRARY),
     "prediction/python/standard_names.py": (".read_text", OWN + ": the table of names"),
