@@ -45,11 +45,31 @@ settings.register_profile(
 )
 settings.load_profile("suite")
 
+_SPEC = importlib.util.spec_from_file_location("warm_client", Path(__file__).parent / "warm" / "client.py")
+assert _SPEC is not None
+assert _SPEC.loader is not None
+warm = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(warm)
+
 GOLDEN = Path(__file__).parent / "golden"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite the expected exports; then read the diff")
+
+
+def pytest_sessionstart() -> None:
+    if importlib.util.find_spec("torch"):
+        warm.begin()
+
+
+def pytest_sessionfinish() -> None:
+    warm.end()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    warm.fresh = item.get_closest_marker("fresh_process") is not None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
