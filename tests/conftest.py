@@ -86,6 +86,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.skip(reason=reason))
 
 
+@pytest.fixture(scope="session")
+def run_code() -> Callable[..., subprocess.CompletedProcess[Any]]:
+    """run_code(CODE, ...): `python -c CODE` where torch is imported already; other arguments as of `subprocess.run`."""
+    return warm.run_code
+
+
+@pytest.fixture
+def python_words() -> list[str]:
+    """For `[sys.executable]` before `-m modgraph`, where not the test but a shell, or another program, starts it."""
+    return warm.words()
+
+
 @pytest.fixture
 def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
     """Compares a text with `tests/golden/NAME`; on a mismatch the new text is left beside it as NAME.actual."""

@@ -22,6 +22,8 @@ import threading
 from pathlib import Path
 from typing import Any
 
+_HASH_SEED = "1"
+"""So that a failure comes again; a run that asks for another gets a fresh process."""
 _SECONDS = 120.0
 """How long the server may take to import everything."""
 _ROOT = str(Path(__file__).resolve().parents[2])
@@ -34,11 +36,20 @@ fresh = False
 _folder: str | None = None
 _server: subprocess.Popen[bytes] | None = None
 _started_with: dict[str, str] = {}
+_bootstraps: frozenset[str] = frozenset()
+"""The code with which modgraph starts processes of its own; a test may put other code in its place."""
+_codes: set[str] = set()
+"""Code that was given to `run_code`."""
 _lock = threading.Lock()
 
 
 def begin() -> None:
     """Have processes forked from now on. The server is started when the first is asked for."""
+    global _bootstraps
+    from modgraph import isolation
+    from modgraph.batch import tasks
+
+    _bootstraps = frozenset((isolation._BOOTSTRAP, tasks._BOOTSTRAP))
     subprocess.Popen = WarmPopen  # type: ignore[misc]
 
 
@@ -48,6 +59,20 @@ def use(folder: str) -> None:
     _folder = folder
     _started_with = _at_the_start(os.environ)
     begin()
+
+
+def run_code(code: str, **given: Any) -> subprocess.CompletedProcess[Any]:
+    """`python -c CODE`, forked from the server that has imported everything; other arguments as for `subprocess.run`."""
+    _codes.add(code)
+    return subprocess.run([sys.executable, "-c", code], check=False, **given)
+
+
+def words() -> list[str]:
+    """What to write for `python`, where a shell or another program is to start `python -m modgraph`."""
+    if fresh:
+        return [sys.executable]
+    _start()
+    return [sys.executable, "-I", "-S", str(Path(__file__).with_name("ask.py")), _folder or ""]
 
 
 def end() -> None:
@@ -68,8 +93,8 @@ def _start() -> None:
     with _lock:
         if _folder is None:
             folder = tempfile.mkdtemp(prefix="warm-", dir="/tmp")
-            environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
             _started_with = _at_the_start(os.environ)
+            environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | _started_with
             _server = _FRESH(
                 [sys.executable, str(Path(__file__).with_name("server.py")), folder],
                 stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, env=environment, cwd="/",
@@ -78,31 +103,23 @@ def _start() -> None:
 
 
 def _at_the_start(environment: Any) -> dict[str, str]:
-    return {name: value for name, value in environment.items() if name.startswith(_AT_THE_START) and name != "PYTHONPATH"}
+    """These variables. What is on the path is seen to by each fork; the order of sets is the server's."""
+    found = {name: value for name, value in environment.items() if name.startswith(_AT_THE_START)}
+    found.pop("PYTHONPATH", None)
+    return {"PYTHONHASHSEED": _HASH_SEED, **found}
 
 
-def _connected(name: str) -> socket.socket:
+def _connected(folder: str, name: str) -> socket.socket:
     import time
 
     connection = socket.socket(socket.AF_UNIX)
     until = time.monotonic() + _SECONDS
-    while True:
-        try:
-            connection.connect(f"{_folder}/{name}")
-            return connection
-        except (FileNotFoundError, ConnectionRefusedError):
-            if time.monotonic() > until or (_server is not None and _server.poll() is not None):
-                raise
-            time.sleep(0.02)
-
-
-def _bootstraps() -> list[str]:
-    """The code that modgraph starts processes of its own with, by what they need."""
-    found = []
-    for module in ("modgraph.isolation", "modgraph.batch.tasks"):
-        if module in sys.modules:
-            found.append(sys.modules[module]._BOOTSTRAP)
-    return found
+    while not os.path.exists(f"{folder}/{name}") and time.monotonic() < until:
+        if _server is not None and _server.poll() is not None:
+            break
+        time.sleep(0.02)
+    connection.connect(f"{folder}/{name}")
+    return connection
 
 
 def _forked(args: Any) -> tuple[str, list[str]] | None:
@@ -112,24 +129,59 @@ def _forked(args: Any) -> tuple[str, list[str]] | None:
     words = list(args)
     if words[:1] != [sys.executable]:
         return None
-    if words[1:3] == ["-m", "modgraph"]:
+    if words[1:3] == ["-m", "modgraph"] or (words[1:2] == ["-c"] and words[2] in _codes):
         return "all", words[1:]
-    if words[1:3] == ["-I", "-S"] and words[4:5] == ["run"] and words[6:8] == [sys.executable, "-c"]:
-        bootstraps = _bootstraps()
-        if words[8] in bootstraps:
-            return _room(words), ["KEEPER", *words[4:]]
+    keeper = words[1:3] == ["-I", "-S"] and words[4:5] == ["run"] and words[6:8] == [sys.executable, "-c"]
+    if keeper and words[8] in _bootstraps:
+        return _room(words), ["KEEPER", *words[4:]]
     return None
 
 
 def _room(words: list[str]) -> str:
-    """A worker that exports needs what is slow to import, as does one that runs a whole command."""
-    with contextlib.suppress(OSError, ValueError, AttributeError):
+    """A worker that runs without weights, or exports, needs what is slow to import, as one that runs a command does."""
+    try:
         request = json.loads(Path(words[10], "request.json").read_text("utf-8"))
-        if "capture" in request and not request["capture"]:
-            return "torch"
-        if "checkpoint" in request:
-            return "torch"
-    return "all"
+        slow = request.get("capture") or request["options"].get("device") == "fake"
+    except (OSError, ValueError, LookupError):
+        return "all"
+    return "all" if slow else "torch"
+
+
+def asked_for(folder: str, room: str, command: list[str], *, numbers: list[int], where: str, given: list[int] | None = None, closed: list[int] = [], environment: Any = os.environ, group: bool = False, tied: bool = False) -> tuple[socket.socket, int]:  # fmt: skip  # noqa: B006
+    """The connection on which the end of the command is told, and its number.
+
+    Args:
+        numbers: the descriptors that it has.
+        given: ours that it gets as these; by default those of the same numbers.
+        closed: those of the numbers that it has not.
+        group: it is the first of a process group.
+        tied: it ends with the connection.
+    """
+    umask = os.umask(0o22)
+    os.umask(umask)
+    ends = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    request = {
+        "command": command, "cwd": where, "environment": dict(environment), "umask": umask, "group": group,
+        "numbers": numbers, "closed": closed, "tied": tied,
+        "ignored": [number for number in ends if signal.getsignal(number) == signal.SIG_IGN],
+    }  # fmt: skip
+    text = json.dumps(request).encode()
+    connection = _connected(folder, room)
+    socket.send_fds(connection, [len(text).to_bytes(8, "little")], given or numbers)
+    connection.sendall(text)
+    said = b""
+    while not said.endswith(b"\n"):
+        said += connection.recv(1)
+    return connection, int(said)
+
+
+def told(connection: socket.socket) -> int:
+    """The status; -9 where the server is gone."""
+    said = b""
+    while not said.endswith(b"\n"):
+        said += connection.recv(64) or b"-9\n"
+    connection.close()
+    return int(said)
 
 
 class WarmPopen(_FRESH):  # type: ignore[type-arg,valid-type,misc]
@@ -138,7 +190,9 @@ class WarmPopen(_FRESH):  # type: ignore[type-arg,valid-type,misc]
     def _execute_child(self, args: Any, executable: Any, preexec_fn: Any, close_fds: Any, pass_fds: Any, cwd: Any, env: Any, startupinfo: Any, creationflags: Any, shell: Any, p2cread: int, p2cwrite: int, c2pread: int, c2pwrite: int, errread: int, errwrite: int, restore_signals: Any, gid: Any, gids: Any, uid: Any, umask: int, start_new_session: bool, *rest: Any) -> None:  # fmt: skip
         self._connection: socket.socket | None = None
         environment = dict(os.environ if env is None else env)
-        plain = not (fresh or executable or preexec_fn or shell or start_new_session or gid or gids or uid or umask != -1)
+        plain = not (
+            fresh or executable or preexec_fn or shell or start_new_session or gid or gids or uid or umask != -1
+        )
         asked = _forked(args) if plain and all(isinstance(key, str) for key in environment) else None
         if asked is not None:
             _start()
@@ -159,25 +213,10 @@ class WarmPopen(_FRESH):  # type: ignore[type-arg,valid-type,misc]
     def _ask(self, asked: Any, streams: list[int], pass_fds: Any, where: str, environment: Any, group: bool) -> None:
         room, command = asked
         handed_down = [number for number in pass_fds if number > 2]
-        umask = os.umask(0o22)
-        os.umask(umask)
-        request = {
-            "command": command, "cwd": where, "environment": environment, "umask": umask, "group": group,
-            "numbers": [0, 1, 2, *handed_down],
-            "ignored": [
-                number for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-                if signal.getsignal(number) == signal.SIG_IGN
-            ],
-        }  # fmt: skip
-        text = json.dumps(request).encode()
-        self._connection = _connected(room)
-        socket.send_fds(self._connection, [len(text).to_bytes(8, "little")], [*streams, *handed_down])
-        self._connection.sendall(text)
-        said = b""
-        while not said.endswith(b"\n"):
-            said += self._connection.recv(1)
-        self.pid = int(said)
-        self._status = b""
+        self._connection, self.pid = asked_for(
+            _folder or "", room, command, numbers=[0, 1, 2, *handed_down], given=[*streams, *handed_down], where=where,
+            environment=environment, group=group,
+        )  # fmt: skip
 
     def _told(self, seconds: float | None) -> bool:
         """Whether the server has told the status within this time."""
@@ -187,13 +226,7 @@ class WarmPopen(_FRESH):  # type: ignore[type-arg,valid-type,misc]
             assert self._connection is not None
             if not select.select([self._connection], [], [], seconds)[0]:
                 return False
-            while not self._status.endswith(b"\n"):
-                data = self._connection.recv(64)
-                if not data:
-                    self._status = b"-9\n"
-                self._status += data
-            self._connection.close()
-            self.returncode = int(self._status)
+            self.returncode = told(self._connection)
         return True
 
     def _internal_poll(self, *args: Any, **kwargs: Any) -> int | None:

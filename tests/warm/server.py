@@ -48,6 +48,7 @@ class Net(nn.Module):
         return torch.relu(x) + x
 """
 client: Any = types.SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("client.py"))))
+_ENCODINGS = [(file.encoding, file.errors) for file in (sys.stdin, sys.stdout, sys.stderr)]
 _FAR = 500
 """Descriptors are kept above this number until each gets its own."""
 
@@ -119,13 +120,17 @@ def _import_all() -> None:
 def _silent_elsewhere() -> Any:
     """What is done here leaves nothing: neither files nor lines."""
     place = os.getcwd()
-    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
-        with contextlib.redirect_stderr(io.StringIO()):
-            os.chdir(folder)
-            try:
-                yield
-            finally:
-                os.chdir(place)
+    nowhere = io.StringIO()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        contextlib.redirect_stdout(nowhere),
+        contextlib.redirect_stderr(nowhere),
+    ):
+        os.chdir(folder)
+        try:
+            yield
+        finally:
+            os.chdir(place)
 
 
 class Server:
@@ -137,6 +142,8 @@ class Server:
         self.random_state = random_state
         self.asked: dict[int, socket.socket] = {}
         """The connection over which each process was asked for, by its number."""
+        self.tied: set[int] = set()
+        """Those that end when it does."""
 
     def serve(self) -> None:
         """Until standard input ends; does not return."""
@@ -163,6 +170,8 @@ class Server:
                 if connection in ready and connection.fileno() >= 0:  # nobody says anything: who asked is gone
                     connection.close()
                     del self.asked[number]
+                    if number in self.tied:
+                        os.kill(number, signal.SIGKILL)
             if self.listener in ready:
                 self.fork(self.listener.accept()[0])
         for number in self.asked:
@@ -176,6 +185,7 @@ class Server:
                 number, how = os.waitpid(-1, os.WNOHANG)
                 if number == 0:
                     break
+                self.tied.discard(number)
                 connection = self.asked.pop(number, None)
                 if connection is not None:
                     with contextlib.suppress(OSError), connection:
@@ -188,6 +198,8 @@ class Server:
             for descriptor in descriptors:
                 os.close(descriptor)
             self.asked[number] = connection
+            if request["tied"]:
+                self.tied.add(number)
             connection.sendall(f"{number}\n".encode())
             return
         try:
@@ -227,6 +239,8 @@ def _become(request: dict[str, Any], descriptors: list[int], server: Server) -> 
     for descriptor, number in zip(descriptors, request["numbers"], strict=True):
         os.dup2(descriptor, number)
         os.close(descriptor)
+    for number in request["closed"]:
+        os.close(number)
     os.umask(request["umask"])
     os.chdir(request["cwd"])
     os.environ.clear()
@@ -263,18 +277,19 @@ def _as_if_fresh(server: Server) -> None:
 
 def _streams() -> None:
     """Python's own files, anew: their buffers, and whether lines are written at once, depend on what is behind them."""
+    unbuffered = bool(os.environ.get("PYTHONUNBUFFERED"))
     for number, name in enumerate(("stdin", "stdout", "stderr")):
-        like = getattr(sys, f"__{name}__")
+        encoding, errors = _ENCODINGS[number]
         file: Any = None
         with contextlib.suppress(OSError):
             raw = io.FileIO(number, "rb" if number == 0 else "wb", closefd=False)
-            buffered = io.BufferedReader(raw) if number == 0 else io.BufferedWriter(raw)
+            buffered: Any = io.BufferedReader(raw) if number == 0 else raw if unbuffered else io.BufferedWriter(raw)
             file = io.TextIOWrapper(
                 buffered,
-                encoding=like.encoding,
-                errors=like.errors,
+                encoding,
+                errors,
                 line_buffering=number == 2 or (number == 1 and os.isatty(1)),
-                write_through=False,
+                write_through=number > 0 and unbuffered,
             )
             file.mode = "r" if number == 0 else "w"
         setattr(sys, name, file)
@@ -319,7 +334,7 @@ def _keep(words: list[str], server: Server) -> None:
 
 
 def _run(words: list[str]) -> None:
-    """`-c CODE ARGUMENTS...` or `-m modgraph ARGUMENTS...`, to the end of the process."""
+    """`-c CODE ARGUMENTS...`, `-m modgraph ARGUMENTS...` or `FILE ARGUMENTS...`, to the end of the process."""
     import atexit
 
     status: Any = 0
@@ -331,6 +346,10 @@ def _run(words: list[str]) -> None:
             module.__dict__["__builtins__"] = __builtins__
             sys.modules["__main__"] = module
             exec(compile(words[1], "<string>", "exec"), module.__dict__)
+        elif words[0] != "-m":
+            sys.path.insert(0, os.path.dirname(os.path.abspath(words[0])))
+            sys.argv[:] = words
+            runpy.run_path(words[0], run_name="__main__")
         else:
             sys.path.insert(0, os.getcwd())
             sys.argv[:] = ["-m", *words[2:]]
