@@ -208,6 +208,7 @@ def test_usual_nesting_is_followed(tmp_path: Path, kind: str) -> None:
     assert "a" in [node.path for node in graph.modules]
 
 
+@pytest.mark.fresh_process
 def test_deep_nesting_ends_no_command_in_a_crash(tmp_path: Path) -> None:
     for kind, text in nested(100_000).items():
         (tmp_path / f"{kind.replace(' ', '_')}.py").write_text(f"{NET}        self.b = {text}\n")

@@ -266,6 +266,7 @@ def _as_if_fresh(server: Server) -> None:
     random.seed()
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed()
+    tempfile.tempdir = None
     linecache.clearcache()
     sys.path_importer_cache.clear()
     sys.path[:0] = [
