@@ -531,7 +531,7 @@ def test_a_model_traced_again_and_again_leaves_no_tensors():
     modgraph.trace(model, X, mode="train")
     modgraph.trace(model)
     before = alive()
-    for _ in range(10):
+    for _ in range(3):
         modgraph.trace(model, X, mode="train")
         modgraph.trace(model, X, device="fake")
     modgraph.trace(model)
