@@ -8,6 +8,7 @@ import runpy
 import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -59,7 +60,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_sessionstart() -> None:
-    if importlib.util.find_spec("torch"):
+    if sys.platform == "linux" and importlib.util.find_spec("torch"):
         warm.begin()
 
 

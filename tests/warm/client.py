@@ -24,7 +24,7 @@ from typing import Any
 
 _HASH_SEED = "1"
 """So that a failure comes again; a run that asks for another gets a fresh process."""
-_SECONDS = 120.0
+_SECONDS = 500.0
 """How long the server may take to import everything."""
 _ROOT = str(Path(__file__).resolve().parents[2])
 _FRESH = subprocess.Popen
@@ -38,6 +38,8 @@ _server: subprocess.Popen[bytes] | None = None
 _started_with: dict[str, str] = {}
 _bootstraps: frozenset[str] = frozenset()
 """The code with which modgraph starts processes of its own; a test may put other code in its place."""
+_environment: dict[str, str] = {}
+"""That of the session: what a test changes is its own."""
 _codes: set[str] = set()
 """Code that was given to `run_code`."""
 _lock = threading.Lock()
@@ -45,10 +47,11 @@ _lock = threading.Lock()
 
 def begin() -> None:
     """Have processes forked from now on. The server is started when the first is asked for."""
-    global _bootstraps
+    global _bootstraps, _environment
     from modgraph import isolation
     from modgraph.batch import tasks
 
+    _environment = dict(os.environ)
     _bootstraps = frozenset((isolation._BOOTSTRAP, tasks._BOOTSTRAP))
     subprocess.Popen = WarmPopen  # type: ignore[misc]
 
@@ -69,7 +72,7 @@ def run_code(code: str, **given: Any) -> subprocess.CompletedProcess[Any]:
 
 def words() -> list[str]:
     """What to write for `python`, where a shell or another program is to start `python -m modgraph`."""
-    if fresh:
+    if fresh or subprocess.Popen is not WarmPopen:
         return [sys.executable]
     _start()
     return [sys.executable, "-I", "-S", str(Path(__file__).with_name("ask.py")), _folder or ""]
@@ -93,8 +96,9 @@ def _start() -> None:
     with _lock:
         if _folder is None:
             folder = tempfile.mkdtemp(prefix="warm-", dir="/tmp")
-            _started_with = _at_the_start(os.environ)
-            environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | _started_with
+            _started_with = _at_the_start(_environment)
+            environment = {**_environment, **_started_with, "MODGRAPH_CACHE": "off"}
+            environment.pop("PYTHONPATH", None)
             _server = _FRESH(
                 [sys.executable, str(Path(__file__).with_name("server.py")), folder],
                 stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, env=environment, cwd="/",

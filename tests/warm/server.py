@@ -47,6 +47,7 @@ class Net(nn.Module):
     def forward(self, x):
         return torch.relu(x) + x
 """
+keep_onnx_table = runpy.run_path(str(Path(__file__).with_name("onnx_table.py")))["keep"]
 client: Any = types.SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("client.py"))))
 _ENCODINGS = [(file.encoding, file.errors) for file in (sys.stdin, sys.stdout, sys.stderr)]
 _FAR = 500
@@ -59,7 +60,11 @@ def main(folder: str) -> None:
     name, state = "torch", _import_torch()
     if os.fork() == 0:
         name = "all"
-        _import_all()
+        try:
+            _import_all()
+        except BaseException:
+            os.kill(os.getppid(), signal.SIGKILL)  # so that nobody waits for this one
+            raise
     Server(folder, name, state).serve()
 
 
@@ -89,8 +94,6 @@ def _import_torch() -> Any:
 
 
 def _import_all() -> None:
-    import functools
-
     import torch
 
     import modgraph
@@ -106,10 +109,7 @@ def _import_all() -> None:
             command(line.split())
         model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU())
         modgraph.analyze(model, torch.ones(1, 4), verify=True, profile=True)
-        with contextlib.suppress(ImportError, AttributeError):  # a table of 500 functions that each export reads anew
-            from torch.onnx._internal.exporter._registration import ONNXRegistry
-
-            ONNXRegistry.from_torchlib = classmethod(functools.cache(ONNXRegistry.from_torchlib.__func__))
+        keep_onnx_table()
         with contextlib.suppress(modgraph.ModgraphError):  # what is not installed, the command says itself
             modgraph.export_onnx(model, "net.onnx", (torch.ones(1, 4),))
     for name in [name for name in sys.modules if name.partition(".")[0] in ("torchvision", "model")]:
