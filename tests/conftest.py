@@ -8,6 +8,7 @@ import runpy
 import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -45,11 +46,31 @@ settings.register_profile(
 )
 settings.load_profile("suite")
 
+_SPEC = importlib.util.spec_from_file_location("warm_client", Path(__file__).parent / "warm" / "client.py")
+assert _SPEC is not None
+assert _SPEC.loader is not None
+warm = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(warm)
+
 GOLDEN = Path(__file__).parent / "golden"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite the expected exports; then read the diff")
+
+
+def pytest_sessionstart() -> None:
+    if sys.platform == "linux" and importlib.util.find_spec("torch"):
+        warm.begin()
+
+
+def pytest_sessionfinish() -> None:
+    warm.end()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    warm.fresh = item.get_closest_marker("fresh_process") is not None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -64,6 +85,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for marker, reason in missing.items():
             if reason and item.get_closest_marker(marker):
                 item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture(scope="session")
+def run_code() -> Callable[..., subprocess.CompletedProcess[Any]]:
+    """run_code(CODE, ...): `python -c CODE` where torch is imported already; other arguments as of `subprocess.run`."""
+    return warm.run_code
+
+
+@pytest.fixture
+def python_words() -> list[str]:
+    """For `[sys.executable]` before `-m modgraph`, where not the test but a shell, or another program, starts it."""
+    return warm.words()
 
 
 @pytest.fixture

@@ -88,6 +88,7 @@ def test_a_death_keeps_the_calls_and_names_the_module_and_its_line(tmp_path: Pat
     assert {node.path for node in result.graph.modules} >= {"after", "middle.0.never"}
 
 
+@pytest.mark.fresh_process
 def test_a_segmentation_fault_leaves_the_text_of_faulthandler(tmp_path: Path) -> None:
     assert "Fatal Python error: Segmentation fault" in death(tmp_path, "ctypes.string_at(0)").output
 
@@ -100,16 +101,15 @@ LOOPS = {
 
 @pytest.mark.parametrize("kind", LOOPS)
 def test_a_hang_ends_with_the_time_limit(tmp_path: Path, kind: str) -> None:
-    began = time.monotonic()
-    result = death(tmp_path, LOOPS[kind], timeout=20)  # torch may take ten to be imported on a busy machine
+    result = death(tmp_path, LOOPS[kind], timeout=4)
 
-    assert 20 <= time.monotonic() - began < 30
     assert called(result) == ["", "before", "middle", "middle.0"]
     (problem,) = result.graph.problems
-    assert "time limit of 20 s" in problem.message
+    assert "time limit of 4 s" in problem.message
     assert problem.module == "middle.0"
 
 
+@pytest.mark.fresh_process
 @pytest.mark.skipif(sys.platform != "linux", reason="RLIMIT_DATA bounds memory on Linux alone")
 def test_out_of_memory_is_an_error_of_the_module(tmp_path: Path) -> None:
     result = death(tmp_path, "x = torch.ones(2**31)", memory_limit=512 * 2**20)
@@ -149,12 +149,10 @@ HARMLESS = {
 
 @pytest.mark.parametrize("kind", HARMLESS)
 def test_what_does_not_concern_the_events_leaves_the_graph_complete(tmp_path: Path, kind: str) -> None:
-    began = time.monotonic()
-    result = death(tmp_path, HARMLESS[kind])
+    result = death(tmp_path, HARMLESS[kind])  # waited for no longer than the model: what it leaves sleeps on
 
     assert result.graph.complete, result.graph.problems
     assert called(result) == ["", "before", "middle", "middle.0", "after"]
-    assert time.monotonic() - began < 30
 
 
 def test_a_crash_while_inputs_are_tried_out_is_found_in_a_second_run(tmp_path: Path) -> None:
@@ -180,6 +178,7 @@ def test_events_come_while_it_runs_and_are_the_same_every_time(tmp_path: Path) -
     assert [event.to_json() for event in streams[0]] == [event.to_json() for event in streams[1]]
 
 
+@pytest.mark.fresh_process
 def test_what_the_model_prints_is_kept_apart(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     result = death(tmp_path, "print('from forward')")
 
@@ -219,6 +218,7 @@ def test_a_wrong_input_says_what_forward_accepts(tmp_path: Path) -> None:
         trace_in_process(target, [parse_input("image=1x4")], TraceOptions())
 
 
+@pytest.mark.fresh_process
 def test_without_torch_one_message_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "torch.py").write_text("raise ImportError('hidden by the test', name='torch')", "utf-8")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
@@ -226,6 +226,7 @@ def test_without_torch_one_message_says_what_to_do(tmp_path: Path, monkeypatch: 
         traced(tmp_path, "")
 
 
+@pytest.mark.fresh_process
 def test_a_module_of_the_standard_library_in_the_working_directory_is_not_imported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -235,6 +236,7 @@ def test_a_module_of_the_standard_library_in_the_working_directory_is_not_import
     assert death(tmp_path, "pass").graph.complete
 
 
+@pytest.mark.fresh_process
 def test_the_parent_never_imports_torch(tmp_path: Path) -> None:
     (tmp_path / "model.py").write_text(MODEL.format(death="        pass"), "utf-8")
     script = (
@@ -409,6 +411,7 @@ def test_events_are_not_written_into_a_file_that_took_the_place_of_the_channel(t
     assert not result.graph.complete
 
 
+@pytest.mark.fresh_process
 def test_closing_the_usual_descriptors_loses_no_event(tmp_path: Path) -> None:
     assert death(tmp_path, "os.closerange(3, 256)").graph.complete
 
@@ -449,6 +452,7 @@ def _alive(pid: int) -> bool:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc tells which processes there are")
+@pytest.mark.fresh_process
 def test_a_program_that_left_the_process_group_is_ended_too(tmp_path: Path) -> None:
     note = tmp_path / "pid"
     result = death(
@@ -467,6 +471,7 @@ def test_a_program_that_left_the_process_group_is_ended_too(tmp_path: Path) -> N
     assert not _alive(int(note.read_text()))
 
 
+@pytest.mark.fresh_process
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc tells which processes there are")
 @pytest.mark.parametrize(
     ("name", "to_all"),
@@ -486,8 +491,8 @@ def test_the_worker_does_not_outlive_the_process_that_asked(tmp_path: Path, name
         stderr=subprocess.PIPE,
         start_new_session=True,
     )
-    deadline = time.monotonic() + 60
-    while not (note.exists() and note.read_text()) and time.monotonic() < deadline:
+    while not (note.exists() and note.read_text()):  # it comes, or the test ends with its stack
+        assert process.poll() is None
         time.sleep(0.1)
     worker = int(note.read_text())
     assert _alive(worker)
@@ -495,8 +500,9 @@ def test_the_worker_does_not_outlive_the_process_that_asked(tmp_path: Path, name
         os.killpg(process.pid, getattr(signal, name))
     else:
         process.send_signal(getattr(signal, name))
-    _, said = process.communicate(timeout=90)
+    _, said = process.communicate()
 
+    deadline = time.monotonic() + 60
     while (_alive(worker) or list(scratch.glob("modgraph-*"))) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert not _alive(worker)

@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[2]
 NET = "from torch import nn\nclass {name}(nn.Linear):\n    def __init__(self): super().__init__(2, 2)\n"
 
 
+@pytest.mark.fresh_process
 @pytest.mark.skipif(os.name != "posix", reason="Windows has no SIGINT for one process")
 def test_the_same_command_goes_on(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory):
     names = "ABCD"

@@ -60,7 +60,8 @@ import time
 started = time.process_time()
 import libcst
 third_party = time.process_time()
-from modgraph.prediction import entry, predict_graph, tree
+from modgraph.prediction import entry, predict_graph
+from modgraph.prediction.answer import tree
 from modgraph.source.targets import parse_target
 imported = time.process_time()
 predict_graph(parse_target(TARGET))

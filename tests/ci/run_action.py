@@ -12,9 +12,10 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -79,6 +80,7 @@ def run_action(
     fork: bool = False,
     number: int = 7,
     before: dict[str, Callable[[], object]] | None = None,
+    python: Sequence[str] = (sys.executable,),
 ) -> Result:
     """Run every step.
 
@@ -88,6 +90,7 @@ def run_action(
         inputs: of the action; the others have their defaults.
         number: of the pull request; 0 for a push.
         before: what is done before the step of that name.
+        python: words before the name of a script that runs modgraph.
     """
     action = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
     unknown = inputs.keys() - action["inputs"].keys()
@@ -102,7 +105,7 @@ def run_action(
         if number
         else "",
     }
-    environment = _environment(output.resolve())
+    environment = _environment(output.resolve(), python)
     result = Result(0)
     for step in action["runs"]["steps"]:
         if not _wanted(step.get("if", ""), known, failed=bool(result.status)):
@@ -124,7 +127,7 @@ def run_action(
     return result
 
 
-def _environment(output: Path) -> dict[str, str]:
+def _environment(output: Path, python: Sequence[str]) -> dict[str, str]:
     programs, temporary = output / "bin", output / "temp"
     for folder in (programs, temporary):
         folder.mkdir(parents=True, exist_ok=True)
@@ -132,7 +135,10 @@ def _environment(output: Path) -> dict[str, str]:
     (programs / "gh").chmod(0o755)
     # Installing is what the network is needed for: `python -m pip` writes down what it was asked for, and modgraph is there.
     pip = f'echo "$@" >> "{output}/pip.txt"; pwd >> "{output}/pip_folders.txt"'
-    fake = f'#!/usr/bin/env bash\nif [ "$1 $2" = "-m pip" ]; then {pip}; exit; fi\nexec "{sys.executable}" "$@"\n'
+    fake = (
+        f'#!/usr/bin/env bash\nif [ "$1 $2" = "-m pip" ]; then {pip}; exit; fi\n'
+        f'case "$1" in */run.py) exec {shlex.join(python)} "$@";; esac\nexec "{sys.executable}" "$@"\n'
+    )
     (programs / "python").write_text(fake)
     (programs / "python").chmod(0o755)
     summary = output / "summary.md"

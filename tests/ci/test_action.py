@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 import runpy
@@ -50,8 +51,9 @@ def repository(tmp_path: Path, git: Any) -> Path:
 
 
 @pytest.fixture
-def act(repository: Path, tmp_path: Path) -> Callable[..., Any]:
+def act(repository: Path, tmp_path: Path, python_words: list[str]) -> Callable[..., Any]:
     run_action = runpy.run_path(str(HERE / "run_action.py"))["run_action"]
+    run_action = functools.partial(run_action, python=python_words)
     return lambda **options: run_action(repository, tmp_path / "github", options.pop("inputs", {}), **options)
 
 
@@ -170,13 +172,13 @@ def test_a_base_that_has_moved_on_is_compared_with_where_the_branch_left_it(act,
 
 
 @pytest.fixture
-def shallow(repository: Path, git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+def shallow(repository: Path, git, tmp_path: Path, python_words: list[str]) -> Callable[..., Any]:
     """The action in a clone of the last commit alone."""
     git.commit("net.py", NET.format(width=48, blocks="nn.ModuleList()"), cwd=repository)
     clone = tmp_path / "clone"
     git("clone", "-q", "--depth", "1", "--branch", "topic", repository.as_uri(), str(clone), cwd=tmp_path)
     run_action = runpy.run_path(str(HERE / "run_action.py"))["run_action"]
-    return lambda **inputs: run_action(clone, tmp_path / "github", {"formats": "json", **inputs})
+    return lambda **inputs: run_action(clone, tmp_path / "github", {"formats": "json", **inputs}, python=python_words)
 
 
 def test_a_shallow_clone_is_made_whole_where_the_merge_base_is_missing(shallow):

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
-import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -49,12 +51,19 @@ def repository(tmp_path: Path, git: Any) -> Path:
     return folder
 
 
-def run(script: list[str], folder: Path, programs: Path) -> subprocess.CompletedProcess[str]:
+@pytest.fixture
+def run(python_words: list[str]) -> Callable[..., subprocess.CompletedProcess[str]]:
+    return partial(in_one_shell, python_words)
+
+
+def in_one_shell(
+    python: list[str], script: list[str], folder: Path, programs: Path
+) -> subprocess.CompletedProcess[str]:
     """All lines in one shell that stops at the first failure. Installing writes down what it was asked for."""
     programs.mkdir()
     for name, line in (
         ("pip", f'echo "$@" >> "{programs}/pip.txt"'),
-        ("modgraph", f'exec "{sys.executable}" -m modgraph "$@"'),
+        ("modgraph", f'exec {shlex.join(python)} -m modgraph "$@"'),
     ):
         (programs / name).write_text(f"#!/usr/bin/env bash\n{line}\n")
         (programs / name).chmod(0o755)
@@ -76,7 +85,7 @@ def run(script: list[str], folder: Path, programs: Path) -> subprocess.Completed
     )
 
 
-def test_its_jobs_leave_what_they_say(jobs: dict[str, Any], repository: Path, tmp_path: Path):
+def test_its_jobs_leave_what_they_say(jobs: dict[str, Any], repository: Path, tmp_path: Path, run: Any):
     assert jobs.keys() == {"models"}
     for name, job in jobs.items():
         ran = run(job["script"], repository, tmp_path / name)
@@ -91,7 +100,7 @@ def test_its_jobs_leave_what_they_say(jobs: dict[str, Any], repository: Path, tm
     assert [(each["location"]["path"], each["location"]["lines"]["begin"]) for each in quality] == [("net.py", 7)]
 
 
-def test_what_cannot_be_done_fails_its_job(jobs: dict[str, Any], repository: Path, tmp_path: Path):
+def test_what_cannot_be_done_fails_its_job(jobs: dict[str, Any], repository: Path, tmp_path: Path, run: Any):
     (repository / "pyproject.toml").write_text('[tool.modgraph]\ntargets = ["gone.py"]\n')
     ran = run(jobs["models"]["script"], repository, tmp_path / "programs")
     assert ran.returncode != 0

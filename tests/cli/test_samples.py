@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import runpy
+import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -179,18 +182,40 @@ def test_its_structure_as_onnx_passes_the_checker_and_says_what_it_is(sample, tm
         assert {entry.key: entry.value for entry in model.metadata_props}["modgraph.kind"] == "structural"
 
 
-@pytest.mark.parametrize("sample", file_cases())
-def test_static_needs_no_torch_and_executes_nothing(sample, tmp_path):
-    marker = tmp_path / "executed"
-    block = "import sys; sys.modules['torch'] = None\n"
-    (tmp_path / "sitecustomize.py").write_text(block)
-    run = run_modgraph(
-        "analyze", str(ROOT / "samples" / sample.file), "--static", "--format", "json,dot", cwd=tmp_path,
-        environment={"MODGRAPH_SAMPLE_MARKER": str(marker), "PYTHONPATH": f"{tmp_path}:{ROOT}"},
+_STATIC = """
+import os, sys
+sys.modules["torch"] = None
+from modgraph.cli import main
+for number, sample in enumerate(sys.argv[1:]):
+    os.mkdir(str(number))
+    os.chdir(str(number))
+    status = main(["analyze", sample, "--static", "--format", "json,dot"])
+    open("status", "w").write(str(status))
+    os.chdir("..")
+"""
+
+
+@pytest.fixture(scope="module")
+def foretold_without_torch(tmp_path_factory) -> dict[str, Path]:
+    """The folder in which the command ran, by sample; all in one process in which torch cannot be imported."""
+    folder = tmp_path_factory.mktemp("static")
+    run = subprocess.run(
+        [sys.executable, "-c", _STATIC, *(str(ROOT / "samples" / file) for file in SAMPLES)],
+        cwd=folder, capture_output=True, text=True, check=False,
+        env={**os.environ, "MODGRAPH_SAMPLE_MARKER": str(folder / "executed"), "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
-    assert not marker.exists()
-    for path in (tmp_path / "modgraph-out").glob("*.json"):
+    return {file: folder / str(number) for number, file in enumerate(SAMPLES)}
+
+
+@pytest.mark.parametrize("sample", file_cases())
+def test_static_needs_no_torch_and_executes_nothing(sample, foretold_without_torch):
+    folder = foretold_without_torch[sample.file]
+    assert (folder / "status").read_text() == "0"
+    assert not (folder.parent / "executed").exists()
+    written = sorted((folder / "modgraph-out").glob("*.json"))
+    assert written
+    for path in written:
         static, full = json.loads(path.read_text()), graphs(sample.file)[path.stem]
         expected = [(m["path"], m["class"]) for m in full["modules"] if m["predicted"]]
         assert [(m["path"], m["class"]) for m in static["modules"]] == expected

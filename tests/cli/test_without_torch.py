@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.fresh_process
+
 ROOT = Path(__file__).parents[2]
 SAMPLES = sorted(
     path

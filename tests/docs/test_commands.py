@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import ast
 import itertools
-import json
 import os
 import re
 import runpy
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -73,36 +70,35 @@ pytestmark = [pytest.mark.needs_torch, pytest.mark.needs_dot]
 
 
 class Warm:
-    """`warm.py`, asked one thing at a time."""
+    """Runs what pages show, without importing torch anew each time."""
 
-    def __init__(self) -> None:
+    def __init__(self, run_code: Any, cache: Path) -> None:
+        self.run_code = run_code
         path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
-        environment = {
+        self.environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "MODGRAPH_"))},
-            "PYTHONPATH": path, "PYTHONUTF8": "1", "COLUMNS": "100", "NO_COLOR": "1", "OMP_NUM_THREADS": "1",
-            "PYTHONWARNINGS": "ignore", "MODGRAPH_CACHE": tempfile.mkdtemp(prefix="modgraph-docs-"),
+            "PYTHONPATH": path, "COLUMNS": "100", "NO_COLOR": "1", "MODGRAPH_CACHE": str(cache),
             "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull,
         }  # fmt: skip
-        self.process = subprocess.Popen(
-            [sys.executable, str(Path(__file__).with_name("warm.py"))],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8", env=environment,
-        )  # fmt: skip
 
-    def ask(self, cwd: Path, **request: Any) -> dict[str, Any]:
-        """What came of `argv=[...]` or `code="..."`."""
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        request = {"environment": {}, **request, "cwd": str(cwd)}
-        self.process.stdin.write(json.dumps(request) + "\n")
-        self.process.stdin.flush()
-        return json.loads(self.process.stdout.readline())
+    def ask(
+        self, cwd: Path, *, argv: list[str] | None = None, code: str = "", environment: dict[str, str] | None = None
+    ) -> dict[str, Any]:
+        """What came of a command line, or of Python."""
+        given: dict[str, Any] = {
+            "cwd": cwd, "env": {**self.environment, **(environment or {})}, "stdin": subprocess.DEVNULL,
+            "capture_output": True, "text": True, "encoding": "utf-8",
+        }  # fmt: skip
+        if argv is None:
+            done = self.run_code(f"import warnings; warnings.simplefilter('ignore')\n{code}", **given)
+        else:
+            done = subprocess.run([sys.executable, "-m", "modgraph", *argv], check=False, **given)
+        return {"status": done.returncode, "stdout": done.stdout, "stderr": done.stderr}
 
 
 @pytest.fixture(scope="module")
-def warm() -> Iterator[Warm]:
-    server = Warm()
-    yield server
-    server.process.communicate()
+def warm(run_code: Any, tmp_path_factory: pytest.TempPathFactory) -> Warm:
+    return Warm(run_code, tmp_path_factory.mktemp("cache"))
 
 
 class Page:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import runpy
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -121,6 +123,12 @@ class Sketch:
             dataclasses.replace(node, calls=tuple(calls.get(path, ()))) for path, node in self.nodes.items()
         ]
         return self.builder.build()
+
+
+@pytest.fixture(scope="session")
+def onnx_table() -> None:
+    """Exports of torch's share the table that each of them would make: half of what a small model takes."""
+    runpy.run_path(str(Path(__file__).parents[1] / "warm" / "onnx_table.py"))["keep"]()
 
 
 @pytest.fixture

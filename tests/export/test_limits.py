@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 
@@ -138,10 +139,15 @@ def test_the_length_of_a_picture_is_foretold(sketch, make, direction):
 @pytest.mark.needs_dot
 def test_six_hundred_steps_are_drawn_in_seconds(sketch):
     graph = loop_net(sketch, 600).graph()
-    began = time.monotonic()
+    began = cpu_seconds()
     svg = str(render(graph, "svg"))
-    assert time.monotonic() - began < 20
+    assert cpu_seconds() - began < 20
     assert len(svg) < 100_000
+
+
+def cpu_seconds() -> float:
+    """Of this process and of those that it has waited for: on a busy machine these are as many."""
+    return sum(os.times()[:4])
 
 
 def wrapped_net(sketch, depth: int):
@@ -198,9 +204,9 @@ def test_a_source_of_many_layers_of_one_container_gets_short_arrows(sketch):
 @pytest.mark.parametrize("make", [masked_flat_net, dense_net])
 def test_a_thousand_layers_of_one_container_are_drawn_in_seconds(sketch, make):
     graph = make(sketch, 1000 if make is masked_flat_net else 120).graph()
-    began = time.monotonic()
+    began = cpu_seconds()
     assert len(str(render(graph, "svg"))) < 500_000
-    assert time.monotonic() - began < 15
+    assert cpu_seconds() - began < 15
 
 
 def summed_net(sketch, experts: int):

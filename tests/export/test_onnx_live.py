@@ -22,7 +22,7 @@ from modgraph.export import onnx_capture
 from modgraph.export.onnx_cut import Place
 from modgraph.options import OnnxOptions, dynamic_size
 
-pytestmark = pytest.mark.needs_torch
+pytestmark = [pytest.mark.needs_torch, pytest.mark.usefixtures("onnx_table")]
 
 
 class Inner(nn.Module):

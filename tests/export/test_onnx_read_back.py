@@ -26,7 +26,7 @@ from torch.nn import functional  # noqa: E402
 import modgraph  # noqa: E402
 from modgraph.graph.model import Graph  # noqa: E402
 
-pytestmark = pytest.mark.needs_torch
+pytestmark = [pytest.mark.needs_torch, pytest.mark.usefixtures("onnx_table")]
 
 
 class Perceptron(nn.Module):

@@ -13,7 +13,7 @@ from torch import nn
 
 import modgraph
 
-pytestmark = pytest.mark.needs_torch
+pytestmark = [pytest.mark.needs_torch, pytest.mark.usefixtures("onnx_table")]
 
 X = torch.tensor([[1.0, -2.0, 3.0, 0.5], [0.25, 2.0, -1.0, 4.0]])
 

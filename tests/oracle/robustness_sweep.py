@@ -14,6 +14,7 @@ import argparse
 import ast
 import functools
 import importlib.util
+import itertools
 import json
 import resource
 import sys
@@ -73,12 +74,11 @@ def folder_of(name: str) -> Path:
     return Path(spec.origin).parent.joinpath(*rest)
 
 
-def classes(folder: Path, package: str, result: Result | None = None) -> Iterator[tuple[str, str]]:
-    """Module and qualified name of every class below the folder that can be named from outside."""
+def classes(folder: Path, package: str, result: Result | None = None, files: int = 1) -> Iterator[tuple[str, str]]:
+    """Module and qualified name of every class in every so-manieth file below the folder that can be named from outside."""
     prefix = "" if package == "stdlib" else f"{package}."
-    for file in sorted(folder.rglob("*.py")):
-        if "site-packages" in file.relative_to(folder).parts:
-            continue
+    found = (each for each in sorted(folder.rglob("*.py")) if "site-packages" not in each.relative_to(folder).parts)
+    for file in itertools.islice(found, 0, None, files):
         try:
             tree = ast.parse(file.read_bytes())
         except (SyntaxError, ValueError, RecursionError):
@@ -120,13 +120,17 @@ def predict(machine: Interpreter, module: str, name: str, result: Result) -> Non
         result.faults.append(f"{module}:{name} took {seconds:.1f} s")
 
 
-def sweep(package: str, every: int = 1, part: tuple[int, int] = (1, 1)) -> Result:
-    """Predicts every `every`-th class of that part of a package (2 of 10), faults of the interpreter let through."""
+def sweep(package: str, every: int = 1, part: tuple[int, int] = (1, 1), files: int = 1) -> Result:
+    """Predicts every `every`-th class of that part of a package (2 of 10), faults of the interpreter let through.
+
+    Args:
+        files: only every so-manieth file is read at all.
+    """
     machine = entry.interpreter(sys.path)
     machine.strict = True
     result = Result(package)
     started = time.perf_counter()
-    found = list(classes(folder_of(package), package, result))[::every]
+    found = list(classes(folder_of(package), package, result, files))[::every]
     number, of = part
     for module, name in found[len(found) * (number - 1) // of : len(found) * number // of]:
         predict(machine, module, name, result)

@@ -468,7 +468,6 @@ def test_looking_into_the_namespace_of_a_class_parses_no_other_method(tmp_path):
     ],
 )
 def test_whose_break_it_is(body: str, ends: bool) -> None:
-    from modgraph.prediction import entry  # noqa: F401  # the modules of the interpreter import each other
     from modgraph.prediction.code.control import _breaks
 
     loop = cst.parse_module(f"for i in x:\n{body}").body[0]

@@ -54,12 +54,13 @@ def repository(tmp_path: Path, git: Any) -> Path:
 
 
 @pytest.fixture
-def act(repository: Path, tmp_path: Path) -> Callable[..., Any]:
+def act(repository: Path, tmp_path: Path, python_words: list[str]) -> Callable[..., Any]:
     run_action = runpy.run_path(str(ROOT / "tests" / "ci" / "run_action.py"))["run_action"]
 
     def act(*, base_ref: str = "main", **inputs: str) -> Any:
         given = {name.replace("_", "-"): value for name, value in inputs.items()}
-        return run_action(repository, tmp_path / "github", {"formats": "json", **given}, base_ref=base_ref)
+        options = {"formats": "json", **given}
+        return run_action(repository, tmp_path / "github", options, base_ref=base_ref, python=python_words)
 
     return act
 

@@ -16,6 +16,7 @@ import pytest
 
 from modgraph.cli import main
 from modgraph.config import MAX_PATTERN, MAX_PATTERNS
+from modgraph.prediction.domain import budget
 from modgraph.rules import interpretation, mending, one_file
 from modgraph.rules.names import Project
 from modgraph.rules.one_file import Checker
@@ -214,8 +215,13 @@ DOUBLED = """\
 """
 
 
-def test_copies_count_as_what_they_cost_and_the_classes_of_a_file_share_it(interpreted: list[str]):
-    """Each class ends at a limit of its own; of many, most are not begun."""
+def test_copies_count_as_what_they_cost_and_the_classes_of_a_file_share_it(
+    interpreted: list[str], monkeypatch: pytest.MonkeyPatch
+):
+    """Each class ends at a limit of its own; of many, most are not begun. A fiftieth of the limits says as much."""
+    for owner, names in ((interpretation, ["MAX_WORK"]), (budget, ["MAX_MADE_MODULES", "MAX_MADE_ITEMS", "MAX_COPIED_OBJECTS"])):  # fmt: skip
+        for name in names:
+            monkeypatch.setattr(owner, name, getattr(owner, name) // 50)
     text = f"import copy\n{HEAD}" + "".join(module(f"Net{k}", DOUBLED) for k in range(20))
     outcome = checked(text)
     assert len(interpreted) <= 3

@@ -18,6 +18,8 @@ import pytest
 import modgraph
 from modgraph.prediction.python import standard_names
 
+pytestmark = pytest.mark.fresh_process
+
 ROOT = Path(modgraph.__file__).resolve().parent
 REPOSITORY = ROOT.parent
 

@@ -201,7 +201,8 @@ def test_a_limited_address_space_is_no_traceback(tmp_path: Path, room: int) -> N
     script = f"""
         import resource
         import modgraph
-        from modgraph.prediction import tree, entry
+        from modgraph.prediction import entry
+        from modgraph.prediction.answer import tree
         from modgraph.errors import ModgraphError
         size = next(int(l.split()[1]) * 1024 for l in open("/proc/self/status") if l.startswith("VmSize"))
         resource.setrlimit(resource.RLIMIT_AS, (size + {room},) * 2)

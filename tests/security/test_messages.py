@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,6 +15,7 @@ import pytest
 from modgraph.cli import main
 from modgraph.errors import ConfigError
 
+Shell = Callable[..., tuple[int, str, str]]
 ROOT = Path(__file__).parents[2]
 NET = """\
 from torch import nn
@@ -56,11 +60,19 @@ def graph(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
 
 
-def shell(command: str, folder: Path, **environment: str) -> tuple[int, str, str]:
-    """The command in a shell, which can close streams: status, standard output, standard error."""
+@pytest.fixture
+def shell(python_words: list[str]) -> Callable[..., tuple[int, str, str]]:
+    """shell(command, folder, NAME=VALUE): the command in a shell, which can close streams."""
+    return partial(in_a_shell, python_words)
+
+
+def in_a_shell(python: list[str], command: str, folder: Path, **environment: str) -> tuple[int, str, str]:
+    """Status, standard output, standard error. What says how an interpreter starts needs one that does so."""
+    if environment.keys() - {"PYTHONUNBUFFERED"}:
+        python = [sys.executable]
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
     ran = subprocess.run(
-        ["bash", "-c", command.replace("modgraph", f'"{sys.executable}" -m modgraph', 1)],
+        ["bash", "-c", command.replace("modgraph", f"{shlex.join(python)} -m modgraph", 1)],
         cwd=folder, capture_output=True, text=True, check=False, timeout=180,
         env={**os.environ, "PYTHONPATH": path, "PYTHONSAFEPATH": "1", **environment},
     )  # fmt: skip
@@ -76,7 +88,7 @@ def shell(command: str, folder: Path, **environment: str) -> tuple[int, str, str
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize(("stream", "why"), [(">&-", "Bad file descriptor"), (">/dev/full", "No space left on device")])
 @pytest.mark.usefixtures("graph")
-def test_standard_output_that_cannot_be_written(folder: Path, command: str, stream: str, why: str):
+def test_standard_output_that_cannot_be_written(folder: Path, command: str, stream: str, why: str, shell: Shell):
     status, _, err = shell(f"modgraph {command} {stream}", folder)
     assert status == 2
     assert err.count(f"error: standard output cannot be written: {why}") == 1
@@ -84,7 +96,7 @@ def test_standard_output_that_cannot_be_written(folder: Path, command: str, stre
 
 @pytest.mark.parametrize(("command", "expected"), COMMANDS.items())
 @pytest.mark.usefixtures("graph")
-def test_a_reader_who_has_gone(folder: Path, command: str, expected: int):
+def test_a_reader_who_has_gone(folder: Path, command: str, expected: int, shell: Shell):
     status, _, err = shell(
         f"set -o pipefail; trap '' PIPE; modgraph {command} | exec 0<&-", folder, PYTHONUNBUFFERED="1"
     )
@@ -95,18 +107,18 @@ def test_a_reader_who_has_gone(folder: Path, command: str, expected: int):
 @pytest.mark.parametrize(("command", "expected"), COMMANDS.items())
 @pytest.mark.parametrize("stream", ["2>&-", "2>/dev/full", "<&-", "2>&- <&-"])
 @pytest.mark.usefixtures("graph")
-def test_the_other_streams_change_nothing(folder: Path, command: str, expected: int, stream: str):
+def test_the_other_streams_change_nothing(folder: Path, command: str, expected: int, stream: str, shell: Shell):
     assert shell(f"modgraph {command} {stream}", folder)[0] == expected
 
 
-def test_a_file_does_not_take_the_place_of_a_closed_stream(folder: Path):
+def test_a_file_does_not_take_the_place_of_a_closed_stream(folder: Path, shell: Shell):
     """What is printed would go into the first file that is opened, which is one that a command writes or reads."""
     shell("modgraph analyze --static net.py --format json,text -o out >&- 2>&- <&-", folder)
     assert (folder / "net.py").read_text() == NET
     assert (folder / "out" / "Net.json").read_text("utf-8").startswith('{\n  "schema"')
 
 
-def test_standard_input_that_is_closed_is_no_clean_file(folder: Path):
+def test_standard_input_that_is_closed_is_no_clean_file(folder: Path, shell: Shell):
     status, _, err = shell("modgraph check - <&-", folder)
     assert status == 2
     assert "standard input, which is closed" in err
@@ -116,7 +128,7 @@ def test_standard_input_that_is_closed_is_no_clean_file(folder: Path):
 @pytest.mark.parametrize(
     "environment", [{"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}]
 )
-def test_an_encoding_that_shows_little(folder: Path, command: str, environment: dict[str, str]):
+def test_an_encoding_that_shows_little(folder: Path, command: str, environment: dict[str, str], shell: Shell):
     (folder / "ñ.py").write_text(NET.replace("blocks", "größe"), "utf-8")
     status, out, err = shell(f"modgraph {command}", folder, **environment)
     assert status == {"check .": 1, "--help": 0, "analyze --static gone_ñ.py": 2}.get(command, 0), err

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from modgraph.api import predict
@@ -215,6 +216,7 @@ def test_a_line_that_is_none_counts_as_absent(tmp_path: Path, line: str):
     assert list(manifest.Manifest(tmp_path).records) == ["net.py:Net"]
 
 
+@settings(max_examples=int(os.environ.get("MODGRAPH_EXAMPLES", "15")))
 @given(st.dictionaries(st.sampled_from(sorted(fields_of(RECORD))), JSON, max_size=3))
 def test_whatever_a_manifest_says_can_be_shown(tmp_path: Path, changed: dict[str, Any]):
     tree = tmp_path / "tree"

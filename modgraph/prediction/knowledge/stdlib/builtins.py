@@ -1,6 +1,6 @@
 """Python's built-in functions and the constructors of its types; methods of str, list, dict, set stand in files beside.
 
-`isinstance`, `getattr`, `super`, `type` and kin, which look into the interpreter, are in `prediction/reflection.py`.
+`isinstance`, `getattr`, `super`, `type` and kin, which look into the interpreter, are in `reflection.py`.
 """
 
 from __future__ import annotations
