@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import libcst as cst
 
@@ -30,9 +29,6 @@ from modgraph.prediction.domain.values import (
     Value,
 )
 from modgraph.prediction.paths.guards import OPERATION, Guard, Leaving
-
-if TYPE_CHECKING:
-    from modgraph.prediction.domain.machine import Machine
 
 _GENERATED = "contextlib._GeneratorContextManager"
 _SUPPRESS = "contextlib.suppress"

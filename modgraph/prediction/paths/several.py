@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TypeVar, cast
 
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
@@ -25,11 +25,9 @@ from modgraph.prediction.domain.values import (
 
 ResultType = TypeVar("ResultType", bound="Value | None")
 
-if TYPE_CHECKING:
-    from modgraph.prediction.domain.machine import Machine
 
 _READERS = frozenset(
-    {
+    (
         *(
             "all",
             "any",
@@ -46,7 +44,7 @@ _READERS = frozenset(
         ),
         *("isinstance", "issubclass", "len", "list", "map", "max", "min", "print", "repr", "reversed", "set", "slice"),
         *("sorted", "str", "sum", "tuple", "type", "vars", "zip"),
-    }
+    )
 )
 """Functions of Python that leave what they are given as it is, and take a choice as it is."""
 

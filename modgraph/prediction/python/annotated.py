@@ -11,16 +11,9 @@ import libcst as cst
 
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import ClassObject
+from modgraph.prediction.python import node_text
 from modgraph.source.mangling import spelled
 from modgraph.source.quiet import python_tree
-
-if TYPE_CHECKING:
-    from modgraph.prediction.domain.machine import Machine
-
-from typing import TYPE_CHECKING
-
-from modgraph.prediction.domain.machine import Machine
-from modgraph.prediction.python import node_text
 
 if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine

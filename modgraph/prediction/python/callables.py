@@ -30,7 +30,6 @@ from modgraph.prediction.python.plain import number_unknown
 
 if TYPE_CHECKING:
     from modgraph.prediction.domain.definitions import FunctionDefinition
-    from modgraph.prediction.domain.machine import Machine
 
 GETTER = "builtins.function.__get__"
 """What makes a method of a function, and of other attributes of a class what an instance sees."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import libcst as cst
 
@@ -18,9 +18,6 @@ from modgraph.prediction.python import annotated
 from modgraph.source.index import Statement
 from modgraph.source.modules import SourceError, SourceModule
 from modgraph.source.quiet import python_tree
-
-if TYPE_CHECKING:
-    from modgraph.prediction.domain.machine import Machine
 
 
 def annotations_of(machine: Machine, cls: ClassValue) -> ViewObject:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.limits import UNSURE_OPTION
@@ -33,9 +32,6 @@ from modgraph.prediction.domain.values import (
 )
 from modgraph.prediction.python import annotated, classes, enumerations, named_tuples
 from modgraph.prediction.python.counted import count
-
-if TYPE_CHECKING:
-    from modgraph.prediction.domain.machine import Machine
 
 _MARK = "__dataclass_fields__"
 _OPTIONS = "<dataclass options>"

@@ -35,7 +35,6 @@ from modgraph.prediction.python import classes
 
 if TYPE_CHECKING:
     from modgraph.prediction.domain.frames import Frame
-    from modgraph.prediction.domain.machine import Machine
 
 _FLAG = "enum.Flag"
 _BASES = ("enum.Enum", "enum.IntEnum", "enum.StrEnum", _FLAG, "enum.IntFlag")

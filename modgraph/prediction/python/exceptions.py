@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.calling import Raised
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import InstanceObject
 from modgraph.prediction.domain.values import NONE, TRUE, Address, Constant, KnownClass, TupleValue, Value
-
-if TYPE_CHECKING:
-    from modgraph.prediction.domain.machine import Machine
 
 _FIRST = {"value": "builtins.StopIteration", "code": "builtins.SystemExit"}
 _NOT_FOLLOWED = frozenset({"__context__", "__suppress_context__", "__traceback__"})

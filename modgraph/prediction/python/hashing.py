@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.machine import Machine
@@ -30,9 +29,6 @@ from modgraph.prediction.paths import several
 from modgraph.prediction.python import exceptions
 from modgraph.prediction.python.counted import count
 from modgraph.prediction.python.identity import is_by_identity, is_no_number, maybe_another
-
-if TYPE_CHECKING:
-    from modgraph.prediction.domain.machine import Machine
 
 Elements = dict[Value, None]
 _UNITS_OF_A_PAIR = 6

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING
 
 from modgraph.prediction.domain.calling import Arguments, Raised
 from modgraph.prediction.domain.machine import Machine
@@ -26,9 +25,6 @@ from modgraph.prediction.domain.values import (
     Value,
 )
 from modgraph.prediction.python import classes, naming_hooks, standard_names
-
-if TYPE_CHECKING:
-    from modgraph.prediction.domain.machine import Machine
 
 
 def metaclass_of(machine: Machine, cls: Value) -> ClassValue | KnownClass | None:

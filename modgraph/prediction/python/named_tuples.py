@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import keyword
-from typing import TYPE_CHECKING
 
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
@@ -23,9 +22,6 @@ from modgraph.prediction.domain.values import (
     Value,
 )
 from modgraph.prediction.python import annotated, classes
-
-if TYPE_CHECKING:
-    from modgraph.prediction.domain.machine import Machine
 
 
 def made(

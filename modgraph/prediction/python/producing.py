@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from modgraph.prediction.domain import dict_views
 from modgraph.prediction.domain.calling import Raised
@@ -42,9 +41,6 @@ from modgraph.prediction.paths.widening import widen
 from modgraph.prediction.python import iterables, steady, unordered
 from modgraph.prediction.python.may_items import Rest, rest_of
 from modgraph.source.reached import Reached
-
-if TYPE_CHECKING:
-    from modgraph.prediction.domain.machine import Machine
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ is an optional child, one that is there on some paths only. `OPEN` stands where 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.calling import Arguments
@@ -34,9 +34,6 @@ from modgraph.prediction.domain.values import (
 )
 from modgraph.prediction.paths import partial_texts
 from modgraph.prediction.python import persistence
-
-if TYPE_CHECKING:
-    from modgraph.prediction.domain.machine import Machine
 
 Kind = Literal["module", "parameter", "buffer", "tensor", "none", "plain", "unknown"]
 """What torch asks of a value; "buffer" is one made by nn.Buffer, "unknown" may be any of them."""

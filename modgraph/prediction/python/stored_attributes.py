@@ -4,7 +4,6 @@ which a function or class becomes another: what is called or asked for then is n
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.calling import Arguments
@@ -25,9 +24,6 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
-
-if TYPE_CHECKING:
-    from modgraph.prediction.domain.machine import Machine
 
 _MAKING = ("__code__", "__defaults__", "__kwdefaults__", "__closure__")
 _REGISTERED = ("<abstract classes>", "register")

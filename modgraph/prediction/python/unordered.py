@@ -8,14 +8,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import Ended, IteratorObject, ListObject, SetObject, Source
 from modgraph.prediction.domain.values import Address, Constant, TupleValue, Unknown, Value
-
-if TYPE_CHECKING:
-    from modgraph.prediction.domain.machine import Machine
 
 _ELEMENTS = "<elements>"
 """Attribute of a list that was made of such a set: what is in it."""

@@ -5,17 +5,12 @@ Source: `collections.abc.Mapping` in Python's own library.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from modgraph.prediction.domain.calling import Arguments, Raised
 from modgraph.prediction.domain.limits import ITEMS_OF_A_TUPLE
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import ListObject
 from modgraph.prediction.domain.registry import models
 from modgraph.prediction.domain.values import FALSE, NONE, TRUE, KnownClass, TupleValue, Unknown, Value
-
-if TYPE_CHECKING:
-    from modgraph.prediction.domain.machine import Machine
 
 MAPPING = "collections.abc.Mapping"
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.limits import ITEMS_OF_A_TUPLE, MAX_VALUE_SIZE
@@ -29,9 +28,6 @@ from modgraph.prediction.knowledge.stdlib.iteration import pairs_of, prefix_of
 from modgraph.prediction.knowledge.stdlib.mappings import COUNTER
 from modgraph.prediction.python import items, keys
 from modgraph.prediction.python.plain import number_unknown
-
-if TYPE_CHECKING:
-    from modgraph.prediction.domain.machine import Machine
 
 _ZERO, _ONE = Constant(0), Constant(1)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 import json
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from modgraph.doors.data import TooLargeError, read_toml
 from modgraph.prediction.domain.calling import Arguments
@@ -20,9 +20,6 @@ from modgraph.prediction.domain.values import NONE, Constant, KnownClass, TupleV
 from modgraph.prediction.python.bounds import MOST_LONG_NUMBERS, has_many_long_numbers, work
 from modgraph.prediction.python.plain import number_unknown, room_of_plain
 from modgraph.source.reached import Reached
-
-if TYPE_CHECKING:
-    from modgraph.prediction.domain.machine import Machine
 
 _PLAIN = (type(None), bool, int, float, str, bytes)
 

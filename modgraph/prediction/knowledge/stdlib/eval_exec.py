@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import libcst as cst
 
@@ -17,9 +16,6 @@ from modgraph.prediction.domain.values import NONE, OPEN, Constant, Unknown, Val
 from modgraph.prediction.python import items
 from modgraph.source.parsed import Parsed
 from modgraph.source.reached import Reached
-
-if TYPE_CHECKING:
-    from modgraph.prediction.domain.machine import Machine
 
 
 @models("builtins.eval")

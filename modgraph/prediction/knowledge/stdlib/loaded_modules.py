@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import ClassObject
 from modgraph.prediction.domain.registry import LOADED_MODULES, models
 from modgraph.prediction.domain.values import NONE, ClassValue, Constant, ModuleReference, Unknown, Value
 from modgraph.source.modules import SourceError
-
-if TYPE_CHECKING:
-    from modgraph.prediction.domain.machine import Machine
 
 
 @models("sys.modules.get")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import libcst as cst
 
@@ -34,9 +34,6 @@ from modgraph.prediction.domain.values import (
     is_optional,
 )
 from modgraph.prediction.python import hashing
-
-if TYPE_CHECKING:
-    from modgraph.prediction.domain.machine import Machine
 
 _CACHED = CACHED.name
 known_class(_CACHED)

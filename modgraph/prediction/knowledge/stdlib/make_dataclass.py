@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import DictObject
 from modgraph.prediction.domain.registry import models
 from modgraph.prediction.domain.values import NONE, Constant, TupleValue, Unknown, Value
 from modgraph.prediction.python import annotated, data_classes
-
-if TYPE_CHECKING:
-    from modgraph.prediction.domain.machine import Machine
 
 
 @models("dataclasses.make_dataclass")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.calling import Arguments
@@ -38,9 +37,6 @@ from modgraph.prediction.knowledge.stdlib.iteration import pairs_of, prefix_of
 from modgraph.prediction.paths import partial_texts
 from modgraph.prediction.python import hashing, items, keys, weak_updates
 from modgraph.prediction.python.items import FACTORY
-
-if TYPE_CHECKING:
-    from modgraph.prediction.domain.machine import Machine
 
 DICT = "builtins.dict"
 ORDERED = "collections.OrderedDict"

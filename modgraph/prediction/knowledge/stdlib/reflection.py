@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from modgraph.prediction.code import calls, functions, names, namespaces
 from modgraph.prediction.domain import points_to
@@ -48,10 +48,6 @@ from modgraph.prediction.python import (
     standard_attributes,
     weak_updates,
 )
-
-if TYPE_CHECKING:
-    from modgraph.prediction.domain.machine import Machine
-
 
 for _name_of_class in ("property", "staticmethod", "classmethod"):
     known_class(f"builtins.{_name_of_class}")

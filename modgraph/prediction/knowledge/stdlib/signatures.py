@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import DictObject, EnvironmentObject, InstanceObject, ListObject
@@ -22,9 +20,6 @@ from modgraph.prediction.domain.values import (
     TupleValue,
     Value,
 )
-
-if TYPE_CHECKING:
-    from modgraph.prediction.domain.machine import Machine
 
 _PARAMETER = KnownClass("inspect.Parameter")
 _EMPTY = KnownClass("inspect._empty")

@@ -8,7 +8,7 @@ Source: torch/nn/modules/module.py.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
@@ -32,9 +32,6 @@ from modgraph.prediction.domain.values import (
 )
 from modgraph.prediction.knowledge.tensors.tensor_values import tensor_of
 from modgraph.prediction.knowledge.torch.walks import children_in, module_of, tensors, tensors_that_may_be, walk
-
-if TYPE_CHECKING:
-    from modgraph.prediction.domain.machine import Machine
 
 _FLOATING = ("float32", "float64", "float16", "bfloat16")
 _CONVERTED = f"{MODULE}.<converted>"

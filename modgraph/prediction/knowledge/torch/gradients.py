@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import libcst as cst
 
@@ -22,9 +21,6 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
-
-if TYPE_CHECKING:
-    from modgraph.prediction.domain.machine import Machine
 
 _MODES = ("torch", "<gradients>")
 """Where a state keeps the contexts that are entered, the innermost last; there is no entry outside of all."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.calling import Arguments
@@ -28,9 +27,6 @@ from modgraph.prediction.domain.values import (
 from modgraph.prediction.paths import partial_texts
 from modgraph.prediction.python import registration, weak_updates
 from modgraph.prediction.python.enum_texts import text_given
-
-if TYPE_CHECKING:
-    from modgraph.prediction.domain.machine import Machine
 
 
 @models(f"{MODULE}.__init__")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from modgraph.prediction.domain import dict_views, points_to
 from modgraph.prediction.domain.calling import Arguments
@@ -36,9 +35,6 @@ from modgraph.prediction.knowledge.torch import live_walks
 from modgraph.prediction.paths import havoc
 from modgraph.prediction.paths.partial_texts import held_in
 from modgraph.prediction.python import may_items, producing
-
-if TYPE_CHECKING:
-    from modgraph.prediction.domain.machine import Machine
 
 for _view_class in ("keys", "values", "items"):
     known_class(f"builtins.dict_{_view_class}")
