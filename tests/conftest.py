@@ -87,6 +87,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.skip(reason=reason))
 
 
+@pytest.fixture(autouse=True)
+def _environment() -> Iterator[None]:
+    """What a test, or a library in it, leaves in the environment goes with it."""
+    before = dict(os.environ)
+    yield
+    for name in {*before, *os.environ} - {"PYTEST_CURRENT_TEST"}:
+        if name not in before:
+            del os.environ[name]
+        elif os.environ.get(name) != before[name]:
+            os.environ[name] = before[name]
+
+
 @pytest.fixture(scope="session")
 def run_code() -> Callable[..., subprocess.CompletedProcess[Any]]:
     """run_code(CODE, ...): `python -c CODE` where torch is imported already; other arguments as of `subprocess.run`."""
