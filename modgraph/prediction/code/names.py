@@ -1,7 +1,8 @@
 """Names to values: local, enclosing, global and builtin ones; modules' attributes, evaluated name by name.
 
 Modules of the user's project are executed as a whole (`whole_modules.py`). Of all others the statements that bind a
-name, or change its object in place, are executed in their order when the name is first asked for; imports and definitions are followed through the index alone.
+name, or change its object in place, are executed in their order when the name is first asked for; imports and
+definitions are followed through the index alone.
 """
 
 from __future__ import annotations
