@@ -10,12 +10,13 @@ from typing import Any
 
 from modgraph.errors import MissingFileError, UnknownNameError
 from modgraph.graph.model import SourceLocation
-from modgraph.prediction.code import calls, namespaces, unfinished
+from modgraph.prediction.code import calls, namespaces, unfinished, whole_modules
 from modgraph.prediction.deep_stack import with_deep_stack
 from modgraph.prediction.domain import endings
 from modgraph.prediction.domain.calling import Arguments, Raised
 from modgraph.prediction.domain.endings import attempt
 from modgraph.prediction.domain.limits import LimitError
+from modgraph.prediction.domain.loaded import NotWholeError
 from modgraph.prediction.domain.objects import DictObject, ListObject, ModuleObject, SetObject
 from modgraph.prediction.domain.values import (
     OPEN,
@@ -112,10 +113,19 @@ def load_target(machine: Interpreter, target: Target, text: str | SourceModule |
             raise MissingFileError(why or f"there is no Python source of module {target.module!r} on the search path")
     machine.modules.roots.append(source.name)
     assert source.index is not None  # reads the file, and says what is wrong with it
+    _begin(machine, source)
     import_effects.run(machine, source)
     attempt(machine, lambda: module_effects.tell(machine, source), lambda why: _leave_untold(machine, source, why))
     attempt(machine, lambda: namespace_stores.tell(machine, source), lambda why: _leave_untold(machine, source, why))
     return source
+
+
+def _begin(machine: Interpreter, source: SourceModule) -> None:
+    """Executes the target's module; where that does not come to its end, all is forgotten that it has done."""
+    try:
+        whole_modules.begin(machine, source)
+    except NotWholeError:
+        machine.start_lazily()
 
 
 def _leave_untold(machine: Interpreter, source: SourceModule, why: Unknown) -> None:

@@ -24,6 +24,7 @@ from modgraph.prediction.domain.caches import Caches
 from modgraph.prediction.domain.calling import Raised
 from modgraph.prediction.domain.frames import place_outside_torch
 from modgraph.prediction.domain.limits import MAX_MODULE_STEPS, MAX_TREE_WORK, LimitError
+from modgraph.prediction.domain.loaded import Loaded
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import ClassObject, InstanceObject
 from modgraph.prediction.domain.state import Base, State, Trouble
@@ -181,6 +182,19 @@ class Interpreter(Machine):
         self.base = Base()
         self.start_anew()
         self.caches = Caches()
+
+    def start_lazily(self) -> None:
+        """Forgets what was executed as a whole; modules are evaluated name by name from here on."""
+        roots, work = self.modules.roots, self.work
+        self.forget()
+        self.base.work = work
+        self.base.settle = lambda index: registries.settle(self, index)
+        self.base.require = self._require_room
+        self.base.unassigned = self._unassigned
+        self.base.inherited = self._inherited
+        self.modules = Loaded(roots=roots, is_lazy=True)
+        self.doubtful.clear()
+        self.making = []
 
     def _require_room(self) -> None:
         self.makes(0)

@@ -540,6 +540,7 @@ class Net(nn.Module):
         self.a = nn.Linear(1, 3)
 """
     (tmp_path / "model.py").write_text(source, "utf-8")
+    monkeypatch.setattr(entry.whole_modules, "MAX_EXECUTED_WORK", 0)
     monkeypatch.setattr(entry.import_effects, "MAX_IMPORT_WORK", 100)
     graph = modgraph.predict(f"{tmp_path / 'model.py'}:Net")
     assert [node.class_name for node in graph.modules[1:]] == ["torch.nn.modules.linear.Linear"]

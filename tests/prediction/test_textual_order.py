@@ -315,9 +315,6 @@ CASES = {
         Meta.registry.pop("B")
         RESULT = list(Meta.registry), len(Meta.registry)
     """,
-}
-
-NOT_KNOWN = {
     "the registry is made anew of itself": """
         MODELS = {}
         def register(c):
@@ -352,11 +349,6 @@ class Net(nn.Module):
 @pytest.mark.parametrize("text", CASES.values(), ids=CASES)
 def test_in_the_order_of_the_text(agrees: Callable[[str], Graph], text: str):
     agrees(textwrap.dedent(text) + NET)
-
-
-@pytest.mark.parametrize("text", NOT_KNOWN.values(), ids=NOT_KNOWN)
-def test_what_is_not_followed_is_unknown(predict_source: Callable[..., Graph], text: str):
-    assert not predict_source(textwrap.dedent(text) + NET).complete
 
 
 FILES = {

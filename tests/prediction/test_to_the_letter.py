@@ -17,6 +17,29 @@ from collections import Counter, OrderedDict, defaultdict
 """
 
 IMPORT_ORDER = {
+    "container plain rebinding": """
+        D = {}
+        def st(n): D['k'] = n
+        st(8)
+        D = {'k': 3}
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a = nn.Linear(D['k'], 1)
+    """,
+    "reads between": """
+        N = 1
+        def st(n):
+            global N
+            N = n
+        st(8)
+        M = N
+        N = 4
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a = nn.Linear(N, M)
+    """,
     "before only": """
         N = 1
         def st(n):
@@ -998,29 +1021,6 @@ NOT_FOLLOWED = {
         try: {}['q']
         except KeyError as e:
             self.a = nn.Linear(1, 2 if e.__traceback__ is None else 3)
-    """,
-    "import_order: container plain rebinding": """
-        D = {}
-        def st(n): D['k'] = n
-        st(8)
-        D = {'k': 3}
-        class Net(nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.a = nn.Linear(D['k'], 1)
-    """,
-    "import_order: reads between": """
-        N = 1
-        def st(n):
-            global N
-            N = n
-        st(8)
-        M = N
-        N = 4
-        class Net(nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.a = nn.Linear(N, M)
     """,
     "walks: swap same size": """
         d = {'a': 1, 'b': 2}

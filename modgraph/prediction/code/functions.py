@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from modgraph.prediction.code import allowances, names
+from modgraph.prediction.code import allowances, names, whole_modules
 from modgraph.prediction.domain import registry
 from modgraph.prediction.domain.calling import Arguments, Raised
 from modgraph.prediction.domain.definitions import ClassDefinition, FunctionDefinition
@@ -281,7 +281,10 @@ def _make(
         if definition.entry is None:
             _run_body(machine, frame, node, cls, closure)
         else:
-            naming_hooks.tell(machine, cls, definition.entry)
+            if definition.module in machine.modules.whole:
+                _execute_body(machine, cls, definition, closure)
+            else:
+                naming_hooks.tell(machine, cls, definition.entry)
         return decorate(machine, frame, decorators, finished(machine, cls, keywords))
 
     return several.each_of(machine, [keywords.pop("metaclass", classes.TYPE), *bases], made)
@@ -354,6 +357,11 @@ def _run_body(machine: Machine, frame: Frame, node: cst.ClassDef, cls: ClassValu
         machine.run_block(inner, node.body)
     finally:
         machine.frames.pop()
+    _give_names(machine, cls, environment)
+
+
+def _give_names(machine: Machine, cls: ClassValue, environment: Address) -> None:
+    """Puts what a body has bound into its class."""
     found = machine.state.read(environment)
     assert isinstance(found, EnvironmentObject)
     for name, value in several.bound(found).items():
@@ -448,6 +456,27 @@ def _fill_class(machine: Machine, source: SourceModule, frame: Frame, item: Clas
     for name, value in found.items():
         naming_hooks.tell_name(machine, cls, name, value)
     return {name: _keep(machine, cls, definition, name, value, places[name]) for name, value in found.items()}
+
+
+def _execute_body(machine: Machine, cls: ClassValue, definition: ClassDefinition, closure: Address | None) -> None:
+    """Executes the body of a class of a module that is executed as a whole; what can wait does."""
+    source = machine.modules.whole[definition.module].source
+    assert definition.entry is not None
+    body = definition.entry.body
+    if definition.is_ordered:
+        for name in definition.statements:
+            classes.own_attribute(machine, cls, name)
+        return
+    environment = machine.allocate(EnvironmentObject(parent=closure))
+    frame = Frame(source.name, definition.parsed, environment, class_scope=cls)
+    for statement in body:
+        if whole_modules.member_waits(source, statement, body):
+            continue
+        for name in statement.names or ("",):
+            _run_class_statement(machine, source, frame, statement, name)
+            if statement.kind != "import":
+                break
+    _give_names(machine, cls, environment)
 
 
 def _run_class_entry(

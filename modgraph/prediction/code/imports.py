@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from modgraph.prediction.code import names, targets
+from modgraph.prediction.code import names, targets, whole_modules
 from modgraph.prediction.domain.calling import Raised
 from modgraph.prediction.domain.definitions import dotted
 from modgraph.prediction.domain.frames import Frame, Outcome
@@ -28,6 +28,7 @@ def import_modules(machine: Machine, frame: Frame, node: cst.Import) -> Outcome:
         name = bound.value if isinstance(bound, cst.Name) else top
         if frame.function is not None:
             machine.note_import(module)
+        _execute(machine, frame, module)
         value = _guarded(machine, module, None, name if bound is None else f"{name} ")
         targets.assign(machine, frame, cst.Name(name), value)
     return "normal"
@@ -39,6 +40,9 @@ def import_names(machine: Machine, frame: Frame, node: cst.ImportFrom) -> Outcom
     absolute = source.absolute(module, len(node.relative)) if source is not None else module
     if frame.function is not None:
         machine.note_import(absolute)
+    for alias in () if isinstance(node.names, cst.ImportStar) else node.names:
+        _execute(machine, frame, absolute, str(alias.name.value))
+    _execute(machine, frame, absolute)
     if isinstance(node.names, cst.ImportStar):
         _import_all(machine, frame, absolute)
         return "normal"
@@ -52,6 +56,12 @@ def import_names(machine: Machine, frame: Frame, node: cst.ImportFrom) -> Outcom
         assert isinstance(bound, cst.BaseExpression)
         targets.assign(machine, frame, bound, value)
     return "normal"
+
+
+def _execute(machine: Machine, frame: Frame, module: str, attribute: str | None = None) -> None:
+    """Of a module of the project: what importing it does."""
+    if frame.module in machine.modules.whole:
+        whole_modules.require(machine, module, attribute)
 
 
 def _guarded(machine: Machine, module: str, attribute: str | None, bound: str) -> Value:

@@ -1,7 +1,8 @@
 """Names to values: local, enclosing, global and builtin ones; modules' attributes, evaluated name by name.
 
-A module is never executed as a whole. The statements that bind a name, or change its object in place, are executed in
-their order when the name is first asked for; imports and definitions are followed through the index alone.
+Modules of the user's project are executed as a whole (`whole_modules.py`). Of all others the statements that bind a
+name, or change its object in place, are executed in their order when the name is first asked for; imports and
+definitions are followed through the index alone.
 """
 
 from __future__ import annotations
@@ -200,8 +201,10 @@ def global_name(machine: Machine, module: str, name: str) -> Value | None:
         environment = machine.state.read(running)
         partial = environment.names.get(name) if isinstance(environment, EnvironmentObject) else None
         return partial or machine.unknown(f"import cycle at {module}.{name}")
-    if key in machine.modules.importing:
-        return None  # a package that imports its own submodule by name
+    whole = machine.modules.whole.get(module)
+    waiting = whole.waiting.get(name) if whole is not None else None
+    if key in machine.modules.importing or (waiting is None and whole is not None and whole.line is not None):
+        return _of_running(machine, module, name)  # a package that imports its own submodule by name
     machine.modules.importing.add(key)
     since = machine.base.next_index
     try:
@@ -214,10 +217,23 @@ def global_name(machine: Machine, module: str, name: str) -> Value | None:
     return value
 
 
+def _of_running(machine: Machine, module: str, name: str) -> Value | None:
+    """What a module that is being executed has besides the names that its statements have bound."""
+    whole = machine.modules.whole.get(module)
+    if whole is None or (module, name) in machine.modules.importing:
+        return None
+    special = _special(whole.source, name)
+    if special is not None:
+        return special
+    return star_imports.value(machine, whole.source, name, False)
+
+
 def _so_far(machine: Machine, module: str, name: str, line: int) -> Value | None:
     """What a name that the module binds several times is before that line; None where it has its final value there,
     or none yet."""
     source = machine.finder.source(module)
+    if module in machine.modules.whole:
+        return None
     if source is None or (module, name) in machine.modules.running or standard_sources.is_standard(source):
         return None
     binding = [each for each in source.index.statements.get(name, ()) if name in each.names]
@@ -260,6 +276,9 @@ def _evaluate(machine: Machine, module: str, name: str) -> Value | None:
         index = source.index
     except SourceError as error:
         return Unknown(telling(f"{source.file} cannot be read: {error.message}", error.message))
+    if (whole := machine.modules.whole.get(module)) is not None:
+        waiting = whole.waiting.get(name)
+        return _waiting(machine, source, name, waiting) if waiting is not None else _elsewhere(machine, source, name)
     statements = index.statements.get(name, [])
     if any(name in statement.names for statement in statements):
         return _run(machine, source, name, statements)
@@ -306,6 +325,13 @@ def _without_source(machine: Machine, module: str, name: str, source: SourceModu
         return None
     why = "is not modelled" if source is not None else "has no Python source"
     return machine.unknown(machine.finder.refusal(path) or f"{module}.{name} {why}")
+
+
+def _waiting(machine: Machine, source: SourceModule, name: str, statement: Statement) -> Value | None:
+    """The value of a name that was not asked for when its statement was come to."""
+    if statement.definition is not None:
+        return machine.define(source, statement.definition)
+    return _imported(machine, source, name, statement)
 
 
 def _run(machine: Machine, source: SourceModule, name: str, statements: list[Statement]) -> Value | None:
@@ -376,7 +402,10 @@ def import_name(machine: Machine, module: str, attribute: str | None, bound: str
         if known is not None:
             return known
         if registry.is_inert(module) or registry.has_package(module):
-            return ModuleReference(module) if attribute is None else _of_absent(machine, module, attribute)
+            if attribute is not None:
+                return _of_absent(machine, module, attribute)
+            top = module.partition(".")[0]
+            return ModuleReference(top if bound == top else module)
         if (why := machine.finder.refusal(module)) is not None:  # Python would follow it
             return machine.unknown(why)
         if namespaces.is_left_out(machine, module):

@@ -156,6 +156,7 @@ def _run_apart(machine: Machine, source: SourceModule, statement: Statement, fra
     try:
         execute(machine, frame, frame.parsed.statements)
     except Raised as raised:
+        machine.modules.failed += 1
         failure = machine.unknown(f"raises {raised}")
     finally:
         machine.frames.pop()

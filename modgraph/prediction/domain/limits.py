@@ -83,6 +83,9 @@ UNITS_OF_A_NODE = 120
 MAX_IMPORT_WORK = 10_000_000
 """Those of them that may go into what importing the target's module changes."""
 
+MAX_EXECUTED_WORK = 1_500_000
+"""Those of them that may go into executing the target's module, and those that it imports, from top to bottom."""
+
 MAX_CALLER_WORK = 5_000_000
 """Those that may go into finding the call by which a file builds its model itself."""
 

@@ -14,8 +14,31 @@ if TYPE_CHECKING:
     from modgraph.prediction.project.lookups import Wanted
 
 
+class NotWholeError(BaseException):
+    """A module of the project cannot be executed to its end; not an Exception, as no fault is to be made of it."""
+
+
+@dataclass(slots=True)
+class Whole:
+    """A module that is executed from top to bottom; its names are `globals` of the state and the base."""
+
+    source: SourceModule
+    waiting: dict[str, Statement] = field(default_factory=dict)
+    """Names whose last statement can be executed when they are asked for."""
+    line: int | None = 0
+    """Of the statement that is being executed; None when it has come to its end."""
+
+
 @dataclass(slots=True)
 class Loaded:
+    whole: dict[str, Whole] = field(default_factory=dict)
+    """Modules that are executed as a whole; see `whole_modules.py`."""
+    is_executing: bool = False
+    """The target's module is being executed."""
+    is_lazy: bool = False
+    """No module is executed as a whole."""
+    failed: int = 0
+    """How many statements have raised at module level."""
     namespaces: dict[str, dict[str, Value | None]] = field(default_factory=dict)
     """By module: the names that were asked for."""
     running: dict[tuple[str, str], Address] = field(default_factory=dict)

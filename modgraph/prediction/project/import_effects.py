@@ -58,6 +58,7 @@ def run(machine: Machine, source: SourceModule) -> None:
 def _run_all(machine: Machine, source: SourceModule) -> None:
     imported = registries.imported_with(machine, source.name)
     modules = [each for each in imported.modules.values() if not is_installed(each)]
+    modules = [each for each in modules if each.name not in machine.modules.whole]
     found = _changers(modules)
     effects = {each.name: effects for each in modules if (effects := _effects(machine, each, found))}
     if not effects:

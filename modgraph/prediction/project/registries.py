@@ -51,6 +51,8 @@ class Registry:
 def claim(machine: Machine, home: Home, since: int, attribute: str = "") -> None:
     """Notes the containers made since then as those of that name; of a class, as those of that attribute."""
     base = machine.base
+    if home[0] in machine.modules.whole:
+        return
     made = [
         index
         for index in range(since, base.next_index)
@@ -139,6 +141,8 @@ def settle_or_leave(machine: Machine, index: int) -> None:
 def run_once(machine: Machine, effect: Effect, registry: Registry, name: str = "") -> None:
     """Runs a statement for what it registers; one statement may fill several containers."""
     key = (effect.source.name, effect.statement.first_line)
+    if effect.source.name in machine.modules.whole:
+        return  # it has run
     if key not in machine.base.replayed:
         machine.base.replayed.add(key)
         _replay(machine, effect, registry, name)

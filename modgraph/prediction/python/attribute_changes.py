@@ -60,11 +60,14 @@ def assign(machine: Machine, value: Value, name: str, new: Value) -> None:
     if isinstance(value, Choice):
         machine.on_each(value, lambda each: assign(machine, each, name, new))
     elif isinstance(value, ClassValue):
-        if name == "__bases__":
-            stored_attributes.replace_bases(machine, value, new)
-        machine.state.change(value.address, ClassObject).namespace[name] = new
-        several.note(machine, value, name, new)
+        meta = machine.metaclass_of(value)
+        override = classes.class_attribute(machine, meta, "__setattr__") if isinstance(meta, ClassValue) else None
+        if _is_other(override, "__setattr__"):
+            machine.call(override, (value, Constant(name), new))
+        else:
+            assign_in_class(machine, value, name, new)
     elif isinstance(value, ModuleReference):
+        _take_before(machine, value.name, name)
         machine.state.globals[(value.name, name)] = new
     elif isinstance(value, (FunctionValue, EnumMember, PartialValue)):
         stored_attributes.store(machine, value, name, new)
@@ -80,6 +83,22 @@ def assign(machine: Machine, value: Value, name: str, new: Value) -> None:
             machine.may_fail("AttributeError")
         if value.may_be:
             machine.expose([value], value)
+
+
+def assign_in_class(machine: Machine, cls: ClassValue, name: str, new: Value) -> None:
+    """What type.__setattr__ does."""
+    if name == "__bases__":
+        stored_attributes.replace_bases(machine, cls, new)
+    machine.state.change(cls.address, ClassObject).namespace[name] = new
+    several.note(machine, cls, name, new)
+
+
+def _take_before(machine: Machine, module: str, name: str) -> None:
+    """Modules that have imported a name from one that is given another have the one of before."""
+    for whole in list(machine.modules.whole.values()) if module not in machine.modules.whole else ():
+        for bound, statement in list(whole.waiting.items()):
+            if any(bound == each.name and each.attribute == name for each in statement.imports):
+                machine.global_name(whole.source.name, bound)
 
 
 def _assign_to_object(machine: Machine, value: Address, name: str, new: Value) -> None:

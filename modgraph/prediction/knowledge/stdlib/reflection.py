@@ -236,10 +236,12 @@ def globals_(arguments: Arguments, machine: Machine) -> Value:
     complete = source is not None and not source.index.star_imports
     frame = machine.frames[-1]
     before = frame.parsed.first_line if frame.function is None else None
+    is_whole = module in machine.modules.whole
+    before = None if is_whole else before
     for name in source.index.names if source is not None else ():
         if before is not None and source is not None and source.index.statements[name][0].first_line >= before:
             continue
-        if name in machine.modules.namespaces.get(module, {}) or _cheap(machine, module, name):
+        if is_whole or name in machine.modules.namespaces.get(module, {}) or _cheap(machine, module, name):
             value = names.global_name(machine, module, name)
             if value is not None:
                 entries[Constant(name)] = value

@@ -17,6 +17,7 @@ from modgraph.prediction.domain.values import (
     Address,
     BoundMethod,
     Choice,
+    ClassValue,
     Constant,
     KnownClass,
     KnownFunction,
@@ -25,7 +26,7 @@ from modgraph.prediction.domain.values import (
     Value,
 )
 from modgraph.prediction.paths import partial_texts
-from modgraph.prediction.python import registration, weak_updates
+from modgraph.prediction.python import attribute_changes, registration, weak_updates
 from modgraph.prediction.python.enum_texts import text_given
 
 
@@ -78,6 +79,9 @@ def past_the_module(arguments: Arguments, machine: Machine) -> Value:
     """Straight into the instance's `__dict__`, past what `Module.__setattr__` does: nothing is registered. Properties
     of the class come first."""
     address, name = arguments.positional[0], text_given(arguments, machine)
+    if isinstance(address, ClassValue) and isinstance(name, Constant):
+        attribute_changes.assign_in_class(machine, address, str(name.value), arguments.get(2, "value", NONE))
+        return NONE
     if isinstance(name, Constant) and isinstance(name.value, str):
         described = machine.class_attribute(machine.class_of(address), name.value)
         setter = described.setter if isinstance(described, PropertyValue) else None
