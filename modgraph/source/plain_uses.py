@@ -42,7 +42,7 @@ _LAYERS = frozenset(
 """Of torch, those whose arguments are numbers, texts and flags."""
 _OF_NUMBERS = frozenset(["range", "int", "float", "round", "divmod", "math"])
 _MAKING = frozenset(["zeros", "ones", "empty", "rand", "randn", "arange", "linspace", "full", "eye", "randint"])
-_NOT_TELLING = frozenset(["print", "str", "repr", "bool", "min", "max", "abs", "F", "torch"])
+_NOT_TELLING = frozenset(["print", "str", "repr", "bool", "min", "max", "abs"])
 """Functions that are given numbers, and tensors or anything at all, and keep nothing of it."""
 _RESHAPING = (
     "view",
@@ -57,6 +57,7 @@ _RESHAPING = (
     "squeeze",
 )
 _OF_TENSORS = frozenset([*_RESHAPING, "chunk", "split", "sum", "mean", "softmax", "size", "format", "join"])
+_TAKING_MODULES = frozenset(["compile", "save", "vmap"])
 _OF_TEXTS = frozenset(["lower", "upper", "startswith", "endswith", "strip", "replace", "format", "split", "title"])
 
 
@@ -231,10 +232,10 @@ def _of_function(function: ast.expr) -> Verdict:
         return "proof"
     if root in _OF_NUMBERS or (text == f"torch.{last}" and last in _MAKING):
         return "proof"
-    if text.startswith("torch.nn.") and not text.startswith("torch.nn.functional."):
-        return "other"
-    if root in _NOT_TELLING and (root in ("F", "torch")) == bool(rest):
+    if text in _NOT_TELLING or text in (f"F.{last}", f"torch.nn.functional.{last}"):
         return "neutral"
+    if text == f"torch.{last}":
+        return "other" if last in _TAKING_MODULES else "neutral"
     is_method = isinstance(function, ast.Attribute) and function.attr in _OF_TENSORS
     return "neutral" if is_method else "other"
 

@@ -1,6 +1,6 @@
 """Whether what is foretold of live models, whose arguments are not known, is ever gainsaid by the model itself.
 
-    python tests/oracle/live_models.py torchvision:121 timm:150 transformers:80 --path FOLDER [--run] [--json rows.jsonl]
+    python tests/oracle/live_models.py torchvision:121 timm:150 transformers:80 --path FOLDER [--run] [--seconds N]
 
 Each model is built with random weights on the meta device, in a process of its own. Its class is predicted as
 `modgraph.analyze(model)` does, with the arguments that the instance does not show left unknown, and merged with the live
@@ -15,6 +15,7 @@ import argparse
 import collections
 import json
 import os
+import random
 import re
 import runpy
 import signal
@@ -25,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve()
-SECONDS = 120
+SECONDS = 300
 """That one model may take."""
 MOST_SHOWN = 5
 """Faults of one model that are printed."""
@@ -147,18 +148,23 @@ def main() -> int:
     parser.add_argument("libraries", nargs="+", metavar="LIBRARY:COUNT, or LIBRARY=NAME,NAME")
     parser.add_argument("--path", action="append", default=[], help="where libraries lie without their dependencies")
     parser.add_argument("--run", action="store_true", help="run the models too")
-    parser.add_argument("--json", help="a file for what was measured of each")
+    parser.add_argument("--json", help="a file to which what was measured of each is added")
+    parser.add_argument("--seconds", type=float, default=1e9, help="after which no other model is begun")
     options = parser.parse_args()
     coverage = runpy.run_path(str(HERE.with_name("trace_coverage.py")))
     coverage["prepare"](options.path)
+    end = time.monotonic() + options.seconds
     rows = []
     for asked in options.libraries:
         library, named, names = asked.partition("=")
         library, _, count = library.partition(":")
         chosen = names.split(",") if named else coverage["evenly"](coverage["names_of"](library), int(count))
-        rows += [in_a_process(library, name, coverage, run=options.run) for name in chosen]
-    if options.json:
-        Path(options.json).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        for name in random.Random(0).sample(chosen, len(chosen)):  # so that a part stands for all
+            if time.monotonic() < end:
+                rows.append(in_a_process(library, name, coverage, run=options.run))
+                if options.json:
+                    with Path(options.json).open("a", encoding="utf-8") as out:
+                        out.write(json.dumps(rows[-1]) + "\n")
     print(summary(rows))
     return int(any(map(is_faulty, rows)))
 

@@ -17,11 +17,10 @@ _CHARACTERS_OF_A_UNIT = 50
 
 
 def is_number_or_text(machine: Machine, module: ModuleObject, name: str) -> bool:
-    """By every use of it in the classes of the module, all of which have to be known; torch's own use no attribute that
-    another class has named."""
+    """By every use of it in the classes of the module, all of which have to be known."""
     texts: list[str] = []
     for cls in machine.mro(module.cls):
-        if isinstance(cls, KnownClass) or (isinstance(cls, ClassValue) and cls.name.startswith("torch.")):
+        if isinstance(cls, KnownClass):
             continue
         text = _text(machine, cls) if isinstance(cls, ClassValue) else None
         if text is None:
