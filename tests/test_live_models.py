@@ -192,6 +192,7 @@ def test_an_attribute_that_is_used_as_a_number_or_text_is_no_child(tmp_path, par
 
 
 MAY_BE_MODULES = [
+    ("mode: str", "self.act = {'relu': nn.ReLU, 'gelu': nn.GELU}.get(mode, None)()"),
     ("act", "self.act = act"),
     ("act", "self.act = act\n        self.text = f'{act}'"),
     ("act", "self.act = act\n        if act is not None and act != 'relu':\n            pass"),
