@@ -102,22 +102,28 @@ class _UnknownPlaces:
     def __init__(self, predicted: Graph) -> None:
         self._open: set[str] = set()
         self._unknown_class: set[str] = set()
+        self._known: set[str] = set()
         self._in_doubt = {problem.module for problem in predicted.problems}
         for node in predicted.modules:
             if is_open_place(node.path):
                 self._open.add(node.path[:-1].rstrip("."))
             elif node.class_name is None:
                 self._unknown_class.add(node.path)
+            elif node.alias_of is None:
+                self._known.add(node.path)
 
     def cover(self, path: str) -> bool:
-        """Whether `path` lies in a place that the prediction left open."""
-        if "" in self._open or "" in self._unknown_class or path in self._unknown_class:
+        """Whether `path` lies in a place that the prediction left open: what stands below a module that it knows, and
+        did not leave open, is no part of what is open around that."""
+        if path in self._unknown_class:
             return True
         end = len(path)
         while (end := path.rfind(".", 0, end)) > 0:
             if path[:end] in self._open or path[:end] in self._unknown_class:
                 return True
-        return False
+            if path[:end] in self._known:
+                return False
+        return "" in self._open or "" in self._unknown_class
 
     def cover_tensors(self, path: str) -> bool:
         """Whether the module at `path` may have further parameters and buffers, or others than were foretold."""

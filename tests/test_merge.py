@@ -102,6 +102,11 @@ def test_open_root_covers_everything():
     assert problems == ()
 
 
+def test_open_root_does_not_cover_what_stands_below_a_module_that_is_known():
+    _, problems = merged([node("a"), node("?", None)], [node("a"), node("a.extra"), node("b"), node("b.inner")])
+    assert [p.module for p in problems] == ["a.extra"]
+
+
 def test_an_unknown_place_does_not_cover_its_neighbours():
     _, problems = merged(
         [node("a", "torch.nn.modules.container.ModuleList"), node("a.?", None)],

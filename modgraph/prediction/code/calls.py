@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
@@ -18,7 +19,7 @@ from modgraph.prediction.code import (
     taken_away,
 )
 from modgraph.prediction.domain import endings, registry
-from modgraph.prediction.domain.calling import Arguments, Raised
+from modgraph.prediction.domain.calling import Arguments, FirstArguments, MoreArgumentsError, Raised
 from modgraph.prediction.domain.definitions import FunctionDefinition
 from modgraph.prediction.domain.frames import ClassCalledError, EnoughError, Frame, Outcome
 from modgraph.prediction.domain.limits import (
@@ -110,7 +111,8 @@ def _unknown(machine: Machine, function: Unknown, arguments: Arguments) -> Value
     if not function.inert:
         because = telling(f"given to a call that is not known: {function.reason}", function.reason)
         why = Unknown(because, arguments.where or function.where)
-        machine.expose([function, *arguments.positional, *arguments.keywords.values()], why)
+        others = () if arguments.open is None else (arguments.open,)
+        machine.expose([function, *arguments.positional, *arguments.keywords.values(), *others], why)
         machine.may_fail(CALL)
         return function
     if function.may_be:
@@ -175,6 +177,8 @@ def _model(machine: Machine, name: str, arguments: Arguments) -> Value:
     given = Arguments(
         name.removeprefix("builtins."), arguments.positional, arguments.keywords, arguments.where, arguments.open
     )
+    if given.open is not None and not registry.asks_for_more(model):
+        given.positional = FirstArguments(given.positional)
     if name.rpartition(".")[2] not in SHORT:
         weigh(machine.state, arguments.positional)
     try:
@@ -191,6 +195,9 @@ def _model(machine: Machine, name: str, arguments: Arguments) -> Value:
         return found
     except (Raised, LimitError):
         raise
+    except MoreArgumentsError:
+        assert arguments.open is not None
+        return _with_more(machine, arguments.open, arguments)
     except Exception as error:  # a defect of one model must not take the prediction with it
         if _miscounts(error) and not arguments.positional and arguments.open is None:
             raise machine.raises("TypeError", f"{given.function}() needs an argument") from None
@@ -199,6 +206,15 @@ def _model(machine: Machine, name: str, arguments: Arguments) -> Value:
         if unsure is None and machine.strict:
             raise
         return _unknown(machine, unsure or _fault(machine, name, error, arguments), arguments)
+
+
+def _with_more(machine: Machine, more: Unknown, arguments: Arguments) -> Value:
+    """What a model gives that has to know all of its arguments, and there may be more of them."""
+    given = (more, *arguments.positional, *arguments.keywords.values())
+    if all(isinstance(each, Constant) or (isinstance(each, Unknown) and each.inert) for each in given):
+        machine.may_fail(CALL)
+        return more
+    return _unknown(machine, replace(more, inert=False), arguments)
 
 
 def _miscounts(error: Exception) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from modgraph.prediction.code import binding, comprehensions, functions, names
+from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.frames import EnoughError, Frame
 from modgraph.prediction.domain.limits import MAX_YIELDED
@@ -177,11 +178,15 @@ def _call(machine: Machine, frame: Frame, node: cst.Call) -> Value:
         elif argument.star:
             parts = machine.iterate(value)
             if isinstance(parts, Unknown):
-                unknown = unknown or parts
+                unknown = parts if unknown is None else points_to.either_of(unknown, (parts,))
             elif unknown is None:
                 positional.extend(parts)
+            else:
+                unknown = points_to.either_of(unknown, parts)
         elif unknown is None:
             positional.append(value)
+        else:  # what stands behind arguments whose number is not known is one of the further ones
+            unknown = points_to.either_of(unknown, (value,))
     where = frame.location(node)
     if type(function) is Unknown and type(node.func) is cst.Name and node.func.value == "super":
         machine.expose([frame.receiver] if frame.receiver is not None else [], function)  # it is given unwritten

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any, NoReturn
 
 from modgraph.graph.model import SourceLocation
 from modgraph.prediction.domain.values import Unknown, Value
@@ -31,6 +32,27 @@ class Raised(Exception):  # noqa: N818 - an event of the interpreted code, no er
         return self
 
 
+class MoreArgumentsError(Exception):
+    """Arguments in a row were counted, or all of them taken, where it is not known how many there are."""
+
+
+class FirstArguments(tuple[Value, ...]):
+    """The arguments in a row that are known, where there may be more: each can be taken, all of them cannot."""
+
+    __slots__ = ()
+
+    def _refuse(self, *_: object) -> NoReturn:
+        raise MoreArgumentsError
+
+    __len__ = __iter__ = __add__ = __contains__ = __eq__ = _refuse
+    __hash__ = None  # type: ignore[assignment]
+
+    def __getitem__(self, place: Any) -> Any:
+        if type(place) is not int or not 0 <= place < tuple.__len__(self):
+            raise MoreArgumentsError
+        return tuple.__getitem__(self, place)
+
+
 @dataclass(slots=True)
 class Arguments:
     """What a callable was called with; of a method, the receiver is `positional[0]`. Not changed once it is made."""
@@ -45,7 +67,12 @@ class Arguments:
     """There may be further arguments: `*items` or `**options` of unknown content was passed."""
 
     def get(self, position: int, name: str, default: Value) -> Value:
-        """The argument at `position` or of that name, else `default`; without a check for other arguments."""
-        if position < len(self.positional):
+        """The argument at `position` or of that name, else `default`; where there may be further arguments, unknown.
+        Without a check for other arguments."""
+        if position < tuple.__len__(self.positional):
             return self.positional[position]
-        return self.keywords.get(name, default)
+        return self.named(name, default)
+
+    def named(self, name: str, default: Value) -> Value:
+        """The argument of that name, else `default`, or, where there may be further arguments, unknown."""
+        return self.keywords.get(name, default if self.open is None else self.open)

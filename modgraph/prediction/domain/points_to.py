@@ -6,6 +6,7 @@ They are described all the same, under other names; so what changes the unknown 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from modgraph.prediction.domain.fields import reasons
@@ -64,7 +65,11 @@ def either_of(why: Unknown, values: Iterable[Value]) -> Unknown:
 
 
 def read(machine: Machine, why: Unknown, values: Iterable[Value]) -> Unknown:
-    """`why` of what was read from among these values, which of them is not known."""
+    """`why` of what was read from among these values, which of them is not known: a number that says which does not
+    make a number of it."""
+    values = list(values)
+    if why.inert and not all(isinstance(each, Constant) or getattr(each, "inert", False) for each in values):
+        why = replace(why, inert=False)
     found = objects_of(values)
     if len(found) > MAX_POSSIBLE_OBJECTS:
         found = frozenset([machine.allocate(ListObject([Address(index) for index in sorted(found)])).index])

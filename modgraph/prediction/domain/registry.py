@@ -184,6 +184,12 @@ def model(name: str) -> Model | None:
     return _models.get(_aliases.get(name, name))
 
 
+def asks_for_more(model: Model) -> bool:
+    """Whether a model, or what it stands around, reads `Arguments.open`: it knows what to do with further arguments."""
+    inside = [cell.cell_contents for cell in getattr(model, "__closure__", None) or ()]
+    return any("open" in each.__code__.co_names for each in (model, *inside) if hasattr(each, "__code__"))
+
+
 def class_facts(name: str) -> ClassFacts | None:
     return _classes.get(name)
 

@@ -33,7 +33,7 @@ from modgraph.prediction.domain.values import (
     Value,
 )
 from modgraph.prediction.paths import partial_texts
-from modgraph.prediction.python import persistence
+from modgraph.prediction.python import persistence, plain_attributes
 
 Kind = Literal["module", "parameter", "buffer", "tensor", "none", "plain", "unknown"]
 """What torch asks of a value; "buffer" is one made by nn.Buffer, "unknown" may be any of them."""
@@ -136,7 +136,12 @@ def _assign_plain(machine: Machine, address: Address, name: str, value: Value, k
             raise machine.raises("AttributeError", f"property '{name}' has no setter")
         machine.call(held.setter, (address, value))
         return
-    if kind == "unknown" and module.initialised and not _is_size_of_a_layer(machine, name):
+    if (
+        kind == "unknown"
+        and module.initialised
+        and not _is_size_of_a_layer(machine, name)
+        and not plain_attributes.is_number_or_text(machine, module, name)
+    ):
         module.attributes.pop(name, None)
         module.modules[name] = replace(machine.unknown("it may be a module", value), optional=True, where=machine.where)
     else:

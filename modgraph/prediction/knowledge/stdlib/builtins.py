@@ -324,7 +324,11 @@ def extreme(arguments: Arguments, machine: Machine) -> Value:
     name = arguments.function.rpartition(".")[2]
     given = arguments.positional
     in_any_order = len(given) == 1 and unordered.is_one(machine, given[0])
-    items = machine.iterate_in_any_order(given[0]) if len(given) == 1 else list(given)
+    items: list[Value] | Unknown = list(given)
+    if arguments.open is not None:
+        items = arguments.open
+    elif len(given) == 1:
+        items = machine.iterate_in_any_order(given[0])
     if isinstance(items, Unknown):
         if "default" not in arguments.keywords:
             machine.may_refuse("ValueError")

@@ -23,6 +23,7 @@ from modgraph.prediction.knowledge.tensors.tensor_values import (
     default_float,
     made,
     refuse_truth,
+    row_argument,
     shape_argument,
     shape_value,
     tensor_of,
@@ -38,7 +39,7 @@ known_class("torch.Size", "builtins.tuple")
 
 def dtype_argument(arguments: Arguments, default: str | None = "float32", name: str = "dtype") -> str | None:
     """torch's name of the `dtype=` argument; `default` where none is given, None where it is not known."""
-    value = arguments.keywords.get(name, NONE)
+    value = arguments.named(name, NONE)
     if value == NONE:
         return default
     return value.name if isinstance(value, Dtype) else None
@@ -46,8 +47,8 @@ def dtype_argument(arguments: Arguments, default: str | None = "float32", name: 
 
 def options(machine: Machine, arguments: Arguments) -> dict[str, Any]:
     """`device` and `requires_grad`, as `made` takes them."""
-    needs = machine.truth(arguments.keywords.get("requires_grad", FALSE))
-    device = device_of(machine, arguments.keywords.get("device", NONE))
+    needs = machine.truth(arguments.named("requires_grad", FALSE))
+    device = device_of(machine, arguments.named("device", NONE))
     return {"device": device, "requires_grad": needs, "asked": needs is True}
 
 
@@ -81,11 +82,11 @@ def _new_shape(machine: Machine, sizes: Sequence[Value]) -> Shape | None:
 def _filled(value: Number | None) -> Model:
     def make(arguments: Arguments, machine: Machine) -> Value:
         sizes = _sizes(arguments)
-        shape = _new_shape(machine, sizes)
+        shape = _new_shape(machine, sizes) if arguments.open is None else None
         dtype = dtype_argument(arguments, default_float(machine))
         tensor = made(machine, shape, dtype, _repeated(value, shape, dtype), **options(machine, arguments))
         if shape is None:
-            machine.state.change(tensor, TensorObject).unsized = cause(sizes)
+            machine.state.change(tensor, TensorObject).unsized = arguments.open or cause(sizes)
         return tensor
 
     return make
@@ -148,7 +149,7 @@ def random_like(arguments: Arguments, machine: Machine) -> Value:
 def permutation(arguments: Arguments, machine: Machine) -> Value:
     refuse_truth(machine, arguments.positional[:1])
     dtype = dtype_argument(arguments, "int64")
-    return made(machine, shape_argument(machine, arguments.positional[:1]), dtype, **options(machine, arguments))
+    return made(machine, row_argument(machine, arguments.get(0, "n", NONE)), dtype, **options(machine, arguments))
 
 
 @models("torch.eye")
@@ -169,7 +170,9 @@ def identity(arguments: Arguments, machine: Machine) -> Value:
 def window(arguments: Arguments, machine: Machine) -> Value:
     refuse_truth(machine, arguments.positional[:1])
     dtype = dtype_argument(arguments)
-    return made(machine, shape_argument(machine, arguments.positional[:1]), dtype, **options(machine, arguments))
+    return made(
+        machine, row_argument(machine, arguments.get(0, "window_length", NONE)), dtype, **options(machine, arguments)
+    )
 
 
 @models(*(f"torch.{name}_like" for name in ("zeros", "ones", "empty", "full", "rand", "randn", "randint")))
@@ -255,7 +258,7 @@ def linspace(arguments: Arguments, machine: Machine) -> Value:
     steps, dtype = arguments.get(2, "steps", NONE), dtype_argument(arguments, default_float(machine))
     ends = (_scalar(machine, start), _scalar(machine, stop))
     refuse_truth(machine, (steps,))
-    shape = shape_argument(machine, (steps,))
+    shape = row_argument(machine, steps)
     size = count(shape)
     elements = None
     is_linear = arguments.function.endswith("linspace")

@@ -299,6 +299,13 @@ def _listed(machine: Machine, elements: list[Number], shape: Sequence[int]) -> V
 def view(arguments: Arguments, machine: Machine) -> Value:
     """One size may be -1: what is left over."""
     source, rest = source_of(arguments, machine), arguments.positional[1:]
+    if arguments.open is not None:
+        machine.may_refuse("RuntimeError")
+        return (
+            like(machine, source, None)
+            if not any(isinstance(each, Dtype) for each in rest)
+            else made(machine, None, None)
+        )
     if len(rest) == 1 and isinstance(rest[0], Dtype):
         return made(machine, None, rest[0].name)
     named = arguments.keywords.get("shape", arguments.keywords.get("size"))
@@ -381,7 +388,7 @@ def flatten(arguments: Arguments, machine: Machine) -> Value:
 @views(*both("transpose", "swapaxes", "swapdims", "t", "permute", "movedim"), f"{TENSOR}.@T", f"{TENSOR}.@mT")
 def reordered(arguments: Arguments, machine: Machine) -> Value:
     source, name = source_of(arguments, machine), arguments.function.rpartition(".")[2]
-    if source.shape is None or name == "movedim":
+    if source.shape is None or name == "movedim" or arguments.open is not None:
         return like(machine, source, None)
     rank = len(source.shape)
     if name in ("t", "@T"):
@@ -418,9 +425,10 @@ def _in_order(machine: Machine, source: TensorObject, order: Sequence[int]) -> V
 
 @views(f"{TENSOR}.expand", "torch.broadcast_to", f"{TENSOR}.broadcast_to")
 def expand(arguments: Arguments, machine: Machine) -> Value:
-    source, wanted = source_of(arguments, machine), shape_argument(machine, arguments.positional[1:])
+    source = source_of(arguments, machine)
+    wanted = shape_argument(machine, arguments.positional[1:]) if arguments.open is None else None
     if wanted is None or source.shape is None:
-        return like(machine, source, None if source.shape is None or wanted is None else wanted)
+        return like(machine, source, None)
     offset = len(wanted) - len(source.shape)
     sizes = tuple(source.shape[i - offset] if size == -1 and i >= offset else size for i, size in enumerate(wanted))
     return like(machine, source, sizes)
@@ -428,7 +436,8 @@ def expand(arguments: Arguments, machine: Machine) -> Value:
 
 @models(f"{TENSOR}.repeat", *both("tile"))
 def repeat(arguments: Arguments, machine: Machine) -> Value:
-    source, times = source_of(arguments, machine), shape_argument(machine, arguments.positional[1:])
+    source = source_of(arguments, machine)
+    times = shape_argument(machine, arguments.positional[1:]) if arguments.open is None else None
     if source.shape is None or times is None:
         return like(machine, source, None)
     width = max(len(times), len(source.shape))

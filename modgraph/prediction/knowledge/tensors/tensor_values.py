@@ -93,9 +93,7 @@ def shape_argument(machine: Machine, values: Sequence[Value]) -> Shape | None:
     """
     if len(values) == 1 and not isinstance(values[0], (Constant, EnumMember)):
         if isinstance(values[0], (Unknown, Choice)):
-            # One size or a whole shape: an inert unknown is a number.
-            is_number = isinstance(values[0], Unknown) and values[0].inert
-            return Sizes((None,), values[0]) if is_number else None
+            return None  # one size or a whole shape
         items = machine.iterate(values[0]) if tensor_of(machine, values[0]) is None else [values[0]]
         if isinstance(items, Unknown):
             return None
@@ -106,6 +104,11 @@ def shape_argument(machine: Machine, values: Sequence[Value]) -> Shape | None:
         values = [Constant(number) for number in values[0].value]
     sizes = tuple(_size(machine, value) for value in values)
     return Sizes(sizes, cause(values)) if None in sizes else sizes
+
+
+def row_argument(machine: Machine, size: Value) -> Shape | None:
+    """The shape of a tensor of one dimension that has `size` elements."""
+    return Sizes((None,), size) if isinstance(size, (Unknown, Choice)) else shape_argument(machine, (size,))
 
 
 def refuse_truth(machine: Machine, sizes: Sequence[Value]) -> None:
