@@ -431,7 +431,10 @@ def _initialise(machine: Machine, address: Address, cls: Value, arguments: Argum
             raise machine.raises("TypeError", f"{classes.short_name(cls)}() takes no arguments")
         return
     try:
-        given = call(machine, init, _with(arguments, (address, *arguments.positional)))
+        if isinstance(init, (FunctionValue, KnownFunction, GeneratedMethod, Unknown, Choice)):
+            given = call(machine, init, _with(arguments, (address, *arguments.positional)))
+        else:  # a partialmethod, say, which a decorator has made of it
+            given = call(machine, attributes.bind(machine, init, address, cls), arguments)
         if isinstance(init, FunctionValue) and given != NONE and not isinstance(given, (Unknown, Choice)):
             name = classes.short_name(machine.class_of(given))
             raise machine.raises("TypeError", f"__init__() should return None, not '{name}'")
