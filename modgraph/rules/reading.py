@@ -11,7 +11,7 @@ from typing import Protocol
 
 from modgraph.rules.facts import Method, attribute_of
 from modgraph.rules.names import Project
-from modgraph.source import module_classes, torch_names
+from modgraph.source import containers, module_classes, torch_names
 from modgraph.source.dotted_names import dotted
 from modgraph.source.summaries import Summary
 
@@ -40,7 +40,6 @@ _PLAIN = frozenset(
 
 _PARAMETERS = frozenset(("torch.nn.Parameter", "torch.nn.parameter.Parameter"))
 _WRAPPERS = ("torch.nn.utils.", "torch.jit.", "torch.compile", "torch.ao.", "torch.quantization.")
-_IN_PLACE = frozenset(("append", "extend", "insert", "add", "update", "appendleft", "setdefault"))
 
 
 class _Question(Protocol):
@@ -384,7 +383,11 @@ def _put_into(method: Method) -> dict[str, list[ast.expr]]:
                 found.setdefault(changed.id, []).append(statement.value)
     for call in method.calls:
         function = call.func
-        if isinstance(function, ast.Attribute) and function.attr in _IN_PLACE and isinstance(function.value, ast.Name):
+        if (
+            isinstance(function, ast.Attribute)
+            and function.attr in containers.ADDING
+            and isinstance(function.value, ast.Name)
+        ):
             found.setdefault(function.value.id, []).extend(call.args)
     return found
 

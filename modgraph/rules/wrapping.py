@@ -13,7 +13,7 @@ from modgraph.rules.facts import Change, Store
 from modgraph.rules.subject import Subject
 from modgraph.rules.torch_containers import METHODS, OPERATIONS
 from modgraph.rules.uses import Use
-from modgraph.source import torch_names
+from modgraph.source import containers, torch_names
 from modgraph.source.dotted_names import dotted
 from modgraph.source.quiet import python_tree
 
@@ -42,7 +42,7 @@ _ITERATING = frozenset(
 _COPIED_FOR = ("torch.", "random.sample", "random.choices")
 """Callables that want a list itself, and only read it."""
 _VIEWS = frozenset(("items", "keys", "values"))
-_FILLING = frozenset(("append", "extend", "insert", "update", "setdefault"))
+_FILLING = containers.ADDING & (containers.LIST | containers.DICT)
 _STILL_TRUE = frozenset(("Any", "object", "Iterable", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict"))
 """Annotations that hold for the container of torch as well."""
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from modgraph.source.bases import pairs
+from modgraph.source.containers import CHANGING
 from modgraph.source.dotted_names import dotted
 from modgraph.source.modules import SourceModule
 from modgraph.source.targets import Ref
@@ -24,11 +25,6 @@ _MAX_ITEMS = 4096
 """Of a repeated or joined list, or text."""
 MAX_VALUES = 20_000
 """Expressions looked at for the arguments of one call: in lists of lists, each twice the last, are very many."""
-_CHANGES = frozenset(
-    {"append", "extend", "insert", "pop", "popitem", "update", "setdefault", "remove", "clear", "sort", "reverse",
-     "add", "discard"}
-)  # fmt: skip
-"""Methods by which a list, dict or set is changed."""
 _ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow,
@@ -266,7 +262,7 @@ def _changed(tree: ast.Module) -> frozenset[str]:
         if isinstance(node, ast.Global | ast.Nonlocal):
             found.update(node.names)
         elif isinstance(node, ast.Subscript | ast.Attribute):
-            changes = not isinstance(node.ctx, ast.Load) or (isinstance(node, ast.Attribute) and node.attr in _CHANGES)
+            changes = not isinstance(node.ctx, ast.Load) or (isinstance(node, ast.Attribute) and node.attr in CHANGING)
             owner = node.value
             while changes and isinstance(owner, ast.Subscript | ast.Attribute):
                 owner = owner.value

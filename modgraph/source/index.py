@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
+from modgraph.source.containers import FUNCTIONS
 from modgraph.source.integers import parse
 from modgraph.source.mangling import bound_as, has_private, imported_as, mangle_syntax
 from modgraph.source.summaries import blocks
@@ -335,7 +336,7 @@ def _touched(node: ast.stmt) -> Iterator[str]:
                 root = _root_name(inner.func.value)
             if root is not None:
                 yield root
-            if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name) and inner.func.id in _CHANGING:
+            if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name) and inner.func.id in FUNCTIONS:
                 yield from (name for name in map(_root_name, inner.args) if name is not None)
     if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
         yield node.target.id
@@ -348,10 +349,6 @@ def _touched(node: ast.stmt) -> Iterator[str]:
         changed = {_root_name(each) or "" for each in _receivers(node)} if loops else set()
         for part in loops:
             yield from _iterated(part, changed)
-
-
-_CHANGING = frozenset({"setattr", "delattr", "exec"})
-"""Builtin functions that change what they are given."""
 
 
 def _receivers(node: ast.AST) -> Iterator[ast.AST]:

@@ -14,13 +14,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from modgraph.prediction.code.import_order import Imported
+from modgraph.source import containers
 from modgraph.source.index import Definition, Statement
 from modgraph.source.modules import SourceError, SourceModule
 from modgraph.source.quiet import python_tree
 from modgraph.source.walking import walk
 
-_READING = frozenset({"get", "items", "keys", "values", "copy", "index", "count", "format", "join", "startswith"})
-"""Methods of containers that leave them as they are."""
+_READING = containers.READING | {"format", "join", "startswith"}
+"""Methods of containers and texts that leave them as they are."""
 
 _METACLASSES = frozenset({"type", "ABCMeta", "EnumMeta", "EnumType"})
 
