@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from modgraph.source.bases import pairs
-from modgraph.source.containers import CHANGING
+from modgraph.source.changed_objects import bound_by, changed_by_method, root_name, stored_in
 from modgraph.source.dotted_names import dotted
 from modgraph.source.modules import SourceModule
 from modgraph.source.targets import Ref
@@ -230,8 +230,8 @@ def _bindings(body: Iterable[ast.AST]) -> Iterator[tuple[str, ast.expr | None]]:
             assigned = [(node.target, node.value)] if node.value is not None else []
         elif isinstance(node, ast.NamedExpr):
             assigned = [(node.target, node.value)]
-        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load) and id(node) not in plain:
-            yield node.id, None
+        elif (name := bound_by(node)) is not None and id(node) not in plain:
+            yield name, None
         elif isinstance(node, ast.arg):
             yield node.arg, None  # of a lambda
         elif isinstance(node, ast.ExceptHandler) and node.name:
@@ -261,13 +261,9 @@ def _changed(tree: ast.Module) -> frozenset[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Global | ast.Nonlocal):
             found.update(node.names)
-        elif isinstance(node, ast.Subscript | ast.Attribute):
-            changes = not isinstance(node.ctx, ast.Load) or (isinstance(node, ast.Attribute) and node.attr in CHANGING)
-            owner = node.value
-            while changes and isinstance(owner, ast.Subscript | ast.Attribute):
-                owner = owner.value
-            if changes and isinstance(owner, ast.Name):
-                found.add(owner.id)
+        changed = stored_in(node) or changed_by_method(node)
+        if changed is not None and (name := root_name(changed)) is not None:
+            found.add(name)
     return frozenset(found)
 
 

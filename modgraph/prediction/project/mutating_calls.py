@@ -18,6 +18,7 @@ from modgraph.prediction.domain.limits import MAX_HANDED_DEPTH, MAX_OTHER_NAMES
 from modgraph.prediction.domain.objects import DictObject, EnvironmentObject, ListObject, ModuleObject, SetObject
 from modgraph.prediction.domain.values import Address, FunctionValue, Value
 from modgraph.source import containers, torch_names
+from modgraph.source.changed_objects import stored_in
 from modgraph.source.index import Definition, Statement
 from modgraph.source.modules import SourceModule
 from modgraph.source.quiet import python_tree
@@ -246,8 +247,8 @@ def _leads_to(node: ast.AST, objects: set[str]) -> bool:
 
 
 def _changes_one(source: SourceModule, node: ast.AST, objects: set[str], depth: int) -> bool:
-    if isinstance(node, (ast.Attribute, ast.Subscript)) and not isinstance(node.ctx, ast.Load):
-        return _root(node.value) in objects
+    if (changed := stored_in(node)) is not None:
+        return _root(changed) in objects
     if not isinstance(node, ast.Call):
         return False
     places = _places(node, objects)
